@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import pytest_textual_snapshot
 from syrupy.location import PyTestLocation
 
+from karptui import crash
 from tests.event_loop import SteppedLoop
 
 TESTS_ROOT = Path(__file__).resolve().parent
@@ -89,3 +91,21 @@ def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
         connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(autouse=True)
+def _no_faults_inside(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """Fail a test in which a boundary catches a fault inside karptui, unless that is what it tests."""
+    if request.node.get_closest_marker("crashes") is not None:
+        folder = tmp_path_factory.mktemp("state")
+        monkeypatch.setattr(crash, "state_dir", lambda: folder)
+        yield
+        return
+    caught: list[tuple[str, BaseException]] = []
+    monkeypatch.setattr(crash, "record", lambda error, during: caught.append((during, error)))
+    yield
+    if caught:
+        during, error = caught[0]
+        raise AssertionError(f"a fault inside while {during}") from error

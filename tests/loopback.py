@@ -268,6 +268,8 @@ class FakeApi:
                 (self._watch if call.is_watch else self._list)(call)
             elif call.path == "/version":
                 call.json({"gitVersion": "v1.36.3"})
+            elif call.path == "/readyz":
+                call.text("ok")
             else:
                 call.error(404, "the server could not find the requested resource", "NotFound")
         except Answered:

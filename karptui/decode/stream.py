@@ -15,6 +15,7 @@ from karptui.karpenter.nodeclass import nodeclass_key
 
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 _CHANGES: Final = frozenset({"ADDED", "MODIFIED"})
+_NAMED: Final = _CHANGES | {"DELETED"}
 _OBJECT: Final = msgspec.json.Decoder(WireObject)
 _T = TypeVar("_T")
 
@@ -31,6 +32,8 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     """How many items follow, where the server says so."""
     problems: tuple[str, ...] = ()
     """A sentence for each item that could not be read and is left out."""
+    versions: tuple[str, ...] = ()
+    """The resourceVersion of each item."""
 
 
 class WatchEvent(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -112,15 +115,18 @@ class StreamDecoder:
             except UNREADABLE:
                 pass
             else:
-                return _made(pods.metadata, [item.pod for item in pods.items or ()], [])
+                versions = [item.metadata.resource_version or "" for item in pods.items or ()]
+                return _made(pods.metadata, [item.pod for item in pods.items or ()], versions, [])
         page = _decode(self._page, data)
-        items, problems = [], []
+        items, versions, problems = [], [], []
         for text in page.items or ():
             try:
                 items.append(self._reader.decode(text))
             except DecodeError as error:
                 problems.append(str(error))
-        return _made(page.metadata, items, problems)
+            else:
+                versions.append(_metadata(text).resource_version or "")
+        return _made(page.metadata, items, versions, problems)
 
     def line(self, data: bytes | memoryview) -> WatchEvent:
         """Decode one line of a watch.
@@ -145,6 +151,8 @@ class StreamDecoder:
         if line.type == "BOOKMARK":
             ended = (meta.annotations or {}).get(INITIAL_EVENTS_END) == "true"
             return WatchEvent(type=line.type, resource_version=version, is_initial_events_end=ended)
+        if line.type not in _NAMED:
+            raise ValueError(f"an event of type {line.type[:40]!r}")
         if line.type == "DELETED":
             return WatchEvent(type=line.type, key=key, resource_version=version)
         try:
@@ -184,9 +192,10 @@ def _error_event(status: _Status) -> WatchEvent:
     )
 
 
-def _made(meta: _ListMeta, items: list[Any], problems: list[str]) -> Page:
+def _made(meta: _ListMeta, items: list[Any], versions: list[str], problems: list[str]) -> Page:
     return Page(
         items=tuple(items),
+        versions=tuple(versions),
         resource_version=meta.resource_version or "",
         continue_token=meta.continue_ or "",
         remaining=meta.remaining_item_count,

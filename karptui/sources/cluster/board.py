@@ -23,18 +23,28 @@ class Board:
         self._mailbox = mailbox
         self._lock = threading.Lock()
         self._statuses: dict[Kind, dict[str, SourceStatus]] = {}
+        self._doubts: dict[str, tuple[str, int]] = {}
+        """Of resources that nothing confirms any more: a sentence, and since when."""
 
     def put(self, resource: Resource, changes: Mapping[str, Any]) -> None:
         """Add changes."""
         if changes:
             self._mailbox.put(resource.kind, changes)
 
-    def report(self, resource: Resource, status: SourceStatus) -> None:
-        """Add the status of one resource."""
+    def report(self, resource: Resource, status: SourceStatus, *, is_proven: bool = True) -> None:
+        """Add the status of one resource.
+
+        Args:
+            resource: what it is about.
+            status: how it stands.
+            is_proven: whether the server has said something that it cannot have known before; ends a doubt.
+        """
         with self._lock:
+            if is_proven or status.phase is not Phase.LIVE:
+                self._doubts.pop(resource.identity, None)
             of_kind = self._statuses.setdefault(resource.kind, {})
             of_kind[resource.identity] = status
-            self._mailbox.report(combined(of_kind.values()))
+            self._mailbox.report(self._shown(of_kind))
 
     def announce(self, status: SourceStatus) -> None:
         """Add the status of a kind that no resource reports on."""
@@ -42,21 +52,36 @@ class Board:
             if status.kind not in self._statuses:
                 self._mailbox.report(status)
 
+    def is_doubted(self, resource: Resource) -> bool:
+        """Whether nothing confirms any more what is known of a resource."""
+        return resource.identity in self._doubts
+
     def doubt(self, sentence: str, last_contact_ns: int) -> None:
-        """Say that nothing confirms any more what is live; the next report of a kind ends the doubt."""
+        """Say that nothing confirms any more what is live; the next proof of a kind ends the doubt."""
         with self._lock:
             for of_kind in self._statuses.values():
-                status = combined(of_kind.values())
-                if status.phase is Phase.LIVE:
-                    self._mailbox.report(
-                        replace(status, phase=Phase.STALE, since_ns=last_contact_ns, last_error=sentence)
-                    )
+                live = [identity for identity, status in of_kind.items() if status.phase is Phase.LIVE]
+                self._doubts.update(
+                    (identity, (sentence, last_contact_ns)) for identity in live if identity not in self._doubts
+                )
+                if live:
+                    self._mailbox.report(self._shown(of_kind))
 
     def trust(self) -> None:
         """Say again how every kind stands: the doubt was unfounded."""
         with self._lock:
+            self._doubts.clear()
             for of_kind in self._statuses.values():
-                self._mailbox.report(combined(of_kind.values()))
+                self._mailbox.report(self._shown(of_kind))
+
+    def _shown(self, of_kind: Mapping[str, SourceStatus]) -> SourceStatus:
+        return combined([self._doubtful(identity, status) for identity, status in of_kind.items()])
+
+    def _doubtful(self, identity: str, status: SourceStatus) -> SourceStatus:
+        doubt = self._doubts.get(identity)
+        if doubt is None or status.phase is not Phase.LIVE:
+            return status
+        return replace(status, phase=Phase.STALE, last_error=doubt[0], since_ns=doubt[1])
 
 
 def combined(statuses: Collection[SourceStatus]) -> SourceStatus:
@@ -112,7 +137,9 @@ class ResourceStatus:
             return True
         return self._waits.monotonic() - self._reported_at >= REPORT_SECONDS
 
-    def report(self, phase: Phase, count: int, error: str = "", *, retry_in_seconds: float = 0.0) -> None:
+    def report(
+        self, phase: Phase, count: int, error: str = "", *, retry_in_seconds: float = 0.0, is_proven: bool = True
+    ) -> None:
         """Tell the board; without an error of its own the sentence is about what could not be read."""
         now_ns = self._waits.now_ns()
         if phase is not self.phase:
@@ -128,7 +155,7 @@ class ResourceStatus:
             last_contact_ns=self._contact_ns,
             retry_at_ns=now_ns + int(retry_in_seconds * NS_PER_SECOND) if retry_in_seconds else 0,
         )
-        self._board.report(self._resource, status)
+        self._board.report(self._resource, status, is_proven=is_proven)
 
     def _unreadable(self) -> str:
         if not self._problems:

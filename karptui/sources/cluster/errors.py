@@ -4,6 +4,9 @@ SourceError
 ├── ConfigError       the kubeconfig, a certificate or an option cannot be used: no retry will help
 ├── CredentialError   no credential could be had just now
 ├── UnreachableError  no answer: refused, timed out, cut off, bad TLS
+├── BehindError       the server knows less than it did before: restored from a backup
+├── UnreadableEventError  a watch says something that cannot be read
+├── NoVersionError    a list that nothing can be followed from
 └── ApiError          the server answered with an error status
 """
 
@@ -27,6 +30,26 @@ class CredentialError(SourceError):
 
 class UnreachableError(SourceError):
     """The API server did not answer, or stopped in mid-answer."""
+
+
+class BehindError(SourceError):
+    """The server's storage has come less far than what it said before."""
+
+
+class UnreadableEventError(SourceError):
+    """An event of a watch cannot be read.
+
+    Attributes:
+        relists: whether asking for it again does not help.
+    """
+
+    def __init__(self, sentence: str, *, relists: bool) -> None:
+        super().__init__(sentence)
+        self.relists = relists
+
+
+class NoVersionError(SourceError):
+    """A list does not say which version of the cluster it is of."""
 
 
 class ApiError(SourceError):

@@ -9,24 +9,40 @@ pages.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple
 
-from karptui.decode.stream import StreamDecoder, WatchEvent
+from karptui import crash
+from karptui.decode.stream import Page, StreamDecoder, WatchEvent
 from karptui.sources.base import Phase, SourceError
 from karptui.sources.cluster.board import Board, ResourceStatus
 from karptui.sources.cluster.body import TooLargeError
 from karptui.sources.cluster.collection import Collection
-from karptui.sources.cluster.errors import ApiError, UnreachableError, one_line
+from karptui.sources.cluster.errors import (
+    ApiError,
+    BehindError,
+    NoVersionError,
+    UnreachableError,
+    UnreadableEventError,
+    one_line,
+)
 from karptui.sources.cluster.resources import Resource
+from karptui.sources.cluster.seen import SeenKeys, version_number
 from karptui.sources.cluster.stream import Line, LineStream
 from karptui.sources.cluster.transport import Transport
-from karptui.sources.cluster.trouble import Outage, reaction_to, rules_out_watch_list
-from karptui.sources.cluster.waits import Backoff, Waits
+from karptui.sources.cluster.trouble import FORBIDDEN_SECONDS, Outage, reaction_to, rules_out_watch_list
+from karptui.sources.cluster.waits import Backoff, Ceiling, Turns, Waits
 
-Changes: TypeAlias = dict[str, Any]
-"""Objects by key as they are now; None stands for one that is gone."""
+
+class Changes(NamedTuple):
+    """What has changed."""
+
+    objects: dict[str, Any]
+    """By key, as they are now; None stands for one that is gone."""
+    versions: dict[str, int]
+    """By key, where they are known."""
+
 
 PAGE_LIMIT: Final = 500
 """Objects per page: a page decodes in milliseconds, so that the screen never waits."""
@@ -47,6 +63,16 @@ STEADY_SECONDS: Final = 5.0
 """A stream that lasted so long was no failure, whatever ended it."""
 STUBBORN_FAILURES: Final = 3
 """After so many error answers in a row the place in the watch is given up."""
+ATTEMPTS: Final = (10.0, 1.0)
+"""So many lists and watches at once, and then so many a second, whatever ends them."""
+PAGES: Final = (400.0, 5.0)
+"""The same of pages: the pods of the largest clusters come at once."""
+EMPTY_PAGES: Final = 10
+"""So many pages in a row that bring nothing new are no list."""
+MOST_OBJECTS: Final = 500_000
+"""Of one kind: more than three times what Kubernetes supports."""
+UNNAMED: Final = frozenset({"BOOKMARK", "ERROR"})
+"""Events that are about no object."""
 BROKEN_WATCH_LISTS: Final = 2
 """After so many streaming lists that broke off, plain lists are used: something in between may not pass streams on."""
 
@@ -63,6 +89,8 @@ class Reflector:
         *,
         decoding: threading.Lock | None = None,
         recovered: Callable[[], None] = lambda: None,
+        allowed: Callable[[], None] = lambda: None,
+        turns: Turns | None = None,
     ) -> None:
         """Set up without connecting.
 
@@ -73,6 +101,8 @@ class Reflector:
             waits: clocks and waiting.
             decoding: held while decoding; shared, it keeps many reflectors from crowding out the screen's thread.
             recovered: called when the server answers after it had not.
+            allowed: called when the user may see the kind after they might not.
+            turns: when to ask again for what may not be seen; shared, many kinds ask no more often than one.
         """
         self.resource = resource
         """May be exchanged for another version of itself at any time; heeded from the next request on."""
@@ -84,11 +114,23 @@ class Reflector:
         self._backoff = Backoff(waits)
         self._decoding = decoding or threading.Lock()
         self._recovered = recovered
+        self._allowed = allowed
+        self._turns = turns or Turns(waits, FORBIDDEN_SECONDS)
+        self._attempts = Ceiling(waits, *ATTEMPTS)
+        self._pages = Ceiling(waits, *PAGES)
         self._decoder = StreamDecoder(resource.kind, api_version=resource.api_version, api_kind=resource.api_kind)
         self._seen = SeenKeys()
         self._status = ResourceStatus(resource, board, waits)
         self._version = ""
         """Where the watch goes on; empty while the kind is not completely known."""
+        self._furthest = 0
+        """The latest version that the server has spoken of."""
+        self._is_behind = False
+        """Whether the server has spoken of an earlier one since: it was restored, or the answer was out of date."""
+        self._must_confirm = False
+        """Whether the server has to say how far it has come before what is known counts as true again."""
+        self._unreadable_at: str | None = None
+        """Where the watch was when an event could not be read."""
         self._verb = "list"
         self._may_list = False
         self._uses_watch_list = True
@@ -104,6 +146,11 @@ class Reflector:
         for seconds in self.attempts(stopped):
             if seconds > 0 and not stopped.is_set():
                 self._waits.pause(seconds)
+
+    @property
+    def is_forbidden(self) -> bool:
+        """Whether the user may not see the kind."""
+        return self._status.phase is Phase.FORBIDDEN
 
     def shorten_waits(self) -> None:
         """Wait for a second again after the next failure; may be called by any thread."""
@@ -121,12 +168,14 @@ class Reflector:
                 # Being told to stop looks like a failure, which is nobody's business.
                 seconds = 0.0 if stopped.is_set() else self._failed(error)
             except Exception as error:  # noqa: BLE001  a thread that dies would leave a screen that looks alive
-                what = f"{type(error).__name__}: {one_line(str(error))}"
-                seconds = self._failed(SourceError(f"internal error while following {self.resource.title}: {what}"))
+                during = f"following {self.resource.title}"
+                crash.record(error, during)
+                self._version = ""
+                seconds = self._failed(SourceError(f"internal error while {during}: {crash.sentence(error)}"))
             else:
                 seconds = self._ended()
             self.settled.set()
-            yield seconds
+            yield max(seconds, self._attempts.wait_seconds())
 
     # One list, or one watch
 
@@ -136,7 +185,8 @@ class Reflector:
         self._status.total = self._seen.known_count or None
         if self.resource.is_large and self._uses_watch_list and not self._seen.known_count:
             self._look_ahead()
-        if self._uses_watch_list:
+        # Pages are read past every cache: what they say of a version is true.
+        if self._uses_watch_list and not self._is_behind:
             try:
                 yield from self._list_streamed()
             except ApiError as error:
@@ -158,8 +208,10 @@ class Reflector:
 
     def _list_in_pages(self) -> Generator[Changes]:
         self._begin_list()
-        token = ""
+        token, empty_pages = "", 0
         while True:
+            if (seconds := self._pages.wait_seconds()) > 0:
+                self._waits.pause(seconds)
             data = self._page(token)
             self._heard()
             self._may_list = True
@@ -169,16 +221,52 @@ class Reflector:
             except ValueError as error:
                 what = f"{self._transport.server} did not answer with a list of {self.resource.title}"
                 raise UnreachableError(f"{what}: {one_line(str(error), 160)}") from error
+            self._check_version(page.resource_version)
             for problem in page.problems:
                 self._status.note(problem)
-            yield {item.key: item for item in page.items}
+            before = self._seen.count
+            yield self._newer(page)
             if page.remaining is not None:
                 self._status.total = self._seen.count + page.remaining
+            empty_pages = 0 if self._seen.count > before else empty_pages + 1
+            self._check_size(is_endless=empty_pages > EMPTY_PAGES)
             token = page.continue_token
             if not token:
                 self._finish_list(page.resource_version)
                 return
             self._report(Phase.SYNCING)
+
+    def _newer(self, page: Page) -> Changes:
+        newer = Changes({}, {})
+        for item, version in zip(page.items, map(version_number, page.versions), strict=True):
+            if self._seen.is_older(item.key, version):
+                self._seen.still(item.key)
+            else:
+                newer.objects[item.key], newer.versions[item.key] = item, version
+        return newer
+
+    def _check_version(self, version: str) -> None:
+        """Look whether a list is of an earlier version than what is known; once is doubted, twice is believed.
+
+        Raises:
+            BehindError: the first time.
+        """
+        number = version_number(version)
+        if not 0 < number < self._furthest:
+            return
+        if not self._is_behind:
+            raise self._behind()
+        self._furthest = number
+        self._seen.begin_anew()
+
+    def _behind(self) -> BehindError:
+        what = f"{self._transport.server} knows less of {self.resource.title} than it did"
+        return BehindError(f"{what}, as after a restore from a backup; listing again")
+
+    def _check_size(self, *, is_endless: bool = False) -> None:
+        if is_endless or self._seen.count > MOST_OBJECTS:
+            what = f"{self._transport.server} does not come to an end with its list of {self.resource.title}"
+            raise UnreachableError(f"{what} after {self._seen.count:,} objects")
 
     def _page(self, token: str) -> bytes:
         try:
@@ -201,7 +289,7 @@ class Reflector:
                 seconds=self._watch_seconds(), silence_seconds=INITIAL_SILENCE_SECONDS
             ) as stream:
                 yield from self._followed(stream)
-        except UnreachableError:
+        except (UnreachableError, UnreadableEventError):
             self._count_broken_watch_list()
             raise
         if not self._version:
@@ -216,6 +304,8 @@ class Reflector:
 
     def _watched(self) -> Generator[Changes]:
         """Yield what changes until the server ends the watch."""
+        if self._must_confirm or self._board.is_doubted(self.resource):
+            self._confirm()
         self._verb = "watch"
         with self._collection().watch(
             self._version, seconds=self._watch_seconds(), silence_seconds=SILENCE_SECONDS
@@ -223,6 +313,17 @@ class Reflector:
             self._heard()
             self._report(Phase.LIVE)
             yield from self._followed(stream)
+
+    def _confirm(self) -> None:
+        """Ask how far the server's storage has come: what a watch goes on from may be a cache that nothing feeds.
+
+        Raises:
+            BehindError: when it has come less far than what is known.
+        """
+        self._verb = "list"
+        if 0 < version_number(self._collection().version()) < self._furthest:
+            raise self._behind()
+        self._must_confirm = False
 
     def _collection(self) -> Collection:
         return Collection(self.resource, self._transport)
@@ -239,51 +340,77 @@ class Reflector:
         for lines in stream.batches():
             was_complete = bool(self._version)
             self._heard()
-            yield from self._changed_by(self._events(lines))
+            events, problem = self._events(lines)
+            yield from self._changed_by(events)
+            self._check_size()
+            if problem:
+                raise self._unreadable(problem)
             if self._version and not was_complete:
                 stream.allow_silence(SILENCE_SECONDS)
             phase = Phase.LIVE if self._version else Phase.SYNCING
             if self._status.is_due(phase, self._seen.count):
-                self._report(phase)
+                self._report(phase, is_proven=any(event.type != "BOOKMARK" for event in events))
 
     def _changed_by(self, events: Iterable[WatchEvent]) -> Generator[Changes]:
         """Yield what events change; where the list among them ends, what it told comes by itself."""
-        changes: Changes = {}
+        changes = Changes({}, {})
         for event in events:
+            number = version_number(event.resource_version)
             if event.type == "ERROR":
                 yield changes
                 words = one_line(event.message) or "no reason given"
                 raise ApiError(event.status_code, "", words, event.retry_after_seconds or None)
+            if self._version and 0 < number < self._furthest:
+                yield changes
+                raise self._behind()
             self._is_silent = False
             if event.type != "BOOKMARK":
                 if event.problem:
                     self._status.note(event.problem)
-                # What cannot be read is not shown: its last readable state would be a lie.
-                changes[event.key] = event.item
+                if self._seen.is_older(event.key, number):
+                    self._seen.still(event.key)
+                else:
+                    # What cannot be read is not shown: its last readable state would be a lie.
+                    changes.objects[event.key], changes.versions[event.key] = event.item, number
             elif event.is_initial_events_end and not self._version:
                 yield changes
-                changes = {}
+                changes = Changes({}, {})
+                self._check_version(event.resource_version)
                 self._finish_list(event.resource_version)
                 self.settled.set()
             if self._version:
                 self._version = event.resource_version or self._version
+                self._furthest = max(self._furthest, number)
         yield changes
 
-    def _events(self, lines: list[Line]) -> list[WatchEvent]:
-        decode, events = self._decoder.line, []
+    def _events(self, lines: list[Line]) -> tuple[list[WatchEvent], str]:
+        """Return events up to the first line that is none, and what is wrong with that."""
+        decode, events = self._decoder.line, list[WatchEvent]()
         with self._decoding:
             for line in lines:
                 try:
-                    events.append(decode(line))
+                    event = decode(line)
                 except ValueError as error:
-                    self._status.note(f"a line that is not a watch event ({one_line(str(error), 120)})")
-        return events
+                    return events, one_line(str(error), 120)
+                if not event.key and event.type not in UNNAMED:
+                    return events, f"{event.type} of an object without a name"
+                events.append(event)
+        return events, ""
+
+    def _unreadable(self, problem: str) -> UnreadableEventError:
+        """Return what is said of a line that is no event; where something is gone, or it comes again, lists help."""
+        relists = problem.startswith("DELETED") or self._unreadable_at == self._version
+        self._unreadable_at = self._version
+        what = f"{self._transport.server} sent a line about {self.resource.title} that is not a watch event"
+        return UnreadableEventError(
+            f"{what} ({problem}); {'listing again' if relists else 'asking again'}", relists=relists
+        )
 
     # What is known
 
     def _put(self, changes: Changes) -> None:
-        self._seen.change(changes)
-        self._board.put(self.resource, changes)
+        self._seen.change(changes.objects, changes.versions)
+        self._board.put(self.resource, changes.objects)
 
     def _begin_list(self) -> None:
         self._seen.begin()
@@ -293,8 +420,13 @@ class Reflector:
         gone = self._seen.finish()
         if gone:
             self._board.put(self.resource, dict.fromkeys(gone))
-        self._version, self._verb = version, "watch"
+        self._is_behind = self._must_confirm = False
         self._broken_watch_lists = 0
+        if not version:
+            what = f"{self._transport.server} lists {self.resource.title} without a resourceVersion"
+            raise NoVersionError(f"{what}, so that changes cannot be followed")
+        self._version, self._verb = version, "watch"
+        self._furthest = max(self._furthest, version_number(version))
         self._report(Phase.LIVE)
 
     def _heard(self) -> None:
@@ -302,6 +434,8 @@ class Reflector:
         self._outage.heard()
         if self._status.phase is Phase.DISCONNECTED:
             self._recovered()
+        elif self._status.phase is Phase.FORBIDDEN:
+            self._allowed()
 
     # How an attempt ended
 
@@ -316,6 +450,9 @@ class Reflector:
         self._seen.abandon()
         if self._verb == "watch" and (not self._is_silent or self._is_steady(STEADY_SECONDS)):
             self._backoff.reset()
+        if isinstance(error, UnreachableError):
+            self._must_confirm = True
+        self._is_behind = self._is_behind or isinstance(error, BehindError)
         if not isinstance(error, ApiError):
             self._outage.lost(was_complete=bool(self._version))
         elif self._outage.refused(error):
@@ -327,7 +464,9 @@ class Reflector:
         stubborn = isinstance(error, ApiError) and self._backoff.failures >= STUBBORN_FAILURES
         if reaction.relists or stubborn:
             self._version = ""
-        if reaction.seconds is not None:
+        if reaction.phase is Phase.FORBIDDEN:
+            seconds = self._turns.next_seconds() * self._waits.between(1.0, 1.1)
+        elif reaction.seconds is not None:
             seconds = reaction.seconds * self._waits.between(1.0, 1.1)
         else:
             seconds = max(self._backoff.next_seconds(), reaction.at_least_seconds)
@@ -337,61 +476,5 @@ class Reflector:
     def _is_steady(self, seconds: float) -> bool:
         return self._opened_at is not None and self._waits.monotonic() - self._opened_at >= seconds
 
-    def _report(self, phase: Phase, error: str = "", *, retry_in_seconds: float = 0.0) -> None:
-        self._status.report(phase, self._seen.count, error, retry_in_seconds=retry_in_seconds)
-
-
-class SeenKeys:
-    """Keys seen so far: complete, or in the middle of a list.
-
-    While a list is under way the objects of the one before it still count as known; those that it does not mention are
-    gone only once it has ended.
-    """
-
-    def __init__(self) -> None:
-        self._known: set[str] = set()
-        self._seen: set[str] | None = None
-
-    @property
-    def count(self) -> int:
-        """Objects known; while listing, objects listed so far."""
-        return len(self._known if self._seen is None else self._seen)
-
-    @property
-    def known_count(self) -> int:
-        """Objects known from before the list under way."""
-        return len(self._known)
-
-    def begin(self) -> None:
-        """A list begins, or begins again."""
-        self.abandon()
-        self._seen = set()
-
-    def change(self, changes: Mapping[str, object]) -> None:
-        """Objects have come or changed, or are gone where there is None."""
-        listed = self._known if self._seen is None else self._seen
-        listed.update(changes)
-        for key, item in changes.items():
-            if item is None:
-                self._known.discard(key)
-                listed.discard(key)
-
-    def finish(self) -> frozenset[str]:
-        """The list is complete; return the keys that were known before and are gone."""
-        seen = self._seen if self._seen is not None else self._known
-        gone = frozenset(self._known - seen)
-        self._known, self._seen = seen, None
-        return gone
-
-    def abandon(self) -> None:
-        """The list has broken off: what it told is known, and nothing is gone."""
-        if self._seen is not None:
-            self._known |= self._seen
-            self._seen = None
-
-    def forget(self) -> frozenset[str]:
-        """Nothing is known any more; return the keys that were."""
-        self.abandon()
-        gone = frozenset(self._known)
-        self._known = set()
-        return gone
+    def _report(self, phase: Phase, error: str = "", *, retry_in_seconds: float = 0.0, is_proven: bool = True) -> None:
+        self._status.report(phase, self._seen.count, error, retry_in_seconds=retry_in_seconds, is_proven=is_proven)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
+from karptui import crash
 from karptui.decode.kinds import Kind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.base import Phase, SourceError, SourceStatus
@@ -17,7 +18,8 @@ from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.reflector import Reflector
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
 from karptui.sources.cluster.transport import READ_SECONDS, Transport
-from karptui.sources.cluster.waits import Bell, Waits
+from karptui.sources.cluster.trouble import FORBIDDEN_SECONDS
+from karptui.sources.cluster.waits import Bell, Turns, Waits
 from karptui.sources.mailbox import Mailbox
 
 FIRST_SECONDS: Final = 2.0
@@ -25,6 +27,8 @@ FIRST_SECONDS: Final = 2.0
 CHECK_SECONDS: Final = 10.0
 """How often it is checked that the server has been heard of."""
 RECHECK_SECONDS: Final = 2.0
+HEALTH: Final = "/readyz"
+"""Everybody who may talk to the server may ask; it is answered with an error while etcd is not there."""
 QUIET_SECONDS: Final = 20.0
 """After so long without a byte from any stream the server is asked whether it is there."""
 ANSWER_SECONDS: Final = 5.0
@@ -70,6 +74,7 @@ class Reflectors:
         self._missed = 0
         self._discover_at = 0.0
         self._recovered_at = float("-inf")
+        self._turns = Turns(self._waits, FORBIDDEN_SECONDS)
 
     def run(self) -> None:
         """Follow until told to stop."""
@@ -82,9 +87,19 @@ class Reflectors:
         while not self._stopped.is_set():
             self._waits.pause(RECHECK_SECONDS if self._missed else CHECK_SECONDS)
             if not self._stopped.is_set():
-                self.check_contact()
-                if self._waits.monotonic() >= self._discover_at:
-                    self.rediscover()
+                self._look_after()
+
+    def _look_after(self) -> None:
+        """See that the server is there, and what of Karpenter's it has; whatever fails, the next time is soon."""
+        try:
+            self.check_contact()
+            if self._waits.monotonic() >= self._discover_at:
+                self.rediscover()
+        except Exception as error:  # noqa: BLE001  nobody would notice any more that the server is gone
+            crash.record(error, "seeing that the API server is there")
+            self._missed += 1
+            sentence = f"internal error while seeing that the API server is there: {crash.sentence(error)}"
+            self._board.doubt(sentence, self.transport.last_contact_ns)
 
     def stop(self, seconds: float) -> None:
         """End every thread; those that do not end within the time are left to die with the process."""
@@ -98,6 +113,14 @@ class Reflectors:
         deadline = self._waits.monotonic() + seconds
         for _, thread, _ in followed:
             thread.join(max(0.0, deadline - self._waits.monotonic()))
+
+    def refresh(self) -> None:
+        """Try everything at once: what waits for its next attempt, what is missing, and streams that are in doubt."""
+        self._discover_at = float("-inf")
+        if self._missed:
+            self.transport.shut_streams()
+        self.wake()
+        self._bell.ring()
 
     def wake(self) -> None:
         """Let whatever waits for its next attempt have it now."""
@@ -139,21 +162,34 @@ class Reflectors:
         """Ask whether the server is there when nothing has been heard of it for a while."""
         last_ns = self.transport.last_contact_ns
         quiet_seconds = (self._waits.now_ns() - last_ns) / NS_PER_SECOND
-        if quiet_seconds >= QUIET_SECONDS:
-            try:
-                self.transport.get("/version", read_seconds=ANSWER_SECONDS)
-            except ApiError:
-                pass
-            except SourceError as error:
-                self._missed += 1
-                self._board.doubt(str(error), last_ns)
-                if self._missed == MISSED_ANSWERS:
-                    self.transport.shut_streams()
-                return
+        if (self._missed or quiet_seconds >= QUIET_SECONDS) and (problem := self._ask()):
+            self._missed += 1
+            self._board.doubt(problem, last_ns)
+            if self._missed == MISSED_ANSWERS:
+                self.transport.shut_streams()
+            return
         if self._missed:
             self._missed = 0
             self._board.trust()
             self._recovered()
+
+    def _ask(self) -> str:
+        """Ask the server how it is; return what is wrong, empty where it answers, be it that it may not say."""
+        try:
+            self.transport.get(HEALTH, read_seconds=ANSWER_SECONDS)
+        except ApiError as error:
+            return f"the API server is not ready ({error.status}): {error.message}" if error.status >= 500 else ""
+        except SourceError as error:
+            return str(error)
+        return ""
+
+    def _allowed(self) -> None:
+        """Ask at once for everything else that may not be seen: what was given back was hardly one kind alone."""
+        with self._lock:
+            followed = tuple(self._followed.values())
+        for reflector, _, bell in followed:
+            if reflector.is_forbidden:
+                bell.ring()
 
     def _recovered(self) -> None:
         """Let everything try anew: the server was heard of after it had not been."""
@@ -188,6 +224,8 @@ class Reflectors:
                 self._make_waits(bell),
                 decoding=self._decoding,
                 recovered=self._recovered,
+                allowed=self._allowed,
+                turns=self._turns,
             )
             name = f"karptui {resource.title}"
             thread = threading.Thread(target=reflector.run, args=(self._stopped,), name=name, daemon=True)

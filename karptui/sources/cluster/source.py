@@ -7,11 +7,13 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from karptui import crash
 from karptui.decode.kinds import Kind
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.base import Phase, SourceError, SourceStatus, kept_as
 from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.connection import Connection
-from karptui.sources.cluster.errors import one_line
+from karptui.sources.cluster.waits import Backoff, Bell, Waits
 from karptui.sources.mailbox import Mailbox
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ class ClusterSource:
         self._request_seconds = request_seconds
         self._reflectors: Reflectors | None = None
         self._ready = threading.Event()
+        self._bell = Bell()
         self._stopped = False
         self._thread: threading.Thread | None = None
 
@@ -66,13 +69,15 @@ class ClusterSource:
     def stop(self) -> None:
         """Cut every connection and end the threads; those that hang in a connection attempt die with the process."""
         self._stopped = True
+        self._bell.ring()
         if self._reflectors is not None:
             self._reflectors.stop(STOP_SECONDS)
 
     def refresh(self) -> None:
-        """Try again now whatever waits for its next attempt."""
+        """Try everything again now, whatever it waits for."""
+        self._bell.ring()
         if self._reflectors is not None:
-            self._reflectors.wake()
+            self._reflectors.refresh()
 
     def get(
         self,
@@ -134,13 +139,31 @@ class ClusterSource:
         raise SourceError(f"{kind.value}: the API server has no such kind")
 
     def _run(self, mailbox: Mailbox) -> None:
-        try:
-            self._follow(mailbox)
-        except Exception as error:  # noqa: BLE001  a thread that dies would leave a screen that waits for ever
-            sentence = f"internal error while connecting: {type(error).__name__}: {one_line(str(error))}"
-            now_ns = time.time_ns()
-            for kind in Kind:
-                mailbox.report(SourceStatus(kind=kind, phase=Phase.DISCONNECTED, since_ns=now_ns, last_error=sentence))
+        backoff = Backoff(Waits(pause=self._bell.wait))
+        while not self._stopped:
+            try:
+                self._follow(mailbox)
+            except Exception as error:  # noqa: BLE001  a thread that dies would leave a screen that waits for ever
+                self._broke(mailbox, error, backoff.next_seconds())
+            else:
+                return
+
+    def _broke(self, mailbox: Mailbox, error: Exception, seconds: float) -> None:
+        """Say what is wrong, and wait for the next attempt."""
+        crash.record(error, "connecting")
+        if self._reflectors is not None:
+            self._reflectors.stop(0.0)
+        now_ns = time.time_ns()
+        for kind in Kind:
+            status = SourceStatus(
+                kind=kind,
+                phase=Phase.DISCONNECTED,
+                since_ns=now_ns,
+                last_error=f"internal error while connecting: {crash.sentence(error)}",
+                retry_at_ns=now_ns + int(seconds * NS_PER_SECOND),
+            )
+            mailbox.report(status)
+        self._bell.wait(seconds)
 
     def _follow(self, mailbox: Mailbox) -> None:
         from karptui.sources.cluster.reflectors import connect  # noqa: PLC0415  slower than the first frame

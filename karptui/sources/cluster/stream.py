@@ -63,8 +63,14 @@ def api_error(response: urllib3.BaseHTTPResponse, body: bytes) -> ApiError:
     seconds = None
     with contextlib.suppress(ValueError, TypeError):
         seconds = float(response.headers.get("Retry-After") or after)
-    words = one_line(message) or one_line(response.reason or "", 80) or "no reason given"
+    words = one_line(message or _failed_checks(body)) or one_line(response.reason or "", 80) or "no reason given"
     return ApiError(response.status, one_line(reason, 80), words, seconds)
+
+
+def _failed_checks(body: bytes) -> str:
+    """Return which checks fail of those that ``/readyz`` lists: ``etcd failed: reason withheld``."""
+    lines = body.decode(errors="replace").splitlines()
+    return ", ".join(line.removeprefix("[-]") for line in lines if line.startswith("[-]"))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from karptui.sources.base import Phase, SourceError
-from karptui.sources.cluster.errors import ApiError
+from karptui.sources.cluster.errors import ApiError, BehindError, NoVersionError, UnreadableEventError
 from karptui.sources.cluster.resources import Resource
 
 UNREADY: Final = frozenset({403, 404})
@@ -45,8 +45,8 @@ class Outage:
         return is_early and isinstance(error, ApiError) and error.status in UNREADY
 
 
-FORBIDDEN_SECONDS: Final = 300.0
-"""Permissions change rarely, but then nobody wants to restart."""
+FORBIDDEN_SECONDS: Final = 5.0
+"""How often one of the kinds that may not be seen is asked for again; once one may be, all are."""
 ABSENT_SECONDS: Final = 60.0
 POLL_SECONDS: Final = 60.0
 """How often a kind is listed that may be listed but not watched."""
@@ -82,7 +82,7 @@ def reaction_to(
         is_starting: whether the server was away a moment ago and may not know yet what it allows.
     """
     if not isinstance(error, ApiError):
-        return Reaction(Phase.DISCONNECTED, str(error))
+        return _reaction_to_doubt(error)
     if is_starting:
         return Reaction(
             Phase.DISCONNECTED, f"the API server is back but still starting ({error.status}): {error.message}"
@@ -116,6 +116,19 @@ def reaction_to(
     relists = "Too large resource version" in error.message
     wait = min(error.retry_after_seconds or 0.0, LONGEST_WAIT_SECONDS)
     return Reaction(Phase.DISCONNECTED, sentence, relists=relists, at_least_seconds=wait)
+
+
+def _reaction_to_doubt(error: SourceError) -> Reaction:
+    match error:
+        case BehindError():
+            return Reaction(Phase.STALE, str(error), relists=True)
+        case UnreadableEventError():
+            return Reaction(Phase.STALE, str(error), relists=error.relists)
+        case NoVersionError():
+            sentence = f"{error}; listed every {POLL_SECONDS:.0f} s instead"
+            return Reaction(Phase.STALE, sentence, relists=True, seconds=POLL_SECONDS)
+        case _:
+            return Reaction(Phase.DISCONNECTED, str(error))
 
 
 def rules_out_watch_list(error: ApiError) -> bool:

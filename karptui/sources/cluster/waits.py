@@ -76,3 +76,39 @@ class Backoff:
         """Begin again with a second, as something else has worked; failures in a row still count as such."""
         with self._lock:
             self._doublings = 0
+
+
+class Ceiling:
+    """Lets so many through at once, and after that so many a second."""
+
+    def __init__(self, waits: Waits, burst: float, per_second: float) -> None:
+        self._waits = waits
+        self._burst = self._left = burst
+        self._per_second = per_second
+        self._at: float | None = None
+
+    def wait_seconds(self) -> float:
+        """Let one through, and return how long it has to wait; with it, those after it wait longer."""
+        now = self._waits.monotonic()
+        if self._at is not None:
+            self._left = min(self._burst, self._left + (now - self._at) * self._per_second)
+        self._at = now
+        self._left -= 1
+        return max(0.0, -self._left / self._per_second)
+
+
+class Turns:
+    """Spreads what many threads do now and then: one of them every so many seconds."""
+
+    def __init__(self, waits: Waits, seconds: float) -> None:
+        self._waits = waits
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._last = float("-inf")
+
+    def next_seconds(self) -> float:
+        """Return how long to wait for the next turn that nobody has taken."""
+        with self._lock:
+            now = self._waits.monotonic()
+            self._last = max(now, self._last) + self._seconds
+            return self._last - now

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from collections.abc import Callable
@@ -398,6 +399,7 @@ def test_cut_watch_goes_on_where_it_was(serve: Serve) -> None:
     bench, server = live(
         serve,
         answer(event("ADDED", named("b", version="11")), then=Call.cut),
+        page("a", version="11"),
         answer(event("DELETED", named("a", version="12"))),
     )
     assert bench.step() == 1.0
@@ -415,7 +417,7 @@ def test_cut_in_the_middle_of_a_line(serve: Serve) -> None:
         call.chunks(b'{"type":"ADDED","obj')
         call.cut()
 
-    bench, _ = live(serve, half_a_line, answer(event("ADDED", named("b", version="11"))))
+    bench, _ = live(serve, half_a_line, page("a", version="10"), answer(event("ADDED", named("b", version="11"))))
     bench.step()
     bench.step()
     assert bench.keys == {"a", "b"}
@@ -423,7 +425,7 @@ def test_cut_in_the_middle_of_a_line(serve: Serve) -> None:
 
 def test_half_open_connection_is_noticed(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reflector, "SILENCE_SECONDS", 0.05)
-    bench, server = live(serve, answer(bookmark(11), then=Call.stall), answer(bookmark(12)))
+    bench, server = live(serve, answer(bookmark(11), then=Call.stall), page(version="11"), answer(bookmark(12)))
     assert bench.step() == 1.0
     assert "has fallen silent" in bench.status.last_error
     bench.step()
@@ -544,16 +546,22 @@ def test_401_runs_for_new_credentials(serve: Serve) -> None:
 def test_403_switches_the_kind_off_with_a_sentence(serve: Serve) -> None:
     words = 'nodes is forbidden: User "dev" cannot list resource "nodes" in API group "" at the cluster scope'
     bench, _ = live(
-        serve, error(403, words), error(403, words), error(403, words), page("a"), names=("a", "b"), chance=0.0
+        serve,
+        error(403, words),
+        error(403, words),
+        error(403, words),
+        page("a", version="12"),
+        names=("a", "b"),
+        chance=0.0,
     )
-    assert bench.step() == 300.0
+    assert bench.step() == 5.0
     assert bench.status.phase is Phase.FORBIDDEN
     assert bench.status.count == 0
     assert bench.status.last_error == f"no permission to watch nodes (cluster-scoped): {words}"
     assert bench.keys == set()
     since_ns = bench.status.since_ns
-    bench.now += 300
-    assert bench.step() == 300.0
+    bench.now += 5
+    assert bench.step() == 5.0
     assert bench.status.last_error == f"no permission to list nodes (cluster-scoped): {words}"
     assert bench.status.since_ns == since_ns
     assert bench.step() == 0
@@ -564,7 +572,8 @@ def test_403_switches_the_kind_off_with_a_sentence(serve: Serve) -> None:
 @pytest.mark.parametrize("code", [403, 404])
 def test_server_that_has_just_come_back_is_not_believed_at_once(serve: Serve, code: int) -> None:
     """While kube-apiserver starts it refuses everybody but its administrators, and knows no custom resources."""
-    bench, _ = live(serve, Call.cut, error(code, "RBAC: not read"), error(code), answer(bookmark(11)), names=("a",))
+    refusals = error(code, "RBAC: not read"), error(code)
+    bench, _ = live(serve, Call.cut, *refusals, page(version="10"), answer(bookmark(11)), names=("a",))
     bench.step()
     assert bench.recoveries == 0
     bench.step()
@@ -582,7 +591,7 @@ def test_refusals_that_last_after_an_outage_are_believed(serve: Serve) -> None:
     bench, _ = live(serve, Call.cut, *[error(403)] * 7, names=("a",))
     waits = [bench.step() for _ in range(7)]
     assert waits[:6] == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0]
-    assert waits[6] >= 300.0
+    assert waits[6] >= 5.0
     assert bench.status.phase is Phase.FORBIDDEN
     assert bench.keys == set()
 
@@ -609,7 +618,7 @@ def test_permission_to_list_without_permission_to_watch(serve: Serve) -> None:
     assert bench.step() == 0
     assert bench.keys == {"b"}
     bench.step()
-    assert bench.step() == 300.0
+    assert bench.step() == 5.0
     assert bench.keys == set()
 
 
@@ -634,12 +643,193 @@ def test_another_version_is_heeded_from_the_next_request_on(serve: Serve) -> Non
 # Lines that cannot be read
 
 
-def test_line_that_is_no_event_is_counted_and_passed_over(serve: Serve) -> None:
-    bench, _ = live(serve, answer(b"not json", b'{"type": 3}', event("ADDED", named("b", version="11"))))
-    bench.now += 10
-    assert bench.step() == 0
+@pytest.mark.parametrize("line", [b"not json", b'{"type": 3}', b'{"type":"ADDED","object":{}}', b"[" * 100_000])
+def test_line_that_is_no_event_is_asked_for_again(serve: Serve, line: bytes) -> None:
+    again = answer(event("ADDED", named("c", version="12")))
+    bench, server = live(serve, answer(event("ADDED", named("b", version="11")), line), again)
+    assert bench.step() == 1.0
     assert bench.keys == {"a", "b"}
-    assert bench.status.last_error.startswith("could not be read (and 1 more): a line that is not a watch event (")
+    assert bench.status.phase is Phase.STALE
+    assert "sent a line about nodes that is not a watch event (" in bench.status.last_error
+    assert bench.status.last_error.endswith("; asking again")
+    assert len(bench.status.last_error) < 300
+    assert bench.step() == 0
+    assert server.calls[-1].query["resourceVersion"] == "11"
+    assert bench.keys == {"a", "b", "c"}
+    assert bench.status.phase is Phase.LIVE
+
+
+def test_line_that_is_no_event_twice_leads_to_a_new_list(serve: Serve) -> None:
+    bench, server = live(serve, answer(b"not json"), answer(b"not json"), answer(*streamed("b", version="12")))
+    bench.step()
+    bench.step()
+    assert bench.status.last_error.endswith("; listing again")
+    assert bench.step() == 0
+    assert server.calls[-1].is_stream_list
+    assert bench.keys == {"b"}
+
+
+def test_deletion_that_cannot_be_read_leads_to_a_new_list(serve: Serve) -> None:
+    nameless = event("DELETED", {"metadata": {"name": ["a"], "resourceVersion": "11"}})
+    bench, server = live(serve, answer(nameless), answer(*streamed("b", version="12")), names=("a", "b"))
+    bench.step()
+    assert bench.status.phase is Phase.STALE
+    assert "DELETED of an object without a name" in bench.status.last_error
+    bench.step()
+    assert server.calls[-1].is_stream_list
+    assert bench.keys == {"b"}
+
+
+def test_list_with_lines_that_are_no_events_is_read_in_pages(serve: Serve) -> None:
+    broken = answer(event("ADDED", named("a")), b"not json")
+    bench = Bench(serve(Script(broken, broken, page("a", "b"))))
+    for _ in range(3):
+        bench.step()
+    assert bench.keys == {"a", "b"}
+    assert bench.status.phase is Phase.LIVE
+
+
+# After a restore
+
+
+@pytest.mark.parametrize(
+    "sign",
+    [
+        answer(bookmark(5)),
+        answer(event("ADDED", named("new", version="5"))),
+    ],
+    ids=["bookmark", "event"],
+)
+def test_restore_is_noticed_by_what_a_watch_says(serve: Serve, sign: Answer) -> None:
+    bench, server = live(serve, sign, page("a", version="6"), answer(event("ADDED", named("c", version="7"))))
+    assert bench.step() > 0
+    assert bench.status.phase is Phase.STALE
+    assert "knows less of nodes than it did, as after a restore from a backup; listing again" in bench.status.last_error
+    assert bench.step() == 0
+    assert not server.calls[-1].is_watch
+    assert bench.keys == {"a"}
+    assert bench.status.phase is Phase.LIVE
+    assert bench.step() == 0
+    assert server.calls[-1].query["resourceVersion"] == "6"
+    assert bench.keys == {"a", "c"}
+
+
+def test_restore_during_an_outage_is_noticed_before_anything_is_live(serve: Serve) -> None:
+    bench, _ = live(serve, Call.cut, page("a", version="5"), page("a", version="6"), names=("a", "phantom"))
+    bench.step()
+    bench.step()
+    assert bench.status.phase is Phase.STALE
+    bench.step()
+    assert bench.keys == {"a"}
+    assert bench.status.phase is Phase.LIVE
+    assert Phase.LIVE not in [status.phase for status in bench.mailbox.history[-2:-1]]
+
+
+def test_list_that_is_out_of_date_replaces_nothing(serve: Serve) -> None:
+    def old(call: Call) -> None:
+        call.lines(event("ADDED", named("a", version="3", spec={"unschedulable": True})), bookmark(5, ends_list=True))
+        call.end()
+
+    new = listing([named("a", version="11"), named("b", version="10")], version="12")
+    newest = answer(event("MODIFIED", named("a", version="11")), expired())
+    bench, _ = live(serve, newest, old, lambda call: call.json(new), names=("a", "b"))
+    bench.step()
+    known = bench.mailbox.objects[Kind.NODE]["a"]
+    bench.step()
+    assert bench.status.phase is Phase.STALE
+    assert bench.keys == {"a", "b"}
+    assert bench.mailbox.objects[Kind.NODE]["a"] is known
+    bench.step()
+    assert bench.keys == {"a", "b"}
+    assert not bench.mailbox.objects[Kind.NODE]["a"].is_unschedulable
+    assert bench.status.phase is Phase.LIVE
+
+
+# However a server answers
+
+
+ENDLESS: dict[str, Answer] = {
+    "list without a version": lambda call: call.error(400) if call.is_watch else call.json(listing([], version="")),
+    "streaming list without a version": answer(bookmark("", ends_list=True)),
+    "list that goes on for ever": lambda call: (
+        call.error(400) if call.is_watch else call.json(listing([], token="again"))
+    ),
+    "list that goes on with the same": lambda call: (
+        call.error(400) if call.is_watch else call.json(listing([named("a")], token="again"))
+    ),
+    "watch that ends after one event": lambda call: (
+        answer(*streamed("a"))(call) if call.is_stream_list else answer(bookmark(11))(call)
+    ),
+    "watch that knows less every time": lambda call: (
+        answer(bookmark(5))(call)
+        if call.is_watch and not call.is_stream_list
+        else answer(*streamed("a"))(call)
+        if call.is_watch
+        else call.json(listing([named("a")], version="9"))
+    ),
+    "lines that are no events": answer(b"not json"),
+    "expired for ever": answer(expired()),
+    "nothing": answer(),
+    "not a list": lambda call: call.text("<html>"),
+    "cut": Call.cut,
+    "busy": error(429, Retry_After="0"),
+    "forbidden": error(403),
+    "gone": error(410),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_there_is_a_ceiling_on_requests(serve: Serve, name: str) -> None:
+    server = serve(ENDLESS[name])
+    bench = Bench(server)
+    for _ in range(100):
+        bench.now += bench.step() + sum(bench.waits)
+        bench.waits.clear()
+        if bench.now > 60:
+            break
+    assert bench.now > 60, "so many attempts took no time"
+    assert len(server.calls) <= 3 * (10 + bench.now), name
+
+
+def test_list_without_a_version_is_shown_and_said(serve: Serve) -> None:
+    bench = Bench(serve(ENDLESS["list without a version"]), chance=0.0)
+    assert bench.step() == 60.0
+    assert bench.status.phase is Phase.STALE
+    assert "lists nodes without a resourceVersion, so that changes cannot be followed" in bench.status.last_error
+
+
+def test_endless_list_of_ever_new_objects_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reflector, "MOST_OBJECTS", 50)
+    numbers = itertools.count()
+
+    def more(call: Call) -> None:
+        call.error(400) if call.is_watch else call.json(listing([named(f"node-{next(numbers)}")], token="more"))
+
+    server = serve(more)
+    bench = Bench(server)
+    assert bench.step() > 0
+    assert bench.status.phase is Phase.DISCONNECTED
+    assert "does not come to an end with its list of nodes after 51 objects" in bench.status.last_error
+    assert len(server.calls) == 52
+
+
+def test_pages_come_no_faster_than_any_cluster_needs_them(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reflector, "PAGES", (20.0, 5.0))
+    numbers = itertools.count()
+
+    def more(call: Call) -> None:
+        number = next(numbers)
+        call.error(400) if call.is_watch else call.json(
+            listing([named(f"node-{number}")], token="more" if number < 40 else "")
+        )
+
+    bench = Bench(serve(more))
+    bench.step()
+    assert len(bench.keys) == 40
+    assert sum(wait > 0 for wait in bench.waits) == 20
+
+
+# What cannot be read
 
 
 def test_object_that_becomes_unreadable_is_not_shown(serve: Serve) -> None:
@@ -653,8 +843,9 @@ def test_object_that_becomes_unreadable_is_not_shown(serve: Serve) -> None:
     assert server.calls[-1].query["resourceVersion"] == "12"
 
 
+@pytest.mark.crashes
 def test_a_bug_is_a_sentence_and_the_thread_lives_on(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench, _ = live(serve, answer(event("ADDED", named("b"))), answer(bookmark(20)))
+    bench, _ = live(serve, answer(event("ADDED", named("b"))), answer(*streamed("a", "b", version="20")))
     with monkeypatch.context() as patch:
         patch.setattr(bench.reflector._decoder, "line", None, raising=False)
         assert bench.step() == 1.0

@@ -289,8 +289,8 @@ def test_restarted_server_is_followed_again_by_all(serve: Serve) -> None:
         api.put(NODES.path, named("after"))
         api.compact()
         serve(api, port=server.port)
+        following.mailbox.until(lambda: following.mailbox.keys(Kind.NODE) == {"before", "after"})
         following.until_live(*ALL)
-        assert following.mailbox.keys(Kind.NODE) == {"before", "after"}
 
 
 def test_recovery_of_one_wakes_those_that_wait(serve: Serve) -> None:
@@ -333,7 +333,7 @@ def stalling_once() -> Cluster:
     left = [1]
 
     def stall_once(call: Call) -> None:
-        if call.path == "/version" and left:
+        if call.path == "/readyz" and left:
             left.pop()
             call.stall()
             raise Answered
@@ -367,7 +367,7 @@ def test_busy_server_is_not_asked(serve: Serve) -> None:
     with Following(server) as following:
         following.until_live(*ALL)
         following.reflectors.check_contact()
-        assert not any(call.path == "/version" for call in server.calls)
+        assert not any(call.path == "/readyz" for call in server.calls)
 
 
 def test_quiet_server_is_asked_and_answers(serve: Serve) -> None:
@@ -376,16 +376,16 @@ def test_quiet_server_is_asked_and_answers(serve: Serve) -> None:
         following.until_live(*ALL)
         quiet(following)
         following.reflectors.check_contact()
-        assert server.calls[-1].path == "/version"
+        assert server.calls[-1].path == "/readyz"
         assert following.phase(Kind.NODE) is Phase.LIVE
 
 
-@pytest.mark.parametrize("code", [401, 403, 500])
+@pytest.mark.parametrize("code", [401, 403, 404, 429])
 def test_an_error_is_an_answer(serve: Serve, code: int) -> None:
     api = karpenter()
 
     def refuse(call: Call) -> None:
-        if call.path == "/version":
+        if call.path == "/readyz":
             call.error(code)
             raise Answered
 
@@ -403,7 +403,7 @@ def test_silent_server_is_doubted_and_then_connected_to_anew(serve: Serve, monke
     is_silent = threading.Event()
 
     def fall_silent(call: Call) -> None:
-        if call.path == "/version" and is_silent.is_set():
+        if call.path == "/readyz" and is_silent.is_set():
             call.stall()
             raise Answered
 
@@ -438,6 +438,145 @@ def test_doubt_that_was_unfounded_is_taken_back(serve: Serve, monkeypatch: pytes
         following.ticks.release()
         following.until_live(*ALL)
         following.mailbox.until(lambda: 2.0 in following.paused or following.reflectors._missed == 0)
+
+
+NOT_READY = (
+    b"[+]ping ok\n[-]etcd failed: reason withheld\n[-]etcd-readiness failed: reason withheld\nreadyz check failed\n"
+)
+
+
+def without_etcd(api: FakeApi) -> threading.Event:
+    """Have a server say that it is not ready, as without etcd, for as long as an event is set."""
+    is_down = threading.Event()
+
+    def refuse(call: Call) -> None:
+        if call.path == "/readyz" and is_down.is_set():
+            call.text(NOT_READY, 500)
+            raise Answered
+        if call.query.get("limit") == "1" and is_down.is_set():
+            call.error(500, "etcdserver: request timed out")
+            raise Answered
+
+    api.fault = refuse
+    return is_down
+
+
+def test_nothing_is_live_while_etcd_is_down(serve: Serve) -> None:
+    api = karpenter()
+    api.put(NODES.path, named("a"))
+    is_down = without_etcd(api)
+    with Following(serve(api)) as following:
+        following.until_live(*ALL)
+        is_down.set()
+        quiet(following)
+        following.reflectors.check_contact()
+        status = following.mailbox.statuses[Kind.NODE]
+        assert all(following.phase(kind) is Phase.STALE for kind in ALL)
+        assert status.last_error == (
+            "the API server is not ready (500): etcd failed: reason withheld, etcd-readiness failed: reason withheld"
+        )
+        # A watch that is opened anew goes on from a cache that nothing feeds.
+        api.cut_streams()
+        following.mailbox.until(lambda: following.phase(Kind.NODE) is Phase.DISCONNECTED)
+        following.ticks.release()
+        assert following.phase(Kind.NODE) is not Phase.LIVE
+        is_down.clear()
+        following.reflectors.check_contact()
+        following.reflectors.refresh()
+        following.until_live(*ALL)
+
+
+def test_what_happens_ends_the_doubt_and_a_bookmark_does_not(serve: Serve) -> None:
+    api = karpenter()
+    api.put(NODES.path, named("a"))
+    is_down = without_etcd(api)
+    with Following(serve(api)) as following:
+        following.until_live(*ALL)
+        is_down.set()
+        quiet(following)
+        following.reflectors.check_contact()
+        api.put(NODES.path, named("b"))
+        following.mailbox.until(lambda: following.phase(Kind.NODE) is Phase.LIVE)
+        assert following.phase(Kind.POD) is Phase.STALE
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff", b"[" * 100_000, b"0" * (1 << 20)], ids=["none", "bytes", "deep", "long"]
+)
+def test_health_that_cannot_be_read_is_an_answer(serve: Serve, content: bytes) -> None:
+    api = karpenter()
+
+    def answer(call: Call) -> None:
+        if call.path == "/readyz":
+            call.text(content)
+            raise Answered
+
+    api.fault = answer
+    with Following(serve(api)) as following:
+        following.until_live(*ALL)
+        quiet(following)
+        following.reflectors.check_contact()
+        assert following.phase(Kind.NODE) is Phase.LIVE
+
+
+@pytest.mark.crashes
+def test_a_fault_while_looking_after_the_server_is_said_and_passes(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Following(serve(karpenter())) as following:
+        following.until_live(*ALL)
+        with monkeypatch.context() as patch:
+            patch.setattr(following.reflectors.transport, "get", lambda *_, **__: 1 / 0)
+            quiet(following)
+            following.reflectors._look_after()
+        status = following.mailbox.statuses[Kind.NODE]
+        assert status.phase is Phase.STALE
+        assert status.last_error == (
+            "internal error while seeing that the API server is there: ZeroDivisionError: division by zero"
+        )
+        following.reflectors._look_after()
+        assert following.phase(Kind.NODE) is Phase.LIVE
+
+
+def test_what_may_not_be_seen_is_asked_for_in_turns_and_all_of_it_once_one_may(serve: Serve) -> None:
+    api = karpenter()
+    is_forbidden = threading.Event()
+    is_forbidden.set()
+    hidden = (NODES.path, PODS.path)
+
+    def refuse(call: Call) -> None:
+        if call.path in hidden and is_forbidden.is_set():
+            call.error(403, "no")
+            raise Answered
+
+    api.fault = refuse
+    with Following(serve(api)) as following:
+        following.mailbox.until(
+            lambda: all(
+                kind in following.mailbox.statuses and following.phase(kind) is Phase.FORBIDDEN
+                for kind in (Kind.NODE, Kind.POD)
+            )
+        )
+        waits = sorted(seconds for seconds in following.paused if 4.9 < seconds < 12)
+        assert len(waits) >= 2
+        is_forbidden.clear()
+        found = {one.resource.kind: (one, bell) for one, _, bell in following.reflectors._followed.values()}
+        found[Kind.NODE][1].ring()
+        following.reflectors.refresh()
+        following.until_live(*ALL)
+
+
+def test_refresh_tries_everything_at_once(serve: Serve) -> None:
+    with Following(serve(karpenter())) as following:
+        following.until_live(*ALL)
+        following.reflectors._missed = 1
+        opened = tuple(following.reflectors.transport._open)
+        assert opened
+        following.reflectors.refresh()
+        assert following.reflectors._discover_at == float("-inf")
+        assert all(bell._event.is_set() or bell for _, _, bell in following.reflectors._followed.values())
+        following.mailbox.until(lambda: not set(opened) & following.reflectors.transport._open)
+        following.until_live(*ALL)
 
 
 def test_nothing_is_followed_after_the_end(serve: Serve) -> None:

@@ -158,6 +158,7 @@ def test_importing_a_source_is_cheap() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.crashes
 def test_a_broken_installation_is_a_sentence(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,8 +16,8 @@ def test_no_answer_and_no_credentials_say_it_themselves() -> None:
 @pytest.mark.parametrize(
     ("status", "verb", "may_list", "phase", "seconds", "forgets", "sentence"),
     [
-        (403, "list", False, Phase.FORBIDDEN, 300.0, True, "no permission to list pods in all namespaces: no"),
-        (403, "watch", False, Phase.FORBIDDEN, 300.0, True, "no permission to watch pods in all namespaces: no"),
+        (403, "list", False, Phase.FORBIDDEN, 5.0, True, "no permission to list pods in all namespaces: no"),
+        (403, "watch", False, Phase.FORBIDDEN, 5.0, True, "no permission to watch pods in all namespaces: no"),
         (
             403,
             "watch",
