@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
     from textual.theme import Theme
 
+    from karptui.screens.routes import Route
     from karptui.screens.whatif.controller import WhatIf
     from karptui.views.whatif.opening import Opening
 
@@ -346,6 +347,16 @@ class KarptuiApp(App[None]):
         screen = self.screen
         if filter_text is not None and isinstance(screen, FrameScreen):
             screen.call_after_refresh(screen.filter_entered, filter_text)
+
+    def go(self, route: Route) -> None:
+        """Show the screen that a route leads to, or say why there is none."""
+        from karptui.screens.opener import screen_for  # noqa: PLC0415 - only when asked for
+
+        found = screen_for(route, self)
+        if isinstance(found, str):
+            self.tell(found)
+        else:
+            self.push_screen(found)
 
     def action_open_screen(self, name: str) -> None:
         """Show a screen."""

@@ -251,7 +251,7 @@ class FrameScreen(SwiftScreen):
         """Explain this screen."""
         from karptui.screens.help import HelpScreen  # noqa: PLC0415 - only when asked for
 
-        self.app.push_screen(HelpScreen(self))
+        self.app.push_screen(HelpScreen(self, self.help_text()))
 
     # The prompt
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from rich.cells import cell_len
 from textual import events
@@ -11,10 +11,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.screen import Screen
 from textual.visual import Visual
 from textual.widgets import Static
 
-from karptui.screens.frame import FrameScreen
 from karptui.screens.host import host_of
 from karptui.sources.cluster.role import cluster_role_lines
 from karptui.widgets.beside import Beside, BesideLines
@@ -38,18 +38,19 @@ class HelpScreen(DimmedScreen[None]):
         Binding("k", "scroll(-1)", "Up", show=False, id="help.up"),
     ]
 
-    def __init__(self, explained: FrameScreen) -> None:
+    def __init__(self, explained: Screen[Any], own: Sequence[Section]) -> None:
         """Make help for a screen.
 
         Args:
             explained: the screen that is in front.
+            own: what it says of itself beside its keys.
         """
         super().__init__()
         role = [("", line) for line in cluster_role_lines()]
         self._sections: list[Section] = [
             *_key_sections(explained),
             _command_section(explained),
-            *explained.help_text(),
+            *own,
             ("Permissions: what karptui reads", role),
         ]
 
@@ -77,7 +78,7 @@ class HelpScreen(DimmedScreen[None]):
         self.query_one(VerticalScroll).scroll_relative(y=step, animate=False)
 
 
-def _key_sections(explained: FrameScreen) -> Iterator[Section]:
+def _key_sections(explained: Screen[Any]) -> Iterator[Section]:
     """Yield the bindings that work on a screen, by the part they belong to."""
     groups: dict[str, list[tuple[str, str, str]]] = {}
     keys: dict[tuple[str, str, str], list[str]] = {}
@@ -94,7 +95,7 @@ def _key_sections(explained: FrameScreen) -> Iterator[Section]:
         yield title, [(" ".join(dict.fromkeys(keys[ident])), ident[2], ident[1]) for ident in idents]
 
 
-def _command_section(explained: FrameScreen) -> Section:
+def _command_section(explained: Screen[Any]) -> Section:
     lines = []
     for command in host_of(explained.app).commands:
         names = " ".join(f":{name}" for name in (command.name, *command.aliases))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from karptui.config import Config
     from karptui.screens.command_line import Command
+    from karptui.screens.routes import Route
     from karptui.session.border import Border, Focus
     from karptui.session.cluster_view import ClusterView
     from karptui.views.whatif.opening import Opening
@@ -56,6 +57,10 @@ class Host(Protocol):
 
     def open_screen(self, name: str, *, filter_text: str | None = None) -> None:
         """Show a screen, with a filter if one is given."""
+        ...
+
+    def go(self, route: Route) -> None:
+        """Show the screen that a route leads to, or say why there is none."""
         ...
 
     def run_command(self, line: str) -> None:

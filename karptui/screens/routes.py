@@ -1,19 +1,74 @@
-"""What leads where: the screens that others open, imported when somebody goes there."""
+"""What leads where: routes as values, and the functions by which screens take them."""
 
-# ruff: noqa: PLC0415 - screens are imported when they are opened, or ahead of it in a thread
+# ruff: noqa: PLC0415 - what few ask for is imported when somebody asks
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 from karptui.decode.kinds import Kind
 from karptui.views.row import Tone
-from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.screens.frame import FrameScreen
-    from karptui.screens.host import Host
+
+
+class ToText(msgspec.Struct, frozen=True):
+    """A text that may take a moment to come."""
+
+    title: str
+    fetch: Callable[[], Awaitable[str]]
+    language: str | None = None
+    """A language to highlight."""
+
+
+class ToNode(msgspec.Struct, frozen=True):
+    """A node at length."""
+
+    key: str
+    """Of the node's entry."""
+
+
+class ToPool(msgspec.Struct, frozen=True):
+    """A NodePool at length."""
+
+    name: str
+
+
+class ToPending(msgspec.Struct, frozen=True):
+    """Why a pod waits."""
+
+    pod_key: str
+
+
+class ToTypes(msgspec.Struct, frozen=True):
+    """The instance types of a NodePool."""
+
+    pool: str
+
+
+class ToLedger(msgspec.Struct, frozen=True):
+    """Where the memory of an instance type goes."""
+
+    pool: str
+    instance_type: str
+    pods: Collection[str] = ()
+    """Keys of pending pods one of which is held against it first."""
+
+
+class ToExplanation(msgspec.Struct, frozen=True):
+    """Why an object is as it is."""
+
+    kind: str
+    """As the API writes it."""
+    key: str
+    """``namespace/name``, or the name alone."""
+
+
+Route: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation
 
 
 # Text
@@ -30,9 +85,7 @@ def show_text(
         fetch: gives the text.
         language: a language to highlight.
     """
-    from karptui.screens.text import TextScreen
-
-    screen.app.push_screen(TextScreen(title, fetch, language))
+    screen.host.go(ToText(title, fetch, language))
 
 
 def show_made_text(screen: FrameScreen, title: str, make: Callable[[], str], language: str | None = None) -> None:
@@ -68,30 +121,22 @@ def show_node(screen: FrameScreen, key: str) -> None:
         screen: where it is asked for.
         key: of the node's entry.
     """
-    from karptui.screens.node_detail import NodeDetailScreen
-
-    screen.app.push_screen(NodeDetailScreen(key))
+    screen.host.go(ToNode(key))
 
 
 def show_pool(screen: FrameScreen, name: str) -> None:
     """Show a NodePool at length."""
-    from karptui.screens.pool_detail import PoolDetailScreen
-
-    screen.app.push_screen(PoolDetailScreen(name))
+    screen.host.go(ToPool(name))
 
 
 def show_pending(screen: FrameScreen, pod_key: str) -> None:
     """Show why a pod waits."""
-    from karptui.screens.pending_detail import PendingDetailScreen
-
-    screen.app.push_screen(PendingDetailScreen(pod_key))
+    screen.host.go(ToPending(pod_key))
 
 
 def show_types(screen: FrameScreen, pool: str) -> None:
     """Show the instance types of a NodePool."""
-    from karptui.screens.types import TypesOfPoolScreen
-
-    screen.app.push_screen(TypesOfPoolScreen(pool))
+    screen.host.go(ToTypes(pool))
 
 
 def show_ledger(screen: FrameScreen, pool: str, instance_type: str, pods: Collection[str] = ()) -> None:
@@ -103,9 +148,7 @@ def show_ledger(screen: FrameScreen, pool: str, instance_type: str, pods: Collec
         instance_type: the type.
         pods: keys of pending pods one of which is held against it first.
     """
-    from karptui.screens.type_ledger import TypeLedgerScreen
-
-    screen.app.push_screen(TypeLedgerScreen(pool, instance_type, pods))
+    screen.host.go(ToLedger(pool, instance_type, pods))
 
 
 def show_object(screen: FrameScreen, kind: str, key: str) -> None:
@@ -132,54 +175,9 @@ def show_line_target(screen: FrameScreen, kind: str, key: str) -> None:
         show_object(screen, kind, key)
 
 
-# Explanations
-
-
 def show_explanation(screen: FrameScreen, kind: str, key: str) -> None:
     """Show why an object is as it is, or say why there is nothing to show."""
-    found = explanation_of(screen.host, kind, key)
-    if isinstance(found, str):
-        screen.say(found)
-    else:
-        screen.app.push_screen(found)
-
-
-def explanation_of(host: Host, kind: str, key: str) -> FrameScreen | str:
-    """Return the screen that explains an object, or a sentence that says why there is none.
-
-    Args:
-        host: The app.
-        kind: As the API writes it.
-        key: ``namespace/name``, or the name alone.
-    """
-    from karptui.screens.pending_detail import PendingDetailScreen
-    from karptui.screens.pool_detail import PoolDetailScreen
-
-    state = host.view.state
-    match kind:
-        case Kind.POD:
-            pod = state.pods.get(key)
-            if pod is None:
-                return f"pod {clean(key)} is not there any more"
-            return _node(host, pod.node_name) if pod.node_name in state.nodes else PendingDetailScreen(key)
-        case Kind.NODE:
-            return _node(host, key)
-        case Kind.NODECLAIM:
-            node = state.node_of(key)
-            return _node(host, node.name if node is not None else key)
-        case Kind.NODEPOOL:
-            if key not in state.nodepools:
-                return f"NodePool {clean(key)} is not there any more"
-            return PoolDetailScreen(key)
-        case _:
-            return f"{clean(kind)} is described (d) and shown as YAML (y); pods, nodes and NodePools are explained"
-
-
-def _node(host: Host, name: str) -> FrameScreen | str:
-    from karptui.screens.node_detail import NodeDetailScreen
-
-    entry = host.view.node_of(name) or host.view.node_entry(f"claim/{name}")
-    return NodeDetailScreen(entry.key) if entry is not None else f"{clean(name)} is not there any more"
+    screen.host.go(ToExplanation(kind, key))
 
 
 # What-ifs

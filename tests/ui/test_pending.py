@@ -16,10 +16,10 @@ from karptui.clock import FrozenClock
 from karptui.config import Config
 from karptui.screens.host import host_of
 from karptui.screens.node_detail import NodeDetailScreen
+from karptui.screens.opener import explanation_of
 from karptui.screens.pending import PendingScreen
 from karptui.screens.pending_detail import PendingDetailScreen, PendingNodesScreen
 from karptui.screens.pool_detail import PoolDetailScreen
-from karptui.screens.routes import explanation_of
 from karptui.screens.text import TextScreen
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.sources.evidence import EvidenceSource
