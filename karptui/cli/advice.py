@@ -6,10 +6,10 @@ import argparse
 import sys
 from typing import Final
 
+from karptui.cli.errors import UsageError, fail
 from karptui.cli.evidence import PRICE_FLAGS, add_price_flags, add_usage_flag
 from karptui.cli.flags import CLUSTER_FLAGS, ROW_FLAGS, add_cluster_flags, add_row_flags, refuse_unused
 from karptui.cli.listing import print_rows, report, rows_of
-from karptui.cli.source import UsageError, fail
 
 STATUSES: Final = {"error": 4, "warning": 3, "info": 0}
 """Exit status by the worst severity; info is no reason to fail."""

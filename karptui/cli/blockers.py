@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from karptui.cli.errors import UsageError, fail
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags, add_output_flag
 from karptui.cli.listing import refuse_unseen, report
-from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
     from karptui.provisioning.prepared import Prepared

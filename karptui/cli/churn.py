@@ -6,10 +6,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from karptui.cli.errors import UsageError, fail
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags, add_row_flags
 from karptui.cli.listing import print_rows, report, rows_of
-from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded

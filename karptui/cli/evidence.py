@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from karptui.cli.errors import UsageError
+
 if TYPE_CHECKING:
     from karptui.kube.live_usage import LiveUsage
     from karptui.sources.base import Source
@@ -142,7 +144,6 @@ def evidence_for(args: argparse.Namespace, source: Source) -> EvidenceSource:
     """
     import os
 
-    from karptui.cli.source import UsageError
     from karptui.config import ConfigError, load_config
     from karptui.paths import config_file
     from karptui.sources.evidence import EvidenceSource

@@ -7,14 +7,15 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from karptui.cli.errors import UsageError, fail
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags, add_output_flag, refuse_unused
 from karptui.cli.listing import report
-from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
     from karptui.views.row import Pieces
+
 
 KINDS = {"pod": "pod", "pods": "pod", "po": "pod", "node": "node", "nodes": "node", "no": "node"} | {
     "pool": "pool",
@@ -24,8 +25,6 @@ KINDS = {"pod": "pod", "pods": "pod", "po": "pod", "node": "node", "nodes": "nod
     "np": "pool",
 }
 """What may be explained, by every word for it."""
-WIDTH = 120
-"""Cells of a line where nobody says how wide the terminal is."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -105,20 +104,3 @@ def _explained(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[str,
     from karptui.cli.explain_pod import explain_pod
 
     return explain_pod(args, loaded)
-
-
-def width_of_terminal() -> int:
-    """Return how many cells a line may have."""
-    import shutil
-
-    return max(shutil.get_terminal_size((WIDTH, 40)).columns, 60) if sys.stdout.isatty() else WIDTH
-
-
-def no_such(what: str, name: str, known: Iterable[str]) -> UsageError:
-    """Return the error for a name that is not there, with the nearest that are."""
-    import difflib
-
-    names = list(known)
-    near = difflib.get_close_matches(name, names, n=3)
-    hint = f"; did you mean {' or '.join(near)}?" if near else f"; there are {len(names):,}" if names else ""
-    return UsageError(f"there is no {what} {name}{hint}")

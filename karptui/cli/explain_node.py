@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from karptui.cli.explain import no_such
+from karptui.cli.errors import no_such
 from karptui.cli.loading import Loaded
 from karptui.disruption.json_form import blocker_json
 from karptui.disruption.study import Study

@@ -9,9 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from karptui.aws.money import node_price_text
-from karptui.cli.explain import no_such, width_of_terminal
+from karptui.cli.errors import UsageError, no_such
+from karptui.cli.listing import width_of_terminal
 from karptui.cli.loading import Loaded
-from karptui.cli.source import UsageError
 from karptui.kube.pod import Pod
 from karptui.kube.units import count_text
 from karptui.session.cluster_view import ClusterView

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from karptui.cli.explain import no_such
+from karptui.cli.errors import no_such
 from karptui.cli.loading import Loaded
 from karptui.cli.pools import compared
 from karptui.session.pools import pool_rows

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
+from karptui.cli.errors import UsageError
+
 LIVE_FLAGS: Final = MappingProxyType(
     {
         "context": "--context",
@@ -160,8 +162,6 @@ def refuse_unused(args: argparse.Namespace, flags: Mapping[str, str], because: s
     Raises:
         UsageError: where one was given.
     """
-    from karptui.cli.source import UsageError
-
     found = given(args, flags)
     if found:
         raise UsageError(f"{found[0]} {because}")

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from karptui.cli.errors import UsageError
 from karptui.cli.flags import words
-from karptui.cli.source import UsageError
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -222,3 +222,14 @@ def resource_columns(text: str | None, known: Mapping[str, str]) -> frozenset[st
     if unknown:
         raise UsageError(f"--resources: {unknown[0]} has no column; there are {', '.join(known)}")
     return frozenset(known.values()) - {known[name] for name in chosen}
+
+
+def width_of_terminal() -> int:
+    """Return how many cells a line may have."""
+    import shutil
+
+    return max(shutil.get_terminal_size((WIDTH, 40)).columns, 60) if sys.stdout.isatty() else WIDTH
+
+
+WIDTH = 120
+"""Cells of a line where nobody says how wide the terminal is."""

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from karptui.cli.errors import UsageError
 from karptui.cli.evidence import await_prices, evidence_for
-from karptui.cli.source import UsageError, open_source
+from karptui.cli.source import open_source
 
 if TYPE_CHECKING:
     from karptui.decode.kinds import Kind

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from karptui.cli.errors import UsageError, fail
 from karptui.cli.evidence import add_price_flags, add_usage_flag
 from karptui.cli.flags import add_cluster_flags, add_row_flags, words
 from karptui.cli.listing import print_rows, refuse_unseen, report, resource_columns, rows_of
 from karptui.cli.loading import add_why_flags, analysed
-from karptui.cli.source import UsageError, fail
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

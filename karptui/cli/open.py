@@ -8,9 +8,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from karptui.cli.errors import UsageError, fail
 from karptui.cli.evidence import add_price_flags, evidence_source, price_flags
 from karptui.cli.flags import add_cluster_flags, file_name, words
-from karptui.cli.source import UsageError, connect, fail, open_source
+from karptui.cli.source import connect, open_source
 
 if TYPE_CHECKING:
     from karptui.app import KarptuiApp

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
+
+from karptui.cli.errors import UsageError
+from karptui.cli.flags import refuse_live, refuse_unused
 
 if TYPE_CHECKING:
     from karptui.clock import Clock
     from karptui.sources.base import Source
     from karptui.sources.cluster.connection import Connection
-
-
-class UsageError(Exception):
-    """What was asked for cannot be had; a sentence for the user."""
-
-
-def fail(sentence: str, command: str = "") -> NoReturn:
-    """Print a sentence and leave with status 2."""
-    from karptui.views.sanitize import clean
-
-    print(clean(f"karptui {command}: {sentence}" if command else f"karptui: {sentence}"), file=sys.stderr)
-    raise SystemExit(2)
 
 
 def open_source(args: argparse.Namespace) -> tuple[Source, Clock]:
@@ -30,7 +20,6 @@ def open_source(args: argparse.Namespace) -> tuple[Source, Clock]:
     Raises:
         UsageError: with a sentence.
     """
-    from karptui.cli.flags import refuse_live, refuse_unused
     from karptui.clock import FrozenClock, SystemClock
 
     if args.demo and args.snapshot:

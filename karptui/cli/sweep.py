@@ -8,10 +8,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from karptui.cli.errors import UsageError, fail
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags, add_output_flag, file_name
 from karptui.cli.listing import print_csv
-from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase

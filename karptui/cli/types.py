@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from karptui.cli.errors import UsageError, fail
 from karptui.cli.evidence import PRICE_FLAGS, add_price_flags
 from karptui.cli.flags import (
     CLUSTER_FLAGS,
@@ -18,7 +19,6 @@ from karptui.cli.flags import (
     words,
 )
 from karptui.cli.listing import print_csv, print_rows, refuse_unseen, report, rows_of
-from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
     from karptui.aws.case import TypesCase

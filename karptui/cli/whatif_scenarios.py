@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from karptui.cli.errors import UsageError
 from karptui.cli.evidence import ASKING_FLAGS
 from karptui.cli.flags import LIVE_FLAGS, refuse_unused
-from karptui.cli.source import UsageError
 
 if TYPE_CHECKING:
     from karptui.whatif.difference import Difference

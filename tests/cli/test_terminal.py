@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from karptui.cli import open as app_command
+from karptui.cli.errors import UsageError
 from karptui.cli.main import main
-from karptui.cli.source import UsageError
 from tests.troubles import troubles_document
 
 START = (

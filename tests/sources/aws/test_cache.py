@@ -10,7 +10,8 @@ from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.region import AccountReservation, AccountSubnet, Dated, FactKind
 from karptui.sources.aws.cache import FactCache
-from karptui.sources.aws.source import RULES, cache_name
+from karptui.sources.aws.kinds import RULES
+from karptui.sources.aws.source import cache_name
 
 NOW = 1_795_259_891_000_000_000
 TYPES = {name: instance_type_facts()[name] for name in ("m5.large", "p5.48xlarge", "inf2.xlarge", "dl2q.24xlarge")}

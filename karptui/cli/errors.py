@@ -1,0 +1,29 @@
+"""What cannot be had, said in a sentence."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import NoReturn
+
+
+class UsageError(Exception):
+    """What was asked for cannot be had; a sentence for the user."""
+
+
+def fail(sentence: str, command: str = "") -> NoReturn:
+    """Print a sentence and leave with status 2."""
+    from karptui.views.sanitize import clean
+
+    print(clean(f"karptui {command}: {sentence}" if command else f"karptui: {sentence}"), file=sys.stderr)
+    raise SystemExit(2)
+
+
+def no_such(what: str, name: str, known: Iterable[str]) -> UsageError:
+    """Return the error for a name that is not there, with the nearest that are."""
+    import difflib
+
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=3)
+    hint = f"; did you mean {' or '.join(near)}?" if near else f"; there are {len(names):,}" if names else ""
+    return UsageError(f"there is no {what} {name}{hint}")
