@@ -28,8 +28,9 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.feed import Feed
 from karptui.session.pace import KEYBOARD
 from karptui.session.session import Session
-from karptui.sources.base import Source, SourceError
+from karptui.sources.base import SourceError
 from karptui.sources.evidence import EvidenceSource
+from karptui.sources.source import Source
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.views.health import Health, overall
 from karptui.views.nodes.sentences import cluster_facts
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
     from textual.theme import Theme
 
-    from karptui.screens.routes import Route
+    from karptui.screens.destinations import Destination
     from karptui.screens.whatif.controller import WhatIf
     from karptui.views.whatif.opening import Opening
 
@@ -348,11 +349,11 @@ class KarptuiApp(App[None]):
         if filter_text is not None and isinstance(screen, FrameScreen):
             screen.call_after_refresh(screen.filter_entered, filter_text)
 
-    def go(self, route: Route) -> None:
-        """Show the screen that a route leads to, or say why there is none."""
+    def go(self, to: Destination) -> None:
+        """Show the screen that stands at a destination, or say why there is none."""
         from karptui.screens.opener import screen_for  # noqa: PLC0415 - only when asked for
 
-        found = screen_for(route, self)
+        found = screen_for(to, self)
         if isinstance(found, str):
             self.tell(found)
         else:

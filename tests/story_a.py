@@ -14,9 +14,10 @@ from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.taints import Taint
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
-from karptui.sources.base import Phase, Source, SourceStatus
+from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
+from karptui.sources.source import Source
 from karptui.state.inventory import objects_of, state_of
 from tests.builders import (
     DAY_NS,

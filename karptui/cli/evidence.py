@@ -11,7 +11,7 @@ from karptui.cli.errors import UsageError
 
 if TYPE_CHECKING:
     from karptui.kube.live_usage import LiveUsage
-    from karptui.sources.base import Source
+    from karptui.sources.source import Source
 
 
 PRICE_FLAGS: Final = MappingProxyType(
@@ -35,11 +35,11 @@ _POLL_SECONDS: Final = 0.05
 if TYPE_CHECKING:
     from karptui.config import Config
     from karptui.sources.aws.source import AwsSource
-    from karptui.sources.base import Source
     from karptui.sources.cluster.source import ClusterSource
     from karptui.sources.controller import ControllerSource
     from karptui.sources.evidence import EvidenceSource
     from karptui.sources.metrics.source import MetricsSource
+    from karptui.sources.source import Source
     from karptui.sources.usage import UsageSource
     from karptui.state.cluster import ClusterState
 

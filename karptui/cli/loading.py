@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from karptui.kube.live_usage import LiveUsage
     from karptui.provisioning.prepared import Prepared
     from karptui.session.cluster_view import ClusterView
-    from karptui.sources.base import Source, SourceStatus
+    from karptui.sources.base import SourceStatus
     from karptui.sources.snapshot.reader import Snapshot
+    from karptui.sources.source import Source
     from karptui.state.cluster import ClusterState
 
 

@@ -16,7 +16,7 @@ from karptui.cli.source import connect, open_source
 if TYPE_CHECKING:
     from karptui.app import KarptuiApp
     from karptui.config import Config
-    from karptui.sources.base import Source
+    from karptui.sources.source import Source
 
 
 TERMINAL: Final = "/dev/tty"

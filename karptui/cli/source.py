@@ -10,8 +10,8 @@ from karptui.cli.flags import refuse_live, refuse_unused
 
 if TYPE_CHECKING:
     from karptui.clock import Clock
-    from karptui.sources.base import Source
     from karptui.sources.cluster.connection import Connection
+    from karptui.sources.source import Source
 
 
 def open_source(args: argparse.Namespace) -> tuple[Source, Clock]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from karptui.config import Config
     from karptui.screens.command_line import Command
-    from karptui.screens.routes import Route
+    from karptui.screens.destinations import Destination
     from karptui.session.border import Border, Focus
     from karptui.session.cluster_view import ClusterView
     from karptui.views.whatif.opening import Opening
@@ -59,8 +59,8 @@ class Host(Protocol):
         """Show a screen, with a filter if one is given."""
         ...
 
-    def go(self, route: Route) -> None:
-        """Show the screen that a route leads to, or say why there is none."""
+    def go(self, to: Destination) -> None:
+        """Show the screen that stands at a destination, or say why there is none."""
         ...
 
     def run_command(self, line: str) -> None:

@@ -1,4 +1,4 @@
-"""The screen that a route leads to."""
+"""The screen that stands at a destination."""
 
 # ruff: noqa: PLC0415 - screens are imported when they are opened, or ahead of it in a thread
 
@@ -7,13 +7,22 @@ from __future__ import annotations
 from typing import assert_never
 
 from karptui.decode.kinds import Kind
+from karptui.screens.destinations import (
+    Destination,
+    ToExplanation,
+    ToLedger,
+    ToNode,
+    ToPending,
+    ToPool,
+    ToText,
+    ToTypes,
+)
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
-from karptui.screens.routes import Route, ToExplanation, ToLedger, ToNode, ToPending, ToPool, ToText, ToTypes
 from karptui.views.sanitize import clean
 
 
-def screen_for(route: Route, host: Host) -> FrameScreen | str:
+def screen_for(route: Destination, host: Host) -> FrameScreen | str:
     """Return a new screen, or a sentence that says why there is none."""
     match route:
         case ToText(title, fetch, language):
@@ -47,7 +56,7 @@ def screen_for(route: Route, host: Host) -> FrameScreen | str:
             assert_never(route)
 
 
-def explanation_of(host: Host, kind: str, key: str) -> Route | str:
+def explanation_of(host: Host, kind: str, key: str) -> Destination | str:
     """Return where an object is explained, or a sentence that says why nowhere.
 
     Args:
@@ -73,6 +82,6 @@ def explanation_of(host: Host, kind: str, key: str) -> Route | str:
             return f"{clean(kind)} is described (d) and shown as YAML (y); pods, nodes and NodePools are explained"
 
 
-def _node(host: Host, name: str) -> Route | str:
+def _node(host: Host, name: str) -> Destination | str:
     entry = host.view.node_of(name) or host.view.node_entry(f"claim/{name}")
     return ToNode(entry.key) if entry is not None else f"{clean(name)} is not there any more"

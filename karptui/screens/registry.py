@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from karptui.widgets.tab_line import Tab
 
 if TYPE_CHECKING:
-    from karptui.screens.frame import FrameScreen
+    from textual.screen import Screen
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class ScreenEntry:
     short: str = ""
     """Title for when room is short."""
 
-    def load(self) -> FrameScreen:
+    def load(self) -> Screen[None]:
         """Make the screen; it is imported only then."""
-        make: Callable[[], FrameScreen] = getattr(import_module(f"karptui.screens.{self.name}"), self.class_name)
+        make: Callable[[], Screen[None]] = getattr(import_module(f"karptui.screens.{self.name}"), self.class_name)
         return make()
 
 

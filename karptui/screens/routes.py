@@ -1,74 +1,18 @@
-"""What leads where: routes as values, and the functions by which screens take them."""
+"""What leads where: the functions by which screens lead to others."""
 
 # ruff: noqa: PLC0415 - what few ask for is imported when somebody asks
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import TYPE_CHECKING, TypeAlias
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from karptui.decode.kinds import Kind
+from karptui.screens.destinations import ToExplanation, ToLedger, ToNode, ToPending, ToPool, ToText, ToTypes
 from karptui.views.row import Tone
 
 if TYPE_CHECKING:
     from karptui.screens.frame import FrameScreen
-
-
-class ToText(msgspec.Struct, frozen=True):
-    """A text that may take a moment to come."""
-
-    title: str
-    fetch: Callable[[], Awaitable[str]]
-    language: str | None = None
-    """A language to highlight."""
-
-
-class ToNode(msgspec.Struct, frozen=True):
-    """A node at length."""
-
-    key: str
-    """Of the node's entry."""
-
-
-class ToPool(msgspec.Struct, frozen=True):
-    """A NodePool at length."""
-
-    name: str
-
-
-class ToPending(msgspec.Struct, frozen=True):
-    """Why a pod waits."""
-
-    pod_key: str
-
-
-class ToTypes(msgspec.Struct, frozen=True):
-    """The instance types of a NodePool."""
-
-    pool: str
-
-
-class ToLedger(msgspec.Struct, frozen=True):
-    """Where the memory of an instance type goes."""
-
-    pool: str
-    instance_type: str
-    pods: Collection[str] = ()
-    """Keys of pending pods one of which is held against it first."""
-
-
-class ToExplanation(msgspec.Struct, frozen=True):
-    """Why an object is as it is."""
-
-    kind: str
-    """As the API writes it."""
-    key: str
-    """``namespace/name``, or the name alone."""
-
-
-Route: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation
 
 
 # Text

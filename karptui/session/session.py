@@ -9,9 +9,10 @@ from karptui.decode.kinds import Kind
 from karptui.session.analyst import Analyst
 from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import unready_because
-from karptui.sources.base import Source, SourceError
+from karptui.sources.base import SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
+from karptui.sources.source import Source
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.state.reducer import reduce
 

@@ -1,16 +1,12 @@
-"""What every source of cluster data is: something that starts, fills a mailbox, and stops."""
+"""What sources say of themselves: how they stand with each kind, and what cannot be done."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from karptui.decode.kinds import Kind, kind_named
-
-if TYPE_CHECKING:
-    from karptui.sources.mailbox import Mailbox
 
 
 class SourceError(Exception):
@@ -70,20 +66,3 @@ class SourceStatus(msgspec.Struct, frozen=True, kw_only=True):
     """When the server last said anything about this kind: nanoseconds since the epoch, 0 for never."""
     retry_at_ns: int = 0
     """When it will be tried again: nanoseconds since the epoch, 0 where it is not waiting."""
-
-
-class Source(Protocol):
-    """Where objects come from: a live API server, a snapshot, the demo recording."""
-
-    @property
-    def title(self) -> str:
-        """What the top bar calls it: the context, the file, ``demo``."""
-        ...
-
-    def start(self, mailbox: Mailbox) -> None:
-        """Begin to fill the mailbox and return at once."""
-        ...
-
-    def stop(self) -> None:
-        """End every thread and connection; returns within about a second, and does nothing the second time."""
-        ...

@@ -13,8 +13,8 @@ from karptui.clock import Clock
 from karptui.config import Config
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.session.analyst import Analyst
-from karptui.sources.base import Source
 from karptui.sources.evidence import EvidenceSource
+from karptui.sources.source import Source
 
 PATIENCE_SECONDS = 60.0
 

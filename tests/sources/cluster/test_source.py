@@ -9,12 +9,13 @@ import pytest
 from loopback import Call, LoopbackServer, named
 
 from karptui.decode.kinds import Kind
-from karptui.sources.base import Phase, Source, SourceError
+from karptui.sources.base import Phase, SourceError
 from karptui.sources.cluster import source as sources
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.errors import ApiError, UnreachableError
 from karptui.sources.cluster.resources import NODES, PODS
 from karptui.sources.cluster.source import ClusterSource
+from karptui.sources.source import Source
 
 from .live import Serve, WatchedMailbox
 from .test_reflectors import EC2, karpenter

@@ -1,0 +1,63 @@
+"""Where a screen may lead, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection
+from typing import TypeAlias
+
+import msgspec
+
+
+class ToText(msgspec.Struct, frozen=True):
+    """A text that may take a moment to come."""
+
+    title: str
+    fetch: Callable[[], Awaitable[str]]
+    language: str | None = None
+    """A language to highlight."""
+
+
+class ToNode(msgspec.Struct, frozen=True):
+    """A node at length."""
+
+    key: str
+    """Of the node's entry."""
+
+
+class ToPool(msgspec.Struct, frozen=True):
+    """A NodePool at length."""
+
+    name: str
+
+
+class ToPending(msgspec.Struct, frozen=True):
+    """Why a pod waits."""
+
+    pod_key: str
+
+
+class ToTypes(msgspec.Struct, frozen=True):
+    """The instance types of a NodePool."""
+
+    pool: str
+
+
+class ToLedger(msgspec.Struct, frozen=True):
+    """Where the memory of an instance type goes."""
+
+    pool: str
+    instance_type: str
+    pods: Collection[str] = ()
+    """Keys of pending pods one of which is held against it first."""
+
+
+class ToExplanation(msgspec.Struct, frozen=True):
+    """Why an object is as it is."""
+
+    kind: str
+    """As the API writes it."""
+    key: str
+    """``namespace/name``, or the name alone."""
+
+
+Destination: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation
