@@ -74,6 +74,9 @@ def _from_files(args: argparse.Namespace, redactor: Redactor | None) -> tuple[di
         settings=snapshot.settings.environment,
         instance_types=snapshot.instance_types,
         karpenter_version=snapshot.karpenter_version,
+        repair_policies=snapshot.settings.repair_policies,
+        reboot_history=snapshot.settings.reboot_history,
+        wants_disruption=snapshot.wants_disruption,
         redactor=redactor,
     )
     return document, list(snapshot.problems)

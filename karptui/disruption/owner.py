@@ -12,12 +12,12 @@ The first rule that applies decides where a pod comes from:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
+from karptui.kube.generated_names import ORIGIN_LABELS, TEMPLATE_HASH, WRITTEN_KINDS, stem
 from karptui.kube.objects import OwnerReference, controller_of
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.workload import Workload
@@ -69,42 +69,6 @@ class OwnerIndex:
         return Owner(kind, namespace, name) if parent is None else Owner(parent.kind, namespace, parent.name)
 
 
-ORIGIN_LABELS: Final = (
-    "actions.github.com/scale-set-name",
-    "runner-deployment-name",
-    "workflows.argoproj.io/cron-workflow",
-    "workflows.argoproj.io/workflow",
-    "tekton.dev/pipeline",
-    "tekton.dev/task",
-    "jenkins/label",
-    "sparkoperator.k8s.io/app-name",
-    "dag_id",
-)
-"""Actions Runner Controller (scale sets, then runner deployments), Argo Workflows, Tekton, Jenkins, Spark, Airflow."""
-TEMPLATE_HASH: Final = "pod-template-hash"
-_WRITTEN: Final = frozenset(
-    {
-        "Deployment",
-        "StatefulSet",
-        "DaemonSet",
-        "CronJob",
-        "ReplicationController",
-        "Node",
-        "Rollout",
-        "DeploymentConfig",
-    }
-)
-"""Kinds whose names people choose."""
-_GITLAB: Final = re.compile(r"^(runner)-.+-project-\d+-concurrent-\d+(-[a-z0-9]+)?$")
-_UUID: Final = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-_GENERATED: Final = re.compile(
-    r"-(\d+"  # a number: a CronJob's minute, an index, a pipeline
-    r"|[bcdfghjklmnpqrstvwxz2456789]{5}"  # generateName
-    r"|(?=[a-z0-9]*\d)[a-z0-9]{5,}"  # a hash: letters and at least one digit
-    r")$"
-)
-
-
 class OriginIndex:
     """Finds the origin of pods."""
 
@@ -123,7 +87,7 @@ class OriginIndex:
 
     def _find(self, pod: Pod) -> str:
         owner = self._owners.of(pod)
-        if owner is not None and owner.kind in _WRITTEN:
+        if owner is not None and owner.kind in WRITTEN_KINDS:
             return str(owner)
         labels = pod.labels
         kind, name = ("Pod", pod.name) if owner is None else (owner.kind, owner.name)
@@ -134,20 +98,3 @@ class OriginIndex:
             return str(owner)
         named = next((labels[key] for key in ORIGIN_LABELS if labels.get(key)), "")
         return str(Owner(kind, pod.namespace, stem(named or name)))
-
-
-def stem(name: str) -> str:
-    """Return a name without the endings that were generated; at least its first part is left.
-
-    >>> stem("runner-t1abcdef-project-4711-concurrent-0-x7k2p9aa")
-    'runner'
-    >>> stem("nightly-report-29384920")
-    'nightly-report'
-    """
-    found = _GITLAB.match(name)
-    if found is not None:
-        return found[1]
-    shorter = _UUID.sub("", name)
-    while (cut := _GENERATED.sub("", shorter)) != shorter:
-        shorter = cut
-    return shorter

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from karptui.disruption.owner import OriginIndex, OwnerIndex, stem
+from karptui.disruption.owner import OriginIndex, OwnerIndex
+from karptui.kube.generated_names import stem
 from karptui.kube.objects import OwnerReference
 from karptui.kube.workload import Workload
 from tests.builders import a_pod, a_pod_template, an_owner

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from karptui.karpenter.controller import SETTING_NAMES
-from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
+from karptui.karpenter.repair_policies import RepairPolicy
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.timestamps import format_timestamp
@@ -30,6 +31,9 @@ def build_recording(
     settings: Mapping[str, str],
     instance_types: Sequence[InstanceType] | None = None,
     karpenter_version: str = "",
+    repair_policies: Sequence[RepairPolicy] | None = None,
+    reboot_history: Mapping[str, Sequence[int]] | None = None,
+    wants_disruption: bool = False,
     redactor: Redactor | None = None,
 ) -> dict[str, Any]:
     """Return a recording as a document.
@@ -41,15 +45,13 @@ def build_recording(
         settings: Karpenter's environment; nothing but ``SETTING_NAMES`` is recorded.
         instance_types: only where no NodeClass tells them.
         karpenter_version: what runs, empty where it is not known.
+        repair_policies: only where they are not the AWS provider's.
+        reboot_history: when the running controller has rebooted which NodeClaim, where that is known.
+        wants_disruption: whether ``karptui simulate`` answers for disruption too.
         redactor: replaces names by pseudonyms.
     """
     kept = [one for one in map(scrub, objects) if one is not None]
     chosen = {key: settings[key] for key in SETTING_NAMES if key in settings}
-    if redactor is not None:
-        kept = redactor.redact(kept)
-        name = "redacted"
-        if "CLUSTER_NAME" in chosen:
-            chosen["CLUSTER_NAME"] = "cluster"
     document: dict[str, Any] = {
         "karptui": FORMAT,
         "name": name,
@@ -60,7 +62,14 @@ def build_recording(
         document["karpenterVersion"] = karpenter_version
     if instance_types is not None:
         document["instanceTypes"] = [_type_document(one) for one in instance_types]
-    return {**document, "objects": kept}
+    if repair_policies is not None:
+        document["repairPolicies"] = [_policy_document(one) for one in repair_policies]
+    if reboot_history:
+        document["rebootHistory"] = {name: [*map(format_timestamp, at)] for name, at in reboot_history.items()}
+    if wants_disruption:
+        document["disruption"] = True
+    document["objects"] = kept
+    return document if redactor is None else redactor.redact_document(document)
 
 
 def write_recording(document: Mapping[str, Any], path: Path, *, may_replace: bool = False) -> int:
@@ -92,22 +101,44 @@ def _type_document(one: InstanceType) -> dict[str, Any]:
         "name": one.name,
         "requirements": [_requirement(part) for part in one.requirements],
         "capacity": _amounts(one.capacity),
-        "overhead": {
-            "kubeReserved": _amounts(one.overhead.kube_reserved),
-            "systemReserved": _amounts(one.overhead.system_reserved),
-            "evictionThreshold": _amounts(one.overhead.eviction_threshold),
-        },
-        "offerings": [
-            {
-                "requirements": [_requirement(part) for part in offering.requirements],
-                "price": offering.price_per_hour,
-                "available": offering.is_available,
-                "reservationCapacity": offering.reservation_capacity,
-            }
-            for offering in one.offerings
-        ],
+        "overhead": _overhead(one.overhead),
+        "offerings": [_offering(offering) for offering in one.offerings],
         **({"volumeAttachmentLimits": dict(one.volume_limits)} if one.volume_limits else {}),
     }
+
+
+def _offering(one: Offering) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "requirements": [_requirement(part) for part in one.requirements],
+        "price": one.price_per_hour,
+        "available": one.is_available,
+        "reservationCapacity": one.reservation_capacity,
+    }
+    if one.capacity_override is not None:
+        document["capacityOverride"] = _amounts(one.capacity_override)
+    if one.overhead_override is not None:
+        document["overheadOverride"] = _overhead(one.overhead_override)
+    return document
+
+
+def _overhead(one: Overhead) -> dict[str, Any]:
+    return {
+        "kubeReserved": _amounts(one.kube_reserved),
+        "systemReserved": _amounts(one.system_reserved),
+        "evictionThreshold": _amounts(one.eviction_threshold),
+    }
+
+
+def _policy_document(one: RepairPolicy) -> dict[str, Any]:
+    document = {
+        "conditionType": one.condition_type,
+        "conditionStatus": one.condition_status,
+        "reasonRegex": one.reason_regex,
+        "tolerationDuration": f"{one.toleration_ns}ns",
+        "priority": one.priority,
+        "action": str(one.action),
+    }
+    return document if one.grace_ns is None else {**document, "terminationGracePeriod": f"{one.grace_ns}ns"}
 
 
 def _requirement(one: NodeSelectorRequirement) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 Never recorded: Secrets, ConfigMaps and every kind that is not read; environment variables, commands, arguments and
 probes of containers; volumes other than claims; parameters of volumes and storage classes; managedFields; annotations
-other than those of Kubernetes and Karpenter.
+that no rule reads, those of templates included.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from karptui.decode.kinds import Kind, kind_of
+from karptui.karpenter.labels import AWS_GROUP, GROUP, POD_DELETION_COST, SAFE_TO_EVICT
 
 _METADATA: Final = (
     "name",
@@ -26,8 +27,12 @@ _METADATA: Final = (
     "ownerReferences",
     "finalizers",
 )
-_ANNOTATION_DOMAINS: Final = ("karpenter.sh", "k8s.aws", "kubernetes.io", "k8s.io")
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_ANNOTATION_DOMAINS: Final = (GROUP, AWS_GROUP)
+"""Domains in which Karpenter keeps what it reads itself."""
+_ANNOTATIONS: Final = frozenset(
+    {POD_DELETION_COST, SAFE_TO_EVICT, "kubernetes.io/config.mirror", "pv.kubernetes.io/bind-completed"}
+)
+"""Others that a rule reads."""
 _CONTAINER: Final = ("name", "image", "resources", "ports", "restartPolicy", "resizePolicy")
 _CONTAINERS: Final = ("containers", "initContainers")
 _VOLUME_SOURCES: Final = ("persistentVolumeClaim", "ephemeral")
@@ -46,7 +51,9 @@ _POD_STATUS: Final = (
 _CONTAINER_STATUSES: Final = ("containerStatuses", "initContainerStatuses")
 _CONTAINER_STATUS: Final = ("name", "ready", "restartCount", "resources", "allocatedResources")
 _STATE: Final = ("reason", "startedAt", "finishedAt", "exitCode")
-_NOT_OF_A_NODE: Final = ("images", "volumesAttached", "volumesInUse", "config")
+_NODE_SPEC: Final = ("providerID", "taints", "unschedulable")
+_NODE_STATUS: Final = ("capacity", "allocatable", "conditions", "addresses")
+_NODE_INFO: Final = ("kubeletVersion", "osImage", "architecture")
 _PV_PLAIN: Final = ("capacity", "accessModes", "claimRef", "nodeAffinity", "storageClassName", "volumeMode")
 _PV_KEPT: Final = ("driver", "volumeID", "pdName")
 _CLASS: Final = ("provisioner", "volumeBindingMode", "allowedTopologies", "reclaimPolicy", "allowVolumeExpansion")
@@ -67,17 +74,17 @@ def scrub(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def scrub_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata without managedFields and without annotations that others have made up."""
+    """Return the metadata without managedFields and without annotations that no rule reads."""
     kept = _only(metadata, _METADATA)
     annotations = _mapping(metadata.get("annotations"))
     kept.pop("annotations", None)
-    own = {key: value for key, value in annotations.items() if _is_public(key)}
+    own = {key: value for key, value in annotations.items() if _decides(key)}
     return {**kept, "annotations": own} if own else kept
 
 
-def _is_public(key: str) -> bool:
+def _decides(key: str) -> bool:
     domain = key.partition("/")[0] if "/" in key else ""
-    return key != _LAST_APPLIED and any(domain == one or domain.endswith(f".{one}") for one in _ANNOTATION_DOMAINS)
+    return key in _ANNOTATIONS or any(domain == one or domain.endswith(f".{one}") for one in _ANNOTATION_DOMAINS)
 
 
 def _pod(pod: dict[str, Any]) -> dict[str, Any]:
@@ -128,8 +135,22 @@ def _pod_template(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _node(node: dict[str, Any]) -> dict[str, Any]:
-    status = _mapping(node.get("status"))
-    return {**node, "status": {name: value for name, value in status.items() if name not in _NOT_OF_A_NODE}}
+    spec, status = _mapping(node.get("spec")), _mapping(node.get("status"))
+    kept = _only(status, _NODE_STATUS)
+    if info := _only(_mapping(status.get("nodeInfo")), _NODE_INFO):
+        kept["nodeInfo"] = info
+    return {**node, "spec": _only(spec, _NODE_SPEC), "status": kept}
+
+
+def _nodepool(pool: dict[str, Any]) -> dict[str, Any]:
+    spec = _mapping(pool.get("spec"))
+    template = _mapping(spec.get("template"))
+    if "metadata" not in template:
+        return pool
+    return {
+        **pool,
+        "spec": {**spec, "template": {**template, "metadata": scrub_metadata(_mapping(template["metadata"]))}},
+    }
 
 
 def _volume(volume: dict[str, Any]) -> dict[str, Any]:
@@ -165,6 +186,7 @@ def _list(value: Any) -> list[Any]:
 _BY_KIND: Final[Mapping[Kind, Callable[[dict[str, Any]], dict[str, Any]]]] = {
     Kind.POD: _pod,
     Kind.NODE: _node,
+    Kind.NODEPOOL: _nodepool,
     Kind.PV: _volume,
     Kind.STORAGE_CLASS: _storage_class,
     Kind.SERVICE: _service,

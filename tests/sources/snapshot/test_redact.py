@@ -1,18 +1,43 @@
 from __future__ import annotations
 
+import gzip
 import json
+import os
 import re
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from karptui.aws.case import answer, parse_case
+from karptui.aws.nodeclass import NodeClassError
+from karptui.decode import event, karpenter_wire, node, pod_wire, storage, wire, workload
 from karptui.decode.kinds import Kind
+from karptui.kube.generated_names import stem
+from karptui.sources.snapshot.public_text import is_public
 from karptui.sources.snapshot.reader import SnapshotReader
+from karptui.sources.snapshot.recording import build_recording
 from karptui.sources.snapshot.redact import Redactor
 from tests.builders import a_manifest
+from tests.sources.snapshot.canaries import OBJECTS, SETTINGS, TYPES, Canaries, kinds
+from tests.sources.snapshot.redacted_answers import changed_decision
 
 KEY = b"k"
+CAPACITY = "karpenter.sh/capacity-type"
+GOLDENS = Path(__file__).resolve().parents[2] / "goldens"
+EVERY = 1 if os.environ.get("KARPTUI_ALL_GOLDENS") else 25
+"""How many of the scenarios are asked: one in so many, or all."""
+SAMPLE = [
+    json.loads(line)
+    for path in (*sorted((GOLDENS / "rules").glob("*.gz")), *sorted((GOLDENS / "k115").glob("*.gz")))
+    for line in gzip.decompress(path.read_bytes()).splitlines()[::EVERY]
+]
+AWS_CASES = [
+    path
+    for path in (*sorted((GOLDENS / "aws").glob("*.json*")), *sorted((GOLDENS / "aws-1.15.1").glob("*.json.gz")))
+    if not re.search("reserv|block", path.name)  # ids of reservations stand in the answer
+][:: min(EVERY, 6)]
 
 
 def redacted(*objects: dict[str, Any], key: bytes = KEY) -> list[dict[str, Any]]:
@@ -120,7 +145,7 @@ def test_references_still_meet() -> None:
     pool_name = pool["metadata"]["name"]
     assert pool_name == node["metadata"]["labels"]["karpenter.sh/nodepool"]
     assert pool_name == pod["spec"]["nodeSelector"]["karpenter.sh/nodepool"]
-    key = next(key for key in pod["metadata"]["labels"] if key.endswith("/team"))
+    (key,) = (key for key in pod["metadata"]["labels"] if "/" in key)
     value = pod["metadata"]["labels"][key]
     assert node["spec"]["taints"] == [{"key": key, "value": value, "effect": "NoSchedule"}]
     assert pod["spec"]["nodeSelector"][key] == value
@@ -132,12 +157,13 @@ def test_references_still_meet() -> None:
     address = node["status"]["addresses"][0]["address"]
     assert event["message"] == f"Pod {namespace}/{pod_name} waits for {name} ({address}); {key} In [{value}]"
     assert event["involvedObject"] == {"kind": "Pod", "namespace": namespace, "name": pod_name}
-    assert pvc["metadata"]["name"] == f"{pod_name}-scratch"
+    assert pvc["metadata"]["name"] == f"{pod_name}-{pod['spec']['volumes'][0]['name']}"
 
 
 def test_what_decides_stays() -> None:
-    pod, node, *_ = redacted(*CLUSTER)
-    assert pod["metadata"]["uid"] == POD["metadata"]["uid"]
+    uid = "7b0a4c4e-2f0a-4b5e-9c3e-0a1b2c3d4e5f"
+    pod, node, *_ = redacted({**POD, "metadata": {**POD["metadata"], "uid": uid}}, *CLUSTER[1:])
+    assert pod["metadata"]["uid"] == uid
     assert pod["metadata"]["creationTimestamp"] == POD["metadata"]["creationTimestamp"]
     assert pod["spec"]["nodeSelector"]["kubernetes.io/arch"] == "amd64"
     assert node["metadata"]["labels"]["topology.kubernetes.io/zone"] == "us-east-1a"
@@ -152,10 +178,18 @@ def test_pseudonyms_are_the_same_each_time_and_others_with_another_key() -> None
 
 
 @pytest.mark.parametrize(
-    ("kind", "version"), [("NodePool", "karpenter.sh/v1"), ("Node", "v1"), ("NodeClaim", "karpenter.sh/v1")]
+    ("kind", "version"),
+    [
+        ("NodePool", "karpenter.sh/v1"),
+        ("Node", "v1"),
+        ("NodeClaim", "karpenter.sh/v1"),
+        ("NodeOverlay", "karpenter.sh/v1alpha1"),
+        ("Namespace", "v1"),
+        ("DaemonSet", "apps/v1"),
+    ],
 )
 def test_what_breaks_ties_by_name_keeps_its_order(kind: str, version: str) -> None:
-    names = ["b", "default", "a", "c", *(f"n{number}" for number in range(12))]
+    names = ["b", "default", "a", "karpenter", "c", "kube-system", "kz", *(f"n{number}" for number in range(12))]
     made = [
         one["metadata"]["name"] for one in redacted(*(a_manifest(kind, name, api_version=version) for name in names))
     ]
@@ -203,3 +237,86 @@ def test_the_demo_redacted_is_still_a_cluster() -> None:
     own = {key.rpartition("/")[2] for kind, key in snapshot.manifests if kind in (Kind.POD, Kind.NODE, Kind.NODECLAIM)}
     assert not [name for name in own if name in text]
     assert not re.search(r"gitlab|postgres|company|ec2\.internal", text)
+
+
+def test_no_canary_is_left_in_any_kind() -> None:
+    canaries = Canaries()
+    planted = [canaries.plant(one, one["kind"]) for one in OBJECTS]
+    assert {kind for kind in Kind if kind is not Kind.NODECLASS} <= set(kinds())
+    types, settings = canaries.plant(TYPES, "instanceTypes"), canaries.plant(SETTINGS, "settings")
+    document = build_recording(planted, name="zqname", captured_at_ns=1, settings=settings)
+    assert len(canaries.left_in(json.dumps(document))) > 1500, "the corpus is about what is recorded"
+    redacted_document = Redactor(KEY).redact_document({**document, "instanceTypes": types})
+    assert canaries.left_in(json.dumps(redacted_document)) == {}
+
+
+def test_names_that_are_also_words_of_karpenter_are_replaced_where_they_are_names() -> None:
+    pools = [a_manifest("NodePool", name, api_version="karpenter.sh/v1") for name in ("spot", "on-demand")]
+    node = {**NODE, "metadata": {**NODE["metadata"], "labels": {"karpenter.sh/nodepool": "spot", CAPACITY: "spot"}}}
+    on_demand, spot = sorted(one["metadata"]["name"] for one in redacted(*pools, node)[:2])
+    labels = redacted(*pools, node)[2]["metadata"]["labels"]
+    assert labels == {"karpenter.sh/nodepool": spot, CAPACITY: "spot"}
+    assert on_demand.startswith("pool-0")
+
+
+def test_what_was_said_can_still_be_read() -> None:
+    said = {
+        "Pod should schedule on: nodeclaim/fast-x7k2p, node/ip-10-0-1-2.ec2.internal": (
+            r"Pod should schedule on: nodeclaim/n\d-claim-\w+, node/n\d-node-\w+"
+        ),
+        'no instance type met the requirements; incompatible with nodepool "fast", daemonset overhead={"cpu":"150m"}': (
+            r'no instance type met the requirements; incompatible with nodepool "pool-0-\w+", '
+            r'daemonset overhead={"cpu":"150m"}'
+        ),
+        "0/7 nodes are available: 3 Insufficient cpu, 4 node(s) didn't match Pod's node affinity/selector.": (
+            r"0/7 nodes are available: 3 Insufficient cpu, 4 node\(s\) didn't match Pod's node affinity/selector\."
+        ),
+        "m5.large in us-east-1a is out of capacity until 2026-11-20T12:00:00Z": None,
+        "shop/checkout-7f9-abc was evicted from ip-10-9-9-9.ec2.internal": (
+            r"ns-0-\w+/pod-0-\w+ was evicted from host-\w+"
+        ),
+    }
+    for text, pattern in said.items():
+        message = redacted(*CLUSTER[:4], {**EVENT, "message": text})[4]["message"]
+        assert message == text if pattern is None else re.fullmatch(pattern, message), message
+
+
+def test_every_field_that_is_read_has_a_public_name() -> None:
+    modules = (wire, karpenter_wire, pod_wire, node, storage, event, workload)
+    shapes = [one for module in modules for one in vars(module).values() if isinstance(one, type)]
+    fields = {name for one in shapes if issubclass(one, wire.Wire) for name in one.__struct_encode_fields__}
+    assert len(fields) > 150
+    assert [name for name in sorted(fields) if not is_public(name)] == []
+
+
+def test_origins_of_pods_stay_apart() -> None:
+    names = [
+        "runner-ab12cd34e-project-1-concurrent-0-x7k2p",
+        "runner-zz9-project-2-concurrent-1",
+        "etl-29384920",
+        "etl-2",
+    ]
+    made = [one["metadata"]["name"] for one in redacted(*(a_manifest("Pod", name) for name in names))]
+    assert stem(made[0]) == stem(made[1]) != stem(made[2]) == stem(made[3])
+    assert len(set(made)) == 4
+
+
+@pytest.mark.parametrize("scenario", SAMPLE, ids=lambda one: one["snapshot"]["name"])
+def test_decisions_stay(scenario: dict[str, Any]) -> None:
+    assert changed_decision(scenario["snapshot"]) == "", scenario["rule"]
+
+
+@pytest.mark.parametrize("path", AWS_CASES, ids=lambda path: path.name.split(".json")[0])
+def test_instance_types_of_a_nodeclass_stay(path: Path) -> None:
+    data = path.read_bytes()
+    case = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
+    case = {key: value for key, value in case.items() if key not in ("types", "incompatible", "note", "answers")}
+    (nodeclass,) = redacted({"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", **case["nodeClass"]})
+    names = ["m5.large", "c7g.4xlarge", "p4d.24xlarge", "t3.small"]
+    found = []
+    for one in (case["nodeClass"], nodeclass):
+        try:
+            found.append(answer(parse_case({**case, "nodeClass": one}), names))
+        except NodeClassError:
+            found.append({})
+    assert found[0] == found[1]

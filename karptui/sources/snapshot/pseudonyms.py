@@ -1,0 +1,187 @@
+"""Pseudonyms that keep what decides: which names are the same, their order within a kind, and generated endings."""
+
+from __future__ import annotations
+
+import hmac
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from karptui.kube.generated_names import WRITTEN_KINDS, stem
+from karptui.sources.snapshot.public_text import is_public
+
+VALUE: Final = "Value"
+"""Values of labels that are not well known."""
+ORIGIN: Final = "Origin"
+"""Values of the labels by which CI and batch systems name the origin of their pods."""
+PUBLIC: Final[Mapping[str, frozenset[str]]] = {
+    "Namespace": frozenset({"default", "karpenter", "kube-node-lease", "kube-public", "kube-system"}),
+    "PriorityClass": frozenset({"system-cluster-critical", "system-node-critical"}),
+    "ServiceAccount": frozenset({"default"}),
+    "Scheduler": frozenset({"default-scheduler"}),
+    VALUE: frozenset({"true", "false"}),
+    ORIGIN: frozenset({"true", "false"}),
+}
+"""Names that every cluster has, by kind."""
+_LAST: Final = ("Container", "Volume", ORIGIN, VALUE, "Uid")
+"""What a word in a text stands for only if nothing else is called so."""
+_TOGETHER: Final = {"Node": "node", "NodeClaim": "claim"}
+"""Kinds whose names are compared with each other."""
+_PREFIXES: Final[Mapping[str, str]] = {
+    "NodePool": "pool",
+    "NodeClass": "class",
+    "NodeOverlay": "overlay",
+    "CapacityBuffer": "buffer",
+    "StorageClass": "storage",
+    "PriorityClass": "priority",
+    "Namespace": "ns",
+    "Deployment": "deploy",
+    "DaemonSet": "ds",
+    "StatefulSet": "sts",
+    "ReplicaSet": "rs",
+    "PersistentVolumeClaim": "pvc",
+    "PersistentVolume": "pv",
+    "PodDisruptionBudget": "pdb",
+    "ServiceAccount": "sa",
+    VALUE: "v",
+    ORIGIN: "o",
+}
+_PLAIN: Final = frozenset(
+    {"NodePool", "NodeClass", "NodeOverlay", "Namespace", "PersistentVolume", "PersistentVolumeClaim"}
+    | {"PriorityClass", "StorageClass", "ServiceAccount", "Scheduler", "RuntimeClass", "PodDisruptionBudget", "Uid"}
+    | {"Container", "Volume", "Service", "Event", VALUE, *WRITTEN_KINDS}
+)
+"""Kinds whose names are not told apart by a generated ending: their pseudonyms are in the order of the names alone."""
+_LONGEST_NUMBER: Final = 9
+"""Numbers are compared as numbers and stay; longer ones may be accounts."""
+_REPLICASET: Final = "ReplicaSet"
+_CLAIM: Final = "PersistentVolumeClaim"
+
+
+class Pseudonyms:
+    """Learns names first, then gives each its pseudonym.
+
+    A pseudonym is what it names, its place among the names of its kind, and a word made of the name with a key, the
+    same in every recording: ``pool-2-fkbdglei``. Where names of one origin are told apart by a generated ending, the
+    place is that of the rest, and a number takes the ending's place.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._seen: dict[str, set[str]] = {}
+        self._names: dict[tuple[str, str], str] = {}
+        self._anywhere: dict[str, str] = {}
+        self._hashes: set[str] = set()
+        self._parts: dict[str, tuple[str, str]] = {}
+
+    def learn(self, kind: str, name: str) -> None:
+        """Note that something of a kind has this name."""
+        self._seen.setdefault(kind, set()).add(name)
+
+    def learn_hash(self, value: str) -> None:
+        """Note the value of a ``pod-template-hash`` label, in which ReplicaSets' names end."""
+        self._hashes.add(value)
+
+    def learn_ephemeral(self, pod: str, volume: str) -> None:
+        """Note a volume whose claim is called after the pod and it."""
+        self._parts[f"{pod}-{volume}"] = pod, volume
+
+    def settle(self) -> None:
+        """Give every name that was learned its pseudonym."""
+        self._settle_together()
+        composed = (_REPLICASET, _CLAIM)
+        for kind in (*(one for one in self._seen if one not in composed), *composed):
+            for name, made in self._made(kind, self._seen.get(kind, set())):
+                self._names[kind, name] = made
+        for (_, name), made in sorted(self._names.items(), key=lambda item: item[0][0] in _LAST):
+            if name != made and not name.isdigit():
+                self._anywhere.setdefault(name, made)
+
+    def _settle_together(self) -> None:
+        """Give nodes and NodeClaims places in one order: a NodeClaim without a node stands among nodes by its name."""
+        names = sorted(set().union(*(self._seen.get(kind, ()) for kind in _TOGETHER)))
+        width = len(str(len(names)))
+        places = {name: f"n{place:0{width}d}" for place, name in enumerate(names)}
+        for kind, word in _TOGETHER.items():
+            for name in self._seen.pop(kind, ()):
+                made = f"{places[name]}-{word}-{self.word(name)}"
+                self._names[kind, name] = made
+
+    def of(self, kind: str, name: str) -> str:
+        """Return the pseudonym of a name; names that everybody has are their own."""
+        return name if _is_fixed(kind, name) else self._names.get((kind, name)) or self.opaque(name)
+
+    def knows(self, kind: str, name: str) -> bool:
+        """Return whether something of a kind has this name."""
+        return (kind, name) in self._names
+
+    def anywhere(self, name: str) -> str | None:
+        """Return the pseudonym of a name of any kind, None where nothing is called so."""
+        return self._anywhere.get(name)
+
+    def opaque(self, text: str, prefix: str = "x") -> str:
+        """Return what stands for a text of which nothing but its being the same matters."""
+        return f"{prefix}-{self.word(text)}"
+
+    def word(self, text: str) -> str:
+        """Return letters made of a text with the key: nobody without it can try out texts."""
+        return "".join(map("abcdefghijklmnop".__getitem__, _nibbles(self.digest(text)[:4])))
+
+    def digest(self, text: str) -> bytes:
+        """Return 32 bytes made of a text with the key."""
+        return hmac.digest(self._key, text.encode("utf-8", "surrogatepass"), "sha256")
+
+    def _made(self, kind: str, names: set[str]) -> Iterator[tuple[str, str]]:
+        fixed = sorted(name for name in names if _is_fixed(kind, name))
+        yield from ((name, name) for name in fixed)
+        free = sorted(names.difference(fixed))
+        composed = dict(self._composed(kind, free))
+        yield from composed.items()
+        rest = [name for name in free if name not in composed]
+        prefix = _PREFIXES.get(kind) or (kind.lower() if kind.isalpha() and is_public(kind) else "x")
+        stems = {name: name if kind in _PLAIN else stem(name) for name in rest}
+        places = {one: place for place, one in enumerate(sorted(set(stems.values())))}
+        width, endings = len(str(len(places))), len(str(len(rest)))
+        for number, name in enumerate(rest):
+            base = stems[name]
+            made = f"{_lead(base, fixed, prefix)}-{places[base]:0{width}d}-{self.word(base)}"
+            yield name, made if base == name else f"{made}-{number:0{endings}d}"
+
+    def _composed(self, kind: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Return the names that are made of others which are known."""
+        for name in names:
+            if kind == _REPLICASET:
+                base, _, ending = name.rpartition("-")
+                if base and ending in self._hashes:
+                    whose = self._names.get(("Deployment", base)) or self.opaque(base, "deploy")
+                    yield name, f"{whose}-{self.of(VALUE, ending)}"
+            elif kind == _CLAIM and name in self._parts:
+                pod, volume = self._parts[name]
+                yield name, f"{self.of('Pod', pod)}-{self.of('Volume', volume)}"
+
+
+def _nibbles(data: bytes) -> Iterator[int]:
+    for byte in data:
+        yield byte >> 4
+        yield byte & 15
+
+
+def _is_fixed(kind: str, name: str) -> bool:
+    return name in PUBLIC.get(kind, ()) or (kind == VALUE and _is_number(name))
+
+
+def _is_number(text: str) -> bool:
+    return text.removeprefix("-").isdecimal() and text.isascii() and len(text) <= _LONGEST_NUMBER
+
+
+def _lead(name: str, fixed: list[str], prefix: str) -> str:
+    """Return what a pseudonym begins with, so that it stands where the name stands among those that stay."""
+    at = bisect_left(fixed, name)
+    before, after = (fixed[at - 1] if at else ""), (fixed[at] if at < len(fixed) else "")
+    if before < f"{prefix}-" and (not after or f"{prefix}-~" < after):
+        return prefix
+    if name[:1].isalpha():
+        letter = max(chr(ord(before[0]) + 1) if before else "a", "a")
+        if letter < after[:1] or (not after and letter.isalpha()):
+            return f"{letter}-{prefix}"
+    return f"{before or 0}-{prefix}"

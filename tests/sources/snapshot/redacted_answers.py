@@ -1,0 +1,136 @@
+"""Asks whether a redacted recording is answered as the snapshot it was made of, but for the names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from karptui.disruption.json_form import legacy_repair_json, method_json
+from karptui.disruption.methods import simulate
+from karptui.kube.timestamps import parse_timestamp
+from karptui.provisioning.prepared import Prepared
+from karptui.provisioning.solution import solve
+from karptui.sources.snapshot.recording import build_recording
+from karptui.sources.snapshot.redact import Redactor
+from tests.provisioning.loading import load, load_settings, load_types
+
+
+def changed_decision(snapshot: Mapping[str, Any], catalog: Sequence[Mapping[str, Any]] = ()) -> str:
+    """Return the first thing that is answered otherwise once a snapshot is redacted, empty where nothing is."""
+    settings = load_settings(snapshot)
+    types = load_types(snapshot.get("instanceTypes") or catalog)
+    redactor = Redactor(b"k")
+    recording = build_recording(
+        snapshot["objects"],
+        name=snapshot["name"],
+        captured_at_ns=parse_timestamp(snapshot["capturedAt"]),
+        settings=settings.environment,
+        instance_types=types,
+        karpenter_version=snapshot.get("karpenterVersion", "1.14.1"),
+        repair_policies=settings.repair_policies,
+        reboot_history=settings.reboot_history,
+        wants_disruption=snapshot.get("disruption", False),
+        redactor=redactor,
+    )
+    wanted = _Renamed(redactor).answer(_answer(load(snapshot, catalog), snapshot.get("disruption", False)))
+    found = _answer(load(recording), recording.get("disruption", False))
+    for part, value in wanted.items():
+        if _settled(value) != _settled(found[part]):
+            return f"{part}: {json.dumps(_settled(value))[:600]} became {json.dumps(_settled(found[part]))[:600]}"
+    return ""
+
+
+def _answer(prepared: Prepared, wants_disruption: bool) -> dict[str, Any]:
+    provisioning = solve(prepared).as_json()
+    answer = {
+        "claims": provisioning["newNodeClaims"],
+        "existing": provisioning["existingNodes"],
+        "failed": sorted(provisioning["podErrors"]),
+    }
+    if wants_disruption:
+        report = simulate(prepared)
+        answer["disruption"] = [method_json(result) for result in report.methods]
+        if report.legacy_repairs is not None:
+            answer["disruption"].append(legacy_repair_json(report.legacy_repairs))
+        answer["said"] = [
+            {"kind": key.partition("/")[0], "key": key.partition("/")[2], "reasons": sorted(_reasons(lines))}
+            for key, lines in report.events.items()
+        ]
+    return answer
+
+
+def _reasons(lines: Sequence[str]) -> list[str]:
+    return [line.partition(":")[0] for line in lines]
+
+
+def _settled(value: Any) -> Any:
+    """Return a value whose lists are in an order that names have no part in."""
+    if isinstance(value, dict):
+        return {key: _settled(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return sorted(map(_settled, value), key=lambda one: json.dumps(one, sort_keys=True))
+    return value
+
+
+class _Renamed:
+    """Puts pseudonyms into an answer: where each stands says what it names."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+
+    def answer(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: self._part(name, value) for name, value in answer.items()}
+
+    def _part(self, name: str, value: Any) -> Any:
+        if name in ("pods", "failed"):
+            return [self._pod(key) for key in value]
+        if name == "requirements":
+            return [self._requirement(one) for one in value]
+        if name == "requests":
+            return {self._redactor._key(key): amount for key, amount in value.items()}
+        if name == "budgets":
+            return {self._name("NodePool", pool): count for pool, count in value.items()}
+        if name in ("repair", "nodes"):
+            return {self._node(node): self._part("", one) for node, one in value.items()}
+        if name == "existing":
+            return [{"name": self._node(one["name"]), "pods": self._part("pods", one["pods"])} for one in value]
+        if name == "said":
+            return [{**one, "key": self._key_of(one["kind"], one["key"])} for one in value]
+        if name == "annotations":
+            return {self._redactor._key(key): text for key, text in value.items()}
+        if isinstance(value, dict):
+            return {key: self._part(key, part) for key, part in value.items()}
+        if isinstance(value, list):
+            return [self._part(name, part) for part in value]
+        return self._text(name, value)
+
+    def _text(self, name: str, value: Any) -> Any:
+        if name == "candidates":
+            return self._node(value)
+        if name in ("condition", "reason") and isinstance(value, str):
+            rename = self._redactor._condition_type if name == "condition" else self._redactor._reason
+            return rename(value)
+        return self._name("NodePool", value) if name == "nodePool" else value
+
+    def _requirement(self, one: Mapping[str, Any]) -> dict[str, Any]:
+        made: dict[str, Any] = self._redactor._any(one, "", "")
+        return made
+
+    def _key_of(self, kind: str, key: str) -> str:
+        return self._pod(key) if kind == "Pod" else self._name(kind, key)
+
+    def _pod(self, key: str) -> str:
+        namespace, _, name = key.partition("/")
+        virtual, found, rest = name.rpartition("capacity-buffer-")
+        if found and not virtual:
+            buffer, _, number = rest.rpartition("-")
+            return f"{self._name('Namespace', namespace)}/{found}{self._name('CapacityBuffer', buffer)}-{number}"
+        return f"{self._name('Namespace', namespace)}/{self._name('Pod', name)}"
+
+    def _node(self, name: str) -> str:
+        """Return the pseudonym of a node, or of the NodeClaim that stands for one that is not there yet."""
+        return self._redactor.named("Node", name) or self._name("NodeClaim", name)
+
+    def _name(self, kind: str, name: str) -> str:
+        return self._redactor.named(kind, name) or name
