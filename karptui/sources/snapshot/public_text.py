@@ -149,7 +149,10 @@ def _words() -> frozenset[str]:
 
 def is_public_key(key: str) -> bool:
     """Return whether a key of a label, resource or the like is not somebody's own."""
-    return key in PUBLIC_KEYS or _PUBLIC_KEY.fullmatch(key) is not None
+    if key in PUBLIC_KEYS or _PUBLIC_KEY.fullmatch(key) is not None:
+        return True
+    domain, slash, name = key.partition("/")
+    return bool(slash) and is_public_domain(domain) and "/" not in name and is_public(name)
 
 
 def is_public_domain(domain: str) -> bool:

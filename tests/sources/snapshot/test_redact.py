@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+import karptui
 from karptui.aws.case import answer, parse_case
 from karptui.aws.nodeclass import NodeClassError
 from karptui.decode import event, karpenter_wire, node, pod_wire, storage, wire, workload
 from karptui.decode.kinds import Kind
 from karptui.kube.generated_names import stem
-from karptui.sources.snapshot.public_text import is_public
+from karptui.sources.snapshot.public_text import is_public, is_public_key
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.recording import build_recording
 from karptui.sources.snapshot.redact import Redactor
@@ -289,6 +290,13 @@ def test_every_field_that_is_read_has_a_public_name() -> None:
     assert [name for name in sorted(fields) if not is_public(name)] == []
 
 
+def test_every_key_that_a_rule_asks_for_is_public() -> None:
+    source = "".join(file.read_text() for file in Path(karptui.__file__).parent.rglob("*.py"))
+    keys = re.findall(r'"((?:[a-z0-9.-]+\.)?(?:karpenter\.sh|k8s\.aws|kubernetes\.io)/[A-Za-z0-9._-]+)"', source)
+    assert len(set(keys)) > 60
+    assert [key for key in sorted(set(keys)) if not is_public_key(key)] == []
+
+
 def test_origins_of_pods_stay_apart() -> None:
     names = [
         "runner-ab12cd34e-project-1-concurrent-0-x7k2p",
@@ -316,7 +324,8 @@ def test_instance_types_of_a_nodeclass_stay(path: Path) -> None:
     found = []
     for one in (case["nodeClass"], nodeclass):
         try:
-            found.append(answer(parse_case({**case, "nodeClass": one}), names))
+            answered = answer(parse_case({**case, "nodeClass": one}), names)
         except NodeClassError:
-            found.append({})
+            answered = {}
+        found.append((answered.get("types"), answered.get("incompatible")))
     assert found[0] == found[1]
