@@ -250,8 +250,8 @@ def scenario_answer(
     from msgspec.structs import replace
 
     from karptui.views.whatif.sentences import headline_text
-    from karptui.whatif.answer import answers
     from karptui.whatif.json_form import answer_json
+    from karptui.whatif.run import answers
 
     document: dict[str, Any] = {"name": named.name, "scenario": scenario.name}
     if named.base is None:

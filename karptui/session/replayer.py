@@ -12,7 +12,7 @@ from karptui.session.shared_base import SharedBase
 
 if TYPE_CHECKING:
     from karptui.session.cluster_view import ClusterView
-    from karptui.whatif.answer import Answer
+    from karptui.whatif.run import Answer
     from karptui.whatif.scenario import Scenario
 
 
@@ -101,7 +101,7 @@ class Replayer:
 
     def _work(self, question: Question) -> None:
         """Answer, and then again with what takes longer."""
-        from karptui.whatif.answer import answers  # noqa: PLC0415 - as above
+        from karptui.whatif.run import answers  # noqa: PLC0415 - as above
 
         report = _Report(self, question.number)
         with self.shared_base.borrowed(question.view, question.now_ns) as base:
@@ -129,7 +129,7 @@ class Replayer:
 
 
 def _failed(question: Question, error: Exception) -> Answer:
-    from karptui.whatif.answer import Answer  # noqa: PLC0415 - as above
+    from karptui.whatif.run import Answer  # noqa: PLC0415 - as above
 
     return Answer(question.scenario, problem=f"the replay failed: {type(error).__name__}: {error}")
 

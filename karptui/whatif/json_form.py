@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from karptui.whatif.answer import Answer
 from karptui.whatif.difference import Difference
 from karptui.whatif.honesty import Honesty
 from karptui.whatif.lines import ClaimLine, MoveLine, NextLines, PodPlace, PoolChange, Unplaced
+from karptui.whatif.run import Answer
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.replayer import Question, Replayer, _Report
 from karptui.session.session import Session
 from karptui.sources.demo.source import DemoSource
-from karptui.whatif.answer import Answer
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
+from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Scenario
 from karptui.whatif.situation import Edited, WhatIfBase
 from tests.builders import NOW_NS
@@ -69,7 +69,7 @@ def test_the_newest_question_is_answered_on_the_same_base(view: ClusterView, mon
         bases.append(base)
         return apply(base, edits)
 
-    monkeypatch.setattr("karptui.whatif.answer.apply", noted)
+    monkeypatch.setattr("karptui.whatif.run.apply", noted)
     replayer = Replayer(told.put)
     try:
         for weight in range(10, 30):

@@ -17,7 +17,6 @@ from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.pod import PodVolume
 from karptui.kube.volumes import PersistentVolumeClaim
 from karptui.provisioning.reporter import Cancelled
-from karptui.whatif.answer import Answer, answer, answers
 from karptui.whatif.difference import Difference, difference
 from karptui.whatif.disruption_difference import blocker_changes, next_lines
 from karptui.whatif.edits import (
@@ -37,6 +36,7 @@ from karptui.whatif.honesty import honesty
 from karptui.whatif.json_form import answer_json, difference_json
 from karptui.whatif.lines import ABSENT, NOWHERE, PlaceKind, PodPlace, Unplaced
 from karptui.whatif.replay import replay
+from karptui.whatif.run import Answer, answer, answers
 from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.situation import WhatIfBase
 from tests.builders import (

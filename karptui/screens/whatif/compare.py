@@ -63,7 +63,7 @@ class CompareScreen(FrameScreen):
     @work(exclusive=True, group="compare", exit_on_error=False)
     async def _replay(self) -> None:
         from karptui.provisioning.reporter import silent  # noqa: PLC0415 - only when scenarios are compared
-        from karptui.whatif.answer import Answer, answer  # noqa: PLC0415 - as above
+        from karptui.whatif.run import Answer, answer  # noqa: PLC0415 - as above
 
         indices = range(self._first, min(self._first + self._room, len(self._book.sheets)))
         self._compared = [Compared(self._book.sheets[at].name, None) for at in indices]

@@ -26,9 +26,9 @@ from karptui.views.whatif.controls import focused
 from karptui.views.whatif.notes import problem_at
 from karptui.views.whatif.opening import Opening
 from karptui.views.whatif.totals import mode_sentence, mode_text
-from karptui.whatif.answer import Answer
 from karptui.whatif.edits import AnyEdit, ObjectRef, PutObject, SetField
 from karptui.whatif.history import TYPING
+from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.scenario_file import write_scenarios
 from karptui.whatif.schema.offers import KnownValues

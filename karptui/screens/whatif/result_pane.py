@@ -18,7 +18,7 @@ from karptui.views.whatif.placements import ResultLine, Target
 from karptui.views.whatif.result import answer_lines, opened, price_note, version_text
 from karptui.views.whatif.sentences import headline
 from karptui.views.whatif.totals import mode_text, short_lines, totals_lines
-from karptui.whatif.answer import Answer
+from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay
 from karptui.widgets.line_list import Line, LineList
 from karptui.widgets.sentences import Sentences

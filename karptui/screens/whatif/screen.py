@@ -26,7 +26,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.opening import NOTHING, Opening, is_in
 from karptui.views.whatif.placements import INSTANCE_TYPE, Target
 from karptui.views.whatif.totals import mode_sentence, mode_text
-from karptui.whatif.answer import Answer
+from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay
 from karptui.widgets.control_list import ControlList
 from karptui.widgets.yaml_editor import CompletionList

@@ -10,9 +10,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from karptui.paths import typed_path
-from karptui.whatif.answer import Answer
 from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.history import TYPING, History
+from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.scenario_file import ScenarioError, read_scenarios, write_scenarios
 from karptui.whatif.schema.schema import Schemas

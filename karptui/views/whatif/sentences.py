@@ -10,9 +10,9 @@ from karptui.aws.money import node_price_text, per_hour_change_text
 from karptui.kube.units import count_text, counted
 from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone
-from karptui.whatif.answer import Answer
 from karptui.whatif.difference import Difference
 from karptui.whatif.lines import ClaimLine, CommandLine, MoveLine, NextLines, PlaceKind, Unplaced
+from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay
 
 LEAST_CHANGE: Final = 0.005

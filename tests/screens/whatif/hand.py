@@ -9,7 +9,7 @@ from karptui.screens.whatif.controller import WhatIf
 from karptui.session.cluster_view import ClusterView
 from karptui.sources.base import SourceError
 from karptui.views.row import Tone
-from karptui.whatif.answer import Answer
+from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Scenario
 from tests.builders import NOW_NS, a_cluster, a_manifest
 

@@ -15,8 +15,8 @@ from karptui.sources.base import SourceError
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.reducer import reduce
 from karptui.views.whatif.opening import Opening
-from karptui.whatif.answer import Answer
 from karptui.whatif.edits import ObjectRef, RemoveNode, SetField
+from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay
 from tests.builders import a_pod
 from tests.screens.whatif.hand import Cluster, Keys, Listener, asked

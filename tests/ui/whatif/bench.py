@@ -15,7 +15,7 @@ from karptui.config import Config
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.session.replayer import Replayer
 from karptui.sources.demo.source import DemoSource
-from karptui.whatif.answer import Answer
+from karptui.whatif.run import Answer
 from karptui.widgets.control_list import ControlList
 from tests.builders import NOW_NS
 from tests.ui import stage

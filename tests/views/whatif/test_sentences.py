@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from karptui.views.whatif.sentences import headline, headline_text
-from karptui.whatif.answer import Answer
 from karptui.whatif.difference import Difference
 from karptui.whatif.disruption_difference import BlockerLine
 from karptui.whatif.edits import AnyEdit, SetSetting
 from karptui.whatif.lines import ABSENT
+from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay, Scenario
 from tests.views.whatif.differences import (
     GENERAL,

@@ -1,4 +1,4 @@
-"""Answer a what-if: what a scenario changes about a cluster, how long that took, or why it cannot be said."""
+"""Run a what-if: what a scenario changes about a cluster, how long that took, or why it cannot be said."""
 
 from __future__ import annotations
 
