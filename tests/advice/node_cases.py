@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from karptui.advice.finding import Severity
 from karptui.karpenter import labels
 from karptui.karpenter.inventory import Inventory
+from karptui.kube.pod import Pod
 from karptui.kube.taints import Taint
 from tests.advice.asking import Case, quiet
 from tests.builders import (
@@ -30,7 +31,13 @@ ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 DND = labels.DO_NOT_DISRUPT
 
 
-def one_node(*, node: dict[str, Any] | None = None, claim: dict[str, Any] | None = None, pods=(), **others: Any):
+def one_node(
+    *,
+    node: dict[str, Any] | None = None,
+    claim: dict[str, Any] | None = None,
+    pods: tuple[Pod, ...] = (),
+    **others: Any,
+) -> Inventory:
     """Return a cluster of one managed node."""
     return Inventory(
         nodepools=(a_nodepool(),),
@@ -58,7 +65,7 @@ def leaving(*, node_selector: dict[str, str]) -> Inventory:
     )
 
 
-def draining(*, since_ns: int = HOUR_NS, grace_ns: int | None = None, pods=()) -> Inventory:
+def draining(*, since_ns: int = HOUR_NS, grace_ns: int | None = None, pods: tuple[Pod, ...] = ()) -> Inventory:
     return one_node(
         claim={
             "deletion_ns": NOW_NS - since_ns,
@@ -70,8 +77,13 @@ def draining(*, since_ns: int = HOUR_NS, grace_ns: int | None = None, pods=()) -
 
 
 def said(
-    reason: str = "ConsolidationCandidate", *, count: int = 12, first_ns: int = 2 * HOUR_NS, node=None, **claim: Any
-):
+    reason: str = "ConsolidationCandidate",
+    *,
+    count: int = 12,
+    first_ns: int = 2 * HOUR_NS,
+    node: dict[str, tuple[Taint, ...]] | None = None,
+    **claim: Any,
+) -> Inventory:
     event = an_event(about="Node/node-1", reason=reason, count=count, last_ns=NOW_NS)
     return one_node(events=(replace(event, first_ns=NOW_NS - first_ns),), node=node, claim=claim)
 

@@ -55,7 +55,7 @@ def with_class(nodeclass: NodeClass, **pool: Any) -> Inventory:
     return an_inventory(nodepools=(a_nodepool(**pool),), nodeclasses=(nodeclass,))
 
 
-def of_arch(name: str, arch: str):
+def of_arch(name: str, arch: str) -> InstanceType:
     made = an_instance_type(name=name)
     requirements = tuple(
         a_requirement(labels.ARCH, "In", arch) if one.key == labels.ARCH else one for one in made.requirements

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from karptui.advice.finding import Severity
 from karptui.karpenter import labels
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import HostPort, Pod, PodAffinityTerm, PodVolume, TopologySpreadConstraint
 from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Taint, Toleration
@@ -36,7 +37,7 @@ DND = labels.DO_NOT_DISRUPT
 WEB = LabelSelector((("app", "web"),))
 
 
-def on_node(*pods: Pod, pools=None, **others: Any) -> Inventory:
+def on_node(*pods: Pod, pools: Any = None, **others: Any) -> Inventory:
     """Return a cluster of one managed node with these pods."""
     return Inventory(
         nodepools=pools or (a_nodepool(),),
@@ -47,7 +48,7 @@ def on_node(*pods: Pod, pools=None, **others: Any) -> Inventory:
     )
 
 
-def waiting(*pods: Pod, pools=None, **others: Any) -> Inventory:
+def waiting(*pods: Pod, pools: tuple[NodePool, ...] | None = None, **others: Any) -> Inventory:
     return Inventory(nodepools=(a_nodepool(),) if pools is None else pools, pods=pods, **others)
 
 
@@ -71,7 +72,9 @@ def prefers(key: str, *values: str) -> PreferredSchedulingTerm:
     return PreferredSchedulingTerm(1, term((key, "In", values)))
 
 
-def spread(key: str = labels.ZONE, *, when: str = "DoNotSchedule", skew: int = 1, **others: Any):
+def spread(
+    key: str = labels.ZONE, *, when: str = "DoNotSchedule", skew: int = 1, **others: Any
+) -> TopologySpreadConstraint:
     return TopologySpreadConstraint(skew, key, when, WEB, **others)
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from msgspec.structs import replace
 
 from karptui.advice.finding import Severity
 from karptui.karpenter import labels
+from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import NodeClass
-from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget
+from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget, NodePool
+from karptui.kube.node import Node
 from karptui.kube.taints import Taint, Toleration
 from tests.advice.asking import XLARGE, Case, quiet
 from tests.builders import (
@@ -35,22 +38,22 @@ ON_DEMAND = a_requirement(labels.CAPACITY_TYPE, "In", "on-demand")
 FAMILY = f"{labels.AWS_GROUP}/instance-family"
 
 
-def pools(*made, **others):
+def pools(*made: NodePool, **others: Any) -> Inventory:
     """Return a cluster with these NodePools and pods that wait."""
     return Inventory(nodepools=made, pods=(a_pod(name="a"), a_pod(name="b")), **others)
 
 
-def with_nodes(inventory: Inventory, *nodes):
+def with_nodes(inventory: Inventory, *nodes: Node) -> Inventory:
     """Return a cluster with these nodes instead of its own."""
     return replace(inventory, nodes=nodes)
 
 
-def three_nodes(**pool):
+def three_nodes(**pool: Any) -> Inventory:
     """Return a cluster with three nodes of one NodePool."""
     return an_inventory(nodepools=(a_nodepool(**pool),))
 
 
-def spot_nodes(count: int = 2, **pool):
+def spot_nodes(count: int = 2, **pool: Any) -> Inventory:
     names = [f"node-{number}" for number in range(count)]
     wants = {"requirements": (a_requirement(labels.CAPACITY_TYPE, "In", "spot"),), **pool}
     return Inventory(
@@ -68,7 +71,12 @@ DEDICATED = Taint("dedicated", "NoSchedule", "ci")
 FALLBACK = Taint("fallback", "NoSchedule")
 
 
-def split(*, second_taints, tolerations, first_taints=(DEDICATED,)):
+def split(
+    *,
+    second_taints: tuple[Taint, ...],
+    tolerations: tuple[Toleration, ...],
+    first_taints: tuple[Taint, ...] = (DEDICATED,),
+) -> Inventory:
     """Return a preferred pool and a fallback, and pods for them."""
     return Inventory(
         nodepools=(
@@ -79,7 +87,7 @@ def split(*, second_taints, tolerations, first_taints=(DEDICATED,)):
     )
 
 
-def churning(*, quiet_ns: int, after_ns: int, nodes: int = 3):
+def churning(*, quiet_ns: int, after_ns: int, nodes: int = 3) -> Inventory:
     names = [f"node-{number}" for number in range(nodes)]
     return Inventory(
         nodepools=(a_nodepool(consolidate_after_ns=after_ns),),
@@ -91,7 +99,7 @@ def churning(*, quiet_ns: int, after_ns: int, nodes: int = 3):
     )
 
 
-def expiring(*ages_ns: int, grace_ns: int | None = None):
+def expiring(*ages_ns: int, grace_ns: int | None = None) -> Inventory:
     names = [f"node-{number}" for number in range(len(ages_ns))]
     return Inventory(
         nodepools=(a_nodepool(),),
@@ -109,7 +117,7 @@ def expiring(*ages_ns: int, grace_ns: int | None = None):
     )
 
 
-def protected(value: str = "true", *, grace_ns: int | None = None, pool_grace_ns: int | None = None):
+def protected(value: str = "true", *, grace_ns: int | None = None, pool_grace_ns: int | None = None) -> Inventory:
     return Inventory(
         nodepools=(a_nodepool(termination_grace_period_ns=pool_grace_ns),),
         nodes=(a_node(),),
@@ -118,7 +126,7 @@ def protected(value: str = "true", *, grace_ns: int | None = None, pool_grace_ns
     )
 
 
-def annotated_pool(value: str):
+def annotated_pool(value: str) -> Inventory:
     return Inventory(
         nodepools=(a_nodepool(template_annotations={labels.DO_NOT_DISRUPT: value}),),
         nodes=(a_node(annotations={labels.DO_NOT_DISRUPT: value}),),
@@ -126,16 +134,16 @@ def annotated_pool(value: str):
     )
 
 
-def budgets(*lines: DisruptionBudget, **others):
+def budgets(*lines: DisruptionBudget, **others: Any) -> Inventory:
     return an_inventory(nodepools=(a_nodepool(budgets=lines),), **others)
 
 
-def one_not_ready():
+def one_not_ready() -> Inventory:
     names = ["node-1", "node-2", "node-3"]
     return with_nodes(budgets(DisruptionBudget("1")), *(a_node(name=name, is_ready=name != "node-2") for name in names))
 
 
-def eleven_daemonsets(slots: str):
+def eleven_daemonsets(slots: str) -> tuple[Inventory, tuple[InstanceType, ...]]:
     small = an_instance_type(name="t3.small", cpu="2", memory="2Gi", pods=slots)
     inventory = pools(a_nodepool(), daemonsets=tuple(a_daemonset(name=f"ds-{i}", cpu="20m") for i in range(11)))
     return inventory, (small, XLARGE)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -22,7 +24,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "advice.md"
 
 
 def a_rule(id_: str, *findings: Finding, error: Exception | None = None) -> Rule:
-    def find(_context):
+    def find(_context: Any) -> Iterator[Finding]:
         yield from findings
         if error is not None:
             raise error

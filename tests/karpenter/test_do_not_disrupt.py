@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from karptui.disruption.events import Recorder
@@ -20,20 +22,20 @@ from tests.builders import HOUR_NS, NOW_NS, a_pod
         ("2H", ProtectionKind.INVALID), ("1h", ProtectionKind.ELAPSED),
     ],
 )  # fmt: skip
-def test_values_on_a_pod_that_began_an_hour_ago(text, kind):
+def test_values_on_a_pod_that_began_an_hour_ago(text: str, kind: ProtectionKind) -> None:
     protection = read_value(text).at(NOW_NS - HOUR_NS, NOW_NS)
     assert protection.kind is kind
     assert protection.is_active is (kind in (ProtectionKind.ALWAYS, ProtectionKind.TIMED))
 
 
-def test_the_clock_begins_when_the_kubelet_takes_the_pod():
+def test_the_clock_begins_when_the_kubelet_takes_the_pod() -> None:
     protection = read_value("2h").at(NOW_NS - HOUR_NS, NOW_NS)
     assert protection.until_ns == NOW_NS + HOUR_NS
     assert read_value("2h").at(0, NOW_NS).kind is ProtectionKind.NOT_STARTED
     assert read_value("2h").at(0, NOW_NS).is_active
 
 
-def test_no_annotation_is_no_protection():
+def test_no_annotation_is_no_protection() -> None:
     assert not UNPROTECTED.is_active
 
 
@@ -71,7 +73,7 @@ def test_no_annotation_is_no_protection():
         ),
     ],
 )
-def test_what_karpenter_says(text, said):
+def test_what_karpenter_says(text: str, said: dict[str, Any] | list[str]) -> None:
     recorder = Recorder()
     recorder.protection(a_pod(name="job"), read_value(text).at(NOW_NS - HOUR_NS, NOW_NS))
     assert recorder.by_object() == ({"Pod/default/job": said} if said else {})

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
 from karptui.karpenter.pdb_limits import PdbBlockKind, PdbLimits, refused_selectors
 from karptui.karpenter.pod_predicates import PodPredicates
+from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement
 from tests.builders import NOW_NS, a_pdb, a_pod, a_pod_template
@@ -31,13 +34,15 @@ EMPTY_SELECTOR = LabelSelector()
         ),
     ],
 )
-def test_what_blocks_now(pdbs, kind):
+def test_what_blocks_now(pdbs: list[PodDisruptionBudget], kind: PdbBlockKind | None) -> None:
     block = PdbLimits(pdbs).block(a_pod(node="n"))
     assert (block.kind if block else None) == kind
 
 
 @pytest.mark.parametrize(("ready", "is_blocked"), [(False, False), (True, True), (None, True)])
-def test_unready_pods_pass_only_where_the_policy_says_so_and_the_condition_is_explicit(ready, is_blocked):
+def test_unready_pods_pass_only_where_the_policy_says_so_and_the_condition_is_explicit(
+    ready: bool | None, is_blocked: bool
+) -> None:
     pod = Pod(name="p", template=a_pod_template(), node_name="n", phase="Running", ready=ready)
     always = PdbLimits([a_pdb(unhealthy_pod_eviction_policy="AlwaysAllow", max_unavailable=0)])
     assert (always.block(pod) is not None) is is_blocked
@@ -57,15 +62,15 @@ def test_unready_pods_pass_only_where_the_policy_says_so_and_the_condition_is_ex
         ({"max_unavailable": "50%"}, False),
     ],
 )
-def test_what_blocks_for_good(fields, is_blocked):
+def test_what_blocks_for_good(fields: dict[str, Any], is_blocked: bool) -> None:
     assert PdbLimits([a_pdb(allowed=1, **fields)]).is_fully_blocked(a_pod(node="n")) is is_blocked
 
 
-def test_two_budgets_block_for_good():
+def test_two_budgets_block_for_good() -> None:
     assert PdbLimits([a_pdb(name="a", allowed=1), a_pdb(name="b", allowed=1)]).is_fully_blocked(a_pod(node="n"))
 
 
-def test_labels_of_a_single_pod_count():
+def test_labels_of_a_single_pod_count() -> None:
     limits = PdbLimits([a_pdb(labels={"statefulset.kubernetes.io/pod-name": "db-0"})])
     template = a_pod_template()
     first = Pod(name="db-0", template=template, own_labels={"statefulset.kubernetes.io/pod-name": "db-0"})
@@ -74,7 +79,7 @@ def test_labels_of_a_single_pod_count():
     assert limits.block(second) is None
 
 
-def test_a_selector_that_the_api_refuses_selects_nothing_and_is_said():
+def test_a_selector_that_the_api_refuses_selects_nothing_and_is_said() -> None:
     odd = LabelSelector((), (LabelSelectorRequirement("app", "Like", ("web",)),))
     pdb = replace(a_pdb(name="odd", namespace="default"), selector=odd)
     null = replace(a_pdb(name="null", namespace="default"), selector=None)
@@ -83,7 +88,7 @@ def test_a_selector_that_the_api_refuses_selects_nothing_and_is_said():
     assert said.startswith("PodDisruptionBudget default/odd: the API refuses its selector; here it selects no pods")
 
 
-def test_labels_of_a_pod_s_own_decide_for_that_pod_alone():
+def test_labels_of_a_pod_s_own_decide_for_that_pod_alone() -> None:
     first = LabelSelector((("index", "0"),))
     predicates = PodPredicates([replace(a_pdb(name="first", namespace="default"), selector=first)], NOW_NS)
     template = a_pod_template()

@@ -15,7 +15,9 @@ from karptui.karpenter.pod_predicates import (
     positive_cost,
     tolerates_disrupted,
 )
-from karptui.karpenter.settings import DEFAULTS, parse_settings
+from karptui.karpenter.settings import DEFAULTS, Settings, parse_settings
+from karptui.kube.pdb import PodDisruptionBudget
+from karptui.kube.pod import Pod
 from karptui.kube.taints import Toleration
 from tests.builders import MINUTE_NS, NOW_NS, a_pdb, a_pod, a_pod_template, an_owner
 
@@ -34,7 +36,7 @@ EVERYTHING = (Toleration(operator="Exists"),)
         ("٣", None),
     ],
 )  # fmt: skip
-def test_numbers_are_read_as_go_reads_them(text, value):
+def test_numbers_are_read_as_go_reads_them(text: str, value: float | None) -> None:
     assert parse_float(text) == value
 
 
@@ -42,7 +44,7 @@ AS_1_14 = parse_settings({}, "1.14.1")
 MANAGED = parse_settings({"FEATURE_GATES": "PodDeletionCostManagement=true"})
 
 
-def test_nan_stays_nan_through_clamping():
+def test_nan_stays_nan_through_clamping() -> None:
     cost = eviction_cost(a_pod_template(annotations={POD_DELETION_COST: "nan"}), AS_1_14)
     assert math.isnan(cost)
     assert math.isnan(positive_cost(cost))
@@ -58,7 +60,7 @@ def test_nan_stays_nan_through_clamping():
         ({}, -33_554_432, 0.0),
     ],
 )
-def test_eviction_cost(annotations, priority, cost):
+def test_eviction_cost(annotations: dict[str, str], priority: int, cost: float) -> None:
     template = a_pod_template(annotations=annotations, priority=priority)
     assert eviction_cost(template) == eviction_cost(template, AS_1_14) == cost
 
@@ -77,11 +79,11 @@ def test_eviction_cost(annotations, priority, cost):
         ({DISRUPTION_COST: "134217728"}, MANAGED, 2.0),
     ],
 )
-def test_costs_are_whole_numbers_since_1_15(annotations, settings, cost):
+def test_costs_are_whole_numbers_since_1_15(annotations: dict[str, str], settings: Settings, cost: float) -> None:
     assert eviction_cost(a_pod_template(annotations=annotations), settings) == cost
 
 
-def test_costs_below_zero_do_not_count():
+def test_costs_below_zero_do_not_count() -> None:
     assert [positive_cost(cost) for cost in (-3.0, 0.0, 2.5)] == [0.0, 0.0, 2.5]
 
 
@@ -94,16 +96,16 @@ def test_costs_below_zero_do_not_count():
         (Toleration(key="other", operator="Exists"), False),
     ],
 )
-def test_tolerating_the_disrupted_taint(toleration, tolerates):
+def test_tolerating_the_disrupted_taint(toleration: Toleration, tolerates: bool) -> None:
     assert tolerates_disrupted(a_pod_template(tolerations=(toleration,))) is tolerates
 
 
-def test_only_the_two_system_classes_are_critical():
+def test_only_the_two_system_classes_are_critical() -> None:
     classes = ("system-cluster-critical", "system-node-critical", "my-critical", "")
     assert [is_critical(a_pod_template(priority_class_name=name)) for name in classes] == [True, True, False, False]
 
 
-def _predicates(*pdbs):
+def _predicates(*pdbs: PodDisruptionBudget) -> PodPredicates:
     return PodPredicates(pdbs, NOW_NS)
 
 
@@ -128,7 +130,7 @@ def _predicates(*pdbs):
         (a_pod(node="n", annotations={DO_NOT_DISRUPT: "true"}, phase="Succeeded"), False, False, True, False),
     ],
 )
-def test_predicates(pod, reschedulable, evictable, disruptable, waited_for):
+def test_predicates(pod: Pod, reschedulable: bool, evictable: bool, disruptable: bool, waited_for: bool) -> None:
     predicates = _predicates()
     assert predicates.is_reschedulable(pod) is reschedulable
     assert predicates.is_evictable(pod) is evictable
@@ -147,10 +149,10 @@ def test_predicates(pod, reschedulable, evictable, disruptable, waited_for):
         (a_pod(node="n", daemonset="agent", labels={"app": "free"}), False),
     ],
 )
-def test_a_place_is_sought_for_pods_that_nothing_pins_for_good(pod, is_sought_a_place):
+def test_a_place_is_sought_for_pods_that_nothing_pins_for_good(pod: Pod, is_sought_a_place: bool) -> None:
     assert _predicates(a_pdb(max_unavailable=0, allowed=1)).is_currently_reschedulable(pod) is is_sought_a_place
 
 
-def test_disruption_cost_counts_what_is_above_zero():
+def test_disruption_cost_counts_what_is_above_zero() -> None:
     pods = [a_pod(name="a"), a_pod(name="b", priority=-40_000_000), a_pod(name="c", priority=2_000_000_000)]
     assert _predicates().disruption_cost(pods) == 12.0

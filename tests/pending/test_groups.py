@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
+from karptui.kube.event import Event
+from karptui.kube.node import Node
+from karptui.kube.pod import Pod
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.pending.causes import Cause
 from karptui.pending.groups import PendingGroup, folded_name
@@ -35,7 +40,7 @@ TYPES = (an_instance_type(name="m5.large", cpu="2", memory="8Gi"),)
 AVOIDS = NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "DoesNotExist"),))
 
 
-def report(*pods, **others) -> PendingReport:
+def report(*pods: Pod, **others: Any) -> PendingReport:
     inventory = Inventory(pods=pods, nodepools=others.pop("nodepools", (a_nodepool(),)), **others)
     return study_pending(prepare(inventory, TYPES, Settings(), NOW_NS), state_of(inventory))
 
@@ -45,7 +50,15 @@ def only(found: PendingReport) -> PendingGroup:
     return group
 
 
-def said(reason, message="", *, ago=MINUTE_NS, source="karpenter", pod="web-1", name=""):
+def said(
+    reason: str,
+    message: str = "",
+    *,
+    ago: int = MINUTE_NS,
+    source: str = "karpenter",
+    pod: str = "web-1",
+    name: str = "",
+) -> Event:
     return an_event(
         name=name or f"{pod}.{reason}",
         about=f"Pod/default/{pod}",
@@ -70,7 +83,7 @@ class TestNames:
             (["job", "job-2"], "", "web/* (2)"),
         ],
     )
-    def test_one_name_for_all(self, names, owner, folded):
+    def test_one_name_for_all(self, names: list[str], owner: str, folded: str) -> None:
         assert folded_name("web", names, owner) == folded
 
 
@@ -92,33 +105,33 @@ class TestTurns:
         ],
         ids=lambda value: str(value) if isinstance(value, Cause) else "",
     )
-    def test_what_a_pod_waits_for(self, pod, cause, words):
+    def test_what_a_pod_waits_for(self, pod: Pod, cause: Cause, words: str) -> None:
         group = only(report(pod))
         assert group.cause is cause
         assert words in cause_sentence(group.first, group.cause)
 
-    def test_no_usable_pool(self):
+    def test_no_usable_pool(self) -> None:
         group = only(report(a_pod(), nodepools=(a_nodepool(is_ready=False),)))
         assert group.cause is Cause.NO_POOL
         assert group.is_faulty
 
-    def test_a_node_that_is_not_there(self):
+    def test_a_node_that_is_not_there(self) -> None:
         pod = a_pod(node="gone", phase="Pending")
         group = only(report(pod, nodes=(a_node(),)))
         assert group.cause is Cause.LOST_NODE
         assert "gone, which is not there" in cause_sentence(pod, group.cause)
 
-    def test_bound_pods_do_not_wait(self):
+    def test_bound_pods_do_not_wait(self) -> None:
         pods = (a_pod(name="a", node="node-1"), a_pod(name="b", phase="Succeeded"), a_pod(name="c"))
         state = state_of(Inventory(pods=pods, nodes=(a_node(),)))
         assert [pod.name for pod in waiting_pods(state)] == ["c"]
 
-    def test_an_existing_node(self):
+    def test_an_existing_node(self) -> None:
         group = only(report(a_pod(), nodes=(a_node(),)))
         assert group.cause is Cause.NODE
         assert now_text(group) == "→ node-1 of general"
 
-    def test_reserved_capacity_that_another_claim_holds(self):
+    def test_reserved_capacity_that_another_claim_holds(self) -> None:
         from msgspec.structs import replace
 
         from karptui.karpenter.instance_type import Offering
@@ -143,14 +156,14 @@ class TestTurns:
 
 
 class TestFolding:
-    def test_one_workload_and_one_cause_is_one_row(self):
+    def test_one_workload_and_one_cause_is_one_row(self) -> None:
         pods = [a_pod(name=f"web-{i}", cpu="64", created_ns=NOW_NS - i * MINUTE_NS) for i in range(3)]
         group = only(report(*pods))
         assert group.name == "default/web-{0,1,2}"
         assert group.since_ns == NOW_NS - 2 * MINUTE_NS
         assert [pod.name for pod in group.pods] == ["web-2", "web-1", "web-0"]
 
-    def test_other_requests_workloads_and_verdicts_are_other_rows(self):
+    def test_other_requests_workloads_and_verdicts_are_other_rows(self) -> None:
         pods = (
             a_pod(name="web-0", cpu="64"),
             a_pod(name="web-1", cpu="65"),
@@ -162,11 +175,11 @@ class TestFolding:
         assert len({group.key for group in found.groups}) == 4
         assert found.by_pod["default/web-1"].first.name == "web-1"
 
-    def test_what_needs_somebody_comes_first(self):
+    def test_what_needs_somebody_comes_first(self) -> None:
         pods = (a_pod(name="web-1"), a_pod(name="big-1", cpu="64", owner=an_owner(name="big")))
         assert [group.cause for group in report(*pods).groups] == [Cause.UNPLACED, Cause.CLAIM]
 
-    def test_explanations_come_one_by_one(self):
+    def test_explanations_come_one_by_one(self) -> None:
         pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
         inventory = Inventory(pods=tuple(pods), nodepools=(a_nodepool(),))
         study = PendingStudy(prepare(inventory, TYPES, Settings(), NOW_NS), state_of(inventory))
@@ -192,11 +205,11 @@ class TestRequests:
             ({"cpu": "", "memory": ""}, "nothing"),
         ],
     )
-    def test_in_words(self, requests, words):
+    def test_in_words(self, requests: dict[str, Any], words: str) -> None:
         assert requests_words(a_pod(**requests)) == words
 
 
-def nominated(claim="general-x", *, ago):
+def nominated(claim: str = "general-x", *, ago: int) -> Event:
     return said("Nominated", f"Pod should schedule on: nodeclaim/{claim}, node/node-9", ago=ago)
 
 
@@ -212,7 +225,9 @@ class TestRemarks:
             (2 * MINUTE_NS, (), ("node-9",), "nominated 2m ago, still pending, although general-x is ready"),
         ],
     )
-    def test_nominations_that_lead_nowhere(self, ago, claims, nodes, disagreement):
+    def test_nominations_that_lead_nowhere(
+        self, ago: int, claims: tuple[str, ...], nodes: tuple[str, ...], disagreement: str
+    ) -> None:
         made = []
         if claims == ("stage",):
             made = [a_nodeclaim(name="general-x", node="", conditions=(a_condition("Launched"),))]
@@ -228,38 +243,38 @@ class TestRemarks:
         texts = [one.text for one in only(found).disagreements]
         assert texts == ([disagreement] if disagreement else [])
 
-    def test_a_nomination_in_other_words(self):
+    def test_a_nomination_in_other_words(self) -> None:
         found = only(report(a_pod(), events=(said("Nominated", "who knows", ago=HOUR_NS),)))
         assert [one.text for one in found.disagreements] == ["nominated 60m ago, still pending"]
         found = only(report(a_pod(), events=(said("Nominated", "who knows", ago=SECOND_NS),)))
         assert found.disagreements == ()
 
-    def test_a_place_that_is_gone(self):
+    def test_a_place_that_is_gone(self) -> None:
         found = only(report(a_pod(cpu="64"), events=(nominated(ago=30 * SECOND_NS),)))
         assert [one.text for one in found.disagreements] == [
             "Karpenter had a place for it 30s ago; computed now there is none"
         ]
 
     @pytest.mark.parametrize(("nodes", "where"), [((), "a new node of general"), ((a_node(),), "room on node-1")])
-    def test_a_place_that_karpenter_did_not_find(self, nodes, where):
+    def test_a_place_that_karpenter_did_not_find(self, nodes: tuple[Node, ...], where: str) -> None:
         pod = a_pod(created_ns=NOW_NS - SECOND_NS)
         found = only(report(pod, events=(said("FailedScheduling"),), nodes=nodes))
         assert found.disagreements[0].text == f"Karpenter found no place 60s ago; computed now it has one: {where}"
 
-    def test_silence_where_karpenter_speaks_of_others(self):
+    def test_silence_where_karpenter_speaks_of_others(self) -> None:
         other = said("FailedScheduling", pod="another")
         [disagreement] = only(report(a_pod(cpu="64"), events=(other,))).disagreements
         assert "Karpenter, which speaks of others, is silent" in disagreement.text
         assert only(report(a_pod(cpu="64"))).disagreements == ()
         assert only(report(a_pod(required_node_terms=(AVOIDS,)), events=(other,))).disagreements == ()
 
-    def test_room_that_the_scheduler_does_not_see(self):
+    def test_room_that_the_scheduler_does_not_see(self) -> None:
         [disagreement] = only(report(a_pod(), nodes=(a_node(),))).disagreements
         assert "by Karpenter's rules it has room on node-1" in disagreement.text
 
 
 class TestVoices:
-    def test_the_newest_of_each_speaker(self):
+    def test_the_newest_of_each_speaker(self) -> None:
         events = (
             said("FailedScheduling", "old", ago=HOUR_NS, name="a"),
             said("FailedScheduling", "new", ago=MINUTE_NS, name="b"),
@@ -273,7 +288,7 @@ class TestVoices:
         assert (messages.karpenter.message, messages.scheduler.message) == ("new", "0/3")
         assert not messages.scheduler.is_condition
 
-    def test_the_condition_where_no_event_is_newer(self):
+    def test_the_condition_where_no_event_is_newer(self) -> None:
         pod = a_pod(cpu="64", scheduled_message="0/9 nodes", created_ns=NOW_NS - MINUTE_NS)
         old = said("FailedScheduling", "0/3", source="default-scheduler", ago=HOUR_NS)
         messages = only(report(pod, events=(old,))).messages
@@ -287,6 +302,6 @@ class TestVoices:
             ("something else", ()),
         ],
     )
-    def test_what_a_nomination_names(self, message, targets):
+    def test_what_a_nomination_names(self, message: str, targets: tuple[tuple[str, ...], ...]) -> None:
         assert PodMessage("Nominated", message, NOW_NS).targets == targets
         assert PodMessage("FailedScheduling", message, NOW_NS).targets == ()

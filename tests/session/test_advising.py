@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import pytest
 from msgspec.structs import replace
 
 from karptui.advice.finding import Finding, Severity
+from karptui.advice.report import AdviceReport
 from karptui.disruption.study import Study
+from karptui.provisioning.prepared import Prepared
 from karptui.session.advising import AdviceRounds, advice_context, advice_of
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
 from karptui.sources.base import Phase
 from karptui.views.advice.sentences import opening_of
 from karptui.views.whatif.opening import NOTHING
-from karptui.whatif.edits import CordonNode, DeleteObject, ObjectRef, SetField, SetSetting
+from karptui.whatif.edits import AnyEdit, CordonNode, DeleteObject, ObjectRef, SetField, SetSetting
 from karptui.whatif.scenario import Replay
 from tests import traps
 from tests.builders import NOW_NS, SECOND_NS
@@ -22,7 +26,7 @@ POOL = ObjectRef("NodePool", "general")
 PDB = ObjectRef("PodDisruptionBudget", "db", "data")
 
 
-def studied(view: ClusterView, now_ns: int = NOW_NS):
+def studied(view: ClusterView, now_ns: int = NOW_NS) -> tuple[Prepared, Study]:
     prepared, _ = prepare_view(view, now_ns)
     study = Study(prepared, 1)
     for _ in study.survey():
@@ -97,17 +101,15 @@ class _Silent:
     def __init__(self, context: object) -> None:
         self._context = context
 
-    def ask(self):
+    def ask(self) -> Iterator[str]:
         yield "nothing"
 
     @property
-    def report(self):
-        from karptui.advice.report import AdviceReport
-
+    def report(self) -> AdviceReport:
         return AdviceReport()
 
 
-def finding(rule: str, *objects: ObjectRef, edits=()) -> Finding:
+def finding(rule: str, *objects: ObjectRef, edits: Sequence[AnyEdit] = ()) -> Finding:
     return Finding(rule=rule, severity=Severity.INFO, objects=objects, fact="so", edits=tuple(edits))
 
 

@@ -120,7 +120,12 @@ def test_a_close_look_and_the_next_command_come_when_they_are_asked_for(worker: 
 def test_what_is_seen_comes_first(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
     simulate = Study.simulate
-    monkeypatch.setattr(Study, "simulate", lambda self, key: (order.append(key), simulate(self, key))[1])
+
+    def noted(study: Study, key: str) -> None:
+        order.append(key)
+        simulate(study, key)
+
+    monkeypatch.setattr(Study, "simulate", noted)
     seen = ("claim/general-x44x2", "claim/batch-5x160")
     worker.look_at(Focus(keys=seen))
     view = story_view()
@@ -189,6 +194,7 @@ def test_nodes_on_the_screen_are_told_before_the_others(worker: Analyst, monkeyp
     worker.catch_up()
     assert is_complete(worker, view.state.generation)
     partial = seen[0]
+    assert partial is not None
     assert set(partial.findings) == {"claim/general-x8x41", "claim/batch-5x160", "claim/runners-1x204"}
     assert (partial.managed, partial.is_complete) == (8, False)
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from karptui.aws.cluster_types import ClusterTypes, cluster_types
 from karptui.aws.evidence import Evidence
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import NodeClassRef
-from karptui.session import offered_types
 from karptui.session.cluster_view import ClusterView
 from karptui.session.known_values import known_values
 from karptui.session.offered_types import offered_types_of
@@ -39,7 +40,7 @@ def names_of(types: Sequence[object]) -> list[str]:
         (story_e.inventory(), Evidence(instance_types=story_e.TYPES)),
     ],
 )
-def test_the_screen_shows_the_types_that_the_engine_chooses_from(inventory, evidence):
+def test_the_screen_shows_the_types_that_the_engine_chooses_from(inventory: Inventory, evidence: Evidence) -> None:
     view = ClusterView(state_of(inventory), {}, evidence=evidence)
     shown = {entry.name: names_of([one.name for one in entry.types]) for entry in pool_entries(view)}
     prepared, _ = prepare_view(view, NOW_NS)
@@ -47,15 +48,15 @@ def test_the_screen_shows_the_types_that_the_engine_chooses_from(inventory, evid
     assert shown == {pool: names_of(types) for pool, types in prepared.types_by_pool.items()}
 
 
-def test_the_types_of_a_generation_are_resolved_once_for_everybody(monkeypatch):
+def test_the_types_of_a_generation_are_resolved_once_for_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
-    def counting(*args, **named):
+    def counting(*args: Any, **named: Any) -> ClusterTypes:
         calls.append(args)
         return real(*args, **named)
 
-    real = offered_types.cluster_types
-    monkeypatch.setattr(offered_types, "cluster_types", counting)
+    real = cluster_types
+    monkeypatch.setattr("karptui.session.offered_types.cluster_types", counting)
     view = ClusterView(state_of(INVENTORY), {})
     prepare_view(view, NOW_NS)
     pool_entries(view)
@@ -64,7 +65,7 @@ def test_the_types_of_a_generation_are_resolved_once_for_everybody(monkeypatch):
     assert len(calls) == 1
 
 
-def test_a_nodepool_that_comes_is_heard_of():
+def test_a_nodepool_that_comes_is_heard_of() -> None:
     view = ClusterView(state_of(INVENTORY), {})
     assert set(offered_types_of(view).types) == {"other", "also"}
     more = replace(INVENTORY, nodepools=(*INVENTORY.nodepools, replace(KWOK, name="third")))

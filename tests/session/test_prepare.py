@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec.structs import replace
 
 from karptui.aws.evidence import Evidence
@@ -13,18 +15,19 @@ from tests import story_e
 from tests.builders import a_node, a_nodepool
 
 
-def test_types_that_came_with_a_snapshot_hold_for_all():
+def test_types_that_came_with_a_snapshot_hold_for_all() -> None:
     given = Evidence(instance_types=story_e.TYPES)
     offered = offered_types(story_e.inventory(), Settings(), given)
     assert (offered.types, offered.notes) == (story_e.TYPES, ())
 
 
-def test_without_a_nodeclass_nothing_is_known_and_other_providers_types_are_those_seen():
+def test_without_a_nodeclass_nothing_is_known_and_other_providers_types_are_those_seen() -> None:
     own = a_nodepool(name="own")
     other = replace(a_nodepool(name="other"), node_class_ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "k"))
     inventory = Inventory(nodepools=(own, other), nodes=(a_node(pool="other"),))
     offered = offered_types(inventory, Settings(), Evidence())
     types, notes = offered.types, offered.notes
+    assert isinstance(types, Mapping)
     assert set(types) == {"other"}
     assert [one.name for one in types["other"]] == ["m5.large"]
     assert "NodePool own: no instance types are known for EC2NodeClass default" in notes
