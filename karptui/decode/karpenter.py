@@ -1,4 +1,4 @@
-"""Karpenter's kinds: NodePools, NodeClaims, NodeClasses, NodeOverlays, CapacityBuffers."""
+"""Karpenter's kinds, from NodePools to CapacityBuffers: the shapes the API gives them, and how they are read."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any
 
 import msgspec
 
-from karptui.decode import karpenter_wire as shapes
 from karptui.decode import wire as wires
 from karptui.decode.errors import FieldError, field_error
-from karptui.decode.wire import as_arguments, object_fields, quantities, timestamp
+from karptui.decode.wire import Int, Wire, as_arguments, object_fields, quantities, timestamp
 from karptui.karpenter.instance_type import NodeOverlay
 from karptui.karpenter.inventory import CapacityBuffer
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -19,18 +18,177 @@ from karptui.karpenter.nodepool import WHEN_EMPTY_OR_UNDERUTILIZED, DisruptionBu
 from karptui.kube.objects import EMPTY, EMPTY_LABELS
 
 
-def build_nodepool(wire: shapes.WireNodePool, raw: Mapping[str, Any]) -> NodePool:
+class WireRef(Wire):
+    """``nodeClassRef``."""
+
+    group: str | None = None
+    kind: str | None = None
+    name: str | None = None
+
+
+class WireBudget(Wire):
+    """A disruption budget."""
+
+    nodes: str | Int | None = None
+    schedule: str | None = None
+    duration: str | None = None
+    reasons: list[str] | None = None
+
+
+class WireDisruption(Wire):
+    """``spec.disruption``."""
+
+    consolidation_policy: str | None = None
+    consolidate_after: str | None = None
+    budgets: list[WireBudget] | None = None
+
+
+class WireClaimSpec(Wire):
+    """``spec`` of a NodeClaim, and of a NodePool's template."""
+
+    requirements: list[wires.WireRequirement] | None = None
+    taints: list[wires.WireTaint] | None = None
+    startup_taints: list[wires.WireTaint] | None = None
+    node_class_ref: WireRef | None = None
+    expire_after: str | None = None
+    termination_grace_period: str | None = None
+    resources: WireClaimResources | None = None
+
+
+class WireClaimResources(Wire):
+    """``spec.resources``."""
+
+    requests: wires.WireQuantities | None = None
+
+
+class WireTemplateMeta(Wire):
+    """``spec.template.metadata``."""
+
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class WireTemplate(Wire):
+    """``spec.template``."""
+
+    metadata: WireTemplateMeta | None = None
+    spec: WireClaimSpec | None = None
+
+
+class WirePoolSpec(Wire):
+    """``spec`` of a NodePool."""
+
+    weight: Int | None = None
+    replicas: Int | None = None
+    limits: wires.WireQuantities | None = None
+    template: WireTemplate | None = None
+    disruption: WireDisruption | None = None
+
+
+class WirePoolStatus(Wire):
+    """``status`` of a NodePool."""
+
+    resources: wires.WireQuantities | None = None
+    conditions: list[wires.WireCondition] | None = None
+
+
+class WireNodePool(wires.WireObject):
+    """A NodePool."""
+
+    spec: WirePoolSpec | None = None
+    status: WirePoolStatus | None = None
+
+
+class WireClaimStatus(Wire):
+    """``status`` of a NodeClaim."""
+
+    node_name: str | None = None
+    provider_id: str | None = msgspec.field(default=None, name="providerID")
+    image_id: str | None = msgspec.field(default=None, name="imageID")
+    capacity: wires.WireQuantities | None = None
+    allocatable: wires.WireQuantities | None = None
+    conditions: list[wires.WireCondition] | None = None
+    last_pod_event_time: str | None = None
+
+
+class WireNodeClaim(wires.WireObject):
+    """A NodeClaim."""
+
+    spec: WireClaimSpec | None = None
+    status: WireClaimStatus | None = None
+
+
+class WireNodeClass(wires.WireObject):
+    """A NodeClass of any provider."""
+
+    spec: dict[str, Any] | None = None
+    status: dict[str, Any] | None = None
+
+
+class WireOverlaySpec(Wire):
+    """``spec`` of a NodeOverlay."""
+
+    requirements: list[wires.WireRequirement] | None = None
+    price: str | None = None
+    price_adjustment: str | None = None
+    capacity: wires.WireQuantities | None = None
+    weight: Int | None = None
+
+
+class WireConditioned(Wire):
+    """A ``status`` of which only the conditions are read."""
+
+    conditions: list[wires.WireCondition] | None = None
+
+
+class WireOverlay(wires.WireObject):
+    """A NodeOverlay."""
+
+    spec: WireOverlaySpec | None = None
+    status: WireConditioned | None = None
+
+
+class WireNamed(Wire):
+    """A reference by kind and name."""
+
+    kind: str | None = None
+    name: str | None = None
+
+
+class WireBufferSpec(Wire):
+    """``spec`` of a CapacityBuffer."""
+
+    pod_template_ref: WireNamed | None = None
+    scalable_ref: WireNamed | None = None
+
+
+class WireBufferStatus(Wire):
+    """``status`` of a CapacityBuffer."""
+
+    pod_template_ref: WireNamed | None = None
+    replicas: Int | None = None
+    conditions: list[wires.WireCondition] | None = None
+
+
+class WireBuffer(wires.WireObject):
+    """A CapacityBuffer."""
+
+    spec: WireBufferSpec | None = None
+    status: WireBufferStatus | None = None
+
+
+def build_nodepool(wire: WireNodePool, raw: Mapping[str, Any]) -> NodePool:
     """Return a NodePool.
 
     Raises:
         FieldError: when a field cannot be read.
     """
-    spec = wire.spec or shapes.WirePoolSpec()
-    template = spec.template or shapes.WireTemplate()
-    claim = template.spec or shapes.WireClaimSpec()
-    meta = template.metadata or shapes.WireTemplateMeta()
-    disruption = spec.disruption or shapes.WireDisruption()
-    status = wire.status or shapes.WirePoolStatus()
+    spec = wire.spec or WirePoolSpec()
+    template = spec.template or WireTemplate()
+    claim = template.spec or WireClaimSpec()
+    meta = template.metadata or WireTemplateMeta()
+    disruption = spec.disruption or WireDisruption()
+    status = wire.status or WirePoolStatus()
     where = "spec.template.spec"
     return NodePool(
         **as_arguments(object_fields(wire.metadata)),
@@ -54,13 +212,13 @@ def build_nodepool(wire: shapes.WireNodePool, raw: Mapping[str, Any]) -> NodePoo
     )
 
 
-def build_nodeclaim(wire: shapes.WireNodeClaim) -> NodeClaim:
+def build_nodeclaim(wire: WireNodeClaim) -> NodeClaim:
     """Return a NodeClaim.
 
     Raises:
         FieldError: when a field cannot be read.
     """
-    spec, status = wire.spec or shapes.WireClaimSpec(), wire.status or shapes.WireClaimStatus()
+    spec, status = wire.spec or WireClaimSpec(), wire.status or WireClaimStatus()
     return NodeClaim(
         **as_arguments(object_fields(wire.metadata)),
         requirements=wires.requirements(spec.requirements),
@@ -80,9 +238,7 @@ def build_nodeclaim(wire: shapes.WireNodeClaim) -> NodeClaim:
     )
 
 
-def build_nodeclass(
-    wire: shapes.WireNodeClass, group: str, version: str, kind: str, raw: Mapping[str, Any]
-) -> NodeClass:
+def build_nodeclass(wire: WireNodeClass, group: str, version: str, kind: str, raw: Mapping[str, Any]) -> NodeClass:
     """Return a NodeClass of any provider.
 
     Raises:
@@ -90,7 +246,7 @@ def build_nodeclass(
     """
     status = wire.status or EMPTY
     try:
-        reported = msgspec.convert(status, shapes.WireConditioned)
+        reported = msgspec.convert(status, WireConditioned)
     except msgspec.ValidationError as error:
         found = field_error(error, status)
         raise FieldError(f"status.{found.path}", found.problem) from None
@@ -106,13 +262,13 @@ def build_nodeclass(
     )
 
 
-def build_overlay(wire: shapes.WireOverlay) -> NodeOverlay:
+def build_overlay(wire: WireOverlay) -> NodeOverlay:
     """Return a NodeOverlay.
 
     Raises:
         FieldError: when a field cannot be read.
     """
-    spec = wire.spec or shapes.WireOverlaySpec()
+    spec = wire.spec or WireOverlaySpec()
     return NodeOverlay(
         **as_arguments(object_fields(wire.metadata)),
         requirements=wires.requirements(spec.requirements),
@@ -124,14 +280,14 @@ def build_overlay(wire: shapes.WireOverlay) -> NodeOverlay:
     )
 
 
-def build_capacity_buffer(wire: shapes.WireBuffer) -> CapacityBuffer:
+def build_capacity_buffer(wire: WireBuffer) -> CapacityBuffer:
     """Return a CapacityBuffer.
 
     Raises:
         FieldError: when a field cannot be read.
     """
-    spec, status = wire.spec or shapes.WireBufferSpec(), wire.status or shapes.WireBufferStatus()
-    scalable = spec.scalable_ref or shapes.WireNamed()
+    spec, status = wire.spec or WireBufferSpec(), wire.status or WireBufferStatus()
+    scalable = spec.scalable_ref or WireNamed()
     return CapacityBuffer(
         **as_arguments(object_fields(wire.metadata)),
         pod_template_name=(status.pod_template_ref.name if status.pod_template_ref else None) or "",
@@ -143,13 +299,13 @@ def build_capacity_buffer(wire: shapes.WireBuffer) -> CapacityBuffer:
     )
 
 
-def _ref(wire: shapes.WireRef | None) -> NodeClassRef:
+def _ref(wire: WireRef | None) -> NodeClassRef:
     if wire is None:
         return NodeClassRef()
     return NodeClassRef(wire.group or "", wire.kind or "", wire.name or "")
 
 
-def _budget(wire: shapes.WireBudget) -> DisruptionBudget:
+def _budget(wire: WireBudget) -> DisruptionBudget:
     return DisruptionBudget(
         nodes="" if wire.nodes is None else str(wire.nodes),
         schedule=wire.schedule,

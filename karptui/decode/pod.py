@@ -20,11 +20,10 @@ from weakref import WeakValueDictionary, ref
 import msgspec
 from msgspec.structs import replace
 
-from karptui.decode import pod_text_wire as texts
 from karptui.decode import pod_wire as wires
 from karptui.decode.errors import FieldError
 from karptui.decode.pod_template import TemplateParts, build_template, deciding_annotations, split_labels, volumes_of
-from karptui.decode.pod_text_wire import NO_TEXT, TextPod
+from karptui.decode.pod_wire import NO_TEXT, TextPod
 from karptui.decode.wire import WireMeta, WireOwner, WireTerm, required_name, timestamp
 from karptui.kube.pod import Pod, PodTemplate, PodVolume
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
@@ -194,10 +193,10 @@ def template_parts(wire: wires.WirePod) -> TemplateParts:
 
 
 def pod_of(
-    meta: WireMeta | texts.TextMeta,
+    meta: WireMeta | wires.TextMeta,
     node_name: str | None,
     volumes: tuple[PodVolume, ...],
-    status: texts.AnyPodStatus,
+    status: wires.AnyPodStatus,
     *,
     template: PodTemplate,
     own_labels: Mapping[str, str],
@@ -251,7 +250,7 @@ def pod_of(
         raise _timestamp_error(meta, status) from None
 
 
-def _timestamp_error(meta: WireMeta | texts.TextMeta, status: texts.AnyPodStatus) -> FieldError:
+def _timestamp_error(meta: WireMeta | wires.TextMeta, status: wires.AnyPodStatus) -> FieldError:
     """Return what is wrong, looked for only now because most pods have nothing wrong."""
     instants = {
         "metadata.creationTimestamp": meta.creation_timestamp,
@@ -271,7 +270,7 @@ def _error_of(text: str | None, path: str) -> FieldError | None:
     return None
 
 
-def _waiting_reason(status: texts.AnyPodStatus) -> str:
+def _waiting_reason(status: wires.AnyPodStatus) -> str:
     for statuses in (status.init_container_statuses, status.container_statuses):
         for wire in statuses or ():
             state = wire.state

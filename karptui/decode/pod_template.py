@@ -7,7 +7,6 @@ from typing import Final
 
 import msgspec
 
-from karptui.decode import pod_text_wire as texts
 from karptui.decode import pod_wire as wires
 from karptui.decode.wire import WireOwner, label_selector, node_terms, owners, quantities
 from karptui.kube import resources
@@ -160,7 +159,7 @@ def _requests(parts: TemplateParts) -> ResourceList:
     )
 
 
-def is_resize_infeasible(status: texts.AnyPodStatus) -> bool:
+def is_resize_infeasible(status: wires.AnyPodStatus) -> bool:
     """Return whether the kubelet has refused the pod's resize.
 
     Rule: ``IsPodResizeInfeasible`` of k8s.io/component-helpers/resource.

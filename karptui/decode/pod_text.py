@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.decode import pod_text_wire as texts
 from karptui.decode import pod_wire as wires
 from karptui.decode.pod import TEMPLATES, TemplateInterner, pod_of, template_parts, text_without_pin
 from karptui.decode.pod_template import (
@@ -20,7 +19,7 @@ from karptui.decode.pod_template import (
     split_labels,
     volumes_of,
 )
-from karptui.decode.pod_text_wire import NO_TEXT
+from karptui.decode.pod_wire import NO_TEXT
 from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.pod import Pod, PodTemplate, PodVolume
 
@@ -30,11 +29,11 @@ _POD: Final = msgspec.json.Decoder(wires.WirePod)
 _STRINGS: Final = msgspec.json.Decoder(dict[str, str] | None)
 _ESCAPE: Final = b"\\"
 """May hide a key's letters."""
-_NO_SPEC: Final = texts.TextPodSpec()
-_NO_STATUS: Final = texts.TextPodStatus()
+_NO_SPEC: Final = wires.TextPodSpec()
+_NO_STATUS: Final = wires.TextPodStatus()
 
 
-class BuiltPod(texts.TextPod):
+class BuiltPod(wires.TextPod):
     """A pod that is built as soon as its text is read, while the processor still has it at hand."""
 
     pod: Any = None
@@ -46,7 +45,7 @@ class BuiltPod(texts.TextPod):
         self.spec, self.status = _NO_SPEC, None
 
 
-def build_text_pod(text: texts.TextPod, interner: TemplateInterner) -> Pod:
+def build_text_pod(text: wires.TextPod, interner: TemplateInterner) -> Pod:
     """Return a pod.
 
     Raises:
@@ -69,7 +68,7 @@ def build_text_pod(text: texts.TextPod, interner: TemplateInterner) -> Pod:
     return pod_of(meta, node_name, _volumes(volumes), status, template=template, own_labels=own_labels)
 
 
-def _read_template(text: texts.TextPod, key: int, plain_key: int, interner: TemplateInterner) -> PodTemplate:
+def _read_template(text: wires.TextPod, key: int, plain_key: int, interner: TemplateInterner) -> PodTemplate:
     """Return the template of a text that is new; ``plain_key`` is that of the text without what the kubelet reports."""
     template = None
     is_plain = key == plain_key or _is_as_asked(text)
@@ -125,7 +124,7 @@ def _volumes(raw: msgspec.Raw) -> tuple[PodVolume, ...]:
     return volumes_of(_VOLUMES.decode(text))
 
 
-def _reported(status: texts.TextPodStatus) -> tuple[object, ...]:
+def _reported(status: wires.TextPodStatus) -> tuple[object, ...]:
     """Return what the kubelet tells of the containers' resources, as newer ones do of every container."""
     for statuses in (status.container_statuses, status.init_container_statuses):
         for container in statuses or ():
@@ -134,7 +133,7 @@ def _reported(status: texts.TextPodStatus) -> tuple[object, ...]:
     return ()
 
 
-def _is_as_asked(text: texts.TextPod) -> bool:
+def _is_as_asked(text: wires.TextPod) -> bool:
     """Whether every container has what it asks for, so that a template says the same with and without the report."""
     spec, status = text.spec, text.status or _NO_STATUS
     asked = {bytes(one.name): bytes(one.resources) for one in (*(spec.containers or ()), *(spec.init_containers or ()))}

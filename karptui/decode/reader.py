@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.decode import event, karpenter, karpenter_wire, node, storage, workload
+from karptui.decode import event, karpenter, node, storage, workload
 from karptui.decode.errors import DecodeError, FieldError, field_error
 from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind
 from karptui.decode.pod import TEMPLATES, build_pod
@@ -61,7 +61,7 @@ class KindReader:
             return workload.build_workload(wire, self.api_version, self.api_kind)
         return workload.build_workload(wire, wire.api_version or self.api_version, wire.kind)
 
-    def _build_nodeclass(self, wire: karpenter_wire.WireNodeClass, raw: Mapping[str, Any]) -> NodeClass:
+    def _build_nodeclass(self, wire: karpenter.WireNodeClass, raw: Mapping[str, Any]) -> NodeClass:
         group, _, version = (wire.api_version or self.api_version).rpartition("/")
         return karpenter.build_nodeclass(wire, group, version, wire.kind or self.api_kind, raw)
 
@@ -122,10 +122,10 @@ def loose(text: bytes | msgspec.Raw) -> Any:
 _WIRE_TYPES: Final[Mapping[Kind, type[WireObject]]] = {
     Kind.NODE: node.WireNode,
     Kind.POD: WirePod,
-    Kind.NODEPOOL: karpenter_wire.WireNodePool,
-    Kind.NODECLAIM: karpenter_wire.WireNodeClaim,
-    Kind.NODECLASS: karpenter_wire.WireNodeClass,
-    Kind.NODEOVERLAY: karpenter_wire.WireOverlay,
+    Kind.NODEPOOL: karpenter.WireNodePool,
+    Kind.NODECLAIM: karpenter.WireNodeClaim,
+    Kind.NODECLASS: karpenter.WireNodeClass,
+    Kind.NODEOVERLAY: karpenter.WireOverlay,
     Kind.DAEMONSET: workload.WireWorkload,
     Kind.PDB: workload.WirePodDisruptionBudget,
     Kind.REPLICASET: workload.WireWorkload,
@@ -142,7 +142,7 @@ _WIRE_TYPES: Final[Mapping[Kind, type[WireObject]]] = {
     Kind.PRIORITY_CLASS: workload.WirePriorityClass,
     Kind.SERVICE: workload.WireService,
     Kind.EVENT: event.WireEvent,
-    Kind.CAPACITY_BUFFER: karpenter_wire.WireBuffer,
+    Kind.CAPACITY_BUFFER: karpenter.WireBuffer,
     Kind.POD_TEMPLATE: workload.WirePodTemplateObject,
 }
 _BUILDERS: Final[Mapping[Kind, Callable[[Any], Any]]] = {

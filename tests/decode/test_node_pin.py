@@ -12,8 +12,7 @@ from karptui.decode.errors import DecodeError
 from karptui.decode.kinds import Kind
 from karptui.decode.pod import TemplateInterner, build_pod
 from karptui.decode.pod_text import build_text_pod
-from karptui.decode.pod_text_wire import TextPod
-from karptui.decode.pod_wire import WirePod
+from karptui.decode.pod_wire import TextPod, WirePod
 from karptui.decode.reader import KindReader
 from karptui.decode.stream import StreamDecoder
 from karptui.kube.pod import Pod

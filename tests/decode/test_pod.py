@@ -14,8 +14,7 @@ from karptui.decode.kinds import Kind
 from karptui.decode.pod import TEMPLATES, TemplateInterner, _forget, build_pod
 from karptui.decode.pod_template import TemplateParts
 from karptui.decode.pod_text import build_text_pod
-from karptui.decode.pod_text_wire import TextPod
-from karptui.decode.pod_wire import WirePod
+from karptui.decode.pod_wire import TextPod, WirePod
 from karptui.decode.reader import KindReader
 from karptui.decode.stream import StreamDecoder
 from karptui.kube.objects import OwnerReference

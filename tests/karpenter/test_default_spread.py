@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from karptui.karpenter.default_spread import SpreadError, parse_scheduler_config
-from karptui.karpenter.settings import SettingsError, parse_settings
+from karptui.karpenter.settings import SettingsError, SpreadError, parse_scheduler_config, parse_settings
 from karptui.kube.pod import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 
 ZONAL = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": DO_NOT_SCHEDULE}

@@ -13,7 +13,7 @@ import pytest
 import karptui
 from karptui.aws.case import answer, parse_case
 from karptui.aws.nodeclass import NodeClassError
-from karptui.decode import event, karpenter_wire, node, pod_wire, storage, wire, workload
+from karptui.decode import event, karpenter, node, pod_wire, storage, wire, workload
 from karptui.decode.kinds import Kind
 from karptui.kube.generated_names import stem
 from karptui.sources.snapshot.public_text import is_public, is_public_key
@@ -283,7 +283,7 @@ def test_what_was_said_can_still_be_read() -> None:
 
 
 def test_every_field_that_is_read_has_a_public_name() -> None:
-    modules = (wire, karpenter_wire, pod_wire, node, storage, event, workload)
+    modules = (wire, karpenter, pod_wire, node, storage, event, workload)
     shapes = [one for module in modules for one in vars(module).values() if isinstance(one, type)]
     fields = {name for one in shapes if issubclass(one, wire.Wire) for name in one.__struct_encode_fields__}
     assert len(fields) > 150
