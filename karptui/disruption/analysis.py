@@ -18,10 +18,10 @@ from karptui.disruption.budgets import BudgetState
 from karptui.disruption.codes import Code
 from karptui.disruption.drain import DrainState
 from karptui.disruption.gates import GateCheck
+from karptui.disruption.lanes import Lane, Why
+from karptui.disruption.node_verdict import Landing, Replacement, Verdict
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.survey_memory import SurveyMemory
-from karptui.disruption.verdict import Landing, Replacement, Verdict
-from karptui.disruption.why import Why
 from karptui.provisioning.overlap import Overlap
 
 
@@ -32,6 +32,8 @@ class NodeOutlook(msgspec.Struct, frozen=True, gc=False):
     """As things are."""
     lifted: Verdict
     """Without anything in its way; the same as ``now`` where nothing is."""
+    freed: Verdict
+    """Without what holds a method that wants it; the same as ``now`` where nothing does."""
     without: tuple[Outcome, ...] = ()
     """Without one blocker, for each blocker of the node."""
     without_code: Mapping[Code, Outcome] = MappingProxyType({})
@@ -58,6 +60,20 @@ class NodeFindings(msgspec.Struct, frozen=True, eq=False):
     """Dollars that it costs by its NodePool's instance types; None where that is not known."""
     outlook: NodeOutlook | None = None
     """None until its removal has been simulated."""
+    freed_before: Verdict | None = None
+    """What ``outlook.freed`` was before something in its way changed, until it is simulated again."""
+    lanes: tuple[Lane, ...] = ()
+    """What each method makes of it, in Karpenter's order; nothing for nodes that it did not make."""
+
+    @property
+    def freed(self) -> Verdict | None:
+        """What becomes of it without what holds a method that wants it, as known last; None where it never was."""
+        return self.outlook.freed if self.outlook is not None else self.freed_before
+
+    @property
+    def is_held(self) -> bool:
+        """Whether something is in the way of a method that wants it, or of its drain."""
+        return any(one.is_wanted for one in self.blockers)
 
 
 class NodeDetail(msgspec.Struct, frozen=True, eq=False):

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from karptui.disruption.blocker import Blocker, Wanted, wanted_of
+from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.events import EventMessages
@@ -16,7 +16,9 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import Gate, GateCheck, iter_node_gates
 from karptui.disruption.pod_blockers import PodBlockers
 from karptui.disruption.pool_blockers import PoolBlockers
+from karptui.disruption.repair import RepairCode, Stop
 from karptui.disruption.termination import command_condition, deadline_of
+from karptui.disruption.wants import Wanted, Wishes
 from karptui.karpenter.labels import CAPACITY_TYPE, DO_NOT_DISRUPT, INSTANCE_TYPE, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.provisioning.state_node import StateNode
@@ -49,6 +51,8 @@ class BlockerSurvey:
         self._pods = PodBlockers(fleet)
         self._said = EventMessages(fleet.inventory.events)
         self._pools = PoolBlockers(fleet)
+        self.wishes = Wishes(fleet)
+        """Which methods want a node."""
 
     def all(self) -> Iterator[Blocker]:
         """Yield what holds the whole cluster, then the blockers of each node, by node name."""
@@ -80,12 +84,18 @@ class BlockerSurvey:
             found.append(Blocker(code=Code.NO_NODEPOOLS, blocks=blocks, message=message, is_wanted=True))
         return tuple(found)
 
-    def of(self, node: StateNode) -> tuple[Blocker, ...]:
-        """Return the blockers of one node, those of its gates first; nothing for nodes that Karpenter did not make."""
+    def of(self, node: StateNode, wanted: Wanted | None = None) -> tuple[Blocker, ...]:
+        """Return the blockers of one node, those of its gates first; nothing for nodes that Karpenter did not make.
+
+        Args:
+            node: The node.
+            wanted: Which methods want it; worked out where None.
+        """
         claim = node.claim
         if claim is None:
             return ()
-        wanted = wanted_of(node)
+        if wanted is None:
+            wanted = self.wishes.of(node)
         shut = [check for check in iter_node_gates(self.fleet, node) if check.is_open is False]
         if node.is_marked_for_deletion:
             # What would have kept the node from being chosen no longer matters: only the drain is left.
@@ -96,6 +106,9 @@ class BlockerSurvey:
         else:
             found.extend(self._pods.of(node, methods_for(self.fleet, node), wanted))
             found.extend(self._pools.of(node, wanted))
+            if wanted.ailment is not None and self.wishes.repair is not None:
+                stop = self.wishes.repair.stop_of(node, wanted.ailment)
+                found = found if stop is None else _with_repair(found, stop, node, wanted)
         return self._placed(node, claim, found) if found else ()
 
     def _placed(self, node: StateNode, claim: NodeClaim, found: Sequence[Blocker]) -> tuple[Blocker, ...]:
@@ -142,7 +155,7 @@ class BlockerSurvey:
             object_kind=kind,
             object_key=key,
             value=value,
-            since_ns=wanted.since(blocks, since_ns),
+            since_ns=wanted.since_when(blocks, since_ns),
             until_ns=until_ns,
             message=check.message or _COMMAND_MESSAGE,
             is_wanted=wanted.any_of(blocks),
@@ -173,6 +186,26 @@ class BlockerSurvey:
                 return claim.created_ns or None, None, ""
             case _:
                 return None, None, node.nodepool_name
+
+
+def _with_repair(found: Sequence[Blocker], stop: Stop, node: StateNode, wanted: Wanted) -> list[Blocker]:
+    """Return blockers with what keeps the node from Repair: one of them, or one that concerns no other method."""
+    if any(str(one.code) == str(stop.code) for one in found):
+        return [
+            replace(one, blocks=one.blocks | {Method.REPAIR}, is_wanted=True) if one.code == str(stop.code) else one
+            for one in found
+        ]
+    of_pool = stop.code is RepairCode.TRIPPED
+    own = Blocker(
+        code=Code(stop.code),
+        blocks=frozenset({Method.REPAIR}),
+        object_kind="NodePool" if of_pool else "Node",
+        object_key=node.nodepool_name if of_pool or node.node is None else node.node.name,
+        since_ns=wanted.since[Method.REPAIR] or None,
+        message=stop.message,
+        is_wanted=True,
+    )
+    return [*found, own]
 
 
 def _named(found: Sequence[Blocker]) -> Blocker | None:

@@ -30,11 +30,23 @@ class Candidate:
         self.claim: NodeClaim = node.claim
         self.pool = pool
         self.book = book
-        self.reschedulable_pods: tuple[Pod, ...] = tuple(
-            pod for pod in fleet.pods_of(node) if fleet.pods.is_reschedulable(pod)
-        )
-        self.disruption_cost = fleet.pods.disruption_cost(self.reschedulable_pods)
+        self._fleet = fleet
+
+    @cached_property
+    def reschedulable_pods(self) -> tuple[Pod, ...]:
+        """Pods that must move."""
+        fleet = self._fleet
+        return tuple(pod for pod in fleet.pods_of(self.node) if fleet.pods.is_reschedulable(pod))
+
+    @cached_property
+    def disruption_cost(self) -> float:
         """1 and the positive eviction costs of the pods that must move."""
+        return self._fleet.pods.disruption_cost(self.reschedulable_pods)
+
+    @property
+    def is_buffered(self) -> bool:
+        """Whether it holds capacity for a CapacityBuffer."""
+        return self.name in self._fleet.buffered
 
     @property
     def name(self) -> str:
@@ -66,10 +78,10 @@ class Candidate:
         """Price per unit of disruption: what consolidation sorts by, the greatest first."""
         return self.price / self.disruption_cost
 
-    @property
+    @cached_property
     def is_empty(self) -> bool:
         """Whether no pod of positive cost must move; zero-cost pods do not keep a node."""
-        return self.disruption_cost <= 1.0
+        return self._fleet.is_empty(self.node)
 
 
 class Candidates(msgspec.Struct, frozen=True, gc=False):

@@ -47,6 +47,12 @@ class Code(StrEnum):
     BUFFER_PODS = "BUFFER_PODS"
     STATIC_SCALING = "STATIC_SCALING"
     STATIC_NO_HEADROOM = "STATIC_NO_HEADROOM"
+    DO_NOT_REPAIR = "DO_NOT_REPAIR"
+    """karpenter.sh/do-not-repair: holds Repair only."""
+    REPAIR_UNBOUNDED = "REPAIR_UNBOUNDED"
+    """Pods that block, and nothing that bounds the drain of a repair."""
+    REPAIR_TRIPPED = "REPAIR_TRIPPED"
+    """More than a fifth of the NodePool's nodes is unhealthy: none of them is repaired."""
 
 
 class Scope(StrEnum):
@@ -86,6 +92,10 @@ class WhyCode(StrEnum):
     GATE_OFF = "GATE-OFF"
     SCORE = "SCORE"
     STATIC = "STATIC"
+    REPAIR = "REPAIR"
+    """Repair wants it, and something that stands in no other method's way holds it."""
+    WAITS = "WAITS"
+    """It would go, and something stops the whole cluster."""
     OK = "OK"
     PENDING = "…"
     """Nothing is in the way, and the simulated removal has not been made yet."""
@@ -149,6 +159,13 @@ CODES: Final[Mapping[Code, CodeFacts]] = {
     ),
     Code.STATIC_NO_HEADROOM: CodeFacts(
         WhyCode.STATIC, "STATIC", "limits.nodes of the static NodePool leaves no room for a replacement", Scope.NODEPOOL
+    ),
+    Code.DO_NOT_REPAIR: CodeFacts(WhyCode.REPAIR, "NO-REPAIR", "the node says karpenter.sh/do-not-repair"),
+    Code.REPAIR_UNBOUNDED: CodeFacts(
+        WhyCode.REPAIR, "NO-BOUND", "its pods block its repair, and no terminationGracePeriod bounds the drain"
+    ),
+    Code.REPAIR_TRIPPED: CodeFacts(
+        WhyCode.REPAIR, "OVER-20%", "more than 20% of the NodePool's nodes are unhealthy", Scope.NODEPOOL
     ),
     Code.UNSYNCED: CodeFacts(
         WhyCode.INIT,

@@ -5,14 +5,14 @@ Rules: ``pkg/controllers/disruption/consolidation.go`` and ``SatisfiesMinValues`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
 
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.command import Command
-from karptui.disruption.emptiness import CONSOLIDATABLE, consolidation_disabled
+from karptui.disruption.emptiness import CONSOLIDATABLE, FilterCode, consolidation_disabled
 from karptui.disruption.events import Recorder
 from karptui.disruption.no_place import NoPlace
 from karptui.disruption.simulation import NewNode, Simulation, Simulator
@@ -82,40 +82,32 @@ class Refusal(msgspec.Struct, frozen=True):
     """The cheaper types, the cheapest first, where there are too few of them."""
 
 
-class FilterCode:
-    """Why a node that passed the gates is no candidate for consolidation; the codes of the model."""
-
-    STATIC: Final = "STATIC"
-    TYPE_UNKNOWN: Final = "INSTANCE_TYPE_UNKNOWN"
-    NO_CAPACITY_TYPE: Final = "NO_CAPACITY_TYPE_LABEL"
-    NO_ZONE: Final = "NO_ZONE_LABEL"
-    NEVER: Final = "CONSOLIDATION_DISABLED"
-    EMPTY: Final = "EMPTY"
-    POLICY: Final = "WHEN_EMPTY_POLICY"
-    NOT_CONSOLIDATABLE: Final = "NOT_CONSOLIDATABLE"
+def lacking(candidate: Candidate) -> Iterator[tuple[str, str]]:
+    """Yield what consolidation misses of a node, as code and Karpenter's words (empty where it is silent), in order."""
+    pool, labels = candidate.pool, candidate.node.labels
+    if pool.is_static:
+        yield FilterCode.STATIC, ""
+        return
+    if candidate.instance_type is None:
+        yield FilterCode.TYPE_UNKNOWN, f'Instance Type "{candidate.type_name}" not found'
+    for key, code in ((CAPACITY_TYPE, FilterCode.NO_CAPACITY_TYPE), (ZONE, FilterCode.NO_ZONE)):
+        if key not in labels:
+            yield code, f'Node does not have label "{key}"'
+    disabled = consolidation_disabled(candidate)
+    if disabled:
+        yield FilterCode.NEVER, disabled
+    if candidate.is_empty:
+        yield FilterCode.EMPTY, ""
+    elif pool.consolidation_policy == WHEN_EMPTY:
+        message = f'NodePool "{pool.name}" has consolidation policy WhenEmpty, but node is not empty'
+        yield FilterCode.POLICY, message
+    if not candidate.claim.is_true(CONSOLIDATABLE):
+        yield FilterCode.NOT_CONSOLIDATABLE, ""
 
 
 def refuse(candidate: Candidate) -> tuple[str, str] | None:
     """Return why a node is not consolidated, as code and Karpenter's words (empty where it is silent), else None."""
-    pool, labels = candidate.pool, candidate.node.labels
-    if pool.is_static:
-        return FilterCode.STATIC, ""
-    if candidate.instance_type is None:
-        return FilterCode.TYPE_UNKNOWN, f'Instance Type "{candidate.type_name}" not found'
-    for key, code in ((CAPACITY_TYPE, FilterCode.NO_CAPACITY_TYPE), (ZONE, FilterCode.NO_ZONE)):
-        if key not in labels:
-            return code, f'Node does not have label "{key}"'
-    disabled = consolidation_disabled(candidate)
-    if disabled:
-        return FilterCode.NEVER, disabled
-    if candidate.is_empty:
-        return FilterCode.EMPTY, ""
-    if pool.consolidation_policy == WHEN_EMPTY:
-        message = f'NodePool "{pool.name}" has consolidation policy WhenEmpty, but node is not empty'
-        return FilterCode.POLICY, message
-    if not candidate.claim.is_true(CONSOLIDATABLE):
-        return FilterCode.NOT_CONSOLIDATABLE, ""
-    return None
+    return next(lacking(candidate), None)
 
 
 class Consolidator:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.command import Command, TerminateFirst
+from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.events import Recorder
 from karptui.disruption.simulation import Simulator
 from karptui.disruption.terminate_first import remove_or_terminate_first
@@ -17,9 +18,11 @@ from karptui.karpenter.pod_predicates import PodPredicates
 DRIFTED = "Drifted"
 
 
-def refuse(candidate: Candidate) -> bool:
-    """Return whether Drift leaves a node alone; it never says so."""
-    return candidate.pool.is_static or not candidate.claim.is_true(DRIFTED)
+def refuse(candidate: Candidate) -> str:
+    """Return why Drift leaves a node alone, as a code, else nothing; it never says so."""
+    if candidate.pool.is_static:
+        return FilterCode.STATIC
+    return "" if candidate.claim.is_true(DRIFTED) else FilterCode.NOT_DRIFTED
 
 
 def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:

@@ -5,14 +5,31 @@ Rules: ``pkg/controllers/disruption/emptiness.go``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.command import Command
-from karptui.disruption.events import Recorder
-from karptui.disruption.fleet import Fleet
 
 CONSOLIDATABLE = "Consolidatable"
+
+
+class FilterCode:
+    """Why a method does not want a node, whatever the gates say; the codes of the model."""
+
+    STATIC: Final = "STATIC"
+    NOT_STATIC: Final = "NOT_STATIC"
+    TYPE_UNKNOWN: Final = "INSTANCE_TYPE_UNKNOWN"
+    NO_CAPACITY_TYPE: Final = "NO_CAPACITY_TYPE_LABEL"
+    NO_ZONE: Final = "NO_ZONE_LABEL"
+    NEVER: Final = "CONSOLIDATION_DISABLED"
+    BUFFER: Final = "BUFFER_PODS"
+    EMPTY: Final = "EMPTY"
+    NOT_EMPTY: Final = "NOT_EMPTY"
+    POLICY: Final = "WHEN_EMPTY_POLICY"
+    NOT_CONSOLIDATABLE: Final = "NOT_CONSOLIDATABLE"
+    NOT_DRIFTED: Final = "NOT_DRIFTED"
+    HEALTHY: Final = "HEALTHY"
 
 
 def consolidation_disabled(candidate: Candidate) -> str:
@@ -22,18 +39,25 @@ def consolidation_disabled(candidate: Candidate) -> str:
     return f'NodePool "{candidate.pool.name}" has consolidation disabled'
 
 
-def refuse(fleet: Fleet, candidate: Candidate, recorder: Recorder) -> bool:
-    """Return whether Emptiness leaves a node alone, and say why where Karpenter does."""
+def lacking(candidate: Candidate) -> Iterator[tuple[str, str]]:
+    """Yield what Emptiness misses of a node, as code and Karpenter's words (empty where it is silent), in its order."""
     if candidate.pool.is_static:
-        return True
+        yield FilterCode.STATIC, ""
+        return
     disabled = consolidation_disabled(candidate)
     if disabled:
-        recorder.unconsolidatable(candidate.node, disabled)
-        return True
-    if candidate.name in fleet.buffered:
-        recorder.unconsolidatable(candidate.node, f'Node "{candidate.node.name}" has buffer pods')
-        return True
-    return not (candidate.is_empty and candidate.claim.is_true(CONSOLIDATABLE))
+        yield FilterCode.NEVER, disabled
+    if candidate.is_buffered:
+        yield FilterCode.BUFFER, f'Node "{candidate.node.name}" has buffer pods'
+    if not candidate.is_empty:
+        yield FilterCode.NOT_EMPTY, ""
+    if not candidate.claim.is_true(CONSOLIDATABLE):
+        yield FilterCode.NOT_CONSOLIDATABLE, ""
+
+
+def refuse(candidate: Candidate) -> tuple[str, str] | None:
+    """Return why Emptiness leaves a node alone, as code and Karpenter's words, else None."""
+    return next(lacking(candidate), None)
 
 
 def by_savings(candidates: Iterable[Candidate]) -> list[Candidate]:

@@ -77,19 +77,17 @@ class MethodRun:
 
     def _qualifying(self, method: Method) -> Iterable[Candidate]:
         """Yield the candidates that a method's own filter leaves."""
-        fleet, recorder = self.fleet, self.recorder
         match method:
             case Method.EMPTINESS:
-                return (one for one in self.candidates.graceful if not emptiness.refuse(fleet, one, recorder))
+                return (one for one in self.candidates.graceful if self._passes(one, emptiness.refuse(one)))
             case Method.STATIC_DRIFT:
                 return (one for one in self.candidates.eventual if not static_drift.refuse(one))
             case Method.DRIFT:
                 return (one for one in self.candidates.eventual if not drift.refuse(one))
             case _:
-                return (one for one in self.candidates.graceful if self._may_consolidate(one))
+                return (one for one in self.candidates.graceful if self._passes(one, consolidation.refuse(one)))
 
-    def _may_consolidate(self, candidate: Candidate) -> bool:
-        refusal = consolidation.refuse(candidate)
+    def _passes(self, candidate: Candidate, refusal: tuple[str, str] | None) -> bool:
         if refusal is not None and refusal[1]:
             self.recorder.unconsolidatable(candidate.node, refusal[1])
         return refusal is None

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
 
+from karptui.disruption import consolidation, emptiness
 from karptui.disruption.balanced import THRESHOLD, BalancedPolicy, pool_totals
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import methods_for
 from karptui.disruption.candidate import Candidate, find_candidates
 from karptui.disruption.codes import Code
-from karptui.disruption.command import Command, Method
+from karptui.disruption.command import Command, Decision, Method
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, Consolidator, Refusal, RefusalCode
-from karptui.disruption.emptiness import CONSOLIDATABLE
+from karptui.disruption.drift import DRIFTED
+from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import PriceBook
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
-from karptui.disruption.simulation import SimulationError, no_place
-from karptui.karpenter.nodepool import WHEN_EMPTY, NodePool
+from karptui.disruption.simulation import Simulation, SimulationError, no_place
+from karptui.disruption.wants import Wishes
+from karptui.karpenter.nodepool import NodePool
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.state_node import StateNode
 
@@ -32,6 +36,8 @@ class Outcome(StrEnum):
 
     DELETE = "delete"
     REPLACE = "replace"
+    REBOOT = "reboot"
+    """It is started anew in place."""
     NO = "no"
     """It stays: something else holds it, nothing wants it, or its pods have no cheaper place."""
     UNKNOWN = "unknown"
@@ -45,8 +51,13 @@ class Prospect(msgspec.Struct, frozen=True, eq=False):
     method: Method | None = None
     """The method that takes it."""
     command: Command | None = None
-    refusal: Refusal | None = None
-    """Why consolidation comes to nothing, where it was tried."""
+    refusals: Mapping[Method, Refusal] = MappingProxyType({})
+    """Why methods that were tried before it come to nothing, or all of them where none takes the node."""
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """The first refusal, where none takes the node."""
+        return None if self.method is not None else next(iter(self.refusals.values()), None)
 
     @property
     def savings_per_hour(self) -> float:
@@ -60,6 +71,13 @@ _NOT_LIFTED: Final = frozenset(
     {Code.NO_NODE, Code.NOT_INITIALIZED, Code.NODEPOOL_UNRESOLVED, Code.NO_NODEPOOL_LABEL, Code.INSTANCE_TYPE_UNKNOWN}
 )
 """Without these the node would not be the node that is seen: what would follow cannot be told."""
+_RIPENING: Final = frozenset({FilterCode.NOT_CONSOLIDATABLE, FilterCode.NEVER})
+_OUTCOMES: Final = {
+    Decision.DELETE: Outcome.DELETE,
+    Decision.REPLACE: Outcome.REPLACE,
+    Decision.TERMINATE_FIRST: Outcome.REPLACE,
+    Decision.REBOOT: Outcome.REBOOT,
+}
 _WAITS: Final = frozenset({Code.CONSOLIDATE_AFTER, Code.NOT_CONSOLIDATABLE, Code.CONSOLIDATION_DISABLED})
 
 
@@ -69,11 +87,13 @@ class Outlook:
     Args:
         prepared: The cluster, made ready for runs of the engine.
         fleet: The same as disruption sees it.
+        wishes: Which methods want its nodes; made anew where None.
     """
 
-    def __init__(self, prepared: Prepared, fleet: Fleet) -> None:
+    def __init__(self, prepared: Prepared, fleet: Fleet, wishes: Wishes | None = None) -> None:
         self._fleet = fleet
         self._engine = EngineSimulator(prepared, fleet)
+        self._wishes = wishes if wishes is not None else Wishes(fleet)
         self._candidates: dict[str, Candidate] = {}
         self._tried: dict[tuple[str, Method, frozenset[str]], Command | Refusal | None] = {}
 
@@ -116,7 +136,10 @@ class Outlook:
             return _UNKNOWN
         if node.is_marked_for_deletion:
             return Prospect(Outcome.DELETE)
-        free = methods_for(self._fleet, node) - frozenset(method for blocker in blockers for method in blocker.blocks)
+        own = methods_for(self._fleet, node)
+        if self._wishes.repair is not None and self._wishes.repair.ailment_of(node) is not None:
+            own |= {Method.REPAIR}
+        free = own - frozenset(method for blocker in blockers for method in blocker.blocks)
         return self._prospect(self._candidate(node, *resolved), free, frozenset(), frozenset())
 
     def _candidate(self, node: StateNode, pool: NodePool, book: PriceBook) -> Candidate:
@@ -131,25 +154,30 @@ class Outlook:
         self, candidate: Candidate, freed: frozenset[Method], lifted: frozenset[Code], pods: frozenset[str]
     ) -> Prospect:
         """Return what the first of the freed methods, in Karpenter's order, that takes a node makes of it."""
-        claim, pool = candidate.claim, candidate.pool
-        if pool.is_static:
-            is_free = claim.is_true("Drifted") and Method.STATIC_DRIFT in freed
-            made = Command((candidate,), from_template=1)
-            return Prospect(Outcome.REPLACE, Method.STATIC_DRIFT, made) if is_free else _STAYS
-        is_ripe = claim.is_true(CONSOLIDATABLE) or bool(lifted & _WAITS)
-        if candidate.is_empty and is_ripe and Method.EMPTINESS in freed:
-            return Prospect(Outcome.DELETE, Method.EMPTINESS, Command((candidate,)))
-        if claim.is_true("Drifted") and Method.DRIFT in freed:
-            command = self._try(candidate, Method.DRIFT, pods)
-            if isinstance(command, Command):
-                return _gone(Method.DRIFT, command)
-        may_move = pool.consolidation_policy != WHEN_EMPTY or Code.WHEN_EMPTY_POLICY in lifted
-        if is_ripe and may_move and not candidate.is_empty and Method.SINGLE_NODE in freed:
-            answer = self._try(candidate, Method.SINGLE_NODE, pods)
+        claim = candidate.claim
+        refusals: dict[Method, Refusal] = {}
+        if Method.REPAIR in freed and self._wishes.repair is not None:
+            answer = self._try(candidate, Method.REPAIR, pods)
             if isinstance(answer, Command):
-                return _gone(Method.SINGLE_NODE, answer)
-            return Prospect(Outcome.NO, refusal=answer)
-        return _STAYS
+                return _gone(Method.REPAIR, answer)
+            if answer is not None:
+                refusals[Method.REPAIR] = answer
+        if candidate.pool.is_static:
+            is_free = claim.is_true(DRIFTED) and Method.STATIC_DRIFT in freed
+            made = Command((candidate,), from_template=1)
+            return Prospect(Outcome.REPLACE, Method.STATIC_DRIFT, made) if is_free else Prospect(Outcome.NO)
+        if Method.EMPTINESS in freed and not _misses(emptiness.lacking(candidate), lifted):
+            return Prospect(Outcome.DELETE, Method.EMPTINESS, Command((candidate,)), refusals)
+        methods = [Method.DRIFT] if Method.DRIFT in freed and claim.is_true(DRIFTED) else []
+        if Method.SINGLE_NODE in freed and not _misses(consolidation.lacking(candidate), lifted):
+            methods.append(Method.SINGLE_NODE)
+        for method in methods:
+            answer = self._try(candidate, method, pods)
+            if isinstance(answer, Command):
+                return _gone(method, answer, refusals)
+            if answer is not None:
+                refusals[method] = answer
+        return Prospect(Outcome.NO, refusals=refusals)
 
     def _try(self, candidate: Candidate, method: Method, pods: frozenset[str]) -> Command | Refusal | None:
         key = (candidate.name, method, pods)
@@ -162,20 +190,26 @@ class Outlook:
 
     def _simulated(self, candidate: Candidate, method: Method, pods: frozenset[str]) -> Command | Refusal | None:
         simulator = LiftingSimulator(self._engine, pods)
+        if method is Method.REPAIR:
+            assert self._wishes.repair is not None
+            answer = self._wishes.repair.command_for(candidate.node, simulator)
+            if isinstance(answer, Simulation):
+                return _no_place(answer)
+            return None if answer is None else msgspec.structs.replace(answer, simulation=None)
         if method is Method.DRIFT:
             simulation = simulator.remove((candidate,), is_consolidation=False)
             if simulation.blocking_errors:
-                return None
+                return _no_place(simulation)
             return Command((candidate,), simulation.new_nodes)
         is_on = self._fleet.settings.gate(SPOT_TO_SPOT_GATE)
-        answer = Consolidator(simulator, Recorder(), is_spot_to_spot_on=is_on).compute((candidate,))
-        if isinstance(answer, Refusal):
-            return _without_run(answer)
-        score = next((one for one in self._policy.scores(answer).values() if not one.is_approved), None)
+        found = Consolidator(simulator, Recorder(), is_spot_to_spot_on=is_on).compute((candidate,))
+        if isinstance(found, Refusal):
+            return _without_run(found)
+        score = next((one for one in self._policy.scores(found).values() if not one.is_approved), None)
         if score is not None:
             message = f"score {score.value:.2f} is below the threshold of {THRESHOLD:.2f}"
             return Refusal(RefusalCode.SCORE, message, score=score.value)
-        return msgspec.structs.replace(answer, simulation=None)
+        return msgspec.structs.replace(found, simulation=None)
 
     @cached_property
     def _policy(self) -> BalancedPolicy:
@@ -198,8 +232,18 @@ def _without_run(refusal: Refusal) -> Refusal:
     return msgspec.structs.replace(refusal, simulation=None, no_place=reason)
 
 
-def _gone(method: Method, command: Command) -> Prospect:
-    return Prospect(Outcome(str(command.decision)), method, command)
+def _no_place(simulation: Simulation) -> Refusal:
+    message = simulation.explanation()
+    return _without_run(Refusal(RefusalCode.UNSCHEDULABLE, message, simulation=simulation))
+
+
+def _misses(lacking: Iterator[tuple[str, str]], lifted: frozenset[Code]) -> bool:
+    """Return whether a filter misses anything but what is lifted: what is lifted ends every wait."""
+    return any(code not in lifted and not (code in _RIPENING and lifted & _WAITS) for code, _ in lacking)
+
+
+def _gone(method: Method, command: Command, refusals: Mapping[Method, Refusal] = MappingProxyType({})) -> Prospect:
+    return Prospect(_OUTCOMES[command.decision], method, command, refusals)
 
 
 def _uids(blockers: Iterable[Blocker]) -> frozenset[str]:

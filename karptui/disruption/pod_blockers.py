@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from karptui.disruption.blocker import Blocker, Wanted, not_before
+from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.drain import Hold, WaitingPod, waiting_pods
@@ -13,6 +13,7 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import pdb_message
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.disruption.termination import deadline_of
+from karptui.disruption.wants import Wanted, not_before
 from karptui.karpenter.do_not_disrupt import pod_message
 from karptui.karpenter.pdb_limits import PdbBlock
 from karptui.kube.pod import Pod

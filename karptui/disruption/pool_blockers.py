@@ -11,52 +11,54 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from karptui.disruption import static_drift
-from karptui.disruption.blocker import Blocker, Wanted
+from karptui.disruption import consolidation, emptiness, static_drift
+from karptui.disruption.blocker import Blocker
 from karptui.disruption.budget_calendar import next_opening, opened_at
 from karptui.disruption.budgets import UNLIMITED, VOLUNTARY, BudgetState, PoolUse, Reason, budget_state
+from karptui.disruption.candidate import Candidate
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.consolidate_after import quiet_period
-from karptui.disruption.emptiness import CONSOLIDATABLE
+from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import PriceBook
 from karptui.disruption.termination import deadline_of
-from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
+from karptui.disruption.wants import Wanted
+from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
 from karptui.karpenter.nodepool import WHEN_EMPTY, NodePool
 from karptui.kube.objects import condition_of
 from karptui.provisioning.state_node import StateNode
 
 _CONSOLIDATION: Final = frozenset({Method.MULTI_NODE, Method.SINGLE_NODE})
-_REMOVAL: Final = _CONSOLIDATION | {Method.EMPTINESS}
-_LABEL_CODES: Final = ((CAPACITY_TYPE, Code.NO_CAPACITY_TYPE_LABEL), (ZONE, Code.NO_ZONE_LABEL))
+_EMPTINESS: Final = frozenset({Method.EMPTINESS})
+_REMOVAL: Final = _CONSOLIDATION | _EMPTINESS
+_LABELS: Final = {FilterCode.NO_CAPACITY_TYPE: CAPACITY_TYPE, FilterCode.NO_ZONE: ZONE}
 
 
 def consolidation_blockers(fleet: Fleet, node: StateNode, pool: NodePool, book: PriceBook) -> Iterator[Blocker]:
-    """Yield what keeps Emptiness and consolidation from a managed node of a dynamic NodePool."""
-    yield from _of_labels(node, book)
-    assert node.claim is not None
-    if pool.consolidate_after_ns is None:
-        message = f'NodePool "{pool.name}" has consolidation disabled'
-        yield _of_pool(pool, Code.CONSOLIDATION_DISABLED, _REMOVAL, "Never", message)
-    elif not node.claim.is_true(CONSOLIDATABLE):
-        yield _quiet(fleet, node, pool)
-    if pool.consolidation_policy == WHEN_EMPTY and not fleet.is_empty(node):
-        message = f'NodePool "{pool.name}" has consolidation policy WhenEmpty, but node is not empty'
-        yield _of_pool(pool, Code.WHEN_EMPTY_POLICY, _CONSOLIDATION, WHEN_EMPTY, message)
-    if node.name in fleet.buffered:
-        message = f'Node "{_node_name(node)}" has buffer pods'
-        yield _of_node(node, Code.BUFFER_PODS, frozenset({Method.EMPTINESS}), "", message)
-
-
-def _of_labels(node: StateNode, book: PriceBook) -> Iterator[Blocker]:
-    type_name = node.labels.get(INSTANCE_TYPE, "")
-    if type_name not in book.types:
-        message = f'Instance Type "{type_name}" not found'
-        yield _of_node(node, Code.INSTANCE_TYPE_UNKNOWN, _CONSOLIDATION, type_name, message)
-    for key, code in _LABEL_CODES:
-        if key not in node.labels:
-            yield _of_node(node, code, _CONSOLIDATION, key, f'Node does not have label "{key}"')
+    """Yield everything that Emptiness and consolidation miss of a managed node of a dynamic NodePool."""
+    candidate = Candidate(fleet, node, pool, book)
+    told: dict[str, str] = {}
+    blocks: dict[str, frozenset[Method]] = {}
+    for lacking, methods in ((consolidation.lacking, _CONSOLIDATION), (emptiness.lacking, _EMPTINESS)):
+        for code, message in lacking(candidate):
+            told[code] = message
+            blocks[code] = blocks.get(code, frozenset()) | methods
+    for code, message in told.items():
+        match code:
+            case FilterCode.NEVER:
+                yield _of_pool(pool, Code.CONSOLIDATION_DISABLED, blocks[code], "Never", message)
+            case FilterCode.POLICY:
+                yield _of_pool(pool, Code.WHEN_EMPTY_POLICY, blocks[code], WHEN_EMPTY, message)
+            case FilterCode.NOT_CONSOLIDATABLE:
+                if FilterCode.NEVER not in told:
+                    yield _quiet(fleet, node, pool)
+            case FilterCode.BUFFER:
+                yield _of_node(node, Code.BUFFER_PODS, blocks[code], "", f'Node "{_node_name(node)}" has buffer pods')
+            case FilterCode.TYPE_UNKNOWN:
+                yield _of_node(node, Code.INSTANCE_TYPE_UNKNOWN, blocks[code], candidate.type_name, message)
+            case FilterCode.NO_CAPACITY_TYPE | FilterCode.NO_ZONE:
+                yield _of_node(node, Code(code), blocks[code], _LABELS[code], message)
 
 
 def _of_pool(pool: NodePool, code: Code, blocks: frozenset[Method], value: str, message: str) -> Blocker:
@@ -128,10 +130,16 @@ class PoolBlockers:
             found.extend(consolidation_blockers(self._fleet, node, pool, book))
         for blocker in found:
             yield self._as_wanted(blocker, wanted)
+        if wanted.ailment is not None and node.is_initialized:
+            state = budget_state(pool, Reason.UNHEALTHY, self._fleet.use.get(pool.name), self._fleet.now_ns)
+            if not state.left:
+                use = self._fleet.use.get(pool.name)
+                repair = frozenset({Method.REPAIR})
+                yield self._as_wanted(self._budget_blocker(pool, state, use, repair), wanted)
 
     @staticmethod
     def _as_wanted(blocker: Blocker, wanted: Wanted) -> Blocker:
-        since_ns = wanted.since(blocker.blocks, blocker.since_ns)
+        since_ns = wanted.since_when(blocker.blocks, blocker.since_ns)
         return replace(blocker, since_ns=since_ns, is_wanted=wanted.any_of(blocker.blocks))
 
     def _of_budgets(self, pool: NodePool) -> tuple[Blocker, ...]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Final
+from enum import StrEnum
+from functools import cached_property
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -20,7 +22,7 @@ from karptui.disruption.command import Command, RepairCase, TerminateFirst
 from karptui.disruption.events import NODE_REPAIR_BLOCKED, Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import POD_GATES, Gate, GateCheck, iter_gates
-from karptui.disruption.simulation import Simulator
+from karptui.disruption.simulation import Simulation, Simulator
 from karptui.disruption.terminate_first import remove_or_terminate_first
 from karptui.karpenter.labels import DO_NOT_REPAIR, NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -38,6 +40,25 @@ _UNHEALTHY_SHARE: Final = 0.2
 NO_POOL: Final = "repair requires a NodePool to construct and budget a safe replacement"
 VETOED: Final = f'repair is blocked through the "{DO_NOT_REPAIR}" annotation'
 UNBOUNDED: Final = "repair requires a termination grace period to bypass blocking pods"
+
+
+class RepairCode(StrEnum):
+    """What keeps nothing but Repair from a node."""
+
+    VETOED = "DO_NOT_REPAIR"
+    UNBOUNDED = "REPAIR_UNBOUNDED"
+    TRIPPED = "REPAIR_TRIPPED"
+
+
+class Stop(NamedTuple):
+    """What keeps a node from being repaired: a gate or a code of Repair's own, and Karpenter's words."""
+
+    code: Gate | RepairCode
+    message: str
+
+
+def _tripped_message(pool: str) -> str:
+    return f'more than 20% of nodes in nodepool "{pool}" are unhealthy'
 
 
 def is_repairing(settings: Settings) -> bool:
@@ -83,44 +104,79 @@ class Repair:
 
     def _case(self, node: StateNode) -> RepairCase | None:
         fleet = self._fleet
-        passed, failure = self._gates(node)
+        stop, pods = self._gates(node)
+        if stop is not None:
+            if stop.message:
+                self._recorder.blocked(node, stop.message)
+            return None
         resolved = fleet.resolved(node.nodepool_name)
         ailment = self.ailment_of(node)
-        if not passed or resolved is None or ailment is None:
+        if resolved is None or ailment is None:
             return None
         candidate = Candidate(fleet, node, *resolved)
         claim = candidate.claim
-        if node.annotations.get(DO_NOT_REPAIR) == "true":
-            self._recorder.blocked(node, VETOED)
-            return None
-        if failure is not None and ailment.bound_ns is None and claim.termination_grace_period_ns is None:
-            self._recorder.blocked(node, UNBOUNDED)
+        stop = self._own_gate(node, ailment, has_blocking_pods=pods is not None)
+        if stop is not None:
+            self._recorder.blocked(node, stop.message)
             return None
         is_escalated = ailment.action is RepairAction.REBOOT and self._reboots(claim) >= REBOOTS_BEFORE_REPLACEMENT
         if is_escalated:
             ailment = msgspec.structs.replace(ailment, action=RepairAction.REPLACE)
         return RepairCase(candidate, ailment, is_escalated, self._legacy_cost(candidate))
 
-    def _gates(self, node: StateNode) -> tuple[bool, GateCheck | None]:
-        """Return whether a node passes the gates, and the pods that block it but do not count yet."""
+    def _own_gate(self, node: StateNode, ailment: Ailment, *, has_blocking_pods: bool) -> Stop | None:
+        """Return what only Repair asks of a node that it wants."""
+        assert node.claim is not None
+        if node.annotations.get(DO_NOT_REPAIR) == "true":
+            return Stop(RepairCode.VETOED, VETOED)
+        if has_blocking_pods and ailment.bound_ns is None and node.claim.termination_grace_period_ns is None:
+            return Stop(RepairCode.UNBOUNDED, UNBOUNDED)
+        return None
+
+    def stop_of(self, node: StateNode, ailment: Ailment) -> Stop | None:
+        """Return what keeps a node from being repaired, budgets and places of its pods aside; None where nothing does.
+
+        Args:
+            node: The node.
+            ailment: What is wrong with it.
+        """
+        stop, pods = self._gates(node)
+        stop = stop or self._own_gate(node, ailment, has_blocking_pods=pods is not None)
+        if stop is None and node.nodepool_name in self._tripped:
+            return Stop(RepairCode.TRIPPED, _tripped_message(node.nodepool_name))
+        return stop
+
+    def command_for(self, node: StateNode, simulator: Simulator) -> Command | Simulation | None:
+        """Return how a node would be repaired, as if nothing held it back; None where nothing is wrong with it.
+
+        The simulation where its pods have no other place.
+
+        Raises:
+            SimulationError: when there is no NodePool to schedule with.
+        """
+        resolved, ailment = self._fleet.resolved(node.nodepool_name), self.ailment_of(node)
+        if resolved is None or ailment is None:
+            return None
+        case = RepairCase(Candidate(self._fleet, node, *resolved), ailment, is_escalated=False, legacy_cost=0.0)
+        return self._answer(case, simulator)
+
+    def _gates(self, node: StateNode) -> tuple[Stop | None, GateCheck | None]:
+        """Return the gate that keeps a node from Repair, and the pods that block it but do not count yet."""
         recorder = self._recorder
         if node.claim is not None and not node.nodepool_name and node.name not in self._fleet.commanded:
-            recorder.blocked(node, NO_POOL)
-            return False, None
+            return Stop(Gate.NO_NODEPOOL_LABEL, NO_POOL), None
         is_over_nodes = False
         for check in iter_gates(self._fleet, node, recorder):
             if check.is_open is not False or (is_over_nodes and check.gate in _NODE_GATES):
                 continue
             if check.gate in POD_GATES:
-                return True, check
+                return None, check
             if check.gate is Gate.NODE_DND or (check.gate is Gate.NOT_INITIALIZED and node.is_registered):
                 # Karpenter stops at the first gate that is shut, and takes that one back: later ones are not asked.
                 is_over_nodes = True
                 continue
-            if check.message:
-                recorder.blocked(node, check.message)
-            return False, None
-        return True, None
+            return Stop(check.gate, check.message), None
+        return None, None
 
     def _reboots(self, claim: NodeClaim) -> int:
         since_ns = self._fleet.now_ns - _REBOOT_WINDOW_NS
@@ -143,12 +199,12 @@ class Repair:
         Raises:
             SimulationError: when there is no NodePool to schedule with.
         """
-        tripped = self._tripped()
+        tripped = self._tripped
         for case in sorted(cases, key=lambda one: (-one.ailment.score, one.legacy_cost, one.candidate.name)):
             candidate = case.candidate
             pool = candidate.pool.name
             if pool in tripped:
-                message = f'more than 20% of nodes in nodepool "{pool}" are unhealthy'
+                message = _tripped_message(pool)
                 self._recorder.about_node(candidate.node, NODE_REPAIR_BLOCKED, message)
                 self._recorder.publish("NodePool", pool, NODE_REPAIR_BLOCKED, message)
             elif not candidate.node.is_initialized or budgets.get(pool, 0):
@@ -157,8 +213,9 @@ class Repair:
                     return (msgspec.structs.replace(command, repairs={candidate.name: case}),)
         return ()
 
+    @cached_property
     def _tripped(self) -> frozenset[str]:
-        """Return the NodePools of which more than a fifth of the nodes is unhealthy."""
+        """The NodePools of which more than a fifth of the nodes is unhealthy."""
         total: Counter[str] = Counter()
         unhealthy: Counter[str] = Counter()
         for node in self._fleet.inventory.nodes:
@@ -169,6 +226,13 @@ class Repair:
         return frozenset(pool for pool, count in total.items() if unhealthy[pool] > math.ceil(_UNHEALTHY_SHARE * count))
 
     def _command(self, case: RepairCase, simulator: Simulator) -> Command | None:
+        answer = self._answer(case, simulator)
+        if isinstance(answer, Simulation):
+            self._recorder.blocked(case.candidate.node, answer.explanation())
+            return None
+        return answer
+
+    def _answer(self, case: RepairCase, simulator: Simulator) -> Command | Simulation | None:
         candidate, fleet = case.candidate, self._fleet
         if case.ailment.action is RepairAction.REBOOT:
             return Command((candidate,), is_reboot=True)
@@ -181,8 +245,7 @@ class Repair:
         if is_first:
             return Command((candidate,), simulation=simulation, terminate_first=TerminateFirst.NO_RESERVED_CAPACITY)
         if simulation.blocking_errors:
-            self._recorder.blocked(candidate.node, simulation.explanation())
-            return None
+            return simulation
         return Command((candidate,), simulation.new_nodes, simulation)
 
     def _of_static(self, candidate: Candidate, *, may_terminate_first: bool) -> Command | None:

@@ -14,6 +14,7 @@ import msgspec
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.command import Command, TerminateFirst
 from karptui.disruption.drift import DRIFTED
+from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import UNREACHABLE, PriceBook
@@ -52,9 +53,11 @@ class StaticHeadroom(msgspec.Struct, frozen=True, gc=False):
         return STATIC_NO_HEADROOM if self.room == 0 else ""
 
 
-def refuse(candidate: Candidate) -> bool:
-    """Return whether StaticDrift leaves a node alone."""
-    return not candidate.pool.is_static or not candidate.claim.is_true(DRIFTED)
+def refuse(candidate: Candidate) -> str:
+    """Return why StaticDrift leaves a node alone, as a code, else nothing."""
+    if not candidate.pool.is_static:
+        return FilterCode.NOT_STATIC
+    return "" if candidate.claim.is_true(DRIFTED) else FilterCode.NOT_DRIFTED
 
 
 def headroom(fleet: Fleet, pool: NodePool) -> StaticHeadroom:

@@ -6,6 +6,7 @@ Every step is short, so that whoever runs it may stop between two of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
@@ -23,27 +24,29 @@ from karptui.disruption.analysis import (
     billed_verdict,
 )
 from karptui.disruption.blocker import Blocker
-from karptui.disruption.blockers import BlockerSurvey, price_of
+from karptui.disruption.blockers import BlockerSurvey, methods_for, price_of
 from karptui.disruption.budget_calendar import PoolBudgets, pool_budgets
 from karptui.disruption.budgets import VOLUNTARY, budget_state
 from karptui.disruption.candidate import Candidate
-from karptui.disruption.codes import Code
-from karptui.disruption.command import Command
-from karptui.disruption.drain import Stage, drain_state
+from karptui.disruption.codes import Code, WhyCode
+from karptui.disruption.command import Command, Method
+from karptui.disruption.drain import DrainState, Stage, drain_state
 from karptui.disruption.fleet import arrivals
 from karptui.disruption.gates import all_gates
+from karptui.disruption.lanes import Lane, NodeCase, Why, lane_name, lanes_of, why_of
 from karptui.disruption.methods import next_pass, observed_fleet
+from karptui.disruption.node_verdict import landings_of, replacements_of, verdict_of
 from karptui.disruption.outlook import Outcome, Outlook
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
 from karptui.disruption.simulation import SimulationError, Simulator
 from karptui.disruption.survey_memory import SurveyMemory
-from karptui.disruption.verdict import landings_of, replacements_of, verdict_of
-from karptui.disruption.why import why_of
+from karptui.disruption.wants import Wanted
 from karptui.provisioning.overlap import Overlap, overlap_steps
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.state_node import StateNode
 
 NOTHING_KNOWN: Final = Analysis()
+_UNKNOWN_WHY: Final = Why(code=WhyCode.PENDING)
 
 
 def key_of(node: StateNode) -> str:
@@ -79,7 +82,9 @@ class Study:
         self._prices = prices
         self._survey = BlockerSurvey(self.fleet)
         self._memory = SurveyMemory(self.fleet, self._survey, before.memory)
-        self._outlook = Outlook(prepared, self.fleet)
+        self._outlook = Outlook(prepared, self.fleet, self._survey.wishes)
+        self._stopped = _stopped(self._survey.cluster)
+        self._is_as_stopped_before = self._stopped == _stopped(before.cluster)
         self._nodes: dict[str, StateNode] = {}
         self._findings: dict[str, NodeFindings] = {}
         self._budgets: dict[str, PoolBudgets] = {}
@@ -136,29 +141,65 @@ class Study:
     def _found(self, key: str, node: StateNode) -> NodeFindings:
         known = self._before.findings.get(key)
         if known is not None and self._memory.is_unchanged(key, node):
-            return known
-        blockers = self._survey.of(node)
+            return known if self._is_as_stopped_before else self._as_stopped(node, known)
+        wanted = self._survey.wishes.of(node)
+        blockers = self._survey.of(node, wanted)
         self._memory.note(key, node, blockers)
-        outlook = None
+        outlook, freed_before = None, None
         if known is not None:
+            freed_before = known.outlook.freed if known.outlook is not None else known.freed_before
             if _are_same(known.blockers, blockers):
                 blockers, outlook = known.blockers, known.outlook
-            elif [one.code for one in known.blockers] == [one.code for one in blockers]:
+            elif [(one.code, one.is_wanted) for one in known.blockers] == [
+                (one.code, one.is_wanted) for one in blockers
+            ]:
                 outlook = known.outlook
         drain = drain_state(self.fleet, node)
         found = NodeFindings(
             key=key,
             node_name=_name(node),
             pool_name=node.nodepool_name,
-            why=why_of(self.fleet, node, blockers, drain, None if outlook is None else outlook.now),
+            why=_UNKNOWN_WHY,
             blockers=blockers,
             drain=None if drain.stage is Stage.IDLE else drain,
             recent_pods=len(arrivals(self.fleet, node)),
             grace_ns=node.claim.termination_grace_period_ns if node.claim is not None else None,
             price_per_hour=self._price(node),
             outlook=outlook,
+            freed_before=None if outlook is not None else freed_before,
         )
+        found = self._judged(node, found, drain, wanted)
         return known if known is not None and _is_same(known, found) else found
+
+    def _judged(self, node: StateNode, found: NodeFindings, drain: DrainState, wanted: Wanted | None) -> NodeFindings:
+        """Return findings with lanes and WHY.
+
+        Args:
+            node: The node.
+            found: What is known of it.
+            drain: How far its end has come.
+            wanted: Which methods want it; worked out where None.
+        """
+        now = found.outlook.now if found.outlook is not None else None
+        lanes: tuple[Lane, ...] = ()
+        if node.claim is not None:
+            wanted = self._survey.wishes.of(node) if wanted is None else wanted
+            own = methods_for(self.fleet, node)
+            has_repair = self._survey.wishes.repair is not None
+            methods = [one for one in Method if one in own or (has_repair and one is Method.REPAIR)]
+            lanes = lanes_of(methods, wanted, found.blockers, now, self._with_others.get(found.node_name))
+        why = why_of(self.fleet, NodeCase(node, found.blockers, lanes, drain, now), self._stopped)
+        return msgspec.structs.replace(found, lanes=lanes, why=why)
+
+    def _as_stopped(self, node: StateNode, known: NodeFindings) -> NodeFindings:
+        """Return findings of a node of which nothing changed but what stops the whole cluster."""
+        found = self._judged(node, known, drain_state(self.fleet, node), None)
+        return known if known.why == found.why else found
+
+    @cached_property
+    def _with_others(self) -> dict[str, Outcome]:
+        """What MultiNodeConsolidation would do next, by node."""
+        return with_others(self._next)
 
     def _price(self, node: StateNode) -> float | None:
         if node.claim is None or node.node is None or self.fleet.resolved(node.nodepool_name) is None:
@@ -188,14 +229,13 @@ class Study:
         if known.outlook == outlook:
             # The row stays the same object, so that nobody draws it again.
             return
-        drain = drain_state(self.fleet, node)
-        why = why_of(self.fleet, node, known.blockers, drain, outlook.now)
-        self._findings[key] = msgspec.structs.replace(known, why=why, outlook=outlook)
+        found = msgspec.structs.replace(known, outlook=outlook, freed_before=None)
+        self._findings[key] = self._judged(node, found, drain_state(self.fleet, node), None)
 
     def _look(self, node: StateNode, blockers: tuple[Blocker, ...]) -> NodeOutlook:
         now = billed_verdict(verdict_of(self._outlook.now(node, blockers)), self._prices)
         if not blockers:
-            return NodeOutlook(now=now, lifted=now)
+            return NodeOutlook(now=now, lifted=now, freed=now)
         others = (*self._survey.cluster, *blockers)
         without = tuple(self._outlook.without(node, one, others).outcome for one in blockers)
         by_code: dict[Code, Outcome] = {}
@@ -203,9 +243,12 @@ class Study:
             lifted = [one for one in blockers if one.code is code]
             left = [one for one in others if one.code is not code]
             by_code[code] = self._outlook.without_all(node, lifted, left).outcome
+        holding = [one for one in blockers if one.is_wanted]
+        freed = self._outlook.without_all(node, holding, [one for one in blockers if not one.is_wanted])
         return NodeOutlook(
             now=now,
             lifted=billed_verdict(verdict_of(self._outlook.lifted(node, blockers)), self._prices),
+            freed=billed_verdict(verdict_of(freed), self._prices) if holding else now,
             without=without,
             without_code=by_code,
         )
@@ -258,6 +301,13 @@ class Study:
             error=found.error,
             generation=self._generation,
         )
+        before = self._with_others
+        del self.__dict__["_with_others"]
+        for key, node in self._nodes.items():
+            name = _name(node)
+            if before.get(name) != self._with_others.get(name):
+                known = self._findings[key]
+                self._findings[key] = self._judged(node, known, drain_state(self.fleet, node), None)
 
     def compare_pools(self) -> Iterator[None]:
         """Work out which NodePools could take which pods; yields between two steps."""
@@ -284,6 +334,18 @@ def study_all(study: Study, keys: Iterable[str] | None = None) -> Analysis:
         if study.is_open(key):
             study.simulate(key)
     return study.analysis
+
+
+def with_others(report: NextReport | None) -> dict[str, Outcome]:
+    """Return what MultiNodeConsolidation would do next, by node; nothing where another method acts."""
+    if report is None or report.method != Method.MULTI_NODE:
+        return {}
+    return {name: Outcome(one.decision) for one in report.commands for name in one.node_names}
+
+
+def _stopped(cluster: Iterable[Blocker]) -> frozenset[str]:
+    """Return the methods that something stops for every node."""
+    return frozenset(lane_name(method) for one in cluster for method in one.blocks)
 
 
 def _command(command: Command) -> NextCommand:

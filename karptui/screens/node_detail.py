@@ -31,7 +31,7 @@ from karptui.widgets.titled_pane import TitledPane
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeDetail
-    from karptui.disruption.verdict import Landing
+    from karptui.disruption.node_verdict import Landing
 
 
 LEAST_ROWS: Final = 3

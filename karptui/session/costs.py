@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.state.usage import NO_SHARE, Share, total_share
+
+if TYPE_CHECKING:
+    from karptui.disruption.node_verdict import Verdict
 
 
 class Total(msgspec.Struct, frozen=True):
@@ -31,29 +35,39 @@ class Held(msgspec.Struct, frozen=True):
     unpriced: int = 0
     """Those of them whose price nobody knows."""
     waiting: int = 0
-    """Nodes that are not looked into yet, or have something in their way and are not simulated yet."""
+    """Nodes that are not looked into yet, or are held and not simulated since something changed."""
 
 
 def held_per_hour(entry: NodeEntry) -> float | None:
-    """Return what would be saved per hour if nothing were in a node's way; None where that is not known.
+    """Return what would be saved per hour if nothing held a node that a method wants; None where that is not known.
 
-    Zero where the node would stay anyway, and where nothing is in its way. The saving is the share that Karpenter
-    reckons with, of the price that is shown for the node.
+    Zero where no method wants it, where it would stay anyway, and where nothing holds it. While something has changed
+    and it is not simulated again, what was known last holds.
     """
     found = entry.findings
-    if found is None or (found.blockers and found.outlook is None):
+    if found is None:
         return None
-    if not found.blockers or found.outlook is None:
+    if not found.is_held:
         return 0.0
-    lifted = found.outlook.lifted
+    freed = found.freed
+    if freed is None:
+        return None
     keeps_drain = any(blocker.blocks_drain for blocker in found.blockers)
-    if not lifted.goes or (found.outlook.now.goes and not keeps_drain):
-        return 0.0
-    if entry.price is None:
+    goes_anyway = found.outlook is not None and found.outlook.now.goes and not keeps_drain
+    return 0.0 if not freed.goes or goes_anyway else share_saved(entry, freed)
+
+
+def share_saved(entry: NodeEntry, verdict: Verdict) -> float | None:
+    """Return what would be saved per hour by what becomes of a node; None where its price is not known.
+
+    The saving is the share that Karpenter reckons with, of the price that is shown for the node.
+    """
+    found = entry.findings
+    if entry.price is None or found is None:
         return None
-    if lifted.outcome == "delete" or not found.price_per_hour:
+    if verdict.outcome == "delete" or not found.price_per_hour:
         return entry.price.per_hour
-    return entry.price.per_hour * min(lifted.savings_per_hour / found.price_per_hour, 1.0)
+    return entry.price.per_hour * min(verdict.savings_per_hour / found.price_per_hour, 1.0)
 
 
 def held_of(entries: Iterable[NodeEntry]) -> Held:
@@ -64,12 +78,12 @@ def held_of(entries: Iterable[NodeEntry]) -> Held:
         if found is None:
             waiting += entry.node is not None and entry.is_managed
             continue
-        if not found.blockers:
+        if not found.is_held:
             continue
+        waiting += found.outlook is None
         amount = held_per_hour(entry)
         if amount is None:
-            waiting += found.outlook is None
-            unpriced += found.outlook is not None
+            unpriced += found.freed is not None
         elif amount > 0:
             per_hour += amount
             nodes += 1

@@ -44,9 +44,9 @@ def overview_of(view: ClusterView) -> Overview:
 
 
 def blocker_count(analysis: Analysis | None) -> int:
-    """Return how many things keep nodes, those of the whole cluster among them."""
+    """Return how many things hold a method that wants a node, those of the whole cluster among them."""
     if analysis is None:
         return 0
     return len(analysis.cluster) + sum(
-        one.code not in HOLDS_NOBODY for found in analysis.findings.values() for one in found.blockers
+        one.is_wanted and one.code not in HOLDS_NOBODY for found in analysis.findings.values() for one in found.blockers
     )

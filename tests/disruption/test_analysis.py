@@ -6,8 +6,8 @@ import pytest
 
 from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.analysis import NextCommand, billed_command, billed_verdict
+from karptui.disruption.node_verdict import Replacement, Verdict
 from karptui.disruption.outlook import Outcome
-from karptui.disruption.verdict import Replacement, Verdict
 
 SETTINGS = PriceSettings(multiplier=0.5, surcharge_per_node_hour=0.1)
 MADE = Replacement("general", ("m5.large",), 1.0, 3)

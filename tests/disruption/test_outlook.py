@@ -10,10 +10,10 @@ from karptui.disruption.codes import Code
 from karptui.disruption.command import Decision, Method
 from karptui.disruption.consolidation import RefusalCode
 from karptui.disruption.methods import fleet_of, next_pass, observed_fleet, simulate
+from karptui.disruption.node_verdict import verdict_of
 from karptui.disruption.outlook import Outcome, Outlook
 from karptui.disruption.price import PriceBook
 from karptui.disruption.static_drift import template_types
-from karptui.disruption.verdict import verdict_of
 from karptui.karpenter import labels
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget
 from karptui.kube.quantity import parse_quantity

@@ -9,7 +9,6 @@ import pytest
 
 from karptui.disruption import owner
 from karptui.disruption.balanced import PoolTotals, Score, pool_totals, score_move
-from karptui.disruption.blocker import Wanted, wanted_of
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.budget_calendar import open_spans
 from karptui.disruption.budgets import read_window
@@ -22,6 +21,7 @@ from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.static_drift import headroom
 from karptui.disruption.termination import commanded_names, initiator_of
+from karptui.disruption.wants import NOTHING_WANTED, Wishes
 from karptui.karpenter import labels
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.karpenter.settings import parse_settings
@@ -90,13 +90,15 @@ def test_marks_of_a_command_need_each_other():
 
 def test_what_wants_an_unmanaged_node():
     fleet = a_fleet(nodes=[a_node(pool="")])
-    assert wanted_of(fleet.nodes[0]) == Wanted()
+    assert Wishes(fleet).of(fleet.nodes[0]) == NOTHING_WANTED
     assert initiator_of(fleet.nodes[0], None, ()) is None
 
 
 def test_drift_is_wanted_since_its_condition():
     fleet = a_fleet(nodes=[a_node()], nodeclaims=[a_claim(conditions=(drifted(),))])
-    assert wanted_of(fleet.nodes[0]) == Wanted(drift_ns=NOW_NS - HOUR_NS)
+    wanted = Wishes(fleet).of(fleet.nodes[0])
+    assert wanted.since == {Method.DRIFT: NOW_NS - HOUR_NS}
+    assert wanted.lacks[Method.EMPTINESS] == "NOT_CONSOLIDATABLE"
 
 
 def test_owners():

@@ -174,7 +174,7 @@ def test_what_did_not_change_is_not_looked_at(monkeypatch):
     seen = []
     study = Study(prepare(changed, story_e.TYPES, SETTINGS, NOW_NS + 1), 2, before)
     look = study._survey.of
-    monkeypatch.setattr(study._survey, "of", lambda node: seen.append(node.name) or look(node))
+    monkeypatch.setattr(study._survey, "of", lambda node, wanted=None: seen.append(node.name) or look(node, wanted))
     for _ in study.survey():
         pass
     # Besides the node of the pod only the one that is on its way out.

@@ -11,7 +11,7 @@ from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.drain import DrainState, Stage
-from karptui.disruption.why import Why
+from karptui.disruption.lanes import Why
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node

@@ -90,7 +90,7 @@ class BlockerEntry:
     @property
     def is_idle(self) -> bool:
         """Whether it is a budget in the way of a node that nothing wants: it only would block."""
-        return self.blocker.is_idle
+        return not self.blocker.is_wanted
 
     @property
     def is_passing(self) -> bool:

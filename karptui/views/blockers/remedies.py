@@ -54,11 +54,12 @@ def remedies(
     """Return what can be done about blockers.
 
     Args:
-        members: The blockers.
+        members: The blockers; for those that hold no method that wants the node nothing has to be done.
         objects: The cluster's objects.
         now_ns: The present instant: nanoseconds since the epoch.
         makes_edits: Whether they are to lead into a what-if.
     """
+    members = [one for one in members if one.blocker.is_wanted]
     findings = {one.findings.key: one.findings for one in members if one.findings is not None}
     blockers = [one.blocker for one in members]
     return blocker_remedies(blockers, objects, findings, now_ns, makes_edits=makes_edits)

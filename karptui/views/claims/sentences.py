@@ -147,12 +147,15 @@ def waiting_on(entry: ClaimEntry, now_ns: int) -> tuple[str, Tone]:
 
 def _before_drift(entry: ClaimEntry, now_ns: int) -> str:
     found = entry.findings
-    held = [one for one in found.blockers if one.blocks & _DRIFT] if found is not None else []
-    if not held:
+    lane = next((one for one in found.lanes if one.method == Method.DRIFT), None) if found is not None else None
+    if found is None or lane is None or not lane.is_held:
         return "its turn among the drifted"
-    first = held[0]
+    if lane.blocker is None:
+        return "a place for its pods"
+    first = found.blockers[lane.blocker]
     left = f", {in_text(first.until_ns, now_ns)}" if first.until_ns is not None else ""
-    more = f" and {len(held) - 1} more" if len(held) > 1 else ""
+    others = sum(1 for one in found.blockers if one.blocks & _DRIFT) - 1
+    more = f" and {others} more" if others else ""
     return f"{first.word} {first.object_key or first.claim_name}".rstrip() + left + more
 
 

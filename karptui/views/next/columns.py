@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from karptui.aws.money import node_price_text
 from karptui.kube.units import count_text, counted
 from karptui.session.cluster_view import ClusterView
+from karptui.session.costs import share_saved
 from karptui.session.nodes import NodeEntry
 from karptui.views.column import (
     NUMBER_OR_NULL,
@@ -30,7 +31,7 @@ from karptui.views.why.codes import why_cell, why_sort, why_words
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NextCommand, NextReport
-    from karptui.disruption.verdict import Replacement, Verdict
+    from karptui.disruption.node_verdict import Replacement, Verdict
 
 
 MOST_COMMANDS = 4
@@ -99,21 +100,17 @@ def replacement_text(one: Replacement) -> str:
 
 def saved_per_hour(entry: NodeEntry) -> float | None:
     """Return what would be saved per hour if a node went, None where that is not known."""
-    found = entry.findings
-    if found is None or found.outlook is None or entry.price is None:
-        return None
-    lifted = found.outlook.lifted
-    if lifted.outcome == "delete" or not found.price_per_hour:
-        return entry.price.per_hour
-    return entry.price.per_hour * min(lifted.savings_per_hour / found.price_per_hour, 1.0)
+    freed = _freed(entry)
+    return None if freed is None or not freed.goes else share_saved(entry, freed)
 
 
 def going_nodes(view: ClusterView) -> tuple[NodeEntry, ...]:
-    """Return the nodes that go, now or once nothing is in their way; as far as they have been simulated."""
+    """Return the nodes that a method wants and takes, now or once nothing holds it; as far as they are simulated."""
     return tuple(
         entry
         for entry in view.node_entries
-        if entry.findings is not None and entry.findings.outlook is not None and entry.findings.outlook.lifted.goes
+        if (found := entry.findings) is not None
+        and (found.why.outcome is not None or ((freed := _freed(entry)) is not None and freed.goes))
     )
 
 
@@ -129,16 +126,24 @@ def _how(entry: NodeEntry, _: int) -> Cell:
     found = entry.findings
     if found is None or found.outlook is None:
         return NOT_APPLICABLE
-    lifted = found.outlook.lifted
-    if lifted.outcome == "delete":
+    freed = _freed(entry)
+    if freed is None or not freed.goes:
+        return Cell(f"{found.why.outcome} with others", Tone.GOOD, str(found.why.outcome))
+    if freed.outcome == "delete":
         return Cell("delete", Tone.GOOD)
-    made = "; ".join(replacement_text(one) for one in lifted.replacements)
-    return Cell(f"replace by {made}" if made else "replace", Tone.GOOD, "replace")
+    made = "; ".join(replacement_text(one) for one in freed.replacements)
+    return Cell(f"{freed.outcome} by {made}" if made else str(freed.outcome), Tone.GOOD, str(freed.outcome))
 
 
 def _method(entry: NodeEntry, _: int) -> Cell:
-    found = entry.findings
-    return text_cell(found.outlook.lifted.method if found is not None and found.outlook is not None else "")
+    return text_cell(_method_name(entry))
+
+
+def _method_name(entry: NodeEntry) -> str:
+    found, freed = entry.findings, _freed(entry)
+    if freed is not None and freed.goes:
+        return freed.method
+    return found.why.method if found is not None else ""
 
 
 _REPLACEMENTS: Final[Schema] = {
@@ -156,9 +161,16 @@ _REPLACEMENTS: Final[Schema] = {
 }
 
 
-def _lifted(entry: NodeEntry) -> Verdict | None:
+def _freed(entry: NodeEntry) -> Verdict | None:
     found = entry.findings
-    return found.outlook.lifted if found is not None and found.outlook is not None else None
+    return found.freed if found is not None else None
+
+
+def _outcome(entry: NodeEntry) -> str | None:
+    found, freed = entry.findings, _freed(entry)
+    if freed is not None and freed.goes:
+        return str(freed.outcome)
+    return str(found.why.outcome) if found is not None and found.why.outcome is not None else None
 
 
 def replacement_values(one: Replacement) -> dict[str, Any]:
@@ -219,7 +231,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         filters={"saves": Field(FieldKind.MONEY, lambda entry, _: saved_per_hour(entry), help="dollars per hour")},
     ),
     Column(
-        Heading("why", "HELD BY", "The worst of what keeps it; OK: nothing does.", 9, 20),
+        Heading("why", "WHY", "What holds it; OK→ and WAITS: nothing of its own does.", 9, 20),
         why_cell,
         why_sort,
         values=(
@@ -227,7 +239,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 "held_by",
                 lambda entry, _: (
                     [str(code) for code in found.why.codes]
-                    if (found := entry.findings) is not None and found.blockers
+                    if (found := entry.findings) is not None and found.is_held
                     else []
                 ),
                 TEXTS,
@@ -243,14 +255,14 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         values=(
             Value(
                 "would_be",
-                lambda entry, _: str(lifted.outcome) if (lifted := _lifted(entry)) is not None else None,
-                {"enum": ["delete", "replace", None]},
+                lambda entry, _: _outcome(entry),
+                {"enum": ["delete", "replace", "reboot", None]},
             ),
             Value(
                 "replaced_by",
                 lambda entry, _: (
-                    [replacement_values(one) for one in lifted.replacements]
-                    if (lifted := _lifted(entry)) is not None
+                    [replacement_values(one) for one in freed.replacements]
+                    if (freed := _freed(entry)) is not None
                     else []
                 ),
                 _REPLACEMENTS,
@@ -266,7 +278,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         values=(
             Value(
                 "method",
-                lambda entry, _: (lifted.method or None) if (lifted := _lifted(entry)) is not None else None,
+                lambda entry, _: _method_name(entry) or None,
                 TEXT_OR_NULL,
             ),
         ),
@@ -279,7 +291,7 @@ TABLE: Final[TableSpec[NodeEntry]] = TableSpec(
     labels=lambda entry: entry.labels,
     key=lambda entry: entry.key,
     default_sort=Sort("saves", is_descending=True),
-    is_notable=lambda entry, _: entry.findings is not None and bool(entry.findings.blockers),
+    is_notable=lambda entry, _: entry.findings is not None and entry.findings.is_held,
 )
 
 

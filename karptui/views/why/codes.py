@@ -11,7 +11,7 @@ from karptui.kube.units import NA, age_text, duration_text
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 
 if TYPE_CHECKING:
-    from karptui.disruption.why import Why
+    from karptui.disruption.lanes import Why
     from karptui.session.nodes import NodeEntry
 
 UNLIMITED_FROM: Final = 1_000_000
@@ -41,6 +41,8 @@ MEANINGS: Final[Mapping[str, str]] = {
     "GATE-OFF": "spot-to-spot consolidation is disabled (simulated)",
     "SCORE 0.31": "the Balanced policy asks for a score of 0.50 (simulated)",
     "STATIC": "its NodePool is static: only drift takes it",
+    "REPAIR": "unhealthy, and something keeps Karpenter from repairing it: Blockers (6) says what",
+    "WAITS": "it would go, but something stops the whole cluster: it stands first on Blockers (6)",
     "OK→delete": "nothing keeps it: Karpenter would delete it (simulated)",
     "OK→replace": "nothing keeps it: Karpenter would replace it (simulated)",
     "…": "nothing is in the way; whether its pods have another place is being simulated",
@@ -50,13 +52,13 @@ MEANINGS: Final[Mapping[str, str]] = {
 """By an example of each code, what it means."""
 _TONES: Final[Mapping[str, Tone]] = {
     **dict.fromkeys(("DRAIN", "DELETING", "COMMAND"), Tone.LEAVING),
-    **dict.fromkeys(("DND", "NODE-DND", "PDB", "BUDGET", "NO-POOL", "NO-TYPE", "NO-LABEL"), Tone.WARNING),
-    **dict.fromkeys(("NOMINATED", "INIT", "AFTER", "…"), Tone.ACTIVE),
+    **dict.fromkeys(("DND", "NODE-DND", "PDB", "BUDGET", "NO-POOL", "NO-TYPE", "NO-LABEL", "REPAIR"), Tone.WARNING),
+    **dict.fromkeys(("NOMINATED", "INIT", "AFTER", "WAITS", "…"), Tone.ACTIVE),
     **dict.fromkeys(("n/a", "STATIC"), Tone.MUTED),
     "OK": Tone.GOOD,
 }
 _COUNTED: Final = ("DND", "PDB")
-BLOCKING: Final = frozenset({"DND", "NODE-DND", "PDB", "BUDGET", "NO-POOL", "NO-TYPE", "NO-LABEL", "NEVER", "POLICY"})
+BLOCKING: Final = frozenset({"DND", "NODE-DND", "PDB", "BUDGET", "NO-POOL", "NO-TYPE", "NO-LABEL", "REPAIR"})
 """Codes of what somebody has to lift: it does not end by itself, and the pods are not what is wrong."""
 
 

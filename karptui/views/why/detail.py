@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeDetail, NodeFindings
     from karptui.disruption.blocker import Blocker
     from karptui.disruption.gates import GateCheck
-    from karptui.disruption.verdict import Landing, Verdict
+    from karptui.disruption.node_verdict import Landing, Verdict
 
 UNLIMITED_FROM: Final = 1_000_000
 OPEN: Final[Mapping[str, str]] = {
@@ -148,9 +148,9 @@ def _outlook_lines(found: NodeFindings) -> list[Pieces]:
     outlook = found.outlook
     if outlook is None:
         return [_line("?", Tone.ACTIVE, "simulated removal", "being worked out")]
-    if not found.blockers or outlook.now.goes:
+    if not found.is_held or outlook.now.goes:
         return _simulated_lines("simulated as it is", outlook.now)
-    return _simulated_lines("simulated without them", outlook.lifted)
+    return _simulated_lines("simulated without them", outlook.freed)
 
 
 def _simulated_lines(what: str, verdict: Verdict) -> list[Pieces]:

@@ -20,7 +20,7 @@ from karptui.views.why.codes import MEANINGS, tone_of, why_text
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeFindings
     from karptui.disruption.blocker import Blocker
-    from karptui.disruption.verdict import Verdict
+    from karptui.disruption.node_verdict import Verdict
 
 
 def held_text(held: Held) -> str:
@@ -34,9 +34,9 @@ def held_text(held: Held) -> str:
 
 
 def held_fact(held: Held) -> Fact:
-    """Return the figure for the top bar."""
+    """Return the figure for the top bar, dim while it is not complete."""
     text = f"held {held_text(held)}"
-    return Fact(text, text, Tone.WARNING if held.per_hour else Tone.MUTED)
+    return Fact(text, text, Tone.WARNING if held.per_hour and not held.waiting else Tone.MUTED)
 
 
 NAMED: Final = 2
@@ -53,15 +53,34 @@ def why_sentence(entry: NodeEntry, now_ns: int) -> Pieces:
         return ()
     why, code = found.why, str(found.why.code)
     pieces: list[tuple[str, Tone]] = [(why_text(why, now_ns), tone_of(code)), ("  ", Tone.NORMAL)]
-    pieces.append((_fact(found, now_ns), Tone.NORMAL))
+    pieces.append((f"{_wanting(found)}{_fact(found, now_ns)}", Tone.NORMAL))
     for part in (*_without(found), *_also(found), *_arrivals(found)):
         pieces += [_BETWEEN, part]
     return tuple(pieces)
 
 
+_LANES: Final = {"MultiNodeConsolidation": "consolidation", "SingleNodeConsolidation": "consolidation"}
+
+
+def _wanting(found: NodeFindings) -> str:
+    """Return which method the WHY is taken from, or that there is none."""
+    code = str(found.why.code)
+    if code in ("DRAIN", "DELETING", "COMMAND", "INIT", "NO-POOL", "OK", "…"):
+        return ""
+    if code == "WAITS":
+        return f"{_method_words(found.why.method)} takes it once Karpenter goes on: "
+    return f"wanted by {_method_words(found.why.method)}: " if found.why.method else "no method wants it: "
+
+
+def _method_words(method: str) -> str:
+    return _LANES.get(method, method)
+
+
 def _fact(found: NodeFindings, now_ns: int) -> str:
     code = str(found.why.code)
     own = [one for one in found.blockers if CODES[one.code].why is found.why.code]
+    if found.why.method:
+        own = [one for one in own if found.why.method in one.blocks] or own
     match code:
         case "DND":
             return f"{names_of(own)} {'say' if len(own) > 1 else 'says'} do-not-disrupt ({span_text(own, now_ns)})"
@@ -70,13 +89,15 @@ def _fact(found: NodeFindings, now_ns: int) -> str:
             return f"{names_of(own)} held by {budgets} ({span_text(own, now_ns)})"
         case "NODE-DND":
             return "the node itself says do-not-disrupt, which has no time limit"
-        case "BUDGET" | "NEVER" | "POLICY" | "NO-POOL" | "NO-TYPE" | "NO-LABEL" | "AFTER":
+        case "BUDGET" | "NEVER" | "POLICY" | "NO-POOL" | "NO-TYPE" | "NO-LABEL" | "AFTER" | "REPAIR":
             return next((one.message for one in own), "")
         case "DRAIN" | "DELETING":
             return drain_text(found, now_ns)
-        case "OK":
+        case "OK" | "WAITS":
             outlook = found.outlook
-            return verdict_text(outlook.now) if outlook is not None else ""
+            if outlook is None or not outlook.now.goes:
+                return f"would be {found.why.outcome}d together with others (MultiNodeConsolidation)"
+            return verdict_text(outlook.now)
         case _:
             refusal = refusal_text(found.outlook.now) if found.outlook is not None else ""
             return refusal or next((text for sample, text in MEANINGS.items() if sample.split(" ")[0] == code), "")
@@ -155,20 +176,31 @@ def verdict_text(verdict: Verdict, *, would: bool = True) -> str:
 
 def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
     outlook = found.outlook
-    if not found.blockers or str(found.why.code) in ("OK", "DRAIN", "DELETING"):
+    if not found.blockers or str(found.why.code) in ("OK", "WAITS", "DRAIN", "DELETING"):
         return []
     if outlook is None:
         return [("would go without: simulating…", Tone.ACTIVE)]
+    if not found.why.method:
+        then = outlook.lifted
+        return [(f"once that is over: {then.outcome} (simulated)", Tone.NORMAL)] if then.goes and _ends(found) else []
+    freed = outlook.freed
     codes = [code for code in codes_shown_as(found.why.code) if any(one.code is code for one in found.blockers)]
-    alone = outlook.without_code.get(codes[0], outlook.lifted.outcome) if len(codes) == 1 else outlook.lifted.outcome
+    if not codes:
+        return []
+    alone = outlook.without_code.get(codes[0], freed.outcome) if len(codes) == 1 else freed.outcome
     if alone in ("delete", "replace"):
-        saved = f", saves {_money(outlook.lifted.savings_per_hour)}/h" if outlook.lifted.savings_per_hour else ""
+        saved = f", saves {_money(freed.savings_per_hour)}/h" if freed.savings_per_hour else ""
         return [(f"would go without: {alone}{saved} (simulated)", Tone.STRONG)]
-    if outlook.lifted.goes:
-        return [(f"would go only without all of them: {outlook.lifted.outcome} (simulated)", Tone.NORMAL)]
-    reason = refusal_text(outlook.lifted)
+    if freed.goes:
+        return [(f"would go only without all of them: {freed.outcome} (simulated)", Tone.NORMAL)]
+    reason = refusal_text(freed)
     words = f"would stay anyway (simulated){f': {reason}' if reason else ''}"
     return [("what would follow cannot be told" if alone == "unknown" else words, Tone.MUTED)]
+
+
+def _ends(found: NodeFindings) -> bool:
+    """Whether everything in the way of a node ends by itself."""
+    return all(one.is_passing for one in found.blockers)
 
 
 def _money(amount: float) -> str:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from karptui.disruption.node_verdict import Replacement
 from karptui.disruption.study import Study
-from karptui.disruption.verdict import Replacement
 from karptui.session.cluster_view import NO_VIEW, ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.session.prepare import prepare_view

@@ -10,10 +10,10 @@ from karptui.disruption.blocker import Blocker
 from karptui.disruption.budgets import BudgetState, Reason
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.gates import Gate, GateCheck
+from karptui.disruption.lanes import Why
 from karptui.disruption.no_place import NoPlace
+from karptui.disruption.node_verdict import Landing, Verdict
 from karptui.disruption.outlook import Outcome
-from karptui.disruption.verdict import Landing, Verdict
-from karptui.disruption.why import Why
 from karptui.session.nodes import NodeEntry
 from karptui.views.why.detail import landing_cell, no_landing_text, times_text, why_lines
 from karptui.views.why.sentences import QUOTED

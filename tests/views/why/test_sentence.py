@@ -9,11 +9,11 @@ from karptui.disruption.analysis import NodeFindings, NodeOutlook
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.drain import DrainState, Hold, Stage, WaitingPod
+from karptui.disruption.lanes import Why
 from karptui.disruption.no_place import NoPlace
+from karptui.disruption.node_verdict import Verdict
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.termination import Deadline
-from karptui.disruption.verdict import Verdict
-from karptui.disruption.why import Why
 from karptui.session.nodes import NodeEntry
 from karptui.views.why.codes import is_held
 from karptui.views.why.sentences import drain_text, names_of, refusal_text, span_text, why_sentence

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import Analysis, NextCommand, NextReport
 from karptui.disruption.codes import WhyCode
+from karptui.disruption.lanes import Why
+from karptui.disruption.node_verdict import Landing, Replacement, Verdict
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.study import Study, study_all
-from karptui.disruption.verdict import Landing, Replacement, Verdict
-from karptui.disruption.why import Why
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of, held_per_hour
 from karptui.session.nodes import NodeEntry

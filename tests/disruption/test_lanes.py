@@ -1,4 +1,4 @@
-"""Every code of the WHY column, from the cluster that brings it about."""
+"""Every code of the WHY column, from the cluster that brings it about, and what each method makes of a node."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tests.builders import (
     NOW_NS,
     a_condition,
     a_node,
+    a_nodeclaim,
     a_nodepool,
     a_pdb,
     a_pod,
@@ -108,6 +109,16 @@ BLOCKED = {
     "GATE-OFF": SPOT_CLUSTER,
     "SPOT": {**SPOT_CLUSTER, "settings": parse_settings({"FEATURE_GATES": "SpotToSpotConsolidation=true"})},
     "STATIC": {"pool": a_nodepool(budgets=(), replicas=1)},
+    "WAITS": {"more_claims": [a_nodeclaim(name="launching", provider_id="")]},
+    "REPAIR": {
+        "claim": a_claim(instance_type="m5.2xlarge"),
+        "node": a_node(
+            annotations={labels.DO_NOT_REPAIR: "true"},
+            conditions=(a_condition("Ready", status="False", since_ns=NOW_NS - HOUR_NS),),
+            **BIG,
+        ),
+        "settings": parse_settings({"FEATURE_GATES": "NodeRepair=true"}, "1.15.0"),
+    },
     "OK": {},
     "n/a": {"claim": "none", "node": a_node(pool="")},
 }
@@ -116,6 +127,106 @@ BLOCKED = {
 @pytest.mark.parametrize(("code", "cluster"), BLOCKED.items(), ids=BLOCKED)
 def test_code(code, cluster):
     assert found(**cluster).why.code == code
+
+
+def lanes(one):
+    """Return what each method makes of a node, in a few words."""
+    return {lane.method: (lane.is_wanted, lane.code, lane.outcome and str(lane.outcome)) for lane in one.lanes}
+
+
+def test_a_gate_that_concerns_no_method_that_wants_the_node_is_not_named():
+    quiet = found(**BLOCKED["AFTER"] | {"pods": [protected_pod()]})
+    assert (quiet.why.codes, quiet.why.method, quiet.is_held) == ((WhyCode.AFTER,), "", False)
+    assert not any(one.is_wanted for one in quiet.blockers)
+    # Drift is what wants it, and the budget is what holds it: that the quiet time is not over concerns nobody.
+    pool = a_nodepool(budgets=(DisruptionBudget("0"),), consolidate_after_ns=DAY_NS)
+    held = found(claim=a_claim(instance_type="m5.2xlarge", conditions=(drifted(),)), pool=pool)
+    assert (held.why.code, held.why.method, held.why.codes) == (WhyCode.BUDGET, "Drift", (WhyCode.BUDGET,))
+
+
+def test_each_method_has_a_lane():
+    assert lanes(found(pods=[a_pod(node="node-1"), protected_pod(name="ci")])) == {
+        "Emptiness": (False, "NOT_EMPTY", None),
+        "Drift": (False, "NOT_DRIFTED", None),
+        "MultiNodeConsolidation": (True, "POD_DND", None),
+        "SingleNodeConsolidation": (True, "POD_DND", None),
+    }
+    claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(), *RIPE))
+    budget = DisruptionBudget("0", reasons=("Drifted",))
+    one = found(claim=claim, pool=a_nodepool(budgets=(budget,)), pods=[a_pod(node="node-1", cpu="7")])
+    assert lanes(one)["Drift"] == (True, "BUDGET_ZERO", None)
+    assert lanes(one)["SingleNodeConsolidation"] == (True, "NOT_CHEAPER", None)
+    # The first method that wants it, in Karpenter's order.
+    assert (one.why.code, one.why.method) == (WhyCode.BUDGET, "Drift")
+
+
+def test_what_another_method_takes_is_not_held():
+    claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(), *RIPE))
+    budget = DisruptionBudget("0", reasons=("Drifted",))
+    one = found(claim=claim, pool=a_nodepool(budgets=(budget,)))
+    assert (one.why.code, one.why.outcome, one.why.method) == (WhyCode.OK, Outcome.DELETE, "Emptiness")
+
+
+def test_drift_without_a_place_for_its_pods():
+    claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
+    one = found(claim=claim, pods=[a_pod(node="node-1", node_selector={labels.ARCH: "arm64"})])
+    assert lanes(one)["Drift"] == (True, "SIM_UNSCHEDULABLE", None)
+    assert (one.why.code, one.why.method) == (WhyCode.NOFIT, "Drift")
+
+
+def test_what_stops_everything_lets_rows_wait():
+    launching = {"more_claims": [a_nodeclaim(name="launching", provider_id="")]}
+    assert (found(**launching).why.code, found(**launching).why.outcome) == (WhyCode.WAITS, Outcome.DELETE)
+    # What holds a node anyway is still said.
+    assert found(**launching, pods=[protected_pod()]).why.code is WhyCode.DND
+
+
+def test_rows_follow_what_stops_everything():
+    cluster = {"nodes": [a_node(**BIG)], "nodepools": [a_nodepool(budgets=())]}
+    claim = a_claim(instance_type="m5.2xlarge", conditions=RIPE)
+    free = prepared(**cluster, nodeclaims=[claim])
+    waiting = prepared(**cluster, nodeclaims=[claim, a_nodeclaim(name="launching", provider_id="")])
+    before = study_all(Study(free, 1))
+    after = study_all(Study(waiting, 2, before), ())
+    again = study_all(Study(free, 3, after), ())
+    codes = [analysis.findings["claim/claim-node-1"].why.code for analysis in (before, after, again)]
+    assert codes == [WhyCode.OK, WhyCode.WAITS, WhyCode.OK]
+
+
+def test_nodes_that_go_together_are_taken_by_multi_node_consolidation():
+    # One of them does not fit anywhere cheaper alone: both together fit one node that costs less than two.
+    nodes = [a_node(name=name, **BIG) for name in ("node-1", "node-2")]
+    pods = [a_pod(name=f"p-{node.name}", node=node.name, cpu="3") for node in nodes]
+    claims = [a_claim(node.name, instance_type="m5.2xlarge", conditions=RIPE) for node in nodes]
+    middle = an_instance_type(name="m5.xlarge", cpu="4", memory="16Gi", prices={"on-demand": 0.39})
+    study = Study(
+        prepared(nodes=nodes, nodeclaims=claims, pods=pods, nodepools=[a_nodepool(budgets=())], types=(middle, LARGE)),
+        1,
+    )
+    study_all(study)
+    study.ask_next()
+    report = study.analysis.next
+    rows = {one.node_name: (one.why.code, str(one.why.outcome)) for one in study.analysis.findings.values()}
+    going = {name for command in report.commands for name in command.node_names}
+    assert going
+    assert {name for name, (code, _) in rows.items() if code is WhyCode.OK} >= going
+
+
+def test_repair_comes_first_and_is_held_by_its_own_gates():
+    unhealthy = found(**BLOCKED["REPAIR"])
+    assert unhealthy.lanes[0].method == "Repair"
+    assert lanes(unhealthy)["Repair"] == (True, "DO_NOT_REPAIR", None)
+    node = BLOCKED["REPAIR"]["node"]
+    ripe = a_claim(instance_type="m5.2xlarge", conditions=RIPE)
+    free = found(**BLOCKED["REPAIR"] | {"node": replace(node, annotations={}), "claim": ripe}, pods=[protected_pod()])
+    # The policy bounds the drain, so the protected pod does not count for Repair.
+    assert (free.why.code, free.why.method) == (WhyCode.OK, "Repair")
+    assert lanes(free)["SingleNodeConsolidation"] == (True, "POD_DND", None)
+    closed = BLOCKED["REPAIR"] | {
+        "node": replace(node, annotations={}),
+        "pool": a_nodepool(budgets=(DisruptionBudget("0"),)),
+    }
+    assert (found(**closed).why.code, found(**closed).why.method) == (WhyCode.BUDGET, "Repair")
 
 
 def test_numbers_of_codes():
@@ -183,16 +294,18 @@ def test_drift_takes_what_consolidation_may_not():
     one = found(claim=claim, pods=[protected_pod()])
     # Karpenter seeks no place for a pod that is pinned, so nothing needs a replacement.
     assert (one.why.code, one.why.outcome) == (WhyCode.OK, Outcome.DELETE)
-    assert WhyCode.DND in one.why.codes
+    # Nothing else wants it, so the pod holds nobody.
+    assert one.why.codes == (WhyCode.OK,)
+    assert not one.is_held
 
 
-def test_the_worst_code_comes_first():
+def test_the_first_gate_in_karpenters_order_comes_first():
     one = found(
         node=a_node(annotations=PROTECTED, **BIG),
         pool=a_nodepool(budgets=(DisruptionBudget("0"),)),
         pods=[protected_pod()],
     )
-    assert one.why.codes == (WhyCode.DND, WhyCode.NODE_DND, WhyCode.BUDGET)
+    assert one.why.codes == (WhyCode.NODE_DND, WhyCode.DND, WhyCode.BUDGET)
 
 
 def test_every_blocker_and_every_code_has_its_place():

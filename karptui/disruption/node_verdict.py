@@ -31,6 +31,16 @@ class Replacement(msgspec.Struct, frozen=True, gc=False):
     """Whether it is launched from the NodePool's template as it stands: the provider chooses among the types."""
 
 
+class Refused(msgspec.Struct, frozen=True, gc=False):
+    """Why one method comes to nothing."""
+
+    method: str
+    code: str
+    """Of ``RefusalCode``."""
+    message: str
+    """Karpenter's words."""
+
+
 class Verdict(msgspec.Struct, frozen=True, gc=False):
     """What becomes of a node."""
 
@@ -41,7 +51,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     """Dollars per hour that Karpenter would expect to save; 0 where the node stays."""
     replacements: tuple[Replacement, ...] = ()
     refusal_code: str = ""
-    """Why consolidation comes to nothing, where it was tried; of ``RefusalCode``."""
+    """Why the first method that was tried comes to nothing, where none takes the node; of ``RefusalCode``."""
     refusal_message: str = ""
     """The same in Karpenter's words."""
     no_place: NoPlace | None = None
@@ -53,10 +63,13 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     cheaper_types: tuple[str, ...] = ()
     """The cheaper types, the cheapest first, where spot-to-spot consolidation wants more of them."""
 
+    refused: tuple[Refused, ...] = ()
+    """What each method that was tried and comes to nothing says."""
+
     @property
     def goes(self) -> bool:
-        """Whether the node goes."""
-        return self.outcome in (Outcome.DELETE, Outcome.REPLACE)
+        """Whether the node goes, or is started anew."""
+        return self.outcome in (Outcome.DELETE, Outcome.REPLACE, Outcome.REBOOT)
 
 
 class Landing(msgspec.Struct, frozen=True, gc=False):
@@ -88,6 +101,7 @@ def verdict_of(prospect: Prospect) -> Verdict:
         count=0 if refusal is None else refusal.count,
         score=_score(refusal),
         cheaper_types=() if refusal is None else refusal.type_names,
+        refused=tuple(Refused(str(method), one.code, one.message) for method, one in prospect.refusals.items()),
     )
 
 
