@@ -115,18 +115,26 @@ def _print(rows: list[dict[str, Any]], form: str) -> None:
 
 
 def without_idle(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return rows with the budgets in the way of nodes that nothing wants as one row for each NodePool, the last."""
+    """Return rows with what is in the way of nodes that no method wants last: unpriced, one row for each code."""
     idle: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        if row["code"] == "BUDGET_ZERO" and not row["wanted"]:
-            idle.setdefault(row["object"], []).append(row)
-    folded = {key: own for key, own in idle.items() if len(own) > 1}
-    gone = {id(row) for own in folded.values() for row in own}
-    blank = {"pricePerHour": None, "since": None, "wouldGoWithout": "no", "podsInLastHour": 0}
+        if not row["wanted"]:
+            idle.setdefault(row["code"], []).append(row)
+    blank = {"pricePerHour": "-", "since": None, "wouldGoWithout": "no", "podsInLastHour": 0}
     return [
-        *(row for row in rows if id(row) not in gone),
-        *({**own[0], **blank, "node": f"{len(own)} nodes that nothing wants"} for own in folded.values()),
+        *(row for row in rows if row["wanted"]),
+        *({**own[0], **blank, **_folded(own)} for own in idle.values()),
     ]
+
+
+def _folded(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what rows of one code share."""
+    nodes, objects = len({row["node"] for row in rows}), {row["object"] for row in rows}
+    return {
+        "node": f"{nodes} node{'s' if nodes > 1 else ''} that no method wants",
+        "object": objects.pop() if len(objects) == 1 else "",
+        **({"owner": "", "value": "", "until": None} if len(rows) > 1 else {}),
+    }
 
 
 def _cell(name: str, value: object) -> str:

@@ -213,9 +213,9 @@ def _found(fleet: Fleet, case: NodeCase, stopped: Collection[str]) -> Why:
     wanting = [lane for lane in lanes if lane.is_wanted]
     if wanting and (held is None or _is_open_before(held, wanting, now)):
         first = wanting[0].method
-        if first in stopped:
-            return Why(code=WhyCode.WAITS, method=first)
-        return Why(code=WhyCode.PENDING if now is None else WhyCode.NOFIT, method=first)
+        if now is None:
+            return Why(code=WhyCode.PENDING, method=first)
+        return Why(code=WhyCode.WAITS if first in stopped else WhyCode.NOFIT, method=first)
     if held is None:
         return _of_lack(case.blockers, lanes)
     if held.blocker is None:

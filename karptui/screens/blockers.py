@@ -87,7 +87,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
     def _arrange(self, lines: Sequence[BlockerLine], by: BlockerGrouping, folding: Folding) -> Sequence[BlockerLine]:
         """Put blockers into groups, and sum up what they hold."""
         shown, entries = only_blockers(lines), self._entries.latest or ()
-        self._held = held_of(nodes_of(shown))
+        self._held = held_of(nodes_of(one for one in shown if not one.is_idle))
         return grouped(shown, by, folding.unless_said(is_folded=len(entries) >= FOLDED_FROM))
 
     def placeholder(self, rows: Rows[BlockerLine]) -> Pieces:

@@ -59,15 +59,17 @@ def test_table_and_csv(runners, capsys):
     assert {row["code"] for row in rows} >= {"POD_DND"}
 
 
-def test_budgets_of_nodes_that_nothing_wants_share_a_line():
+def test_what_is_in_the_way_of_nodes_that_no_method_wants_shares_a_line():
     def row(node, *, wanted=False, pool="web", code="BUDGET_ZERO"):
         shown = {"node": node, "code": code, "object": f"NodePool/{pool}", "wanted": wanted, "pricePerHour": 1.0}
         return {**shown, "since": "now", "wouldGoWithout": "delete", "podsInLastHour": 3, "value": "nodes 0"}
 
     rows = [row("a"), row("b", wanted=True), row("c"), row("d", pool="ci"), row("e", code="POD_DND")]
     shown = without_idle(rows)
-    assert [one["node"] for one in shown] == ["b", "d", "e", "2 nodes that nothing wants"]
-    assert (shown[-1]["value"], shown[-1]["pricePerHour"], shown[-1]["wouldGoWithout"]) == ("nodes 0", None, "no")
+    nodes = [one["node"] for one in shown]
+    assert nodes == ["b", "3 nodes that no method wants", "1 node that no method wants"]
+    assert (shown[1]["value"], shown[1]["pricePerHour"], shown[1]["wouldGoWithout"]) == ("", "-", "no")
+    assert (shown[1]["object"], shown[2]["object"], shown[2]["value"]) == ("", "NodePool/web", "nodes 0")
 
 
 def test_what_holds_the_cluster_comes_first(tmp_path, capsys):

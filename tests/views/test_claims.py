@@ -11,7 +11,7 @@ from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.drain import DrainState, Stage
-from karptui.disruption.lanes import Why
+from karptui.disruption.lanes import Lane, Why
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
@@ -56,7 +56,9 @@ WHY = Why(code=WhyCode.DRAIN)
 
 
 def found(*blockers: Blocker, drain: DrainState | None = None) -> NodeFindings:
-    return NodeFindings("claim/general-a", NODE.name, "general", WHY, blockers, drain)
+    held = next((place for place, one in enumerate(blockers) if Method.DRIFT in one.blocks), None)
+    lanes = () if held is None else (Lane("Drift", True, str(blockers[held].code), held),)
+    return NodeFindings("claim/general-a", NODE.name, "general", WHY, blockers, drain, lanes=lanes)
 
 
 def held(code: Code, key: str, *, until_ns: int | None = None, blocks: frozenset[Method] | None = None) -> Blocker:

@@ -34,9 +34,9 @@ def kind_cell(line: BlockerLine, _: int) -> Cell:
     if isinstance(line, BlockerGroup):
         mark = "▸" if line.is_folded else "▾"
         if line.is_idle:
-            return Cell(f"  {mark} {line.members[0].kind}", Tone.MUTED)
-        return Cell(f"{mark} {clean(line.title)}", Tone.STRONG)
-    tone = Tone.MUTED if line.is_passing else Tone.WARNING
+            return Cell(f"  {mark} in nobody's way", Tone.MUTED)
+        return Cell(f"{mark} {clean(line.title)}", Tone.MUTED if line.is_only_idle else Tone.STRONG)
+    tone = Tone.MUTED if line.is_passing or line.is_idle else Tone.WARNING
     return Cell(f"  {line.kind}", tone)
 
 
@@ -46,17 +46,15 @@ def object_cell(entry: BlockerEntry, _: int) -> Cell:
 
 
 def group_object(group: BlockerGroup) -> Cell:
-    """Return how many objects stand in the way of how many nodes."""
-    if group.is_idle:
-        count = count_text(len(group.members))
-        return Cell(f"{count} nodes that nothing wants now", Tone.MUTED, short=f"{count} idle")
-    objects, nodes = group.objects, len(group.nodes)
-    kinds = {one.blocker.object_kind.lower() for one in group.members}
+    """Return how many objects stand in the way, and of which kind they are."""
+    objects = group.objects
+    kinds = {one.blocker.object_kind.lower() for one in group.counted}
     noun = f"{kinds.pop()}{'s' if objects > 1 else ''}" if len(kinds) == 1 else "objects"
-    if not nodes:
-        return Cell(f"{count_text(objects)} {noun or 'things'}", short=count_text(objects))
-    text = f"{count_text(objects)} {noun or 'things'} on {counted(nodes, 'node')}"
-    return Cell(text, short=text if len(text) <= OBJECT_WIDTH else f"{count_text(objects)} on {count_text(nodes)}")
+    text = f"{count_text(objects)} {noun or 'things'}"
+    words = tuple(dict.fromkeys(one.kind for one in group.counted))
+    more = f" +{len(words) - 1}" if len(words) > 1 else ""
+    tone = Tone.MUTED if group.is_only_idle else Tone.NORMAL
+    return Cell(f"{text} {words[0]}{more}" if words else text, tone, short=text)
 
 
 def group_owner(group: BlockerGroup) -> Cell:
@@ -82,13 +80,12 @@ def _own_since(entry: BlockerEntry, now_ns: int) -> Cell:
     return Cell(age_text(entry.blocker.since_ns, now_ns)) if entry.blocker.since_ns else NOT_AVAILABLE
 
 
-def group_kinds(group: BlockerGroup) -> Cell:
-    """Return what keeps the nodes of the group, where a group has no node of its own."""
-    kinds = tuple(dict.fromkeys(one.kind for one in group.members))
-    if group.is_idle or not kinds:
-        return NOTHING
-    more = f" +{len(kinds) - 1}" if len(kinds) > 1 else ""
-    return Cell(f"{kinds[0]}{more}", Tone.MUTED)
+def group_nodes(group: BlockerGroup) -> Cell:
+    """Return how many nodes a group is about; of those that no method wants it says so."""
+    nodes = counted(len(group.nodes), "node")
+    if group.is_only_idle and group.nodes:
+        return Cell(f"{nodes}, unwanted", Tone.MUTED, short=nodes)
+    return Cell(nodes if group.nodes else "", Tone.MUTED)
 
 
 def group_value(group: BlockerGroup) -> Cell:
@@ -109,7 +106,9 @@ def since_cell(line: BlockerLine, now_ns: int) -> Cell:
 
 
 def held_cell(entry: BlockerEntry, _: int) -> Cell:
-    """Return what would be saved with nothing in the node's way."""
+    """Return what would be saved if nothing held the node."""
+    if entry.is_idle:
+        return NOT_APPLICABLE
     held = entry.held
     if held is None:
         waiting = entry.findings is not None and entry.findings.outlook is None
@@ -120,14 +119,16 @@ def held_cell(entry: BlockerEntry, _: int) -> Cell:
 
 
 def group_held(group: BlockerGroup) -> Cell:
-    """Return what the nodes of a group hold, each counted once."""
+    """Return what the nodes of a group hold, each counted once; dim while it is not complete."""
+    if group.is_only_idle:
+        return NOT_APPLICABLE
     text = held_text(group.held).replace("/h", "")
-    return Cell(text, Tone.STRONG if group.held.per_hour else Tone.MUTED)
+    return Cell(text, Tone.STRONG if group.held.per_hour and not group.held.waiting else Tone.MUTED)
 
 
 def without_cell(entry: BlockerEntry, _: int) -> Cell:
     """Return what becomes of the node without this one."""
-    if entry.findings is None:
+    if entry.findings is None or entry.is_idle:
         return NOT_APPLICABLE
     outcome = entry.without
     if not outcome:
@@ -216,7 +217,13 @@ def _seconds(read: Callable[[BlockerEntry, int], int | None]) -> Callable[[Block
 
 COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
     Column(
-        Heading("kind", "KIND", "What keeps the node; the codes are below.", min_width=16, max_width=34),
+        Heading(
+            "kind",
+            "GROUP · KIND",
+            "The group, or what keeps the node: see the codes below.",
+            min_width=16,
+            max_width=34,
+        ),
         kind_cell,
         _sort(lambda one: one.kind),
         filters={"kind": _text_field(lambda one: one.kind, "POD-DND, PDB, BUDGET…")},
@@ -225,7 +232,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         Heading(
             "object",
             "OBJECT",
-            "The pod, node or NodePool that has it.",
+            "The pod, node or NodePool that has it; of a group how many, and the kind of the first.",
             min_width=OBJECT_WIDTH,
             max_width=46,
             is_name=True,
@@ -241,13 +248,13 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         Heading(
             "node",
             "NODE",
-            "The node that is kept; of a group, what keeps its nodes.",
+            "The node that is kept; of a group, how many.",
             min_width=12,
             max_width=44,
             is_name=True,
         ),
         _on_blockers(
-            lambda one, _: text_cell(one.blocker.node_name, short=short_name(one.blocker.node_name)), group_kinds
+            lambda one, _: text_cell(one.blocker.node_name, short=short_name(one.blocker.node_name)), group_nodes
         ),
         _sort(lambda one: natural_key(one.blocker.node_name)),
         filters={
@@ -303,7 +310,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         Heading(
             "held",
             "$/H HELD",
-            "What would be saved per hour with nothing in the node's way (simulated); 0 where it would stay anyway.",
+            "What would be saved per hour if nothing held the node (simulated); -: no method wants it.",
             min_width=8,
             is_right_aligned=True,
             is_descending_first=True,
@@ -368,5 +375,8 @@ TABLE: Final[TableSpec[BlockerLine]] = TableSpec(
     text=_text,
     key=lambda line: line.key,
     default_sort=Sort("held", is_descending=True),
-    is_notable=lambda line, _: isinstance(line, BlockerGroup) or not line.is_passing,
+    tone=lambda line: (
+        Tone.MUTED if (line.is_only_idle if isinstance(line, BlockerGroup) else line.is_idle) else Tone.NORMAL
+    ),
+    is_notable=lambda line, _: isinstance(line, BlockerGroup) or not (line.is_passing or line.is_idle),
 )

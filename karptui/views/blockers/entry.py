@@ -64,8 +64,11 @@ class BlockerEntry:
 
     @cached_property
     def held(self) -> float | None:
-        """Dollars per hour that would be saved without anything in the node's way; None where that is not known."""
-        return held_per_hour(self.node) if self.node is not None else 0.0
+        """Dollars per hour that would be saved if nothing held the node; None where that is not known.
+
+        Zero where no method wants the node: then this holds nobody.
+        """
+        return held_per_hour(self.node) if self.node is not None and not self.is_idle else 0.0
 
     @property
     def without(self) -> str:
@@ -89,7 +92,7 @@ class BlockerEntry:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it is a budget in the way of a node that nothing wants: it only would block."""
+        """Whether no method that it blocks wants the node: it only would block."""
         return not self.blocker.is_wanted
 
     @property
@@ -103,7 +106,7 @@ class BlockerGroup(GroupHeading[BlockerEntry]):
     """The heading of blockers that have something in common."""
 
     is_idle: bool = False
-    """Whether it stands, within a group, for budgets in the way of nodes that nothing wants."""
+    """Whether it stands, within a group, for what is in the way of nodes that no method wants."""
 
     @property
     def title(self) -> str:
@@ -114,22 +117,32 @@ class BlockerGroup(GroupHeading[BlockerEntry]):
     @cached_property
     def owners(self) -> tuple[str, ...]:
         """Controllers of its pods, each once."""
-        return tuple(dict.fromkeys(one.blocker.owner for one in self.members if one.blocker.owner))
+        return tuple(dict.fromkeys(one.blocker.owner for one in self.counted if one.blocker.owner))
+
+    @cached_property
+    def counted(self) -> tuple[BlockerEntry, ...]:
+        """The members that hold a method that wants the node; all of them where none does."""
+        return tuple(one for one in self.members if not one.is_idle) or self.members
 
     @cached_property
     def nodes(self) -> tuple[NodeEntry, ...]:
-        """The nodes of its members, each once."""
-        return nodes_of(self.members)
+        """The nodes of what is counted, each once."""
+        return nodes_of(self.counted)
 
     @cached_property
     def held(self) -> Held:
-        """What its nodes hold, each counted once."""
-        return held_of(self.nodes)
+        """What its nodes hold, each counted once; nothing where no method wants any of them."""
+        return held_of(nodes_of(one for one in self.members if not one.is_idle))
+
+    @property
+    def is_only_idle(self) -> bool:
+        """Whether no method wants any of its nodes."""
+        return all(one.is_idle for one in self.members)
 
     @property
     def objects(self) -> int:
         """How many objects stand in the way."""
-        return len({one.blocker.object_ref for one in self.members})
+        return len({one.blocker.object_ref for one in self.counted})
 
 
 BlockerLine: TypeAlias = BlockerEntry | BlockerGroup
@@ -159,7 +172,7 @@ def blocker_entries(view: ClusterView) -> tuple[BlockerEntry, ...]:
 
 
 FEWEST_IDLE: Final = 2
-"""Budgets in the way of so many nodes that nothing wants share a row."""
+"""So many things in the way of nodes that no method wants share a row."""
 
 
 class BlockerGrouping(Grouping):
@@ -198,18 +211,30 @@ def grouped(entries: Sequence[BlockerEntry], grouping: BlockerGrouping, folding:
     if not grouping.has_groups:
         return without_idle(entries, "idle", folding)
     members = members_by_name(entries, lambda entry: group_name(entry, grouping))
-    groups = [BlockerGroup(name, own, folding.hides(name)) for name, own in members.items()]
-    groups.sort(key=lambda group: (-group.held.per_hour, -len(group.members), group.name))
+    groups = [_group(name, own, folding) for name, own in members.items()]
+    groups.sort(key=lambda group: (group.is_only_idle, -round(group.held.per_hour, 4), -len(group.counted), group.name))
     lines: list[BlockerLine] = []
     for group in groups:
         lines.append(group)
         if not group.is_folded:
-            lines.extend(without_idle(group.members, f"{group.name} idle", folding))
+            lines.extend(_of_group(group, folding))
     return lines
 
 
+def _group(name: str, members: tuple[BlockerEntry, ...], folding: Folding) -> BlockerGroup:
+    """Return a group; one whose nodes no method wants is folded until somebody opens it."""
+    is_idle = all(one.is_idle for one in members)
+    is_folded = folding.hides(name) is not (is_idle and len(members) > 1 and not folding.is_folded)
+    return BlockerGroup(name, members, is_folded)
+
+
+def _of_group(group: BlockerGroup, folding: Folding) -> list[BlockerLine]:
+    """Return the rows of an open group; where no method wants any of its nodes they follow one by one."""
+    return list(group.members) if group.is_only_idle else without_idle(group.members, f"{group.name} idle", folding)
+
+
 def without_idle(entries: Sequence[BlockerEntry], name: str, folding: Folding) -> list[BlockerLine]:
-    """Return rows with all budgets in the way of nodes that nothing wants as one row, the last.
+    """Return rows with everything in the way of nodes that no method wants as one row, the last.
 
     Args:
         entries: The rows, in order.

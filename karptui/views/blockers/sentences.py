@@ -97,6 +97,9 @@ def blocker_sentences(
     if not members:
         return ()
     behind = tuple(piece for fact in facts for piece in ((" · ", Tone.MUTED), *fact))
+    if all(one.is_idle for one in members):
+        return (*_in_nobodys_way(members, title, behind), _wait(members, now_ns))
+    members = [one for one in members if not one.is_idle]
     lines = [(*_holds(members, title), *behind), _wait(members, now_ns)]
     if remedies:
         lines.append(_offers(remedies))
@@ -114,6 +117,15 @@ def _offers(remedies: Sequence[BlockerRemedy]) -> Pieces:
         pieces.append((f"{' · ' if place else ''}{clean(remedy.title)}", Tone.NORMAL))
         pieces.append((goes, Tone.GOOD))
     return tuple(pieces)
+
+
+def _in_nobodys_way(members: Sequence[BlockerEntry], title: str, behind: Pieces) -> tuple[Pieces, ...]:
+    """Return that no method wants the nodes of blockers, so that they hold nobody."""
+    nodes = nodes_of(members)
+    named = title or (members[0].object_name if len(members) == 1 else f"{count_text(len(members))} things")
+    on = f"the node {members[0].blocker.node_name}" if len(nodes) == 1 else counted(len(nodes), "node")
+    said = f"{clean(named)}: in nobody's way now, as no method wants {clean(on)}. Nothing is held, nothing to do."
+    return (((said, Tone.MUTED), *behind),)
 
 
 def _holds(members: Sequence[BlockerEntry], title: str) -> Pieces:

@@ -54,22 +54,27 @@ def why_sentence(entry: NodeEntry, now_ns: int) -> Pieces:
     why, code = found.why, str(found.why.code)
     pieces: list[tuple[str, Tone]] = [(why_text(why, now_ns), tone_of(code)), ("  ", Tone.NORMAL)]
     pieces.append((f"{_wanting(found)}{_fact(found, now_ns)}", Tone.NORMAL))
-    for part in (*_without(found), *_also(found), *_arrivals(found)):
+    for part in (*_wanted(found), *_without(found), *_also(found), *_arrivals(found)):
         pieces += [_BETWEEN, part]
     return tuple(pieces)
 
 
+_LACKED: Final = ("AFTER", "NEVER", "POLICY", "BUFFER", "STATIC", "NO-TYPE", "NO-LABEL")
 _LANES: Final = {"MultiNodeConsolidation": "consolidation", "SingleNodeConsolidation": "consolidation"}
 
 
 def _wanting(found: NodeFindings) -> str:
-    """Return which method the WHY is taken from, or that there is none."""
+    """Return that no method wants the node, or which takes it once Karpenter goes on; else nothing."""
     code = str(found.why.code)
-    if code in ("DRAIN", "DELETING", "COMMAND", "INIT", "NO-POOL", "OK", "…"):
-        return ""
     if code == "WAITS":
         return f"{_method_words(found.why.method)} takes it once Karpenter goes on: "
-    return f"wanted by {_method_words(found.why.method)}: " if found.why.method else "no method wants it: "
+    return "no method wants it: " if not found.why.method and code in _LACKED else ""
+
+
+def _wanted(found: NodeFindings) -> list[tuple[str, Tone]]:
+    """Return which method wants the node, where that is not consolidation and something holds it."""
+    is_told = str(found.why.code) in ("OK", "WAITS") or found.why.method in ("", *_LANES)
+    return [] if is_told else [(f"wanted by {found.why.method}", Tone.NORMAL)]
 
 
 def _method_words(method: str) -> str:

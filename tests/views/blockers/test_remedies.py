@@ -24,7 +24,7 @@ from tests.views.why.test_words import analysed, said
 def an_entry(code: Code, key: str = "web/front-0", **fields: str) -> BlockerEntry:
     kind = "Pod" if code in (Code.POD_DND, Code.PDB_EXHAUSTED, Code.PDB_MULTIPLE) else "NodePool"
     given = {"node_name": "node-1", "pool_name": "general"} | fields
-    return BlockerEntry(Blocker(code=code, object_kind=kind, object_key=key, **given), 0)
+    return BlockerEntry(Blocker(code=code, object_kind=kind, object_key=key, is_wanted=True, **given), 0)
 
 
 NONE = Objects({}, {}, {})

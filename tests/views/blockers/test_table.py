@@ -66,7 +66,7 @@ def test_before_the_simulation():
 
 
 def test_what_holds_the_whole_cluster_and_what_is_over():
-    whole = BlockerEntry(Blocker(code=Code.UNSYNCED, claim_name="new", until_ns=NOW_NS - MINUTE_NS), 0)
+    whole = BlockerEntry(Blocker(code=Code.UNSYNCED, claim_name="new", until_ns=NOW_NS - MINUTE_NS, is_wanted=True), 0)
     found = cells(whole)
     assert (found["object"], found["held"], found["without"], found["left"], found["since"]) == (
         "new", "0", "-", "over", "n/a",
@@ -91,7 +91,7 @@ def test_headings():
     assert isinstance(group, BlockerGroup)
     found = cells(group)
     assert (found["kind"], found["object"], found["held"], found["recent_pods"], found["node"]) == (
-        "▾ gitlab/runner", "6 pods on 4 nodes", "$3.02", "5/h", "POD-DND",
+        "▾ gitlab/runner", "6 pods POD-DND", "$3.02", "5/h", "4 nodes",
     )  # fmt: skip
     assert found["owner"] == "6 Jobs"
     assert "gitlab/runner: 6 pods (POD-DND) on 4 nodes hold $3.02/h" in said(
@@ -101,7 +101,7 @@ def test_headings():
     same = BlockerGroup("x", tuple(one for one in group.members if one.blocker.value == "true"), is_folded=True)
     assert cells(same)["value"] == "true"
     several = BlockerGroup("x", tuple(BlockerEntry(Blocker(code=code), 0) for code in list(Code)[:4]), is_folded=True)
-    assert cells(several)["node"].endswith(" +3")
+    assert cells(several)["object"].endswith(" +3")
     assert cells(BlockerGroup("x", (), is_folded=True))["kind"] == "▸ x"
     assert cells(BlockerGroup("x", (), is_folded=True))["object"] == "0 objects"
     lines = grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding())
@@ -125,11 +125,12 @@ def idle(node: str, *, is_wanted: bool = False) -> BlockerEntry:
     )
 
 
-def test_budgets_of_nodes_that_nothing_wants_share_a_row():
+def test_what_no_method_wants_to_pass_shares_a_row():
     entries = [idle("a"), idle("b", is_wanted=True), idle("c")]
     lines = grouped(entries, BlockerGrouping.OWNER, Folding())
-    assert [cells(line)["kind"] for line in lines] == ["▾ NodePool/web", "  BUDGET", "  ▸ BUDGET"]
-    assert cells(lines[2])["object"] == "2 nodes that nothing wants now"
+    assert [cells(line)["kind"] for line in lines] == ["▾ NodePool/web", "  BUDGET", "  ▸ in nobody's way"]
+    assert (cells(lines[2])["held"], cells(lines[2])["without"]) == ("-", "")
+    assert TABLE.tone(lines[2]) is Tone.MUTED
     opened = grouped(entries, BlockerGrouping.OWNER, Folding(is_folded=False, exceptions=frozenset({lines[2].name})))
     assert [line.key for line in opened[3:]] == [entries[0].key, entries[2].key]
     assert len(grouped(entries, BlockerGrouping.NOTHING, Folding())) == 2

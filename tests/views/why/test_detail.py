@@ -114,12 +114,12 @@ def test_why_no_removal_could_be_simulated():
 
 def test_what_the_simulation_came_to():
     goes, stays = Verdict(Outcome.DELETE, "Emptiness"), Verdict(Outcome.NO)
-    free = replace(FOUND, outlook=NodeOutlook(now=goes, lifted=goes))
+    free = replace(FOUND, outlook=NodeOutlook(now=goes, lifted=goes, freed=goes))
     assert " ? simulated as it is  would be deleted: it is empty" in lines(free)
     held = replace(
         FOUND,
-        blockers=(a_blocker(Code.NODE_DND), a_blocker(Code.BUDGET_ZERO)),
-        outlook=NodeOutlook(now=stays, lifted=goes, without=(Outcome.NO,)),
+        blockers=(a_blocker(Code.NODE_DND, is_wanted=True), a_blocker(Code.BUDGET_ZERO)),
+        outlook=NodeOutlook(now=stays, lifted=goes, freed=goes, without=(Outcome.NO,)),
         recent_pods=3,
     )
     text = lines(held)
@@ -150,7 +150,7 @@ def test_a_pod_without_a_place_says_what_is_short_first():
 def test_what_is_short_comes_before_karpenters_own_words():
     no_place = NoPlace("a/b", uninitialized_node="new")
     stays = Verdict(Outcome.NO, refusal_code="UNSCHEDULABLE", refusal_message="x" * 1_000, no_place=no_place)
-    text = lines(replace(FOUND, blockers=(), outlook=NodeOutlook(now=stays, lifted=stays)))
+    text = lines(replace(FOUND, blockers=(), outlook=NodeOutlook(now=stays, lifted=stays, freed=stays)))
     at = text.index(
         " ? simulated as it is  a/b has no other place: only new would take it, which is not initialised yet"
     )

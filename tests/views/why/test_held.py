@@ -16,10 +16,10 @@ from tests.views.why.test_words import analysed, entry
 
 
 def _with(known: NodeEntry, *, has_price=True, **lifted) -> NodeEntry:
-    """Return a node with another answer to what becomes of it without anything in its way."""
+    """Return a node with another answer to what becomes of it without what holds it."""
     assert known.findings is not None
     assert known.findings.outlook is not None
-    outlook = replace(known.findings.outlook, lifted=replace(known.findings.outlook.lifted, **lifted))
+    outlook = replace(known.findings.outlook, freed=replace(known.findings.outlook.freed, **lifted))
     found = replace(known.findings, outlook=outlook)
     return NodeEntry(known.node, known.claim, findings=found, price=known.price if has_price else None)
 

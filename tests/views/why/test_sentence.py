@@ -25,7 +25,8 @@ GOES = Verdict(Outcome.REPLACE, "SingleNodeConsolidation", savings_per_hour=0.5)
 
 
 def found(code: WhyCode, *blockers: Blocker, codes=(), **fields) -> NodeFindings:
-    why = Why(code=code, count=len(blockers), codes=codes or (code,))
+    method = "SingleNodeConsolidation" if blockers else ""
+    why = Why(code=code, count=len(blockers), codes=codes or (code,), method=method)
     return NodeFindings(key="claim/c", node_name="n", pool_name="p", why=why, blockers=blockers, **fields)
 
 
@@ -34,7 +35,7 @@ def sentence(one: NodeFindings) -> str:
 
 
 def a_blocker(code: Code, key: str = "a/b", **fields) -> Blocker:
-    return Blocker(code=code, object_key=key, **fields)
+    return Blocker(code=code, object_key=key, is_wanted=True, **fields)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,7 @@ def a_blocker(code: Code, key: str = "a/b", **fields) -> Blocker:
         (found(WhyCode.INIT, a_blocker(Code.NOT_INITIALIZED)), "it is not initialised yet"),
         (found(WhyCode.DELETING), "on its way out"),
         (
-            found(WhyCode.PRICE, outlook=NodeOutlook(now=STAYS, lifted=STAYS)),
+            found(WhyCode.PRICE, outlook=NodeOutlook(now=STAYS, lifted=STAYS, freed=STAYS)),
             "Can't replace with a cheaper node",
         ),
     ],
@@ -57,7 +58,7 @@ def test_what_the_code_stands_for(one, text):
 
 def _with_outlook(lifted: Verdict, *, without=(Outcome.NO,), by_code=None, codes=(Code.POD_DND,)) -> str:
     blockers = tuple(a_blocker(code) for code in codes)
-    outlook = NodeOutlook(now=STAYS, lifted=lifted, without=without, without_code=by_code or {})
+    outlook = NodeOutlook(now=STAYS, lifted=lifted, freed=lifted, without=without, without_code=by_code or {})
     return sentence(found(WhyCode.DND, *blockers, outlook=outlook))
 
 
@@ -92,7 +93,7 @@ def test_what_would_follow(text, words):
 def test_one_code_of_several_is_judged_by_itself(alone):
     """NEVER lifted while the budget stays shut is not what lifting both comes to."""
     blockers = (a_blocker(Code.CONSOLIDATION_DISABLED), a_blocker(Code.BUDGET_ZERO))
-    outlook = NodeOutlook(now=STAYS, lifted=GOES, without_code={Code.CONSOLIDATION_DISABLED: alone})
+    outlook = NodeOutlook(now=STAYS, lifted=GOES, freed=GOES, without_code={Code.CONSOLIDATION_DISABLED: alone})
     text = sentence(found(WhyCode.NEVER, *blockers, outlook=outlook))
     if alone is Outcome.NO:
         assert "would go only without all of them: replace (simulated)" in text
@@ -115,7 +116,7 @@ def test_a_node_without_a_place_for_its_pods_says_which():
     assert refusal_text(verdict) == (
         "a/b has no other place: only new would take it, which is not initialised yet · Karpenter: Not all pods"
     )
-    one = found(WhyCode.NOFIT, outlook=NodeOutlook(now=verdict, lifted=verdict))
+    one = found(WhyCode.NOFIT, outlook=NodeOutlook(now=verdict, lifted=verdict, freed=verdict))
     assert sentence(one).startswith("NOFIT  a/b has no other place: only new")
 
 
