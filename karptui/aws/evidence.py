@@ -14,6 +14,7 @@ from karptui.karpenter.controller import DEFAULTS, ControllerInfo, Layer, layere
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE
 from karptui.karpenter.metrics import ControllerMetrics
+from karptui.karpenter.rules import rules_for, version_note
 from karptui.karpenter.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Who says so, in words, where ``setting_origins`` does not name somebody else."""
     setting_origins: Mapping[str, str] = MappingProxyType({})
     """By environment name, where a setting comes from."""
+    stated_version: str = ""
+    """Karpenter's version as the user says it; it outweighs what was found."""
     controller: ControllerInfo | None = None
     """Karpenter's controller as it is installed: its version and what it was started with."""
     controller_status: FactStatus | None = None
@@ -59,9 +62,16 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def karpenter_version(self) -> str:
-        """Karpenter's version, empty where nobody tells: what its metrics say runs, else what its Deployment says."""
+        """Karpenter's version, empty where nobody tells: the user, what its metrics say runs, or its Deployment."""
+        if self.stated_version:
+            return self.stated_version
         running = parse_version(self.metrics.version) if self.metrics is not None else ""
         return running or (self.controller.version if self.controller is not None else "")
+
+    @property
+    def version_note(self) -> str:
+        """What has to be said of the version that is modelled; empty while nobody has been asked for it."""
+        return version_note(self.karpenter_version) if self.stated_version or self.controller is not None else ""
 
 
 NO_EVIDENCE: Final = Evidence()
@@ -80,13 +90,21 @@ def with_controller(base: Evidence, info: ControllerInfo | None, status: FactSta
         return known
     said = Layer(base.settings_origin, base.settings.environment)
     try:
-        found = layered((said, Layer(info.title, info.settings)), info.version)
+        found = layered((said, Layer(info.title, info.settings)), known.karpenter_version)
     except SettingsError as error:
         sentence = f"{info.title}: {error}; Karpenter would not start with it, defaults are assumed"
         refused = msgspec.structs.replace(status, phase=FactPhase.UNAVAILABLE, sentence=sentence)
         return msgspec.structs.replace(known, controller_status=refused)
     origins = {**{name: f"default: {where} is not read" for name, where in info.unknown.items()}, **found.origins}
     return msgspec.structs.replace(known, settings=found.settings, setting_origins=origins)
+
+
+def with_rules(known: Evidence) -> Evidence:
+    """Return what is known with the rules of the version that runs, whoever tells it."""
+    rules = rules_for(known.karpenter_version)
+    if rules is known.settings.rules:
+        return known
+    return msgspec.structs.replace(known, settings=msgspec.structs.replace(known.settings, rules=rules))
 
 
 def prices_of(evidence: Evidence, place: Place) -> PriceBook:

@@ -82,8 +82,14 @@ def price_flags(args: argparse.Namespace) -> dict[str, object]:
     return {**given, "karpenter_settings": dict(pairs) if pairs else None}
 
 
-def evidence_source(source: Source | None, config: Config) -> EvidenceSource:
-    """Return what is known of types and prices beside what a source says; only a live cluster lets anybody be asked."""
+def evidence_source(source: Source | None, config: Config, version: str = "") -> EvidenceSource:
+    """Return what is known of types and prices beside what a source says; only a live cluster lets anybody be asked.
+
+    Args:
+        source: Where objects come from.
+        config: Prices and settings that the user has said.
+        version: Karpenter's, as the user says it; empty where it is to be found.
+    """
     import msgspec
 
     from karptui.aws.evidence import Evidence
@@ -114,8 +120,8 @@ def evidence_source(source: Source | None, config: Config) -> EvidenceSource:
                 price_settings=prices,
             )
         )
-    settings, origin = layered((said,)).settings, said.origin if said.values else DEFAULTS
-    base = Evidence(settings=settings, settings_origin=origin, price_settings=prices)
+    settings, origin = layered((said,), version).settings, said.origin if said.values else DEFAULTS
+    base = Evidence(settings=settings, settings_origin=origin, price_settings=prices, stated_version=version)
     if isinstance(source, ClusterSource):
         return EvidenceSource(
             base,
@@ -137,25 +143,26 @@ def _origin(origins: Iterable[str]) -> str:
 def evidence_for(args: argparse.Namespace, source: Source) -> EvidenceSource:
     """Return what is known of types and prices for a command that looks once.
 
-    Commands without the flags of ``add_price_flags`` ask nobody.
+    Commands without the flags of ``add_price_flags`` ask nobody; what a snapshot says of the controller they know.
 
     Raises:
         UsageError: when the configuration cannot be used.
     """
     import os
 
-    from karptui.config import ConfigError, load_config
+    from karptui.config import Config, ConfigError, load_config
     from karptui.paths import config_file
-    from karptui.sources.evidence import EvidenceSource
+    from karptui.sources.snapshot.source import SnapshotSource
 
+    version = args.karpenter_version or ""
     if not hasattr(args, "disable_pricing"):
-        return EvidenceSource()
+        return evidence_source(source if isinstance(source, SnapshotSource) else None, Config(), version)
     try:
         config = load_config(config_file(), os.environ, price_flags(args))
     except ConfigError as error:
         raise UsageError(str(error)) from error
     args.disable_pricing = config.disable_pricing
-    return evidence_source(source, config)
+    return evidence_source(source, config, version)
 
 
 def await_prices(source: EvidenceSource, state: ClusterState) -> None:

@@ -80,7 +80,7 @@ def add_cluster_flags(parser: argparse.ArgumentParser, *, takes_several: bool = 
         "--karpenter-version",
         metavar="VERSION",
         type=_version,
-        help="version of Karpenter whose rules decide for a snapshot (1.14.1, 1.15.0; default: the one it tells)",
+        help="version of Karpenter whose rules decide (1.14.1, 1.15.0; default: the one found)",
     )
 
 

@@ -165,7 +165,7 @@ def app_of(args: argparse.Namespace) -> KarptuiApp:
         source,
         config=config,
         clock=clock,
-        evidence_of=lambda source: evidence_source(source, config),
+        evidence_of=lambda source: evidence_source(source, config, args.karpenter_version or ""),
         connect=(lambda name: _connect(args, name)) if is_live else None,
         contexts=(lambda: _contexts(args)) if is_live else None,
     )

@@ -66,7 +66,9 @@ def _from_files(args: argparse.Namespace, redactor: Redactor | None) -> tuple[di
         raise UsageError("--demo and --snapshot exclude each other")
     refuse_live(args)
     demo = resources.files("karptui.sources.demo").joinpath("recording.json.gz")
-    snapshot = SnapshotReader().read(args.snapshot or [str(demo)], now_ns=args.now, keeps_manifests=True)
+    snapshot = SnapshotReader(karpenter_version=args.karpenter_version or "").read(
+        args.snapshot or [str(demo)], now_ns=args.now, keeps_manifests=True
+    )
     document = build_recording(
         snapshot.manifests.values(),
         name=args.name or snapshot.name,
@@ -103,7 +105,7 @@ def _from_cluster(args: argparse.Namespace, redactor: Redactor | None) -> tuple[
         name=args.name or connection.context,
         captured_at_ns=now_ns,
         settings=controller.settings if controller is not None else {},
-        karpenter_version=controller.version if controller is not None else "",
+        karpenter_version=args.karpenter_version or (controller.version if controller is not None else ""),
         redactor=redactor,
     )
     return document, found.missing

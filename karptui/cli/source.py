@@ -25,7 +25,7 @@ def open_source(args: argparse.Namespace) -> tuple[Source, Clock]:
     if args.demo and args.snapshot:
         raise UsageError("--demo and --snapshot exclude each other")
     if not args.snapshot:
-        refuse_unused(args, {"now": "--now", "karpenter_version": "--karpenter-version"}, "needs --snapshot")
+        refuse_unused(args, {"now": "--now"}, "needs --snapshot")
     if args.demo or args.snapshot:
         refuse_live(args)
     if args.demo:

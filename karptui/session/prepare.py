@@ -23,5 +23,6 @@ def prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tup
     """
     inventory, offered = inventory_of(view.state), offered_types_of(view)
     pause()
-    notes = (*unheeded(view), *refused_selectors(inventory.pdbs), *offered.notes)
+    told = view.evidence.version_note
+    notes = (*((told,) if told else ()), *unheeded(view), *refused_selectors(inventory.pdbs), *offered.notes)
     return prepare(inventory, offered.types, view.evidence.settings, now_ns, pause), notes

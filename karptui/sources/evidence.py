@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from karptui.aws.evidence import NO_EVIDENCE, Evidence, with_controller
+from karptui.aws.evidence import NO_EVIDENCE, Evidence, with_controller, with_rules
 from karptui.aws.region import FactPhase
 from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.sources.aws.source import AwsNews, AwsSource
@@ -116,11 +116,13 @@ class EvidenceSource:
 def _joined(
     base: Evidence, metrics: MetricsNews | None, aws: AwsNews | None, controller: ControllerNews | None
 ) -> Evidence:
-    known = base if controller is None else with_controller(base, controller.info, controller.status)
+    known = base
     if metrics is not None:
         known = msgspec.structs.replace(
             known, metrics=metrics.metrics, metrics_before=metrics.first, metrics_status=metrics.status
         )
+    if controller is not None:
+        known = with_controller(known, controller.info, controller.status)
     if aws is not None:
         known = msgspec.structs.replace(known, facts=aws.facts, fact_statuses=aws.statuses, account=aws.account)
-    return known
+    return with_rules(known)

@@ -1,6 +1,14 @@
 from __future__ import annotations
 
-from karptui.aws.evidence import Evidence, markets_of, offering_value, prices_of, table_from_types, with_controller
+from karptui.aws.evidence import (
+    Evidence,
+    markets_of,
+    offering_value,
+    prices_of,
+    table_from_types,
+    with_controller,
+    with_rules,
+)
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.prices import PriceSource
 from karptui.aws.region import NOWHERE, FactPhase, FactStatus, Place
@@ -122,3 +130,13 @@ def test_the_version_that_runs() -> None:
     assert known.karpenter_version == "1.13.0"
     metrics = ControllerMetrics(read_at_ns=1, endpoint="pod a/b", version="1.14.1")
     assert Evidence(controller=SAID, metrics=metrics).karpenter_version == "1.14.1"
+    assert Evidence(controller=SAID, metrics=metrics, stated_version="1.15.0").karpenter_version == "1.15.0"
+
+
+def test_the_rules_are_those_of_the_version_that_metrics_tell() -> None:
+    metrics = ControllerMetrics(read_at_ns=1, endpoint="pod a/b", version="1.14.1")
+    assert with_rules(Evidence(metrics=metrics)).settings.rules.version == "1.14.1"
+    assert with_controller(Evidence(metrics=metrics), SAID, LIVE).settings.rules.version == "1.14.1"
+    assert with_rules(Evidence(metrics=metrics, stated_version="1.15.1")).settings.rules.version == "1.15.0"
+    assert Evidence(metrics=metrics).version_note == ""
+    assert "1.14.1 is, the nearest" in Evidence(controller=SAID).version_note

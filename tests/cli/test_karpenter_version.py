@@ -98,3 +98,31 @@ def test_what_is_wrong_with_a_recording(
 def test_a_flag_that_is_no_version(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["simulate", "--karpenter-version", "newest", recording(tmp_path, "one")]) == 2
     assert "is not a version" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["nodes", "blockers", "next", "pending", "advice", "pools", "budgets"])
+def test_every_command_that_decides_says_which_version_is_assumed(
+    command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    main([command, "-o", "json", "--snapshot", recording(tmp_path, "one")])
+    assert "Karpenter's version is not known: 1.15.0 is modelled" in capsys.readouterr().err
+    main([command, "-o", "json", "--snapshot", recording(tmp_path, "one"), "--karpenter-version", "1.14.1"])
+    assert "is modelled" not in capsys.readouterr().err
+
+
+def test_a_recording_keeps_the_version_the_policies_and_the_reboots(tmp_path: Path) -> None:
+    policy = {
+        "conditionType": "Ready",
+        "conditionStatus": "False",
+        "reasonRegex": "",
+        "tolerationDuration": "30m0s",
+        "terminationGracePeriod": "10m0s",
+        "priority": 7,
+        "action": "ReplaceNode",
+    }
+    told = {"repairPolicies": [policy], "rebootHistory": {"claim": ["2026-11-20T09:00:00Z"]}}
+    path, kept = recording(tmp_path, "one", **told), tmp_path / "kept.json"
+    assert main(["record", str(kept), "--snapshot", path, "--karpenter-version", "1.15.0"]) == 0
+    document = json.loads(kept.read_text())
+    assert {name: document[name] for name in told} == told
+    assert document["karpenterVersion"] == "1.15.0"
