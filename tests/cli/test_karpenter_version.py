@@ -114,6 +114,7 @@ def test_a_recording_keeps_the_version_the_policies_and_the_reboots(tmp_path: Pa
     policy = {
         "conditionType": "Ready",
         "conditionStatus": "False",
+        "reasonRegex": "",
         "tolerationDuration": "30m0s",
         "terminationGracePeriod": "10m0s",
         "priority": 7,

@@ -14,6 +14,7 @@ import msgspec
 from karptui.karpenter.controller import SETTING_NAMES
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.repair_policies import RepairPolicy
+from karptui.kube.durations import format_duration
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.timestamps import format_timestamp
@@ -134,11 +135,11 @@ def _policy_document(one: RepairPolicy) -> dict[str, Any]:
         "conditionType": one.condition_type,
         "conditionStatus": one.condition_status,
         "reasonRegex": one.reason_regex,
-        "tolerationDuration": f"{one.toleration_ns}ns",
+        "tolerationDuration": format_duration(one.toleration_ns),
         "priority": one.priority,
         "action": str(one.action),
     }
-    return document if one.grace_ns is None else {**document, "terminationGracePeriod": f"{one.grace_ns}ns"}
+    return document if one.grace_ns is None else {**document, "terminationGracePeriod": format_duration(one.grace_ns)}
 
 
 def _requirement(one: NodeSelectorRequirement) -> dict[str, Any]:
