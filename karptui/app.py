@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from karptui.screens.destinations import Destination
     from karptui.screens.whatif.controller import WhatIf
+    from karptui.session.shared_base import SharedBase
     from karptui.views.whatif.opening import Opening
 
 POLL_SECONDS: Final = 0.25
@@ -299,6 +300,11 @@ class KarptuiApp(App[None]):
         from karptui.screens.whatif.controller import WhatIf  # noqa: PLC0415 - only when asked for
 
         return WhatIf(self)
+
+    @property
+    def shared_base(self) -> SharedBase:
+        """The cluster made ready for what-ifs, which threads take turns with."""
+        return self.whatif.replayer.shared_base
 
     def open_whatif(self, opening: Opening) -> None:
         """Show the what-if, beginning with some documents and edits."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from karptui.screens.destinations import Destination
     from karptui.session.border import Border, Focus
     from karptui.session.cluster_view import ClusterView
+    from karptui.session.shared_base import SharedBase
     from karptui.views.whatif.opening import Opening
 
 
@@ -32,6 +33,11 @@ class Host(Protocol):
     @property
     def view(self) -> ClusterView:
         """What to show: one generation of the cluster, never changed."""
+        ...
+
+    @property
+    def shared_base(self) -> SharedBase:
+        """The cluster made ready for what-ifs, which threads take turns with."""
         ...
 
     @property

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import ClassVar
 
+from textual import work
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import TextArea
@@ -13,15 +15,25 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
 from karptui.session.cluster_view import ClusterView
 from karptui.views.blockers.entry import BlockerEntry
-from karptui.views.blockers.remedies import TABLE, objects_of, remedies, remedy_text, renewed
+from karptui.views.blockers.remedies import (
+    TABLE,
+    TriedRemedy,
+    objects_of,
+    remedies,
+    remedy_text,
+    renewed,
+    trial_text,
+    tried_remedies,
+)
 from karptui.views.blockers.sentences import effect_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.opening import Opening
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy
+from karptui.whatif.remedies.blockers.trial import Trial, ranked, try_remedies
 
 
-class RemediesScreen(ListScreen[BlockerRemedy]):
+class RemediesScreen(ListScreen[TriedRemedy]):
     """The remedies of a group of blockers above the YAML and commands of the one under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -47,8 +59,17 @@ class RemediesScreen(ListScreen[BlockerRemedy]):
         self.title_text = clean(title)
         self._members = tuple(members)
         self._remedies: Kept[tuple[BlockerRemedy, ...]] = Kept()
+        self._rows: Kept[tuple[TriedRemedy, ...]] = Kept()
+        self._trials: tuple[Trial, ...] = ()
+        self._tried: object = None
+        """What the trials are of."""
 
-    def items_of(self, view: ClusterView) -> Sequence[BlockerRemedy]:
+    def items_of(self, view: ClusterView) -> Sequence[TriedRemedy]:
+        """Return what can be done as things are, best first once all of it has been tried."""
+        offered, trials = self._offered(view), self._trials
+        return self._rows.get((offered, trials), lambda: tried_remedies(offered, trials))
+
+    def _offered(self, view: ClusterView) -> tuple[BlockerRemedy, ...]:
         """Return what can be done as things are; of blockers that are gone meanwhile as they were."""
 
         def made() -> tuple[BlockerRemedy, ...]:
@@ -58,41 +79,70 @@ class RemediesScreen(ListScreen[BlockerRemedy]):
         return self._remedies.get((view.analysis,), made)
 
     def show_state(self) -> None:
-        """Show the remedies and the text of the one under the cursor."""
+        """Show the remedies and the text of the one under the cursor, and have all of them tried."""
         super().show_state()
         self._show_text()
+        offered = self._offered(self.host.view)
+        asked = tuple((one.kind, one.edits) for one in offered)
+        if asked != self._tried:
+            self._tried = asked
+            self._try_all(offered)
+
+    @work(exclusive=True, group="trials", exit_on_error=False)
+    async def _try_all(self, offered: tuple[BlockerRemedy, ...]) -> None:
+        """Try every remedy side by side, in a thread."""
+        shared, view, now_ns = self.host.shared_base, self.host.view, self.host.now_ns()
+        blockers = [one.blocker for one in self._members]
+
+        def tried() -> tuple[Trial, ...]:
+            with shared.borrowed(view, now_ns) as base:
+                return try_remedies(base, offered, blockers)
+
+        trials = await asyncio.to_thread(tried)
+        row = self.current
+        is_first = row is None or row.remedy.kind is offered[0].kind
+        self._trials = trials
+        self.refresh_view(is_forced=True)
+        if is_first and trials:  # nobody has gone to another one meanwhile
+            self.table.move_cursor_to(str(offered[ranked(offered, trials)[0]].kind.name))
 
     def _show_text(self) -> None:
-        remedy = self.current
-        text = remedy_text(remedy, self._members) if remedy is not None else "# it ends by itself: nothing to do"
+        row = self.current
+        text = remedy_text(row.remedy, self._members) if row is not None else "# it ends by itself: nothing to do"
         if text != self._text.text:
             if "yaml" in self._text.available_languages:
                 self._text.language = "yaml"
             self._text.load_text(text)
             self._text.border_title = Content(" YAML and commands: karptui runs none of them ")
 
-    def explain_item(self, item: BlockerRemedy) -> Pieces:
-        """Return what it does, what becomes of the nodes, and how to try it."""
-        effect = effect_text(item.effect)
-        said: list[tuple[str, Tone]] = [(item.sentence, Tone.NORMAL)]
-        if effect:
-            said.append((f" {effect} (simulated).", Tone.GOOD))
-        if item.edits:
+    def explain_item(self, item: TriedRemedy) -> Pieces:
+        """Return what becomes of the nodes, what it does, and how to try it."""
+        remedy, effect = item.remedy, effect_text(item.remedy.effect)
+        said: list[tuple[str, Tone]] = []
+        if item.trial is not None and remedy.edits:  # what it does stands above its YAML as well
+            said.append((trial_text(item), Tone.GOOD if item.place == 0 else Tone.NORMAL))
+        else:
+            said.append((remedy.sentence, Tone.NORMAL))
+            if effect:
+                said.append((f" {effect} (simulated).", Tone.GOOD))
+        if remedy.edits:
             said.append((f" {self.key_of('screen.whatif', 'ctrl+t')} tries it in the what-if.", Tone.MUTED))
+        elif not remedy.is_tried:
+            said.append((" It cannot be tried: what-ifs do not preempt.", Tone.MUTED))
         else:
             said.append((" It cannot be tried: the objects are not known as they were written.", Tone.MUTED))
         return tuple(said)
 
-    def name_of(self, item: BlockerRemedy) -> str:
+    def name_of(self, item: TriedRemedy) -> str:
         """Return its title."""
-        return item.title
+        return item.remedy.title
 
     def whatif_opening(self) -> Opening:
         """Return a what-if with the edits of the remedy under the cursor."""
-        remedy = self.current
-        if remedy is None:
+        row = self.current
+        if row is None:
             return Opening()
-        return Opening(remedy.title, edits=remedy.edits, replay=remedy.replay)
+        return Opening(row.remedy.title, edits=row.remedy.edits, replay=row.remedy.replay)
 
     def action_copy_text(self) -> None:
         """Copy the YAML and commands."""
@@ -108,6 +158,6 @@ class RemediesScreen(ListScreen[BlockerRemedy]):
         super().cursor_moved()
         self._show_text()
 
-    def open_row(self, item: BlockerRemedy) -> None:  # noqa: ARG002 - it is under the cursor
+    def open_row(self, item: TriedRemedy) -> None:  # noqa: ARG002 - it is under the cursor
         """Try the remedy in the what-if."""
         self.action_whatif()

@@ -200,12 +200,12 @@ async def test_remedies_explanations_and_the_next_command_from_blockers(make_sto
         text = screen_text(app)
         assert "What to do about gitlab/runner" in text
         assert "4 of 4" in text
+        assert "Best: frees 4 nodes within 5h57m" in text
         await pilot.press("down")
         assert "kubectl cordon ip-10-0-71-204 ip-10-0-90-13 ip-10-0-17-9" in app.screen.query_one(TextArea).text
-        assert "when they have" in screen_text(app)
-        assert "ended, $3.02/h (simulated)" in screen_text(app)
+        assert "Frees 4 nodes within 5h57m, saves $3.02/h, moves 4 pods and cuts no protected one" in screen_text(app)
         await pilot.press("down")
-        assert 'annotations: {karpenter.sh/do-not-disrupt: "4h"}' in app.screen.query_one(TextArea).text
+        assert 'annotations: {karpenter.sh/do-not-disrupt: "8h"}' in app.screen.query_one(TextArea).text
         await pilot.press("y", "tab", "tab", "q", "down", "enter")
         assert isinstance(app.screen, NodeDetailScreen)
         await pilot.press("q", "n")

@@ -7,9 +7,12 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
+from karptui.aws.money import node_price_text
 from karptui.disruption.analysis import Analysis
 from karptui.karpenter.labels import DO_NOT_DISRUPT, NODEPOOL
-from karptui.kube.units import count_text
+from karptui.kube.units import count_text, duration_text
 from karptui.state.cluster import ClusterState
 from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.views.blockers.entry import BlockerEntry
@@ -20,8 +23,9 @@ from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
 from karptui.whatif.edits import PutObject, ScaleWorkload, SetField
 from karptui.whatif.remedies.blockers.offered import blocker_remedies
-from karptui.whatif.remedies.blockers.protected_pods import DURATION, GRACE, PROTECTED_TAINT, own_pool_name
+from karptui.whatif.remedies.blockers.protected_pods import PROTECTED_TAINT, own_pool_name
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, Objects
+from karptui.whatif.remedies.blockers.trial import Trial, ranked
 
 MOST_NAMES: Final = 20
 """Objects that a command names at most."""
@@ -129,8 +133,20 @@ def _flow(value: Mapping[str, str]) -> str:
     return "{" + ", ".join(f"{key}: {json.dumps(text)}" for key, text in value.items()) + "}"
 
 
-def _duration(_: Sequence[BlockerEntry], __: BlockerRemedy) -> str:
-    return f'# in the template of the pods\nmetadata:\n  annotations: {{{DO_NOT_DISRUPT}: "{DURATION}"}}'
+def _duration(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
+    return f'# in the template of the pods\nmetadata:\n  annotations: {{{DO_NOT_DISRUPT}: "{remedy.value}"}}'
+
+
+def _grace(members: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
+    patch = {"spec": {"template": {"spec": {"terminationGracePeriod": remedy.value}}}}
+    return _patch("POD_DND", patch)(members, remedy)
+
+
+def _priority(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
+    return (
+        "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: preemptible}\n"
+        f"value: {remedy.value}\n---\n# in the template of the pods\nspec:\n  priorityClassName: preemptible"
+    )
 
 
 def _spread(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
@@ -196,7 +212,8 @@ _TEXTS: Final[Mapping[BlockerRemedyKind, Callable[[Sequence[BlockerEntry], Block
     BlockerRemedyKind.OWN_POOL: _own_pool,
     BlockerRemedyKind.CORDON: _cordon,
     BlockerRemedyKind.DURATION: _duration,
-    BlockerRemedyKind.GRACE: _patch("POD_DND", {"spec": {"template": {"spec": {"terminationGracePeriod": GRACE}}}}),
+    BlockerRemedyKind.GRACE: _grace,
+    BlockerRemedyKind.PRIORITY: _priority,
     BlockerRemedyKind.SPREAD: _spread,
     BlockerRemedyKind.REMOVE_ANNOTATION: _no_annotation,
     BlockerRemedyKind.REMOVE_NODE_ANNOTATION: _no_node_annotation,
@@ -217,30 +234,115 @@ _TEXTS: Final[Mapping[BlockerRemedyKind, Callable[[Sequence[BlockerEntry], Block
 _ORDER: Final = {kind: place for place, kind in enumerate(BlockerRemedyKind)}
 
 
-def _edits(remedy: BlockerRemedy) -> Cell:
-    return Cell(count_text(len(remedy.edits))) if remedy.edits else NOT_APPLICABLE
+class TriedRemedy(msgspec.Struct, frozen=True):
+    """A remedy as a row: what it comes to once it has been tried on the engine."""
+
+    remedy: BlockerRemedy
+    trial: Trial | None = None
+    """None until it has been tried."""
+    place: int = 0
+    """Best first, once all have been tried; before that as they are offered."""
 
 
-COLUMNS: Final[tuple[Column[BlockerRemedy], ...]] = (
+def tried_remedies(offered: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[TriedRemedy, ...]:
+    """Return rows, best first; as they are offered while they have not been tried."""
+    if len(trials) != len(offered):
+        return tuple(TriedRemedy(one, place=_ORDER[one.kind]) for one in offered)
+    places = ranked(offered, trials)
+    return tuple(TriedRemedy(offered[at], trials[at], place) for place, at in enumerate(places))
+
+
+def trial_text(row: TriedRemedy) -> str:
+    """Return why a remedy stands where it does; of the first that it is the best."""
+    if row.trial is None:
+        return ""
+    why = row.trial.why
+    return f"Best: {why[:1].lower()}{why[1:]}" if row.place == 0 and row.trial.freed else why
+
+
+def _edits(row: TriedRemedy) -> Cell:
+    return Cell(count_text(len(row.remedy.edits))) if row.remedy.edits else NOT_APPLICABLE
+
+
+def _nodes(row: TriedRemedy) -> Cell:
+    trial = row.trial
+    if trial is None or trial.problem or not row.remedy.edits:
+        return nodes_cell(row.remedy.effect)
+    of = count_text(trial.nodes)
+    return Cell(f"{count_text(len(trial.freed))} of {of}", Tone.GOOD if trial.freed else Tone.MUTED)
+
+
+def _goes(row: TriedRemedy) -> int | None:
+    if row.trial is not None:
+        return len(row.trial.freed)
+    return row.remedy.effect.goes if row.remedy.effect is not None else None
+
+
+def _when(row: TriedRemedy) -> Cell:
+    trial = row.trial
+    if trial is None or not row.remedy.edits:
+        return when_cell(row.remedy.effect)
+    if not trial.freed:
+        return NOT_APPLICABLE
+    return Cell(f"within {duration_text(trial.wait_seconds)}" if trial.wait_seconds else "at once")
+
+
+def _saves(row: TriedRemedy) -> Cell:
+    trial = row.trial
+    if trial is None or not row.remedy.edits:
+        return saves_cell(row.remedy.effect)
+    if not trial.freed:
+        return NOT_APPLICABLE
+    text = node_price_text(trial.saves_per_hour)
+    return Cell(text, Tone.STRONG, text.lstrip("$¥"))
+
+
+def _saved(row: TriedRemedy) -> float | None:
+    if row.trial is not None:
+        return row.trial.saves_per_hour
+    return row.remedy.effect.saves_per_hour if row.remedy.effect is not None else None
+
+
+def _evicts(row: TriedRemedy) -> Cell:
+    trial = row.trial
+    if trial is None:
+        return Cell("…", Tone.ACTIVE) if row.remedy.edits else NOT_APPLICABLE
+    if not trial.freed:
+        return NOT_APPLICABLE
+    if trial.cut:
+        return Cell(f"{count_text(trial.evictions)}, {count_text(trial.cut)} cut", Tone.FAULT)
+    return Cell(count_text(trial.evictions))
+
+
+def _risk(row: TriedRemedy) -> Cell:
+    return Cell(row.trial.risk, Tone.MUTED) if row.trial is not None else NOT_APPLICABLE
+
+
+def _score(row: TriedRemedy) -> Cell:
+    trial = row.trial
+    if trial is None or not trial.freed:
+        return NOT_APPLICABLE
+    tone = Tone.GOOD if row.place == 0 else Tone.NORMAL
+    return Cell(f"{trial.score:+,.2f}", tone)
+
+
+COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
     Column(
-        Heading("remedy", "REMEDY", "What can be done.", min_width=30, max_width=44),
-        lambda remedy, _: Cell(remedy.title, Tone.STRONG),
-        lambda remedy: _ORDER[remedy.kind],
+        Heading("remedy", "REMEDY", "What can be done; best first once all have been tried.", 22, 44),
+        lambda row, _: Cell(row.remedy.title, Tone.STRONG),
+        lambda row: row.place,
     ),
     Column(
         Heading(
-            "nodes",
-            "NODES GO",
-            "How many of the nodes go (simulated); +: more may; try it: the what-if tells.",
-            min_width=8,
+            "nodes", "NODES GO", "How many of the nodes go with it, and would not without (simulated).", min_width=8
         ),
-        lambda remedy, _: nodes_cell(remedy.effect),
-        lambda remedy: remedy.effect.goes if remedy.effect is not None else None,
+        lambda row, _: _nodes(row),
+        _goes,
     ),
     Column(
-        Heading("when", "WHEN", "At once, or once the protected pods have ended by themselves.", 5, 24),
-        lambda remedy, _: when_cell(remedy.effect),
-        lambda remedy: when_cell(remedy.effect).text,
+        Heading("when", "WHEN", "At once, or once the protected pods have ended or lost their protection.", 12, 24),
+        lambda row, _: _when(row),
+        lambda row: row.trial.wait_seconds if row.trial is not None else None,
     ),
     Column(
         Heading(
@@ -251,32 +353,58 @@ COLUMNS: Final[tuple[Column[BlockerRemedy], ...]] = (
             is_right_aligned=True,
             is_descending_first=True,
         ),
-        lambda remedy, _: saves_cell(remedy.effect),
-        lambda remedy: remedy.effect.saves_per_hour if remedy.effect is not None else None,
+        lambda row, _: _saves(row),
+        _saved,
     ),
     Column(
-        Heading("edits", "EDITS", "Changes that a what-if makes of it; - where it cannot.", is_right_aligned=True),
-        lambda remedy, _: _edits(remedy),
-        lambda remedy: float(len(remedy.edits)),
+        Heading(
+            "evicts", "EVICTS", "Pods that are moved from these nodes, and protected ones that are cut halfway.", 6
+        ),
+        lambda row, _: _evicts(row),
+        lambda row: row.trial.evictions if row.trial is not None else None,
+    ),
+    Column(
+        Heading(
+            "score",
+            "$/DAY",
+            "What it saves within a day, waiting included, less what the work costs that is done again.",
+            min_width=7,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        lambda row, _: _score(row),
+        lambda row: row.trial.score if row.trial is not None else None,
+    ),
+    Column(
+        Heading(
+            "edits",
+            "EDITS",
+            "Changes that a what-if makes of it; - where it cannot.",
+            drop_order=3,
+            is_right_aligned=True,
+        ),
+        lambda row, _: _edits(row),
+        lambda row: float(len(row.remedy.edits)),
+    ),
+    Column(
+        Heading("risk", "RISK", "What may go wrong.", 12, 60, drop_order=4),
+        lambda row, _: _risk(row),
+        lambda row: row.trial.risk if row.trial is not None else None,
     ),
 )
 """Every column in order."""
 
-FIELDS: Final[Mapping[str, Field[BlockerRemedy]]] = {
-    "remedy": Field(FieldKind.TEXT, lambda remedy, _: remedy.title, help="what can be done"),
-    "saves": Field(
-        FieldKind.MONEY,
-        lambda remedy, _: remedy.effect.saves_per_hour if remedy.effect is not None else None,
-        help="dollars per hour",
-    ),
+FIELDS: Final[Mapping[str, Field[TriedRemedy]]] = {
+    "remedy": Field(FieldKind.TEXT, lambda row, _: row.remedy.title, help="what can be done"),
+    "saves": Field(FieldKind.MONEY, lambda row, _: _saved(row), help="dollars per hour"),
 }
 
-TABLE: Final[TableSpec[BlockerRemedy]] = TableSpec(
+TABLE: Final[TableSpec[TriedRemedy]] = TableSpec(
     noun="remedies",
     columns=COLUMNS,
-    text=lambda remedy: f"{remedy.title} {remedy.sentence}".lower(),
+    text=lambda row: f"{row.remedy.title} {row.remedy.sentence}".lower(),
     more_filters=FIELDS,
-    key=lambda remedy: str(remedy.kind.name),
+    key=lambda row: str(row.remedy.kind.name),
     default_sort=Sort("remedy"),
-    is_notable=lambda remedy, _: remedy.effect is not None and remedy.effect.goes > 0,
+    is_notable=lambda row, _: bool(_goes(row)),
 )

@@ -43,6 +43,8 @@ def when_cell(effect: Effect | None) -> Cell:
     """Return when the nodes go."""
     if effect is None or not effect.goes:
         return NOT_APPLICABLE
+    if effect.within_seconds:
+        return Cell(f"within {duration_text(effect.within_seconds)}")
     return Cell("at once") if effect.is_at_once else Cell("when the pods have ended", short="later")
 
 
@@ -61,6 +63,8 @@ def effect_text(effect: Effect | None) -> str:
     nodes = total(effect)
     verb = "goes" if nodes == 1 else "go"
     when = "at once" if effect.is_at_once else "when they have ended"
+    if effect.within_seconds:
+        when = f"within {duration_text(effect.within_seconds)}"
     return f"{_those_of(effect, nodes)} {verb} {when}, {per_hour_text(effect.saves_per_hour)}"
 
 

@@ -11,12 +11,23 @@ from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code
 from karptui.kube.quantity import parse_quantity
 from karptui.views.blockers.entry import BlockerEntry, BlockerGrouping, blocker_entries, grouped
-from karptui.views.blockers.remedies import MOST_NAMES, TABLE, objects_of, remedies, remedy_text, renewed
+from karptui.views.blockers.remedies import (
+    MOST_NAMES,
+    TABLE,
+    objects_of,
+    remedies,
+    remedy_text,
+    renewed,
+    trial_text,
+    tried_remedies,
+)
 from karptui.views.blockers.sentences import blocker_sentences, effect_text, nodes_cell, saves_cell, when_cell
 from karptui.views.grouping import Folding
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
-from karptui.whatif.remedies.blockers.remedy import BlockerRemedyKind, Effect, Objects
+from karptui.whatif.edits import CordonNode
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, Effect, Objects
+from karptui.whatif.remedies.blockers.trial import Trial
 from tests.builders import NOW_NS, a_nodepool, a_pdb, a_pod, an_owner
 from tests.views.why.test_words import analysed, said
 
@@ -43,6 +54,7 @@ def texts(members, known=NONE) -> str:
         (Code.CONSOLIDATION_DISABLED, {}, '{"spec":{"disruption":{"consolidateAfter":"5m"}}}'),
         (Code.WHEN_EMPTY_POLICY, {}, "WhenEmptyOrUnderutilized"),
         (Code.POD_DND, {}, "kubectl cordon node-1"),
+        (Code.POD_DND, {}, "kind: PriorityClass\nmetadata: {name: preemptible}\nvalue: -1000"),
         (Code.POD_DND, {"value": "true"}, 'annotations: {karpenter.sh/do-not-disrupt: "4h"}'),
     ],
 )
@@ -110,8 +122,9 @@ def test_the_story_names_the_remedies_and_what_makes_nodes_go():
     found = remedies(group.members, objects_of(view.state), NOW_NS)
     line = said(blocker_sentences(group.members, NOW_NS, group.title, found)[-1])
     assert line == (
-        'What to do (r): own pool for these pods · cordon · duration instead of "true" (1 of 2 nodes now, $0.77/h)'
-        " · shorter terminationGracePeriod · spread · take the annotation away (4 nodes now, $3.02/h)"
+        'What to do (r): own pool for these pods · cordon · duration instead of "true"'
+        " · terminationGracePeriod that cuts no job · spread · lower priority, so that others may preempt"
+        " · take the annotation away (4 nodes now, $3.02/h)"
     )
 
 
@@ -128,21 +141,40 @@ def test_blockers_follow_the_analysis():
 def test_the_table_of_remedies():
     view = analysed()
     members = [one for one in blocker_entries(view) if one.namespace == "gitlab"]
-    rows = build_rows(TABLE, remedies(members, objects_of(view.state), NOW_NS), now_ns=NOW_NS)
-    assert [tuple(cell.text for cell in row.cells) for row in rows] == [
-        ("own pool for these pods", "4 of 4", "when the pods have ended", "$3.0220", "13"),
-        ("cordon", "4 of 4", "when the pods have ended", "$3.0220", "3"),
-        ('duration instead of "true"', "1 of 2", "at once", "$0.7680", "6"),
-        ("shorter terminationGracePeriod", "-", "-", "-", "1"),
-        ("spread", "-", "-", "-", "6"),
-        ("take the annotation away", "4 of 4", "at once", "$3.0220", "6"),
+    offered = remedies(members, objects_of(view.state), NOW_NS)
+    rows = build_rows(TABLE, tried_remedies(offered, ()), now_ns=NOW_NS)
+    assert [tuple(cell.text for cell in row.cells[:4]) for row in rows] == [
+        ("own pool for these pods", "4 of 4", "when the pods have ended", "$3.0220"),
+        ("cordon", "4 of 4", "when the pods have ended", "$3.0220"),
+        ('duration instead of "true"', "3 of 3", "within 7h19m", "$2.0140"),
+        ("terminationGracePeriod that cuts no job", "-", "-", "-"),
+        ("spread", "-", "-", "-"),
+        ("lower priority, so that others may preempt", "-", "-", "-"),
+        ("take the annotation away", "4 of 4", "at once", "$3.0220"),
     ]
+    assert trial_text(rows.items[0]) == ""
     for column in TABLE.columns:
-        assert len(build_rows(TABLE, rows.items, sort=Sort(column.heading.id), now_ns=NOW_NS)) == 6
-    for text, count in (("saves>1", 3), ("remedy=cordon", 1), ("drift", 1)):
+        assert len(build_rows(TABLE, rows.items, sort=Sort(column.heading.id), now_ns=NOW_NS)) == 7
+    for text, count in (("saves>1", 4), ("remedy=cordon", 1), ("drift", 1)):
         test = compile_query(parse_query(text, TABLE.subject), TABLE.subject, NOW_NS)
         assert sum(map(test, rows.items)) == count
     assert len(build_rows(TABLE, rows.items, is_notable_only=True, now_ns=NOW_NS)) == 4
+
+
+def test_what_was_tried_stands_best_first_and_says_why():
+    offered = [
+        BlockerRemedy(kind, "it.", (CordonNode("n"),)) for kind in (BlockerRemedyKind.CORDON, BlockerRemedyKind.SPREAD)
+    ]
+    nothing, freeing = Trial(2, risk="none"), Trial(2, ("n",), 1.0, 3_600, 4, 1, 2, 60, 0.5, 0, "a risk")
+    rows = build_rows(TABLE, tried_remedies(offered, (nothing, freeing)), now_ns=NOW_NS)
+    assert [tuple(cell.text for cell in row.cells) for row in rows] == [
+        ("spread", "1 of 2", "within 60m", "$1.0000", "4, 1 cut", "+22.50", "1", "a risk"),
+        ("cordon", "0 of 2", "-", "-", "-", "-", "1", "none"),
+    ]
+    assert trial_text(rows.items[0]) == (
+        "Best: frees 1 node within 60m, saves $1.00/h, cuts 1 protected pod after 60s of work; a risk."
+    )
+    assert trial_text(rows.items[1]) == "Frees no node by itself; none."
 
 
 @pytest.mark.parametrize(

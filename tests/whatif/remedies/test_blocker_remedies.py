@@ -19,6 +19,7 @@ from karptui.provisioning import prepare
 from karptui.whatif.edits import CordonNode, DeleteObject, ObjectRef, PutObject, ScaleWorkload, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.remedies.blockers.offered import blocker_remedies, wider
+from karptui.whatif.remedies.blockers.protected_pods import hours_beyond, longest_job_ns
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, Effect, Objects, effect_of, ref_of
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedyKind as Kind
 from karptui.whatif.situation import TypesResult, WhatIfBase
@@ -88,8 +89,9 @@ def test_the_remedies_of_the_runners_side_by_side(story):
         "own pool for these pods",
         "cordon",
         'duration instead of "true"',
-        "shorter terminationGracePeriod",
+        "terminationGracePeriod that cuts no job",
         "spread",
+        "lower priority, so that others may preempt",
         "take the annotation away",
     ]
     all_gone = Effect(deleted=4, saves_per_hour=pytest.approx(1.008 * 2 + 0.768 + 0.238))
@@ -98,20 +100,62 @@ def test_the_remedies_of_the_runners_side_by_side(story):
     assert found[Kind.OWN_POOL].effect == replace(all_gone, is_at_once=False)
     assert found[Kind.GRACE].effect is None
     assert found[Kind.GRACE].edits == (
-        SetField(ObjectRef("NodePool", "runners"), ("spec", "template", "spec", "terminationGracePeriod"), "2h"),
+        SetField(ObjectRef("NodePool", "runners"), ("spec", "template", "spec", "terminationGracePeriod"), "8h"),
     )
     # The node that drains is not to be cordoned: it takes no pods.
     assert found[Kind.CORDON].edits == tuple(CordonNode(f"ip-10-0-{rest}") for rest in ("17-9", "71-204", "90-13"))
 
 
-def test_a_duration_frees_the_nodes_of_old_pods_only(story):
+def test_a_duration_is_longer_than_the_longest_job_so_far(story):
     analysis, known = story
     found = by_kind(_runners(analysis), known, analysis.findings)[Kind.DURATION]
-    # 7f2c4 and 33aa1 run for longer than four hours; the first shares its node with a young one.
-    assert found.effect == Effect(deleted=1, kept=1, saves_per_hour=pytest.approx(0.768))
-    expected = SetField(ObjectRef("Pod", "runner-7f2c4", "gitlab"), ("metadata", "annotations", DO_NOT_DISRUPT), "4h")
+    assert (found.value, found.effect.goes, found.effect.is_at_once) == ("8h", 3, False)
+    youngest = max(known.pods[one.object_key].start_ns for one in _runners(analysis))
+    assert found.effect.within_seconds == (youngest + 8 * HOUR_NS - NOW_NS) // 10**9
+    assert found.sentence.startswith("The longest of these jobs has run for 5h57m. 8h protects each pod")
+    expected = SetField(ObjectRef("Pod", "runner-7f2c4", "gitlab"), ("metadata", "annotations", DO_NOT_DISRUPT), "8h")
     assert expected in found.edits
     assert len(found.edits) == 6
+
+
+@pytest.mark.parametrize(
+    ("hours", "offered"), [(0, 4), (0.5, 1), (0.9, 2), (6, 8), (10, 16), (30, 48), (600, 750), (1000, 1250)]
+)
+def test_hours_are_round_and_leave_some_to_spare(hours, offered):
+    assert hours_beyond(int(hours * HOUR_NS)) in (offered, next((one for one in (720,) if offered <= one), offered))
+
+
+def test_services_say_nothing_about_how_long_a_job_runs():
+    job, service = (
+        replace(a_pod(name=name, annotations=PROTECTED), start_ns=NOW_NS - age * HOUR_NS)
+        for name, age in (("job", 2), ("service", 900))
+    )
+    known = objects(job, service, pools=[a_nodepool()])
+    both = [protected(job, owner="Job/default/job"), protected(service, owner="StatefulSet/default/service")]
+    assert longest_job_ns(both, known, NOW_NS) == 2 * HOUR_NS
+    alone = by_kind(both[1:], known)
+    assert alone[Kind.DURATION].sentence.startswith("None of these pods ends by itself. 4h protects")
+    assert alone[Kind.DURATION].effect.is_at_once
+    assert longest_job_ns([protected(a_pod(annotations=PROTECTED))], known, NOW_NS) == 0
+
+
+def test_a_grace_period_that_would_cut_a_job_is_lengthened():
+    job = replace(a_pod(name="job", annotations=PROTECTED), start_ns=NOW_NS - 6 * HOUR_NS)
+    blockers = [protected(job, owner="Job/default/job")]
+
+    def offered(grace_ns):
+        return by_kind(blockers, objects(job, pools=[a_nodepool(termination_grace_period_ns=grace_ns)])).get(Kind.GRACE)
+
+    assert offered(2 * HOUR_NS).value == "8h"
+    assert offered(DAY_NS).value == "8h"
+    assert offered(7 * HOUR_NS) is None
+
+
+def test_preemption_is_offered_once_with_a_number_below_those_of_the_pods():
+    pod = a_pod(annotations=PROTECTED)
+    found = blocker_remedies([protected(pod), held(pod, "default/a")], objects(pod), {}, NOW_NS)
+    (one,) = (remedy for remedy in found if remedy.kind is Kind.PRIORITY)
+    assert (one.value, one.edits, one.effect, one.is_tried) == ("-1000", (), None, False)
 
 
 def test_the_own_pool_is_a_tainted_copy_that_the_pods_ask_for(story):
@@ -185,13 +229,13 @@ def test_what_is_not_offered():
     timed = a_pod(annotations={DO_NOT_DISRUPT: "2h"})
     short = a_nodepool(termination_grace_period_ns=HOUR_NS)
     found = by_kind([protected(timed)], objects(timed, pools=[short]))
-    assert set(found) == {Kind.OWN_POOL, Kind.SPREAD, Kind.REMOVE_ANNOTATION}
+    assert set(found) == {Kind.OWN_POOL, Kind.SPREAD, Kind.PRIORITY, Kind.REMOVE_ANNOTATION}
     # A NodePool that is not known as it was written cannot be copied.
     assert found[Kind.OWN_POOL].edits == ()
     gone = by_kind([protected(timed, value="true")], objects())
     assert gone[Kind.REMOVE_ANNOTATION].edits == ()
     assert Kind.SPREAD not in gone
-    assert gone[Kind.DURATION].effect == Effect()
+    assert gone[Kind.DURATION].effect == Effect(unknown=1)
     assert Kind.GRACE not in gone
     long = by_kind([protected(timed)], objects(timed, pools=[a_nodepool(termination_grace_period_ns=DAY_NS)]))
     assert Kind.GRACE in long
@@ -233,7 +277,7 @@ def test_more_replicas_do_not_help_a_percentage():
     pdb = a_pdb(name="p", namespace="default", min_available="100%")
     known = objects(pod, pdbs=[pdb], workloads=["Deployment/default/front"])
     found = by_kind([held(pod, "default/p", "Deployment/default/front")], known)
-    assert set(found) == {Kind.ALLOW_EVICTION}
+    assert set(found) == {Kind.ALLOW_EVICTION, Kind.PRIORITY}
     unknown = by_kind([held(pod, "default/gone")], known)
     assert unknown[Kind.ALLOW_EVICTION].edits == ()
     only = a_pdb(name="q", namespace="default", min_available=None, max_unavailable=0)
@@ -339,7 +383,7 @@ def test_references():
     [
         (Kind.OWN_POOL, 9, 2),
         (Kind.CORDON, 9, 2),
-        (Kind.DURATION, 7, 2),
+        (Kind.DURATION, 9, 2),
         (Kind.GRACE, 9, 2),
         (Kind.SPREAD, 9, 2),
         (Kind.REMOVE_ANNOTATION, 3, 5),

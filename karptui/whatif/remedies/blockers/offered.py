@@ -12,7 +12,7 @@ from karptui.disruption.codes import Code
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.karpenter.nodepool import NodePool
 from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, ScaleWorkload, SetField
-from karptui.whatif.remedies.blockers.protected_pods import protected_pod_remedies
+from karptui.whatif.remedies.blockers.protected_pods import preemption_remedy, protected_pod_remedies
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, Objects, effect_of, ref_of
 
 _SCALED: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"})
@@ -44,6 +44,7 @@ def exhausted_remedies(
         tuple(edits),
         effect,
     )
+    yield preemption_remedy([objects.pods[one.object_key] for one in blockers if one.object_key in objects.pods])
     owners = _counting_owners(blockers, objects)
     if owners:
         yield BlockerRemedy(
@@ -221,4 +222,7 @@ def blocker_remedies(
         own = [one for one in blockers if one.code is code]
         if own:
             found.extend(make(own, objects, findings))
-    return tuple(found)
+    by_kind: dict[BlockerRemedyKind, BlockerRemedy] = {}
+    for one in found:  # of pods that are protected twice preemption is offered once
+        by_kind.setdefault(one.kind, one)
+    return tuple(by_kind.values())

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import ceil
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from karptui.decode.yaml_text import to_yaml
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.blocker import Blocker
-from karptui.karpenter.do_not_disrupt import ProtectionKind, read_value
 from karptui.karpenter.labels import DO_NOT_DISRUPT, HOSTNAME, NODEPOOL
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.durations import parse_duration
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import Taint, Toleration
+from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.kube.units import duration_text
 from karptui.whatif.edits import AnyEdit, CordonNode, ObjectRef, PutObject, SetField
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, Objects, effect_of, ref_of
 from karptui.whatif.scenario import Replay
 from karptui.whatif.workload_labels import workload_labels
 
 PROTECTED_TAINT: Final = Taint("example.com/protected", "NoSchedule", "true")
-DURATION: Final = "4h"
-"""What a protected pod is given instead of ``"true"``."""
-GRACE: Final = "2h"
+ROUND_HOURS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 36, 48, 72, 96, 120, 168, 336, 720)
+"""Durations that are offered, in hours."""
+SPARE: Final = 1.25
+"""How much longer than the longest protected job so far: it runs still."""
+NS_PER_HOUR: Final = 3_600 * NS_PER_SECOND
+LOWER_BY: Final = 1_000
+"""How much lower the priority is that is offered."""
+WITHOUT_JOBS: Final = 4
+"""Hours that are offered where no protected pod is of a sort that ends by itself."""
 _ANNOTATION: Final = ("metadata", "annotations", DO_NOT_DISRUPT)
 _TEMPLATE: Final = ("spec", "template")
-_WITH_TEMPLATE: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "ReplicationController"})
-"""Owners whose template can be changed; that of a Job never can, its pods are changed as if they had been made so."""
+_SERVICES: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "ReplicationController"})
+"""Owners whose pods run for ever, and whose template can be changed; that of a Job never can, its pods are changed as
+if they had been made so."""
 
 
 def protected_pod_remedies(
@@ -64,25 +74,37 @@ def protected_pod_remedies(
             tuple(CordonNode(name) for name in nodes),
             later,
         )
+    longest_ns = longest_job_ns(blockers, objects, now_ns)
+    hours = hours_beyond(longest_ns)
+    value = f"{hours}h"
+    because = (
+        f"The longest of these jobs has run for {duration_text(longest_ns // NS_PER_SECOND)}."
+        if longest_ns
+        else "None of these pods ends by itself."
+    )
     endless = [one for one in blockers if _value(one, objects) == "true"]
     if endless:
+        left = _left_seconds(endless, objects, now_ns, hours)
         yield BlockerRemedy(
             BlockerRemedyKind.DURATION,
-            f'Protects each pod for {DURATION} after it started, then the node is free. Units h, m, s; "1d" protects'
-            " nothing.",
-            tuple(_annotated(ref, DURATION) for ref in bearers),
-            effect_of(_older(endless, objects, now_ns), findings),
+            f"{because} {value} protects each pod for so long after it started, then the node is free. Units h, m, s;"
+            ' "1d" protects nothing.',
+            tuple(_annotated(ref, value) for ref in bearers),
+            replace(effect_of(endless, findings, is_at_once=left <= 0), within_seconds=max(left, 0)),
+            value=value,
         )
-    pools = _longer_grace(blockers, objects)
+    pools = _without_fitting_grace(blockers, objects, hours, longest_ns)
     if pools:
         yield BlockerRemedy(
             BlockerRemedyKind.GRACE,
-            "Ends the wait of nodes that drift, expire or are deleted; consolidation never takes a node with a"
-            " protected pod. It holds for new nodes, and changing it makes the present ones drift.",
+            f"{because} {value} ends the wait of nodes that drift, expire or are deleted, and cuts none of them;"
+            " consolidation never takes a node with a protected pod. It holds for new nodes, and changing it makes the"
+            " present ones drift.",
             tuple(
-                SetField(ObjectRef("NodePool", name), (*_TEMPLATE, "spec", "terminationGracePeriod"), GRACE)
+                SetField(ObjectRef("NodePool", name), (*_TEMPLATE, "spec", "terminationGracePeriod"), value)
                 for name in pools
             ),
+            value=value,
         )
     rule = _spread(pods)
     if rule is not None:
@@ -93,6 +115,7 @@ def protected_pod_remedies(
             tuple(SetField(ref, _path(ref, "spec", "topologySpreadConstraints"), [rule]) for ref in bearers),
             replay=Replay.SCRATCH,
         )
+    yield preemption_remedy(pods)
     yield BlockerRemedy(
         BlockerRemedyKind.REMOVE_ANNOTATION,
         "These pods may then be evicted at any time, also halfway.",
@@ -117,7 +140,7 @@ def _bearers(blockers: Sequence[Blocker], objects: Objects) -> dict[ObjectRef, P
         if pod is None:
             continue
         kind = one.owner.partition("/")[0]
-        is_made = kind in _WITH_TEMPLATE and one.owner in objects.workloads
+        is_made = kind in _SERVICES and one.owner in objects.workloads
         ref = ref_of(one.owner) if is_made else ObjectRef("Pod", pod.name, pod.namespace)
         found.setdefault(ref, pod.template)
     return found
@@ -187,23 +210,64 @@ def _toleration(one: Toleration) -> dict[str, Any]:
 # Clocks
 
 
-def _older(blockers: Sequence[Blocker], objects: Objects, now_ns: int) -> list[Blocker]:
-    """Return the blockers whose pod has run for longer than the duration: they end at once."""
-    value = read_value(DURATION)
-    found = []
-    for one in blockers:
-        pod = objects.pods.get(one.object_key)
-        if pod is not None and value.at(pod.start_ns, now_ns).kind is ProtectionKind.ELAPSED:
-            found.append(one)
-    return found
+def longest_job_ns(blockers: Iterable[Blocker], objects: Objects, now_ns: int) -> int:
+    """Return for how long the oldest protected pod that ends by itself has run; 0 where there is none.
+
+    Pods of services run for ever: their age says nothing about how long a protection has to last.
+    """
+    ages = [
+        now_ns - pod.start_ns
+        for one in blockers
+        if one.owner.partition("/")[0] not in _SERVICES
+        and (pod := objects.pods.get(one.object_key)) is not None
+        and pod.start_ns != ABSENT_NS
+    ]
+    return max(0, *ages) if ages else 0
 
 
-def _longer_grace(blockers: Sequence[Blocker], objects: Objects) -> tuple[str, ...]:
-    """Return the NodePools whose terminationGracePeriod is longer, or missing."""
-    least = parse_duration(GRACE)
+def hours_beyond(longest_ns: int) -> int:
+    """Return a round number of hours that is longer than the longest job so far, with some to spare."""
+    if not longest_ns:
+        return WITHOUT_JOBS
+    least = longest_ns * SPARE / NS_PER_HOUR
+    return next((hours for hours in ROUND_HOURS if hours >= least), ceil(least))
+
+
+def _left_seconds(blockers: Sequence[Blocker], objects: Objects, now_ns: int, hours: int) -> int:
+    """Return in how many seconds the last of the pods has run for so many hours; 0 or less where all have."""
+    pods = [objects.pods[one.object_key] for one in blockers if one.object_key in objects.pods]
+    starts = [pod.start_ns if pod.start_ns != ABSENT_NS else now_ns for pod in pods]
+    return (max(starts) + hours * NS_PER_HOUR - now_ns) // NS_PER_SECOND if starts else 0
+
+
+def _without_fitting_grace(
+    blockers: Sequence[Blocker], objects: Objects, hours: int, longest_ns: int
+) -> tuple[str, ...]:
+    """Return the NodePools whose terminationGracePeriod is missing, longer than need be, or would cut a job."""
     names = dict.fromkeys(one.pool_name for one in blockers)
     graces = {name: objects.nodepools[name].termination_grace_period_ns for name in names if name in objects.nodepools}
-    return tuple(name for name, grace in graces.items() if grace is None or grace > least)
+    return tuple(
+        name
+        for name, grace in graces.items()
+        if grace is None or grace > hours * NS_PER_HOUR or (longest_ns and grace < longest_ns)
+    )
+
+
+# Priority
+
+
+def preemption_remedy(pods: Sequence[Pod]) -> BlockerRemedy:
+    """Return a priority below that of the pods, by which kube-scheduler may preempt them: no node goes by itself."""
+    least = min((pod.template.priority or 0 for pod in pods), default=0)
+    value = min(least, 0) - LOWER_BY
+    return BlockerRemedy(
+        BlockerRemedyKind.PRIORITY,
+        f"kube-scheduler may then end them for pods of priority {value + 1:,} and more that wait: neither"
+        " do-not-disrupt nor, where nothing else helps, a PodDisruptionBudget keeps it from that. It spares a new node,"
+        " and frees none by itself.",
+        value=str(value),
+        is_tried=False,
+    )
 
 
 # Spread

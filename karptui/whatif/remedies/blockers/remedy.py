@@ -23,8 +23,9 @@ class BlockerRemedyKind(StrEnum):
     OWN_POOL = "own pool for these pods"
     CORDON = "cordon"
     DURATION = 'duration instead of "true"'
-    GRACE = "shorter terminationGracePeriod"
+    GRACE = "terminationGracePeriod that cuts no job"
     SPREAD = "spread"
+    PRIORITY = "lower priority, so that others may preempt"
     REMOVE_ANNOTATION = "take the annotation away"
     REMOVE_NODE_ANNOTATION = "take the node's annotation away"
     ALLOW_EVICTION = "a PodDisruptionBudget that allows one eviction"
@@ -51,6 +52,8 @@ class Effect(msgspec.Struct, frozen=True, gc=False):
     """Dollars per hour by the NodePools' prices, for the nodes that go."""
     is_at_once: bool = True
     """Whether they go as soon as it is done; else once the protected pods have ended."""
+    within_seconds: int = 0
+    """Where the wait has an end that is known: in how many seconds the last protection is over."""
 
     @property
     def goes(self) -> int:
@@ -70,6 +73,10 @@ class BlockerRemedy(msgspec.Struct, frozen=True):
     """None where it changes nothing about the nodes that are there."""
     replay: Replay = Replay.NEXT
     """What shows the difference best."""
+    value: str = ""
+    """What it sets, where that follows from this cluster: ``8h``."""
+    is_tried: bool = True
+    """Whether a what-if can show it: preemption is kube-scheduler's, and not modelled."""
 
     @property
     def title(self) -> str:

@@ -1,0 +1,239 @@
+"""Remedies tried side by side on the engine: what each frees and saves, whom it evicts, what it risks; best first."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from karptui.aws.prices import PriceSettings, settings_of
+from karptui.disruption.blocker import Blocker
+from karptui.disruption.blockers import BlockerSurvey, price_of
+from karptui.disruption.codes import CODES, Code
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.methods import observed_fleet
+from karptui.disruption.outlook import Outcome, Outlook
+from karptui.karpenter.pod_predicates import is_reschedulable
+from karptui.kube.pod import Pod
+from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.kube.units import counted, duration_text
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.state_node import StateNode
+from karptui.whatif.drift.drift import drift_changes
+from karptui.whatif.edits import EditError
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
+from karptui.whatif.situation import Situation, WhatIfBase
+
+DAY_SECONDS: Final = 86_400
+_GOES: Final = frozenset({Outcome.DELETE, Outcome.REPLACE})
+_RISKS: Final[Mapping[BlockerRemedyKind, str]] = {
+    BlockerRemedyKind.OWN_POOL: "one NodePool more to keep",
+    BlockerRemedyKind.CORDON: "somebody has to uncordon a node that is to stay",
+    BlockerRemedyKind.DURATION: "later jobs keep the node longer, and one that runs longer than {value} is cut",
+    BlockerRemedyKind.GRACE: "a job that runs longer than {value} on a node that drifts is cut",
+    BlockerRemedyKind.SPREAD: "more nodes may hold one pod each",
+    BlockerRemedyKind.PRIORITY: "any pod of higher priority may end them",
+    BlockerRemedyKind.REMOVE_ANNOTATION: "nothing protects them any more",
+    BlockerRemedyKind.REMOVE_NODE_ANNOTATION: "nothing protects the node any more",
+    BlockerRemedyKind.ALLOW_EVICTION: "one pod of it is down at a time",
+    BlockerRemedyKind.MORE_REPLICAS: "one pod more to pay for",
+    BlockerRemedyKind.ONE_PDB: "the other PodDisruptionBudget alone protects",
+    BlockerRemedyKind.WIDER_BUDGET: "more nodes go at the same time",
+    BlockerRemedyKind.CONSOLIDATE_AFTER: "pods are moved more often",
+    BlockerRemedyKind.POLICY: "pods are moved to make nodes go",
+    BlockerRemedyKind.NODE_LIMIT: "for a while one node more",
+}
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """What a remedy comes to."""
+
+    nodes: int = 0
+    """Nodes that the blockers keep."""
+    freed: tuple[str, ...] = ()
+    """Nodes that go, and would not without it."""
+    saves_per_hour: float = 0.0
+    """Dollars by the prices of the NodePools, once they have gone."""
+    wait_seconds: int = 0
+    """Until then: what the protected pods have left at the most; 0 where they go at once."""
+    evictions: int = 0
+    """Pods that are moved from them."""
+    cut: int = 0
+    """Protected pods of these that are ended halfway."""
+    spares: int = 0
+    """Protected pods that are there to be cut or spared."""
+    lost_seconds: int = 0
+    """For how long those have run: work that is done again."""
+    lost_dollars: float = 0.0
+    """What their nodes cost for so long."""
+    drifts: int = 0
+    """NodeClaims that it drifts."""
+    risk: str = ""
+    """What may go wrong, in words."""
+    problem: str = ""
+    """Why it could not be tried."""
+
+    @property
+    def score(self) -> float:
+        """Dollars that it saves within a day, less what the work costs that is done again."""
+        return self.saves_per_hour * max(0, DAY_SECONDS - self.wait_seconds) / 3_600 - self.lost_dollars
+
+    @property
+    def why(self) -> str:
+        """What it comes to in a sentence."""
+        if self.problem:
+            return f"It could not be tried: {self.problem}."
+        if not self.freed:
+            return f"Frees no node by itself; {self._aside}."
+        when = f"within {duration_text(self.wait_seconds)}" if self.wait_seconds else "at once"
+        saved = f"{'saves' if self.saves_per_hour >= 0 else 'costs'} ${abs(self.saves_per_hour):,.2f}/h"
+        moves = f"moves {counted(self.evictions, 'pod')}"
+        if self.cut:
+            moves = f"cuts {counted(self.cut, 'protected pod')} after {duration_text(self.lost_seconds)} of work"
+        elif self.spares:
+            moves += " and cuts no protected one"
+        return f"Frees {counted(len(self.freed), 'node')} {when}, {saved}, {moves}; {self._aside}."
+
+    @property
+    def _aside(self) -> str:
+        drifts = f", and {counted(self.drifts, 'node')} would drift" if self.drifts else ""
+        return f"{self.risk}{drifts}"
+
+
+def try_remedies(
+    base: WhatIfBase, remedies: Sequence[BlockerRemedy], blockers: Sequence[Blocker], reporter: Reporter = silent
+) -> tuple[Trial, ...]:
+    """Try each remedy on the engine by itself and return what it comes to, in the order of the remedies.
+
+    Only the nodes of the blockers are looked at. Where a remedy takes effect once the protected pods have ended, their
+    nodes are judged without these pods.
+
+    Args:
+        base: The cluster as it is.
+        remedies: As offered for the blockers.
+        blockers: What is to be lifted.
+        reporter: Told of progress; may raise `Cancelled`.
+
+    Raises:
+        Cancelled: when the reporter does.
+    """
+    names = frozenset(one.claim_name for one in blockers if one.claim_name)
+    protected = frozenset(one.object_key for one in blockers if one.code is Code.POD_DND)
+    going = frozenset(_going(base, names))
+    found: list[Trial] = []
+    for at, remedy in enumerate(remedies):
+        reporter(at, len(remedies))
+        found.append(_tried(base, remedy, names, protected, going))
+    return tuple(found)
+
+
+def ranked(remedies: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[int, ...]:
+    """Return places of remedies, best first.
+
+    Those that free nodes and cut no protected pod, then those that cut some, then those that free none; among equals by
+    score, by the pods that are moved, and as they are offered.
+    """
+
+    def rank(at: int) -> tuple[bool, bool, bool, float, int, int]:
+        one = trials[at]
+        is_tried = bool(remedies[at].edits) and not one.problem
+        return not is_tried, not one.freed, one.cut > 0, -round(one.score, 2), one.evictions, at
+
+    return tuple(sorted(range(len(remedies)), key=rank))
+
+
+def _tried(
+    base: WhatIfBase,
+    remedy: BlockerRemedy,
+    names: Collection[str],
+    protected: Collection[str],
+    going: Collection[str],
+) -> Trial:
+    risk = _RISKS[remedy.kind].format(value=remedy.value)
+    if not remedy.edits:
+        return Trial(risk=risk, problem="" if not remedy.is_tried else "the objects are not known as they were written")
+    try:
+        edited = apply(base, remedy.edits)
+    except EditError as error:
+        return Trial(risk=risk, problem=str(error))
+    effect = remedy.effect
+    waits = effect is not None and not effect.is_at_once
+    after: Situation = edited
+    if waits:
+        pods = tuple(pod for pod in edited.inventory.pods if pod.key not in protected)
+        after = edited.derive(replace(edited.inventory, pods=pods))
+    freed = {name: one for name, one in _going(after, names, is_later=waits).items() if name not in going}
+    drifted, _ = drift_changes(base, edited)
+    moved = [pod for node, _ in freed.values() for pod in node.pods if is_reschedulable(pod)]
+    cut = [pod for pod in moved if pod.key in protected]
+    settings = settings_of(base.prices)
+    return Trial(
+        nodes=len(names),
+        freed=tuple(sorted(freed)),
+        saves_per_hour=sum(settings.saved(saved, 1) for _, saved in freed.values()),
+        wait_seconds=_wait_seconds(remedy, base, protected) if waits else 0,
+        evictions=len(moved),
+        cut=len(cut),
+        spares=len(protected) - len(cut),
+        lost_seconds=sum(_age_seconds(pod, base.now_ns) for pod in cut),
+        lost_dollars=_lost_dollars(freed.values(), protected, after, settings),
+        drifts=len(drifted),
+        risk=risk,
+    )
+
+
+def _going(
+    situation: Situation, names: Collection[str], *, is_later: bool = False
+) -> dict[str, tuple[StateNode, float]]:
+    """Return the nodes of some NodeClaims that go as things are, by name, with what Karpenter expects to save.
+
+    Args:
+        situation: The cluster.
+        names: Of the NodeClaims.
+        is_later: Whether by then what ends by itself is over.
+    """
+    fleet = observed_fleet(situation.prepared)
+    survey, outlook = BlockerSurvey(fleet), Outlook(situation.prepared, fleet)
+    found: dict[str, tuple[StateNode, float]] = {}
+    for node in fleet.nodes:
+        if node.claim is None or node.node is None or node.claim.name not in names:
+            continue
+        blockers = [one for one in survey.of(node) if not (is_later and CODES[one.code].is_passing)]
+        prospect = outlook.now(node, blockers)
+        if node.is_marked_for_deletion:
+            if not any(one.blocks_drain for one in blockers):
+                found[node.node.name] = node, _price(fleet, node)
+        elif prospect.outcome in _GOES:
+            found[node.node.name] = node, prospect.savings_per_hour
+    return found
+
+
+def _price(fleet: Fleet, node: StateNode) -> float:
+    return price_of(fleet, node) or 0.0
+
+
+def _wait_seconds(remedy: BlockerRemedy, base: WhatIfBase, protected: Collection[str]) -> int:
+    """Return how long the protected pods may last: as long as the remedy says, else as the oldest has run by now."""
+    if remedy.effect is not None and remedy.effect.within_seconds:
+        return remedy.effect.within_seconds
+    return max((_age_seconds(pod, base.now_ns) for pod in base.inventory.pods if pod.key in protected), default=0)
+
+
+def _age_seconds(pod: Pod, now_ns: int) -> int:
+    return max(0, now_ns - pod.start_ns) // NS_PER_SECOND if pod.start_ns != ABSENT_NS else 0
+
+
+def _lost_dollars(
+    freed: Iterable[tuple[StateNode, float]], protected: Collection[str], after: Situation, settings: PriceSettings
+) -> float:
+    """Return what the nodes cost for as long as the oldest pod has run that is cut on each."""
+    fleet = observed_fleet(after.prepared)
+    total = 0.0
+    for node, _ in freed:
+        ages = [_age_seconds(pod, after.now_ns) for pod in node.pods if pod.key in protected and is_reschedulable(pod)]
+        if ages:
+            total += (settings.paid(_price(fleet, node)) or 0.0) * max(ages) / 3_600
+    return total

@@ -1,0 +1,76 @@
+"""Remedies tried side by side: what they free, save, move, cut and risk, and which is best."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.disruption.study import Study, study_all
+from karptui.karpenter.settings import Settings
+from karptui.provisioning import prepare
+from karptui.whatif.edits import ObjectRef, ScaleWorkload
+from karptui.whatif.remedies.blockers.offered import blocker_remedies
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, Objects
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedyKind as Kind
+from karptui.whatif.remedies.blockers.trial import Trial, ranked, try_remedies
+from karptui.whatif.situation import TypesResult, WhatIfBase
+from tests import story_e
+from tests.builders import NOW_NS
+
+Tried = tuple[tuple[BlockerRemedy, ...], tuple[Trial, ...]]
+
+
+@pytest.fixture(scope="module")
+def tried() -> Tried:
+    """Return the remedies of story E's runners, and what each comes to."""
+    inventory = story_e.inventory()
+    analysis = study_all(Study(prepare(inventory, story_e.TYPES, Settings(), NOW_NS), 1))
+    runners = [
+        one for found in analysis.findings.values() for one in found.blockers if one.owner.startswith("Job/gitlab")
+    ]
+    known = Objects(
+        pods={pod.key: pod for pod in inventory.pods},
+        nodepools={pool.name: pool for pool in inventory.nodepools},
+        pdbs={pdb.key: pdb for pdb in inventory.pdbs},
+    )
+    types = TypesResult(story_e.TYPES, is_fixed=True)
+    base = WhatIfBase(inventory, lambda *_: types, Settings(), NOW_NS)
+    offered = blocker_remedies(runners, known, analysis.findings, NOW_NS)
+    broken = replace(offered[0], edits=(ScaleWorkload(ObjectRef("Deployment", "gone", "x"), 2),))
+    asked = (*offered, broken)
+    return asked, try_remedies(base, asked, runners)
+
+
+def of(tried: Tried, kind: Kind) -> Trial:
+    """Return what the first remedy of a kind comes to."""
+    return next(trial for remedy, trial in zip(*tried, strict=True) if remedy.kind is kind)
+
+
+def test_what_cuts_nothing_comes_before_what_saves_more(tried: Tried) -> None:
+    remedies, trials = tried
+    order = [str(remedies[at].kind) for at in ranked(remedies, trials)]
+    assert order[:4] == [str(one) for one in (Kind.OWN_POOL, Kind.CORDON, Kind.DURATION, Kind.REMOVE_ANNOTATION)]
+    assert of(tried, Kind.REMOVE_ANNOTATION).score > of(tried, Kind.OWN_POOL).score
+    assert order[-2:] == [str(Kind.PRIORITY), str(Kind.OWN_POOL)], "what cannot be tried stands last"
+
+
+def test_what_is_cut_is_counted_with_the_work_that_is_lost(tried: Tried) -> None:
+    cut, spared = of(tried, Kind.REMOVE_ANNOTATION), of(tried, Kind.CORDON)
+    assert (len(cut.freed), cut.cut, cut.wait_seconds) == (4, 6, 0)
+    assert cut.lost_dollars > 0
+    assert cut.why.startswith("Frees 4 nodes at once, saves $3.02/h, cuts 6 protected pods after ")
+    assert (len(spared.freed), spared.cut, spared.spares, spared.lost_dollars) == (4, 0, 6, 0.0)
+    assert "moves 4 pods and cuts no protected one" in spared.why
+    assert spared.score == pytest.approx(spared.saves_per_hour * (86_400 - spared.wait_seconds) / 3_600)
+
+
+def test_drift_and_risk_are_told_of_what_frees_nothing_by_itself(tried: Tried) -> None:
+    assert of(tried, Kind.GRACE).why == (
+        "Frees no node by itself; a job that runs longer than 8h on a node that drifts is cut, and 3 nodes would drift."
+    )
+    assert of(tried, Kind.PRIORITY).why == "Frees no node by itself; any pod of higher priority may end them."
+
+
+def test_an_edit_that_cannot_be_made_says_why(tried: Tried) -> None:
+    assert "gone" in tried[1][-1].why
+    assert tried[1][-1].why.startswith("It could not be tried: ")
