@@ -97,9 +97,9 @@ class Cluster:
         self.objects[PLURALS[one["kind"]]][key_of(one)] = one
         return json.dumps(one, separators=(",", ":")).encode()
 
-    def _renamed(self, pod: Manifest) -> Manifest:
+    def _renamed(self, pod: Manifest, stem: str = "") -> Manifest:
         self._names += 1
-        stem = pod["metadata"]["name"].rpartition("-")[0]
+        stem = stem or pod["metadata"]["name"].rpartition("-")[0]
         metadata = {**pod["metadata"], "name": f"{stem}-{self._names:05d}", "uid": f"uid-{self._names}"}
         return {**pod, "metadata": metadata}
 
@@ -151,9 +151,9 @@ class Cluster:
         if not second % NODE_SECONDS:
             self._replace_node(second)
 
-    def _replace(self, pod: Manifest, **changes: Any) -> None:
+    def _replace(self, pod: Manifest, stem: str = "", **changes: Any) -> None:
         self.remove(pod)
-        pod = self._renamed(pod)
+        pod = self._renamed(pod, stem)
         metadata = {**pod["metadata"], "creationTimestamp": instant(), **changes.get("metadata", {})}
         self.put({**pod, **changes, "metadata": metadata})
 
@@ -174,7 +174,8 @@ class Cluster:
                 continue
             containers = [{**one, "image": f"registry.example/app:{hash_}"} for one in pod["spec"]["containers"]]
             self._replace(
-                {**pod, "metadata": {**pod["metadata"], "name": f"{name}-x"}},
+                pod,
+                stem=name,
                 metadata={
                     "labels": {**pod["metadata"]["labels"], "pod-template-hash": hash_},
                     "ownerReferences": [{**reference, "name": name, "uid": f"uid-{name}"}],

@@ -24,8 +24,8 @@ def run(args: argparse.Namespace) -> int:
     from karptui.cli.loading import analysed, load
     from karptui.clock import LocalZone
     from karptui.decode.kinds import Kind
+    from karptui.session.budgets import budget_entries
     from karptui.views.budgets.columns import budgets_table
-    from karptui.views.budgets.sentences import budget_entries
 
     try:
         loaded = load(args, (Kind.NODEPOOL, Kind.NODE, Kind.NODECLAIM, Kind.POD))

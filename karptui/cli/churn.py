@@ -33,9 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the churn; 1 where something is missing from it."""
+    from karptui.session.churn import churn_entries, replacements
     from karptui.views.churn.columns import TABLE as POOLS
     from karptui.views.churn.replacements import TABLE as REPLACEMENTS
-    from karptui.views.churn.sentences import pool_entries, replacements
 
     try:
         loaded, churn = _load(args)
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
                 _print_lines(churn, args, loaded)
                 print_rows(removed, args)
             return report("churn", loaded)
-        rows = rows_of(POOLS, pool_entries(loaded.view, churn), args, loaded.now_ns)
+        rows = rows_of(POOLS, churn_entries(loaded.view, churn), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "churn")
     if args.output == "json":
@@ -71,7 +71,7 @@ def _load(args: argparse.Namespace) -> tuple[Loaded, Churn]:
     from karptui.state.inventory import inventory_of
 
     loaded = load(args, (Kind.NODECLAIM, Kind.EVENT, Kind.NODEPOOL, Kind.NODE, Kind.POD))
-    refusal = unknown_because(loaded.view)
+    refusal = unknown_because(loaded.view.statuses)
     if refusal:
         raise UsageError(refusal)
     state = loaded.view.state
@@ -90,7 +90,7 @@ def _print_lines(churn: Churn, args: argparse.Namespace, loaded: Loaded) -> None
     if args.output not in ("table", "wide") or args.no_headers:
         return
     width = shutil.get_terminal_size((_WIDTH, 24)).columns
-    for line in summary_lines(churn, width, are_events_hidden=events_hidden(loaded.view)):
+    for line in summary_lines(churn, width, are_events_hidden=events_hidden(loaded.view.statuses)):
         sys.stdout.write("".join(text for text, _ in line).rstrip() + "\n")
     sys.stdout.write("\n")
 

@@ -23,8 +23,8 @@ def run(args: argparse.Namespace) -> int:
 
     from karptui.cli.loading import analysed, load
     from karptui.decode.kinds import Kind
+    from karptui.session.claims import claim_entries
     from karptui.views.claims.columns import TABLE
-    from karptui.views.claims.sentences import claim_entries
 
     try:
         loaded = load(args, (Kind.NODECLAIM, Kind.NODE, Kind.NODEPOOL, Kind.POD))

@@ -16,12 +16,11 @@ from karptui.kube.pod import Pod
 from karptui.kube.units import count_text
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pending_questions import PendingQuestions
-from karptui.session.pending_report import PodDetail
+from karptui.session.pending_report import PendingEntry, PodDetail, hears_events
 from karptui.session.pods import PodEntry
 from karptui.session.prepare import prepare_view
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
 from karptui.views.pending.remedies import gain_text, remedy_words
-from karptui.views.pending.sentences import PendingEntry, hears_events
 from karptui.views.pods.columns import TABLE as PODS
 from karptui.views.pods.columns import explain_pod as pod_sentence
 from karptui.views.row import Pieces, Tone

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from karptui.cli.errors import no_such
 from karptui.cli.loading import Loaded
 from karptui.cli.pools import compared
-from karptui.session.pools import pool_rows
+from karptui.session.pools import daemon_rows, pool_rows
 from karptui.views.export import as_text
 from karptui.views.pools.columns import pools_table
-from karptui.views.pools.daemonsets import TABLE, daemon_rows
+from karptui.views.pools.daemonsets import TABLE
 from karptui.views.pools.detail import detail_lines, title_parts
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import build_rows

@@ -24,11 +24,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the next command and the nodes; 1 where something is missing from them."""
-    from karptui.views.next.columns import TABLE, going_nodes, report_values
+    from karptui.session.nodes import going_nodes
+    from karptui.views.next.columns import TABLE, report_values
 
     try:
         loaded = _load(args)
-        rows = rows_of(TABLE, going_nodes(loaded.view), args, loaded.now_ns)
+        rows = rows_of(TABLE, going_nodes(loaded.view.node_entries), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "next")
     if args.output == "json":
@@ -69,11 +70,13 @@ def _load(args: argparse.Namespace) -> Loaded:
 
 def _print_lines(args: argparse.Namespace, loaded: Loaded) -> None:
     """Print the command above a table."""
+    from karptui.session.overview import overview_of
     from karptui.views.next.columns import next_lines
 
     if args.output not in ("table", "wide") or args.no_headers:
         return
-    for line in next_lines(loaded.view):
+    analysis = loaded.view.analysis
+    for line in next_lines(analysis.next if analysis is not None else None, overview_of(loaded.view)):
         sys.stdout.write("".join(text for text, _ in line).rstrip() + "\n")
     sys.stdout.write("\n")
 

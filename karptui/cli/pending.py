@@ -14,7 +14,7 @@ from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from karptui.views.pending.sentences import PendingEntry
+    from karptui.session.pending_report import PendingEntry
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,9 +33,9 @@ def run(args: argparse.Namespace) -> int:
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
     from karptui.pending.study import study_pending
+    from karptui.session.pending_report import PendingEntry, hears_events
     from karptui.session.prepare import prepare_view
     from karptui.views.pending.columns import TABLE
-    from karptui.views.pending.sentences import PendingEntry, hears_events
 
     needed = (Kind.POD, Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET, Kind.EVENT)
     try:

@@ -78,6 +78,8 @@ def _pool_of(rows: Sequence[PoolRow], name: str) -> PoolRow:
 
 
 def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loaded) -> None:
+    from karptui.session.facts import pools_around
+    from karptui.session.overview import overview_of
     from karptui.views.pools.columns import pools_table
     from karptui.views.pools.detail import cluster_lines, cost_text
     from karptui.views.pools.sentences import pool_sentences
@@ -86,8 +88,9 @@ def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loade
     print_rows(shown, args)
     if args.output in ("table", "wide"):
         stories = [line for row in shown.items for line in pool_sentences(row)]
-        cost = "" if args.disable_pricing else cost_text(loaded.view)
-        _say((*stories, *cluster_lines(loaded.view, rows, loaded.now_ns)))
+        around = pools_around(loaded.view, loaded.now_ns)
+        cost = "" if args.disable_pricing else cost_text(around.cost)
+        _say((*stories, *cluster_lines(around, overview_of(loaded.view), loaded.now_ns)))
         if cost:
             print(f"cost of all pools: {cost}", file=sys.stderr)
 
@@ -95,8 +98,9 @@ def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loade
 def _print_pool(row: PoolRow, args: argparse.Namespace, loaded: Loaded) -> None:
     import json
 
+    from karptui.session.pools import daemon_rows
     from karptui.views.pools.columns import pools_table
-    from karptui.views.pools.daemonsets import TABLE, daemon_rows
+    from karptui.views.pools.daemonsets import TABLE
     from karptui.views.pools.detail import detail_lines, title_parts
 
     rows = rows_of(TABLE, daemon_rows(row), args, loaded.now_ns)

@@ -9,11 +9,12 @@ from textual.binding import Binding, BindingType
 
 from karptui.screens import routes
 from karptui.screens.frame import HelpSections
-from karptui.screens.list_screen import OPEN_OBJECT, ListScreen
+from karptui.screens.list_keys import OPEN_OBJECT
+from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Groups, Kept
 from karptui.screens.panel import Panel
+from karptui.screens.row_sources import MadeRows
 from karptui.session.border import Focus
-from karptui.session.cluster_view import ClusterView
 from karptui.views.advice.columns import OBJECTS_TABLE as OBJECTS
 from karptui.views.advice.columns import (
     TABLE,
@@ -55,8 +56,8 @@ class AdviceScreen(ListScreen[AdviceLine]):
     }
 
     def __init__(self) -> None:
-        groups = Groups(AdviceGrouping.NOTHING, _arranged)
-        super().__init__(TABLE, story=finding_sentences, groups=groups)
+        groups: Groups[AdviceLine, AdviceGrouping] = Groups(AdviceGrouping.NOTHING)
+        super().__init__(TABLE, MadeRows(self._held, _arranged), story=finding_sentences, groups=groups)
         self._entries: Kept[tuple[AdviceEntry, ...]] = Kept()
 
     def shows_usage(self) -> bool:
@@ -65,13 +66,10 @@ class AdviceScreen(ListScreen[AdviceLine]):
 
     # Rows
 
-    def size_of(self, view: ClusterView) -> int:
-        """Return how many findings there are."""
-        return len(view.advice.findings) if view.advice is not None else 0
-
-    def items_of(self, view: ClusterView) -> Sequence[AdviceEntry]:
+    def _held(self) -> Sequence[AdviceEntry]:
         """Return the findings; the same object as long as nothing new is found."""
-        return self._entries.get((view.advice,), lambda: advice_entries(view.advice))
+        report = self.host.view.advice
+        return self._entries.get((report,), lambda: advice_entries(report))
 
     @property
     def _found(self) -> tuple[AdviceEntry, ...]:
@@ -102,7 +100,7 @@ class AdviceScreen(ListScreen[AdviceLine]):
     def explain(self) -> Pieces:
         """Say how fresh the answers are."""
         view = self.host.view
-        return freshness(view.advice, view, self.host.now_ns())
+        return freshness(view.advice, self.host.border.overview(), self.host.now_ns())
 
     def name_of(self, item: AdviceLine) -> str:
         """Return the name of the object that tells most, or the group's."""
@@ -189,7 +187,7 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
             entry: the finding.
         """
         self.panel = Panel("advice")
-        super().__init__(OBJECTS, above=(self.panel,))
+        super().__init__(OBJECTS, MadeRows(lambda: self._objects), above=(self.panel,))
         self._entry = entry
         self._objects = tuple(enumerate(entry.finding.objects))
 
@@ -205,14 +203,6 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
             )
         )
         super().show_state()
-
-    def items_of(self, view: ClusterView) -> Sequence[tuple[int, ObjectRef]]:  # noqa: ARG002 - as they were found
-        """Return the objects."""
-        return self._objects
-
-    def size_of(self, view: ClusterView) -> int:  # noqa: ARG002 - as above
-        """Return how many objects there are."""
-        return len(self._objects)
 
     def explain(self) -> Pieces:
         """Say whether the finding still holds."""

@@ -13,8 +13,8 @@ from karptui.screens import routes
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Groups, Kept
+from karptui.screens.row_sources import MadeRows
 from karptui.session.border import Focus
-from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of
 from karptui.views.blockers.columns import TABLE
 from karptui.views.blockers.entry import (
@@ -65,22 +65,19 @@ class BlockersScreen(ListScreen[BlockerLine]):
     notable_text = "only what does not end by itself"
 
     def __init__(self) -> None:
-        groups = Groups(BlockerGrouping.OWNER, self._arrange, ungrouped_text="not grouped")
-        super().__init__(TABLE, story=self.story_of, groups=groups)
+        self._made: MadeRows[BlockerLine] = MadeRows(self._held_blockers, self._arrange)
+        groups: Groups[BlockerLine, BlockerGrouping] = Groups(BlockerGrouping.OWNER, ungrouped_text="not grouped")
+        super().__init__(TABLE, self._made, story=self.story_of, groups=groups)
         self._entries: Kept[tuple[BlockerEntry, ...]] = Kept()
         self._held = Held()
         self._offered: Kept[Sequence[BlockerRemedy]] = Kept()
 
     # Rows
 
-    def item_count(self) -> int:
-        """Return how many blockers there are."""
-        return self.host.border.overview().counts["blockers"]
-
-    def items_of(self, view: ClusterView) -> Sequence[BlockerEntry]:
-        """Return the blockers of a view; the same object for the same analysis and nodes."""
-        known = self._entries.latest
-        if known is not None and len(known) >= PACED_FROM and self.listing.rests(PACE):
+    def _held_blockers(self) -> Sequence[BlockerEntry]:
+        """Return the blockers; the same object for the same analysis and nodes."""
+        known, view = self._entries.latest, self.host.view
+        if known is not None and len(known) >= PACED_FROM and self._made.rests(PACE):
             return known
         return self._entries.get((view.analysis, view.node_entries), lambda: blocker_entries(view))
 
@@ -144,13 +141,13 @@ class BlockersScreen(ListScreen[BlockerLine]):
     def title_parts(self) -> Iterator[str]:
         """Yield what the title says, and how fresh it is."""
         yield from super().title_parts()
-        yield short_freshness(self.host.view)
+        yield short_freshness(self.host.border.overview())
 
     # Words
 
     def explain(self) -> Pieces:
         """Say how fresh the answers are."""
-        return freshness(self.host.view, self.host.now_ns())
+        return freshness(self.host.border.overview(), self.host.now_ns())
 
     def name_of(self, item: BlockerLine) -> str:
         """Return the object's name, or the group's."""

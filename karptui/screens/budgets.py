@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -10,10 +10,11 @@ from textual.binding import Binding, BindingType
 from karptui.clock import LocalZone
 from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.listing import Kept
-from karptui.session.cluster_view import ClusterView
+from karptui.screens.row_sources import Asked
+from karptui.session.budgets import BudgetEntry
+from karptui.session.facts import BudgetsAround
 from karptui.views.budgets.columns import budgets_table
-from karptui.views.budgets.sentences import BudgetEntry, budget_entries, budget_sentences, detail_text
+from karptui.views.budgets.sentences import budget_sentences, detail_text
 from karptui.views.row import Pieces
 from karptui.views.why.freshness import freshness
 
@@ -37,17 +38,11 @@ class BudgetsScreen(ListScreen[BudgetEntry]):
 
     def __init__(self) -> None:
         self._local = LocalZone()
-        super().__init__(budgets_table(self._local), story=self.story_of)
-        self._entries: Kept[tuple[BudgetEntry, ...]] = Kept()
-
-    def items_of(self, view: ClusterView) -> Sequence[BudgetEntry]:
-        """Return a row for every NodePool and reason; the same object as long as nothing about them changed."""
-        known = view.analysis.budgets.values() if view.analysis is not None else (None,)
-        return self._entries.get((*known, *view.state.nodepools.values()), lambda: budget_entries(view))
+        super().__init__(budgets_table(self._local), Asked("budgets"), story=self.story_of)
 
     def explain(self) -> Pieces:
         """Say how fresh the answers are."""
-        return freshness(self.host.view, self.host.now_ns())
+        return freshness(self.host.border.overview(), self.host.now_ns())
 
     def story_of(self, item: BudgetEntry) -> tuple[Pieces, ...]:
         """Return the row in sentences."""
@@ -68,7 +63,8 @@ class BudgetsScreen(ListScreen[BudgetEntry]):
             return
 
         def text() -> str:
-            entries = [one for one in self.items_of(self.host.view) if one.pool.name == item.pool.name]
+            around = self.around(BudgetsAround, item.pool.name)
+            entries = around.entries if around is not None else ()
             return detail_text(entries or [item], self.host.now_ns(), self._local)
 
         routes.show_made_text(self, f"Budgets of {item.pool.name}", text)

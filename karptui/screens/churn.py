@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from textual import events
@@ -10,21 +10,19 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from karptui.decode.kinds import Kind
 from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.listing import Kept
-from karptui.session.churn import ChurnBook, events_hidden, unknown_because
-from karptui.session.cluster_view import ClusterView
+from karptui.screens.row_sources import Asked
+from karptui.session.border import ObjectWanted
+from karptui.session.churn import ChurnEntry, Replacement, events_hidden, unknown_because
+from karptui.session.facts import ChurnAround
 from karptui.views.churn.columns import TABLE as POOLS
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.churn.sentences import (
-    PoolEntry,
-    Replacement,
     came,
-    pool_entries,
     pool_sentences,
     replacement_sentences,
-    replacements,
     summary_lines,
 )
 from karptui.views.row import Pieces, Tone
@@ -40,7 +38,7 @@ _MARGIN: Final = 4
 """Columns around a line that text cannot use."""
 
 
-class ChurnScreen(ListScreen[PoolEntry]):
+class ChurnScreen(ListScreen[ChurnEntry]):
     """Charts of what came and went, above a row for each NodePool."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -55,20 +53,7 @@ class ChurnScreen(ListScreen[PoolEntry]):
 
     def __init__(self) -> None:
         self._charts = Static(id="churn", markup=False)
-        super().__init__(POOLS, story=self.story_of, above=(self._charts,))
-        self._book = ChurnBook()
-        self._pools: Kept[tuple[PoolEntry, ...]] = Kept()
-
-    def size_of(self, view: ClusterView) -> int:
-        """Return about how many objects are gone through."""
-        return len(view.state.pods) + len(view.state.events)
-
-    def items_of(self, view: ClusterView) -> Sequence[PoolEntry]:
-        """Return a row for every NodePool; the same object for the same churn and counters."""
-        churn = self._book.churn(view, self.host.now_ns())
-        if churn is None:
-            return ()
-        return self._pools.get((churn, view.evidence), lambda: pool_entries(view, churn))
+        super().__init__(POOLS, Asked("churn"), story=self.story_of, above=(self._charts,))
 
     def refresh_info(self) -> None:
         """Say again what is known, and what is under the cursor."""
@@ -80,12 +65,12 @@ class ChurnScreen(ListScreen[PoolEntry]):
         self._draw_charts()
 
     def _draw_charts(self) -> None:
-        view, churn = self.host.view, self._book.latest
+        statuses, around = self.host.border.overview().statuses, self.around(ChurnAround)
         width = self.size.width - _MARGIN
-        if churn is None:
-            lines: tuple[Pieces, ...] = (((unknown_because(view) or "being worked out…", Tone.ACTIVE),),)
+        if around is None:
+            lines: tuple[Pieces, ...] = (((unknown_because(statuses) or "being worked out…", Tone.ACTIVE),),)
         else:
-            lines = summary_lines(churn, width, are_events_hidden=events_hidden(view))
+            lines = summary_lines(around.churn, width, are_events_hidden=events_hidden(statuses))
         content = Content("\n").join([phrase(line) for line in hanging(lines, width)])
         if content != self._charts.content:
             self._charts.update(content)
@@ -94,12 +79,12 @@ class ChurnScreen(ListScreen[PoolEntry]):
         """Say what the figures are made of."""
         return (("enter: one by one · from NodeClaims, events and what karptui has seen go", Tone.MUTED),)
 
-    def story_of(self, item: PoolEntry) -> tuple[Pieces, ...]:
+    def story_of(self, item: ChurnEntry) -> tuple[Pieces, ...]:
         """Return the NodePool's churn in sentences."""
-        churn = self._book.latest
-        return pool_sentences(item, churn, self.host.now_ns()) if churn is not None else ()
+        around = self.around(ChurnAround)
+        return pool_sentences(item, around.churn, self.host.now_ns()) if around is not None else ()
 
-    def name_of(self, item: PoolEntry) -> str:
+    def name_of(self, item: ChurnEntry) -> str:
         """Return the NodePool's name."""
         return item.name
 
@@ -110,7 +95,7 @@ class ChurnScreen(ListScreen[PoolEntry]):
 
     def action_open_replacements(self) -> None:
         """Show what was removed from every NodePool."""
-        self.app.push_screen(ReplacementsScreen(self._book))
+        self.app.push_screen(ReplacementsScreen())
 
     def action_open_nodes(self) -> None:
         """Show the nodes of the NodePool under the cursor."""
@@ -118,9 +103,9 @@ class ChurnScreen(ListScreen[PoolEntry]):
         if item is not None and item.figures.pool:
             self.host.open_screen("nodes", filter_text=f"pool={item.figures.pool}")
 
-    def open_row(self, item: PoolEntry) -> None:
+    def open_row(self, item: ChurnEntry) -> None:
         """Show what was removed from the NodePool."""
-        self.app.push_screen(ReplacementsScreen(self._book, item.key))
+        self.app.push_screen(ReplacementsScreen(item.key))
 
 
 class ReplacementsScreen(ListScreen[Replacement]):
@@ -135,33 +120,20 @@ class ReplacementsScreen(ListScreen[Replacement]):
     kind = "NodeClaim"
     consequences = CONSEQUENCES
 
-    def __init__(self, book: ChurnBook, pool: str | None = None) -> None:
+    def __init__(self, pool: str | None = None) -> None:
         """Make the screen.
 
         Args:
-            book: What is known of the churn.
             pool: Only of this NodePool; None is all of them.
         """
-        super().__init__(REPLACEMENTS, story=self.story_of)
-        self._book = book
+        of = "" if pool is None else f"pool/{pool}"
+        super().__init__(REPLACEMENTS, Asked("replacements", lambda: of), story=self.story_of)
         self._pool = pool
-        self._replacements: Kept[tuple[Replacement, ...]] = Kept()
 
     @property
     def table_title(self) -> str:
         """What the table is called."""
         return "Replacements" if self._pool is None else f"Replacements of {self._pool or 'no known NodePool'}"
-
-    def size_of(self, view: ClusterView) -> int:
-        """Return about how many objects are gone through."""
-        return len(view.state.pods) + len(view.state.events)
-
-    def items_of(self, view: ClusterView) -> Sequence[Replacement]:
-        """Return a row for every NodeClaim that was removed; the same object for the same churn."""
-        churn = self._book.churn(view, self.host.now_ns())
-        if churn is None:
-            return ()
-        return self._replacements.get((churn,), lambda: replacements(churn, self._pool))
 
     def explain(self) -> Pieces:
         """Say how rows are paired."""
@@ -179,7 +151,7 @@ class ReplacementsScreen(ListScreen[Replacement]):
     def current_object(self) -> tuple[str, str] | None:
         """Return the NodeClaim, where it is still there."""
         item = self.current
-        is_there = item is not None and item.life.claim in self.host.view.state.nodeclaims
+        is_there = item is not None and self._is_there(item.life.claim)
         return ("NodeClaim", item.life.claim) if item is not None and is_there else None
 
     def action_open_events(self) -> None:
@@ -201,9 +173,12 @@ class ReplacementsScreen(ListScreen[Replacement]):
         """Show the node that was removed, while its NodeClaim is there."""
         self._show_node(item.life.claim)
 
+    def _is_there(self, claim: str) -> bool:
+        return self.host.border.object(ObjectWanted(kind=Kind.NODECLAIM, key=claim)).is_there
+
     def _show_node(self, claim: str) -> None:
         """Show a node by its NodeClaim, or say that it is gone."""
-        if claim not in self.host.view.state.nodeclaims:
+        if not self._is_there(claim):
             self.say(f"{claim} is gone; o shows what was said about it")
         else:
             routes.show_node(self, f"claim/{claim}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -10,11 +10,13 @@ from textual.binding import Binding, BindingType
 
 from karptui.clock import LocalZone
 from karptui.screens import routes
-from karptui.screens.list_screen import CHURN, ListScreen
-from karptui.screens.listing import Kept
-from karptui.session.cluster_view import ClusterView
+from karptui.screens.list_keys import CHURN
+from karptui.screens.list_screen import ListScreen
+from karptui.screens.row_sources import Asked
+from karptui.session.claims import ClaimEntry
+from karptui.session.facts import ClaimsAround
 from karptui.views.claims.columns import TABLE
-from karptui.views.claims.sentences import ClaimEntry, claim_entries, claim_sentences, expiry_line
+from karptui.views.claims.sentences import claim_sentences, expiry_line
 from karptui.views.row import Pieces
 from karptui.views.why.freshness import freshness
 
@@ -39,25 +41,20 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
     }
 
     def __init__(self) -> None:
-        super().__init__(TABLE, story=self.story_of)
+        super().__init__(TABLE, Asked("claims"), story=self.story_of)
         self._local = LocalZone()
-        self._entries: Kept[tuple[ClaimEntry, ...]] = Kept()
-
-    def items_of(self, view: ClusterView) -> Sequence[ClaimEntry]:
-        """Return a row for every NodeClaim; the same object for the same claims, nodes and analysis."""
-        made_from = view.state.nodeclaims, view.state.nodes, view.analysis
-        return self._entries.get(made_from, lambda: claim_entries(view))
 
     def explain(self) -> Pieces:
         """Say how fresh the answers are."""
-        return freshness(self.host.view, self.host.now_ns())
+        return freshness(self.host.border.overview(), self.host.now_ns())
 
     def story_of(self, item: ClaimEntry) -> tuple[Pieces, ...]:
         """Return the claim in sentences."""
         now_ns = self.host.now_ns()
         facts = TABLE.facts_without_room(self.table.unseen, item, now_ns)
         story = claim_sentences(item, now_ns, self._local, facts)
-        coming = expiry_line(self._entries.latest or (), item.pool, now_ns, self._local)
+        around = self.around(ClaimsAround, item.pool)
+        coming = expiry_line(around.expiries if around is not None else (), item.pool, now_ns, self._local)
         return (*story, coming) if coming else story
 
     def name_of(self, item: ClaimEntry) -> str:

@@ -152,7 +152,8 @@ def _sort(app: CommandHost, column: str) -> None:
 
 
 def _save(app: CommandHost, path: str) -> None:
-    app.tell(_list(app).save_rows(path), Tone.GOOD)
+    screen = _list(app)
+    app.tell(screen.listing.save(path, screen.table.layout_columns), Tone.GOOD)
 
 
 def _sources(app: CommandHost) -> None:

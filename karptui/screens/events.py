@@ -10,7 +10,9 @@ from textual.binding import Binding, BindingType
 
 from karptui.clock import LocalZone
 from karptui.screens import routes
-from karptui.screens.list_screen import CHURN, ListScreen
+from karptui.screens.list_keys import CHURN
+from karptui.screens.list_screen import ListScreen
+from karptui.screens.row_sources import Asked
 from karptui.session.events import EventEntry
 from karptui.views.events.columns import TABLE, event_sentences, event_text
 from karptui.views.row import Pieces, Tone
@@ -27,13 +29,12 @@ class EventsScreen(ListScreen[EventEntry]):
     entry_name = "events"
     title_text = "Events"
     kind = "Event"
-    served = "events"
     consequences: ClassVar[Mapping[str, str]] = {
         "Event": "Without events only what nodes and NodeClaims record themselves is shown.",
     }
 
     def __init__(self) -> None:
-        super().__init__(TABLE, story=self.story_of)
+        super().__init__(TABLE, Asked("events"), story=self.story_of)
 
     def explain(self) -> Pieces:
         """Say what the time line is made of."""

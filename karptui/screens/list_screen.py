@@ -6,35 +6,28 @@ groups, and widgets above or below are given as values.
 
 from __future__ import annotations
 
-import asyncio
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Final, Generic, TypeAlias
+from typing import Any, ClassVar, Final, Generic, TypeVar, cast
 
 from textual import getters, on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 
-from karptui.decode.kinds import Kind
-from karptui.kube.units import count_text, counted
-from karptui.paths import typed_path
 from karptui.screens import routes
-from karptui.screens.command_line import CommandError
 from karptui.screens.frame import FrameScreen, HelpSections
+from karptui.screens.list_keys import LIST_KEYS
 from karptui.screens.listing import Groups, Listing
-from karptui.session.cluster_view import ClusterView
-from karptui.views.column import FieldKind, ItemT, example
-from karptui.views.export import as_csv, as_text
+from karptui.screens.row_sources import Asked, AskedRows, MadeRows, Making, RowSource
+from karptui.screens.story import Story, StoryLines
+from karptui.views.column import ItemT
 from karptui.views.grouping import GroupHeading
-from karptui.views.health import no_rows
-from karptui.views.query import EVERYTHING, Query
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows, Sort, TableSpec
-from karptui.widgets.hanging import hanging
 from karptui.widgets.prompt import PromptMode
 from karptui.widgets.row_table import (
     ColumnsChanged,
@@ -44,47 +37,18 @@ from karptui.widgets.row_table import (
     RowTable,
     SortRequested,
 )
-from karptui.widgets.sentences import Sentences
 
 BUILT_AT_ONCE: Final = 3_000
 """Items of which rows are built at once; more are built in a thread."""
 _OBJECT_ACTIONS: Final = frozenset({"yaml", "describe", "explain_why"})
 
-OPEN_OBJECT: Final = Binding(
-    "o", "open_object", "Open object", id="object.open", tooltip="Go to the object under the cursor"
-)
-"""For screens whose rows are about objects of several kinds."""
-CHURN: Final = Binding(
-    "u",
-    "run_command('churn')",
-    "Churn",
-    show=False,
-    id="churn.open",
-    tooltip="How often nodes are replaced, and why",
-)
-"""For screens where one may wonder why nodes come and go; on Nodes habit takes ``u`` for uncordon."""
-
-Story: TypeAlias = Callable[[ItemT], tuple[Pieces, ...]]
-"""From an item to sentences, a line each."""
+FactT = TypeVar("FactT")
 
 
 class ListScreen(FrameScreen, Generic[ItemT]):
     """A table of items with everything that can be done to any table."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        # As for the command line.
-        Binding("slash", "filter", "Filter", key_display="/", id="list.filter", priority=True),
-        Binding("ctrl+w", "wide", "Wide", id="list.wide", tooltip="Every column, with scrolling"),
-        Binding("ctrl+z", "notable", "Faults", id="list.notable", tooltip="Only what is blocked or faulty"),
-        Binding("c", "copy", "Copy name", show=False, id="list.copy"),
-        Binding("ctrl+s", "save", "Save rows to a file", show=False, id="list.save"),
-        Binding("N", "sort('name')", "Sort by name", show=False, id="list.sort-name"),
-        Binding("A", "sort('age')", "Sort by age", show=False, id="list.sort-age"),
-        Binding("S", "sort('status')", "Sort by status", show=False, id="list.sort-status"),
-        Binding("y", "yaml", "YAML", show=False, id="object.yaml"),
-        Binding("d", "describe", "Describe", show=False, id="object.describe"),
-        Binding("e", "explain_why", "Explain", show=False, id="object.explain"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = LIST_KEYS
 
     title_text: str = ""
     """What the table is called."""
@@ -92,10 +56,6 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     """What the title says while only notable rows are shown."""
     kind: ClassVar[str] = ""
     """The kind whose status says why there are no rows."""
-    served: ClassVar[str] = ""
-    """Name of the list at the session's border, which is asked for rows by window; empty where rows are made here."""
-    works_out_types: ClassVar[bool] = False
-    """Whether items hold the instance types of NodePools: a tenth of a second even for few of them."""
     has_objects: ClassVar[bool] = True
     """Whether rows are of objects, which can be shown as YAML, described and explained."""
     is_explanation: ClassVar[bool] = False
@@ -106,6 +66,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     def __init__(
         self,
         spec: TableSpec[ItemT],
+        rows: Asked | MadeRows[ItemT],
         *,
         sort: Sort | None = None,
         story: Story[ItemT] | None = None,
@@ -118,6 +79,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
         Args:
             spec: the table.
+            rows: the list that a session is asked for, or what makes rows of items that the screen holds.
             sort: the order it starts with; the table's own when None.
             story: what is said of the row under the cursor below the table, where one line does not hold it.
             is_story_hanging: whether what follows the first line of a sentence is set in.
@@ -126,15 +88,16 @@ class ListScreen(FrameScreen, Generic[ItemT]):
             below: what stands below the table and the story.
         """
         super().__init__()
-        self.listing = Listing(spec, sort=sort, groups=groups)
-        self.story = Sentences(id="story") if story is not None else None
-        self._story_of, self._is_story_hanging = story, is_story_hanging
+        self.asked: AskedRows[ItemT] | None = (
+            AskedRows(lambda: self.host.border, rows) if isinstance(rows, Asked) else None
+        )
+        """The rows that a session is asked for; None where the screen makes them."""
+        source: RowSource[ItemT] = self.asked or cast("MadeRows[ItemT]", rows)
+        self.listing = Listing(spec, source, sort=sort, groups=groups)
+        self.story = StoryLines(story, is_hanging=is_story_hanging) if story is not None else None
         self._above, self._below = tuple(above), tuple(below)
-        self._filter_before: Query = EVERYTHING
-        """The filter that was set when the filter line was opened."""
         self._title = ""
-        self._is_building = False
-        self._is_outdated = False
+        self._making: Making[ItemT] = Making()
 
     def compose_body(self) -> ComposeResult:
         """Yield the table between what stands above and below it."""
@@ -169,28 +132,9 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
     # What a screen says of its items
 
-    def items_of(self, view: ClusterView) -> Sequence[ItemT]:
-        """Return every item of a view; the same object for the same view. May be called in a thread.
-
-        Only where rows are made here.
-        """
-        raise NotImplementedError
-
     @abstractmethod
     def name_of(self, item: ItemT) -> str:
         """Return what ``c`` copies."""
-
-    def item_count(self) -> int:
-        """Return about how many items there are now."""
-        if self.served:
-            return self.host.border.overview().sizes[self.served]
-        return self.size_of(self.host.view)
-
-    def size_of(self, view: ClusterView) -> int:
-        """Return about how many items a view has, without making them; too many where each is dear."""
-        if self.works_out_types:
-            return BUILT_AT_ONCE + 1 if view.state.nodepools else 0
-        return len(view.state.of(Kind(self.kind))) if self.kind else 0
 
     def explain_item(self, item: ItemT) -> Pieces:  # noqa: ARG002 - a story explains it, where there is one
         """Return what the information line says about an item."""
@@ -201,20 +145,22 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
     def placeholder(self, rows: Rows[ItemT]) -> Pieces:
         """Return what stands in the place of rows while there are none, a piece a line."""
-        listing = self.listing
-        return no_rows(
-            self.host.border.overview().statuses.get(self.kind),
-            listing.spec.noun,
-            self.host.now_ns(),
-            total=rows.total,
-            filter_text=listing.query.text,
-            is_notable=listing.is_notable_only,
-            notable_key=self.key_of("list.notable", "ctrl+z"),
-        )
+        status = self.host.border.overview().statuses.get(self.kind)
+        return self.listing.no_rows(rows.total, status, self.host.now_ns(), self.key_of("list.notable", "ctrl+z"))
 
     def summary(self) -> str:
         """Return what the title says of all rows."""
         return ""
+
+    def around(self, kind: type[FactT], of: str | None = None) -> FactT | None:
+        """Return what a session says around the rows; None where it says nothing.
+
+        Args:
+            kind: of the fact.
+            of: whose rows; those that are shown when None.
+        """
+        fact = self.asked.around(self.host.now_ns(), of) if self.asked is not None else None
+        return fact if isinstance(fact, kind) else None
 
     @property
     def current(self) -> ItemT | None:
@@ -231,32 +177,22 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
     def show_state(self) -> None:
         """Build the rows when items, filter or order changed; otherwise only move the time on."""
-        if self.item_count() <= BUILT_AT_ONCE:
-            self.show_rows(self._build())
+        if self.listing.source.size() <= BUILT_AT_ONCE:
+            self.show_rows(self._make())
         else:
-            self._is_outdated = True
-            if not self._is_building:
-                self._build_aside()
-
-    def _build(self) -> Rows[ItemT]:
-        if self.served:
-            return self.listing.ask(self.host.border, self.served, self.listing.recipe(), self.host.now_ns())
-        view = self.host.view
-        return self.listing.build(self.items_of(view), self.listing.recipe(), self.host.now_ns())
+            self._make_aside()
 
     @work(group="rows")
-    async def _build_aside(self) -> None:
-        """Build the rows of long lists without holding up keys, again as long as something newer is asked for."""
-        self._is_building = True
-        try:
-            while self._is_outdated and self.is_attached:
-                self._is_outdated = False
-                rows = await asyncio.to_thread(self._build)
-                if self.is_attached:
-                    self.show_rows(rows)
-                    self.refresh_info()
-        finally:
-            self._is_building = False
+    async def _make_aside(self) -> None:
+        """Make the rows of long lists without holding up keys."""
+        await self._making.run(self._make, self._show_made, lambda: self.is_attached)
+
+    def _make(self) -> Rows[ItemT]:
+        return self.listing.make(self.host.now_ns())
+
+    def _show_made(self, rows: Rows[ItemT]) -> None:
+        self.show_rows(rows)
+        self.refresh_info()
 
     def show_rows(self, rows: Rows[ItemT]) -> None:
         """Show rows in the table, or why there are none."""
@@ -273,14 +209,10 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
     def title_parts(self) -> Iterator[str]:
         """Yield what the title says, part by part; empty ones are left out."""
-        listing, rows = self.listing, self.listing.rows
-        shown, total = listing.shown, rows.total if rows is not None else 0
-        count = count_text(total) if shown == total else f"{count_text(shown)}/{count_text(total)}"
-        yield f"{self.table_title} [{count}]"
+        yield f"{self.table_title} [{self.listing.counts()}]"
         yield self.summary()
-        yield listing.groups.text if listing.groups is not None else ""
-        yield clean(listing.query.text)
-        yield self.notable_text if listing.is_notable_only else ""
+        yield from self.listing.words()
+        yield self.notable_text if self.listing.is_notable_only else ""
         yield f"{len(self.table.marked)} marked" if self.table.marked else ""
 
     def _show_title(self) -> None:
@@ -306,12 +238,8 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     def refresh_info(self) -> None:
         """Say again what is under the cursor."""
         super().refresh_info()
-        item = self.current
-        if self.story is not None and self._story_of is not None:
-            lines = self._story_of(item) if item is not None else ()
-            if self._is_story_hanging:
-                lines = hanging(lines, self.story.content_size.width)
-            self.story.set_wrapped(lines)
+        if self.story is not None:
+            self.story.show(self.current)
 
     @on(ColumnsChanged)
     def _columns_changed(self, event: ColumnsChanged) -> None:
@@ -351,40 +279,28 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
     def action_filter(self) -> None:
         """Open the filter line."""
-        self._filter_before = self.listing.query
+        self.listing.begin_filter()
         self.prompt.open(PromptMode.FILTER, self.listing.query_text)
-        self._filter_hint()
+        self.info.pieces = self.listing.filter_hint()
 
     def filter_edited(self, text: str) -> None:
         """Filter while typing; what cannot be read yet, or may become a field's name, leaves the rows as they are."""
-        last = text.rpartition(" ")[2].lower()
-        if len(last) > 1 and any(name.startswith(last) for name in self.listing.spec.subject.fields):
-            self._filter_hint()
-            return
-        error = self.listing.set_filter(text)
+        error = "" if self.listing.is_field_begun(text) else self.listing.set_filter(text)
         if error:
             self.info.say(error, Tone.WARNING)
-        else:
+            return
+        if not self.listing.is_field_begun(text):
             self.show_state()
-            self._filter_hint()
+        self.info.pieces = self.listing.filter_hint()
 
     def filter_entered(self, text: str) -> None:
         """Keep a filter; one that cannot be read gives way to the one before, with its error shown."""
-        error = self.listing.set_filter(text)
+        error = self.listing.end_filter(text)
         if error:
-            self.listing.query = self._filter_before
-            self.listing.query_text = self._filter_before.text
             self.say(error, Tone.WARNING)
         self.show_state()
         if not error:
             self.refresh_info()
-
-    def _filter_hint(self) -> None:
-        names = " ".join(self.listing.spec.subject.fields)
-        self.info.pieces = (
-            ("word  !word  -l key=value  cpu>80%  age<2h  pool=spot*", Tone.NORMAL),
-            (f"  fields: {names}", Tone.MUTED),
-        )
 
     def release_one(self) -> bool:
         """Clear the filter, then the faults-only view, then the marks."""
@@ -434,40 +350,19 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         instant = datetime.fromtimestamp(self.host.now_ns() // 1_000_000_000, UTC)
         self.action_command(f"save karptui-{self.listing.spec.noun}-{instant:%Y%m%d-%H%M%S}.csv")
 
-    def save_rows(self, target: str) -> str:
-        """Write the rows with the columns that are drawn, as text for ``.txt`` and else as CSV; return what was done.
-
-        Raises:
-            CommandError: when the file cannot be written.
-        """
-        rows, headings = self.listing.rows, self.listing.spec.headings()
-        if rows is None or not target:
-            raise CommandError("save needs a file: :save nodes.csv, or .txt for aligned text")
-        drawn = self.table.layout_columns
-        shown = [index for index, heading in enumerate(headings) if heading in drawn]
-        path = typed_path(target)
-        write = as_text if path.suffix == ".txt" else as_csv
-        try:
-            path.write_text(write(headings, rows, shown), encoding="utf-8")
-        except OSError as error:
-            raise CommandError(f"{path} cannot be written: {error.strerror}") from error
-        return f"{counted(len(rows), 'row')} saved to {path}"
-
     # Keys on groups
 
     def action_group(self) -> None:
         """Group by the next thing."""
-        groups = self.listing.groups
-        if groups is not None:
-            groups.use(groups.by.next)
+        if (groups := self.listing.groups) is not None:
+            said = groups.advance()
             self.regroup()
-            self.say(f"grouped by {groups.by}" if groups.by.has_groups else "not grouped")
+            self.say(said)
 
     def action_fold_all(self) -> None:
         """Fold every group, or unfold all."""
-        groups, rows = self.listing.groups, self.listing.rows
-        if groups is not None:
-            groups.fold_all(rows.items if rows is not None else ())
+        if (groups := self.listing.groups) is not None:
+            groups.fold_all(self.listing.rows.items if self.listing.rows is not None else ())
             self.regroup()
 
     def regroup(self) -> None:
@@ -501,13 +396,4 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
     def help_text(self) -> HelpSections:
         """Explain the columns and what filters can ask."""
-        spec = self.listing.spec
-        columns = [(heading.title, heading.help) for heading in spec.headings()]
-        filters = [
-            ("word !word", "rows that have the word, or that do not; * and ? stand for anything"),
-            ("-l key=value", "labels as kubectl selects them: k=v, k!=v, k, !k, 'k in (a,b)'"),
-        ]
-        for name, field in spec.subject.fields.items():
-            sign = "=" if field.kind is FieldKind.TEXT else ">"
-            filters.append((f"{name}{sign}{example(field.kind, has_share=field.share is not None)}", field.help))
-        return ("Columns", columns), ("Filter", filters)
+        return self.listing.help_text()

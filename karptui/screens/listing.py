@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from operator import is_
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
-from karptui.screens.windowed import PagedFacts, PagedKeys, Pages
-from karptui.session.border import Border, PickWanted, RowsFound, RowsWanted
-from karptui.views.column import ItemT
+from karptui.kube.units import count_text, counted
+from karptui.paths import typed_path
+from karptui.screens.command_line import CommandError
+from karptui.screens.row_sources import Recipe, RowSource
+from karptui.session.status import KindStatus
+from karptui.views.column import FieldKind, Heading, ItemT, example
+from karptui.views.export import as_csv, as_text
 from karptui.views.grouping import Folding, GroupHeading, Grouping
+from karptui.views.health import no_rows
 from karptui.views.query import EVERYTHING, Query, QueryError, parse_query
-from karptui.views.served import is_timed
-from karptui.views.table import Rows, Sort, TableSpec, build_rows
+from karptui.views.row import Pieces, Tone
+from karptui.views.sanitize import clean
+from karptui.views.table import Rows, Sort, TableSpec
 
 GroupingT = TypeVar("GroupingT", bound=Grouping)
 ValueT = TypeVar("ValueT")
@@ -43,23 +48,15 @@ class Kept(Generic[ValueT]):
 class Groups(Generic[ItemT, GroupingT]):
     """What the rows of a list are grouped by, and which groups are folded."""
 
-    def __init__(
-        self,
-        by: GroupingT,
-        arrange: Callable[[Sequence[ItemT], GroupingT, Folding], Sequence[ItemT]],
-        *,
-        ungrouped_text: str = "",
-    ) -> None:
+    def __init__(self, by: GroupingT, *, ungrouped_text: str = "") -> None:
         """Make the groups.
 
         Args:
             by: what groups have in common at first.
-            arrange: from rows in order to the same rows with the headings of their groups; may run in a thread.
             ungrouped_text: what the title says where there are no groups.
         """
         self.by = by
         self.folding = Folding()
-        self._arrange = arrange
         self._ungrouped_text = ungrouped_text
 
     @property
@@ -67,13 +64,14 @@ class Groups(Generic[ItemT, GroupingT]):
         """What the title says of the groups."""
         return f"by {self.by}" if self.by.has_groups else self._ungrouped_text
 
-    def arranged(self, items: Sequence[ItemT], by: GroupingT, folding: Folding) -> Sequence[ItemT]:
-        """Return rows with the headings of their groups."""
-        return self._arrange(items, by, folding)
-
     def use(self, by: GroupingT) -> None:
         """Group by something else; what was folded stays so."""
         self.by, self.folding = by, Folding(self.folding.is_folded)
+
+    def advance(self) -> str:
+        """Group by the next thing, and return it in words."""
+        self.use(self.by.next)
+        return f"grouped by {self.by}" if self.by.has_groups else "not grouped"
 
     def fold_all(self, lines: Sequence[ItemT]) -> None:
         """Fold every group where one is open, else unfold all."""
@@ -84,41 +82,27 @@ class Groups(Generic[ItemT, GroupingT]):
         self.folding = self.folding.toggled(name)
 
 
-class Recipe(NamedTuple):
-    """What rows are made by."""
-
-    query: Query
-    sort: Sort
-    is_notable_only: bool
-    grouping: Any = None
-    folding: Folding | None = None
-
-
-class _Built(NamedTuple, Generic[ItemT]):
-    """Rows, and what they were made from."""
-
-    items: Sequence[ItemT]
-    recipe: Recipe
-    rows: Rows[ItemT]
-    shown: int
-    seconds: float
-    at: float
-
-
 class Listing(Generic[ItemT]):
     """The filter, order and groups of a list, and the rows that were made by them last."""
 
     def __init__(
-        self, spec: TableSpec[ItemT], *, sort: Sort | None = None, groups: Groups[ItemT, Any] | None = None
+        self,
+        spec: TableSpec[ItemT],
+        source: RowSource[ItemT],
+        *,
+        sort: Sort | None = None,
+        groups: Groups[ItemT, Any] | None = None,
     ) -> None:
         """Make a list that has no rows yet.
 
         Args:
             spec: the table.
+            source: gives the rows.
             sort: the order it starts with; the table's own when None.
             groups: how rows are grouped; not at all when None.
         """
         self.spec = spec
+        self.source = source
         self.sort = sort or spec.default_sort
         self.groups = groups
         self.query_text = ""
@@ -127,10 +111,8 @@ class Listing(Generic[ItemT]):
         self.is_notable_only = False
         self.rows: Rows[ItemT] | None = None
         """The rows that are shown; None before there are any."""
-        self._built: _Built[ItemT] | None = None
-        self._pages: Pages | None = None
-        """The rows that were asked for last, where a session holds them."""
-        self._paged: Rows[ItemT]
+        self._query_before: Query = EVERYTHING
+        """The filter that was set when somebody began to type another."""
 
     # The recipe
 
@@ -142,6 +124,22 @@ class Listing(Generic[ItemT]):
         except QueryError as error:
             return str(error)
         return ""
+
+    def begin_filter(self) -> None:
+        """Remember the filter there is, while another is typed."""
+        self._query_before = self.query
+
+    def end_filter(self, text: str) -> str:
+        """Filter by what was typed in the end; where it cannot be read go back, and return what is wrong with it."""
+        error = self.set_filter(text)
+        if error:
+            self.query, self.query_text = self._query_before, self._query_before.text
+        return error
+
+    def is_field_begun(self, text: str) -> bool:
+        """Return whether the last word of a filter may become the name of a field."""
+        last = text.rpartition(" ")[2].lower()
+        return len(last) > 1 and any(name.startswith(last) for name in self.spec.subject.fields)
 
     def sort_by(self, column_id: str) -> bool:
         """Order by a column, by the present one in reverse; return whether there is such a column."""
@@ -159,73 +157,14 @@ class Listing(Generic[ItemT]):
 
     # Rows
 
-    def build(self, items: Sequence[ItemT], recipe: Recipe, now_ns: int) -> Rows[ItemT]:
-        """Return the rows of some items; the same ones at another time while nothing has changed.
-
-        May be called in a thread, once at a time.
-        """
-        known = self._built
-        is_same = known is not None and known.items is items and known.recipe == recipe
-        if known is not None and is_same and not self._is_time_filtered(recipe.query):
-            return known.rows.at(now_ns)
-        began = time.monotonic()
-        rows = build_rows(
-            self.spec,
-            items,
-            query=recipe.query,
-            sort=recipe.sort,
-            is_notable_only=recipe.is_notable_only,
-            now_ns=now_ns,
-        )
-        shown = len(rows)
-        if self.groups is not None and recipe.folding is not None:
-            lines = self.groups.arranged(rows.items, recipe.grouping, recipe.folding)
-            rows = Rows(self.spec, lines, total=len(items), now_ns=now_ns)
-        now = time.monotonic()
-        self._built = _Built(items, recipe, rows, shown, now - began, now)
-        return rows
-
-    def ask(self, border: Border, name: str, recipe: Recipe, now_ns: int) -> Rows[ItemT]:
-        """Return the rows of a list that a session holds; its facts are fetched as they are looked at.
-
-        May be called in a thread, once at a time.
-        """
-        wanted = RowsWanted(
-            list=name,
-            filter_text=recipe.query.text,
-            sort=recipe.sort.column_id,
-            is_descending=recipe.sort.is_descending,
-            is_notable_only=recipe.is_notable_only,
-            now_ns=now_ns,
-        )
-        found = border.rows(wanted)
-        pages = self._pages
-        if pages is None or pages.found != found or pages.border is not border:
-            pages = self._pages = Pages(border, found)
-            self._paged = Rows(self.spec, PagedFacts(pages), total=found.total, now_ns=now_ns, keys=PagedKeys(pages))
-        return self._paged.at(now_ns)
-
-    @property
-    def found(self) -> RowsFound | None:
-        """The rows that were asked of a session last; None where they are made here."""
-        return self._pages.found if self._pages is not None else None
-
-    def rests(self, times: float) -> bool:
-        """Return whether rows were made so lately that they may stay: so many times as long ago as making them took."""
-        known = self._built
-        return known is not None and time.monotonic() < known.at + times * known.seconds
-
-    @property
-    def items(self) -> Sequence[ItemT]:
-        """Every item, also those that the filter leaves out; none before there are rows."""
-        return self._built.items if self._built is not None else ()
+    def make(self, now_ns: int) -> Rows[ItemT]:
+        """Return the rows there are now; may be called in a thread, once at a time."""
+        return self.source.rows(self.spec, self.recipe(), now_ns)
 
     @property
     def shown(self) -> int:
         """How many rows the filter leaves, without the headings of groups."""
-        if self._pages is not None:
-            return self._pages.found.shown
-        return self._built.shown if self._built is not None else 0
+        return self.source.shown
 
     def at(self, index: int) -> ItemT | None:
         """Return the item of a row, of the last one where there are not so many; None without rows."""
@@ -235,11 +174,75 @@ class Listing(Generic[ItemT]):
 
     def with_keys(self, keys: frozenset[str]) -> list[ItemT]:
         """Return the items of some rows, in their order."""
-        rows, pages = self.rows, self._pages
-        if pages is not None:
-            picked: Sequence[Any] = pages.border.pick(PickWanted(number=pages.found.number, keys=keys)).facts
-            return list(picked)
-        return [] if rows is None else [item for item, key in zip(rows.items, rows.keys, strict=True) if key in keys]
+        return self.source.with_keys(self.rows, keys) if self.rows is not None else []
 
-    def _is_time_filtered(self, query: Query) -> bool:
-        return is_timed(query, self.spec.subject)
+    def save(self, target: str, drawn: Container[Heading]) -> str:
+        """Write the rows with the columns that are drawn, as text for ``.txt`` and else as CSV; return what was done.
+
+        Args:
+            target: the file, as it was typed.
+            drawn: headings of the columns that are drawn.
+
+        Raises:
+            CommandError: when the file cannot be written.
+        """
+        if self.rows is None or not target:
+            raise CommandError("save needs a file: :save nodes.csv, or .txt for aligned text")
+        headings, path = self.spec.headings(), typed_path(target)
+        shown = [index for index, heading in enumerate(headings) if heading in drawn]
+        write = as_text if path.suffix == ".txt" else as_csv
+        try:
+            path.write_text(write(headings, self.rows, shown), encoding="utf-8")
+        except OSError as error:
+            raise CommandError(f"{path} cannot be written: {error.strerror}") from error
+        return f"{counted(len(self.rows), 'row')} saved to {path}"
+
+    # Words
+
+    def counts(self) -> str:
+        """Return how many rows there are, and of how many."""
+        shown, total = self.shown, self.rows.total if self.rows is not None else 0
+        return count_text(total) if shown == total else f"{count_text(shown)}/{count_text(total)}"
+
+    def words(self) -> Iterator[str]:
+        """Yield how rows are grouped and filtered; nothing for what they are not."""
+        yield self.groups.text if self.groups is not None else ""
+        yield clean(self.query.text)
+
+    def no_rows(self, total: int, status: KindStatus | None, now_ns: int, notable_key: str) -> Pieces:
+        """Return what stands in the place of rows while there are none, a piece a line.
+
+        Args:
+            total: how many items there are without the filter.
+            status: how the source stands with their kind.
+            now_ns: the present instant: nanoseconds since the epoch.
+            notable_key: the key that shows only notable rows.
+        """
+        return no_rows(
+            status,
+            self.spec.noun,
+            now_ns,
+            total=total,
+            filter_text=self.query.text,
+            is_notable=self.is_notable_only,
+            notable_key=notable_key,
+        )
+
+    def filter_hint(self) -> Pieces:
+        """Return what a filter can be."""
+        return (
+            ("word  !word  -l key=value  cpu>80%  age<2h  pool=spot*", Tone.NORMAL),
+            (f"  fields: {' '.join(self.spec.subject.fields)}", Tone.MUTED),
+        )
+
+    def help_text(self) -> tuple[tuple[str, Sequence[tuple[str, str]]], ...]:
+        """Explain the columns and what filters can ask."""
+        columns = [(heading.title, heading.help) for heading in self.spec.headings()]
+        filters = [
+            ("word !word", "rows that have the word, or that do not; * and ? stand for anything"),
+            ("-l key=value", "labels as kubectl selects them: k=v, k!=v, k, !k, 'k in (a,b)'"),
+        ]
+        for name, field in self.spec.subject.fields.items():
+            sign = "=" if field.kind is FieldKind.TEXT else ">"
+            filters.append((f"{name}{sign}{example(field.kind, has_share=field.share is not None)}", field.help))
+        return ("Columns", columns), ("Filter", filters)

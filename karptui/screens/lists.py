@@ -1,8 +1,11 @@
 """The lists whose rows screens ask for by window, as the settings have them."""
 
+# ruff: noqa: PLC0415 - each list is imported when it is first looked at
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from karptui.config import Config
 from karptui.session.nodes import NodeEntry
@@ -10,6 +13,21 @@ from karptui.session.row_server import List
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.served import served
 from karptui.views.table import TableSpec
+
+if TYPE_CHECKING:
+    from karptui.session.border import AroundWanted, RowsWanted
+    from karptui.session.churn import ChurnBook, ChurnEntry, Replacement
+    from karptui.session.cluster_view import ClusterView
+    from karptui.session.facts import (
+        BudgetsAround,
+        ChurnAround,
+        ClaimsAround,
+        NextAround,
+        PoolAround,
+        PoolsAround,
+        TypesAround,
+    )
+    from karptui.session.types import PoolEntry, TypeEntry
 
 
 def nodes_spec(config: Config) -> TableSpec[NodeEntry]:
@@ -19,21 +37,222 @@ def nodes_spec(config: Config) -> TableSpec[NodeEntry]:
 
 def lists_of(config: Config) -> Mapping[str, Callable[[], List]]:
     """Return the lists there are by name."""
+    churn = _Churn()
     return {
-        "nodes": lambda: served(nodes_spec(config), lambda view: view.node_entries),
+        "nodes": lambda: served(nodes_spec(config), lambda view, _: view.node_entries),
         "pods": _pods,
         "events": _events,
+        "claims": _claims,
+        "budgets": _budgets,
+        "churn": churn.pools,
+        "replacements": churn.replacements,
+        "next": _next,
+        "pending": _pending,
+        "pools": lambda: _pools(config),
+        "daemonsets": _daemonsets,
+        "types": _types,
+        "types of a pool": lambda: _types_of_pool(config),
     }
 
 
 def _pods() -> List:
-    from karptui.views.pods.columns import TABLE  # noqa: PLC0415 - only when pods are looked at
+    from karptui.views.pods.columns import TABLE
 
-    return served(TABLE, lambda view: view.pod_entries)
+    return served(TABLE, lambda view, _: view.pod_entries)
 
 
 def _events() -> List:
-    from karptui.session.events import Timeline  # noqa: PLC0415 - only when events are looked at
-    from karptui.views.events.columns import TABLE  # noqa: PLC0415 - as above
+    from karptui.session.events import Timeline
+    from karptui.views.events.columns import TABLE
 
-    return served(TABLE, Timeline().entries)
+    timeline = Timeline()
+    return served(TABLE, lambda view, _: timeline.entries(view))
+
+
+def _claims() -> List:
+    from karptui.session.claims import ClaimEntry, claim_entries, expiries_of
+    from karptui.session.last_answer import LastAnswer
+    from karptui.views.claims.columns import TABLE
+
+    last: LastAnswer[tuple[ClaimEntry, ...]] = LastAnswer()
+
+    def entries(view: ClusterView) -> tuple[ClaimEntry, ...]:
+        made_from = view.state.nodeclaims, view.state.nodes, view.analysis
+        return last.get(made_from, lambda: claim_entries(view))
+
+    def around(view: ClusterView, wanted: AroundWanted) -> ClaimsAround:
+        from karptui.session.facts import ClaimsAround
+
+        return ClaimsAround(expiries_of(entries(view), wanted.of))
+
+    return served(TABLE, lambda view, _: entries(view), around)
+
+
+def _budgets() -> List:
+    from karptui.clock import LocalZone
+    from karptui.session.budgets import BudgetEntry, budget_entries
+    from karptui.session.last_answer import LastAnswer
+    from karptui.views.budgets.columns import budgets_table
+
+    last: LastAnswer[tuple[BudgetEntry, ...]] = LastAnswer()
+
+    def entries(view: ClusterView) -> tuple[BudgetEntry, ...]:
+        known = view.analysis.budgets.values() if view.analysis is not None else (None,)
+        return last.get((*known, *view.state.nodepools.values()), lambda: budget_entries(view))
+
+    def around(view: ClusterView, wanted: AroundWanted) -> BudgetsAround:
+        from karptui.session.facts import BudgetsAround
+
+        return BudgetsAround(tuple(one for one in entries(view) if one.pool.name == wanted.of))
+
+    return served(budgets_table(LocalZone()), lambda view, _: entries(view), around)
+
+
+class _Churn:
+    """The rows of what comes and goes, all made of one answer."""
+
+    def __init__(self) -> None:
+        self._book: ChurnBook | None = None
+
+    def _known(self) -> ChurnBook:
+        from karptui.session.churn import ChurnBook
+
+        if self._book is None:
+            self._book = ChurnBook()
+        return self._book
+
+    def pools(self) -> List:
+        """Return the list of NodePools."""
+        from karptui.session.churn import churn_entries
+        from karptui.session.last_answer import LastAnswer
+        from karptui.views.churn.columns import TABLE
+
+        last: LastAnswer[tuple[ChurnEntry, ...]] = LastAnswer()
+
+        def items(view: ClusterView, wanted: RowsWanted) -> tuple[ChurnEntry, ...]:
+            churn = self._known().churn(view, wanted.now_ns)
+            return last.get((churn, view.evidence), lambda: churn_entries(view, churn)) if churn is not None else ()
+
+        return served(TABLE, items, self._around)
+
+    def replacements(self) -> List:
+        """Return the list of NodeClaims that were removed; of a NodePool, or of all."""
+        from karptui.session.churn import replacements
+        from karptui.session.last_answer import LastAnswer
+        from karptui.views.churn.replacements import TABLE
+
+        last: LastAnswer[tuple[Replacement, ...]] = LastAnswer()
+
+        def items(view: ClusterView, wanted: RowsWanted) -> tuple[Replacement, ...]:
+            churn, is_of_one, pool = self._known().churn(view, wanted.now_ns), *_pool_meant(wanted.of)
+            if churn is None:
+                return ()
+            return last.get((churn,), lambda: replacements(churn, pool if is_of_one else None), equals=(wanted.of,))
+
+        return served(TABLE, items, self._around)
+
+    def _around(self, _view: ClusterView, _wanted: AroundWanted) -> ChurnAround | None:
+        from karptui.session.facts import ChurnAround
+
+        churn = self._known().latest
+        return ChurnAround(churn) if churn is not None else None
+
+
+def _pool_meant(of: str) -> tuple[bool, str]:
+    """Return whether one NodePool is meant, and which: what has none is one too."""
+    kind, _, name = of.partition("/")
+    return kind == "pool", name
+
+
+def _next() -> List:
+    from karptui.session.last_answer import LastAnswer
+    from karptui.session.nodes import going_nodes
+    from karptui.views.next.columns import TABLE
+
+    last: LastAnswer[tuple[NodeEntry, ...]] = LastAnswer()
+
+    def around(view: ClusterView, _: AroundWanted) -> NextAround | None:
+        from karptui.session.facts import NextAround
+
+        report = view.analysis.next if view.analysis is not None else None
+        return NextAround(report) if report is not None else None
+
+    return served(
+        TABLE,
+        lambda view, _: last.get((view.node_entries,), lambda: going_nodes(view.node_entries)),
+        around,
+    )
+
+
+def _pending() -> List:
+    from karptui.session.last_answer import LastAnswer
+    from karptui.session.pending_report import PendingEntry, pending_entries
+    from karptui.views.pending.columns import TABLE
+
+    last: LastAnswer[tuple[PendingEntry, ...]] = LastAnswer()
+    return served(TABLE, lambda view, _: last.get((view.pending, view.state), lambda: pending_entries(view)))
+
+
+def _pools(config: Config) -> List:
+    from karptui.session.pools import pool_rows
+    from karptui.views.pools.columns import pools_table
+
+    def around(view: ClusterView, wanted: AroundWanted) -> PoolsAround:
+        from karptui.session.facts import pools_around
+
+        return pools_around(view, wanted.now_ns)
+
+    return served(pools_table(has_prices=not config.disable_pricing), lambda view, _: pool_rows(view), around)
+
+
+def _daemonsets() -> List:
+    """Return the DaemonSets as a new node of a NodePool meets them."""
+    from karptui.session.last_answer import LastAnswer
+    from karptui.session.pools import DaemonRow, PoolRow, daemon_rows, pool_rows
+    from karptui.views.pools.daemonsets import TABLE
+
+    last: LastAnswer[tuple[DaemonRow, ...]] = LastAnswer()
+
+    def pool(view: ClusterView, of: str) -> PoolRow | None:
+        return next((one for one in pool_rows(view) if one.name == of), None)
+
+    def items(view: ClusterView, wanted: RowsWanted) -> tuple[DaemonRow, ...]:
+        row = pool(view, wanted.of)
+        return last.get((row,), lambda: daemon_rows(row)) if row is not None else ()
+
+    def around(view: ClusterView, wanted: AroundWanted) -> PoolAround | None:
+        from karptui.session.facts import PoolAround
+
+        row = pool(view, wanted.of)
+        return PoolAround(row) if row is not None else None
+
+    return served(TABLE, items, around)
+
+
+def _types() -> List:
+    from karptui.session.types import pool_entries
+    from karptui.views.types.pools import TABLE
+
+    return served(TABLE, lambda view, _: pool_entries(view))
+
+
+def _types_of_pool(config: Config) -> List:
+    """Return the types of a NodePool: ``wanted/NAME`` is those that its requirements allow, ``all/NAME`` all."""
+    from karptui.session.types import pool_entries
+    from karptui.views.types.columns import types_table
+
+    def pool(view: ClusterView, of: str) -> PoolEntry | None:
+        return next((one for one in pool_entries(view) if one.name == of.partition("/")[2]), None)
+
+    def items(view: ClusterView, wanted: RowsWanted) -> tuple[TypeEntry, ...]:
+        entry = pool(view, wanted.of)
+        if entry is None:
+            return ()
+        return entry.types if wanted.of.startswith("all/") else entry.wanted
+
+    def around(view: ClusterView, wanted: AroundWanted) -> TypesAround:
+        from karptui.session.facts import TypesAround
+
+        return TypesAround(tuple(one.name for one in pool_entries(view)), pool(view, wanted.of))
+
+    return served(types_table(has_prices=not config.disable_pricing), items, around)

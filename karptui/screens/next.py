@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -10,11 +9,11 @@ from textual.binding import Binding, BindingType
 from karptui.screens import routes
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.listing import Kept
+from karptui.screens.row_sources import Asked
 from karptui.session.border import Focus
-from karptui.session.cluster_view import ClusterView
+from karptui.session.facts import NextAround
 from karptui.session.nodes import NodeEntry
-from karptui.views.next.columns import TABLE, going_nodes, next_lines
+from karptui.views.next.columns import TABLE, next_lines
 from karptui.views.row import Pieces, Tone
 from karptui.views.why.codes import MEANINGS
 from karptui.views.why.freshness import freshness
@@ -34,19 +33,19 @@ class NextScreen(ListScreen[NodeEntry]):
 
     def __init__(self) -> None:
         self._command = Sentences(id="next")
-        super().__init__(TABLE, above=(self._command,))
-        self._going: Kept[tuple[NodeEntry, ...]] = Kept()
+        super().__init__(TABLE, Asked("next"), above=(self._command,))
 
     def show_state(self) -> None:
         """Show the command and the nodes."""
-        view = self.host.view
+        overview, around = self.host.border.overview(), self.around(NextAround)
         self.host.look_at(Focus(asks_next=True))
-        self._command.set_lines((*next_lines(view), freshness(view, self.host.now_ns())))
+        self._command.set_lines(
+            (
+                *next_lines(around.report if around is not None else None, overview),
+                freshness(overview, self.host.now_ns()),
+            )
+        )
         super().show_state()
-
-    def items_of(self, view: ClusterView) -> Sequence[NodeEntry]:
-        """Return the nodes that would go."""
-        return self._going.get((view.node_entries,), lambda: going_nodes(view))
 
     def explain_item(self, item: NodeEntry) -> Pieces:
         """Return why the node is still here."""

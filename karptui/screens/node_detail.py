@@ -12,8 +12,8 @@ from textual.containers import VerticalScroll
 from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
+from karptui.screens.row_sources import MadeRows
 from karptui.session.border import Focus
-from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
 from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts, usage_lines
@@ -91,7 +91,7 @@ class NodeDetailScreen(ListScreen[PodEntry]):
         """
         self.panel = NodePanel()
         spec = with_landings(pods_of_node_table(), self._landing)
-        super().__init__(spec, sort=Sort("cpu", is_descending=True), above=(self.panel,))
+        super().__init__(spec, MadeRows(self._pods_there), sort=Sort("cpu", is_descending=True), above=(self.panel,))
         self._key = key
         self._entry: NodeEntry | None = None
         self._is_gone = False
@@ -117,7 +117,7 @@ class NodeDetailScreen(ListScreen[PodEntry]):
             panel.facts.set_hanging((*node_lines(entry, now_ns), *usage))
             panel.claim_facts.set_hanging(claim_lines(entry, now_ns))
         self.host.look_at(Focus(detail=self._key))
-        self.table.styles.max_height = max(self.size_of(self.host.view), LEAST_ROWS) + TABLE_EDGE
+        self.table.styles.max_height = max(self.listing.source.size(), LEAST_ROWS) + TABLE_EDGE
         super().show_state()
 
     def shows_usage(self) -> bool:
@@ -127,7 +127,7 @@ class NodeDetailScreen(ListScreen[PodEntry]):
     def _why(self, entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
         analysis = self.host.view.analysis
         lines = why_lines(entry, analysis.detail if analysis is not None else None, now_ns)
-        fresh = ((" ", Tone.NORMAL), *freshness(self.host.view, now_ns))
+        fresh = ((" ", Tone.NORMAL), *freshness(self.host.border.overview(), now_ns))
         return (*lines[:-1], fresh, ()) if entry.findings is not None else lines
 
     def _detail(self) -> NodeDetail | None:
@@ -145,14 +145,10 @@ class NodeDetailScreen(ListScreen[PodEntry]):
         is_daemon = item.owner.partition("/")[0] in ("ds", "node")
         return landing_cell(self._landing_of(item), is_daemon=is_daemon)
 
-    def items_of(self, view: ClusterView) -> Sequence[PodEntry]:
+    def _pods_there(self) -> Sequence[PodEntry]:
         """Return the pods of the node."""
-        node = self._entry.node if self._entry is not None else None
+        view, node = self.host.view, self._entry.node if self._entry is not None else None
         return self._pods.get((view, node), lambda: tuple(view.pods_on(node.name)) if node is not None else ())
-
-    def size_of(self, view: ClusterView) -> int:
-        """Return how many pods the node has."""
-        return len(self.items_of(view))
 
     def explain(self) -> Pieces:
         """Explain the node where it has no pods, else the pod under the cursor."""

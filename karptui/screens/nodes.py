@@ -13,6 +13,7 @@ from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
 from karptui.screens.lists import nodes_spec
+from karptui.screens.row_sources import Asked
 from karptui.session.border import Focus, TotalsWanted
 from karptui.session.nodes import NodeEntry
 from karptui.views.nodes.columns import nodes_table
@@ -45,7 +46,6 @@ class NodesScreen(ListScreen[NodeEntry]):
     entry_name = "nodes"
     title_text = "Nodes"
     kind = "Node"
-    served = "nodes"
     consequences: ClassVar[Mapping[str, str]] = {
         "Node": "Without nodes there is nothing to show.",
         "Pod": "Requests and pod counts need it; nodes are shown without.",
@@ -54,7 +54,7 @@ class NodesScreen(ListScreen[NodeEntry]):
     }
 
     def __init__(self) -> None:
-        super().__init__(nodes_table())
+        super().__init__(nodes_table(), Asked("nodes"))
         self._sums: Kept[tuple[Fact, ...]] = Kept()
         """The figures in the top bar, when they are not of all nodes."""
 
@@ -100,7 +100,8 @@ class NodesScreen(ListScreen[NodeEntry]):
         return msgspec.structs.replace(values, facts=facts)
 
     def _sum_up(self) -> tuple[Fact, ...]:
-        border, found, marked = self.host.border, self.listing.found, self.table.marked
+        border, marked = self.host.border, self.table.marked
+        found = self.asked.found if self.asked is not None else None
         if found is None:
             return ()
         totals = border.totals(TotalsWanted(number=found.number, keys=marked or None))

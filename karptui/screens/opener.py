@@ -19,6 +19,7 @@ from karptui.screens.destinations import (
 )
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
+from karptui.session.border import ObjectWanted
 from karptui.views.sanitize import clean
 
 
@@ -64,24 +65,12 @@ def explanation_of(host: Host, kind: str, key: str) -> Destination | str:
         kind: As the API writes it.
         key: ``namespace/name``, or the name alone.
     """
-    state = host.view.state
-    match kind:
-        case Kind.POD:
-            pod = state.pods.get(key)
-            if pod is None:
-                return f"pod {clean(key)} is not there any more"
-            return _node(host, pod.node_name) if pod.node_name in state.nodes else ToPending(key)
-        case Kind.NODE:
-            return _node(host, key)
-        case Kind.NODECLAIM:
-            node = state.node_of(key)
-            return _node(host, node.name if node is not None else key)
-        case Kind.NODEPOOL:
-            return ToPool(key) if key in state.nodepools else f"NodePool {clean(key)} is not there any more"
-        case _:
-            return f"{clean(kind)} is described (d) and shown as YAML (y); pods, nodes and NodePools are explained"
-
-
-def _node(host: Host, name: str) -> Destination | str:
-    entry = host.view.node_of(name) or host.view.node_entry(f"claim/{name}")
-    return ToNode(entry.key) if entry is not None else f"{clean(name)} is not there any more"
+    if kind not in (Kind.POD, Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL):
+        return f"{clean(kind)} is described (d) and shown as YAML (y); pods, nodes and NodePools are explained"
+    found = host.border.object(ObjectWanted(kind=kind, key=key))
+    if not found.is_there:
+        names = {Kind.POD: f"pod {clean(key)}", Kind.NODEPOOL: f"NodePool {clean(key)}"}
+        return f"{names.get(Kind(kind), clean(key))} is not there any more"
+    if found.node_key:
+        return ToNode(found.node_key)
+    return ToPending(key) if kind == Kind.POD else ToPool(key)

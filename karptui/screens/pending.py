@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
@@ -12,17 +12,11 @@ from karptui.pending.nearest import furthest
 from karptui.screens import routes
 from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.listing import Kept
+from karptui.screens.row_sources import Asked
 from karptui.session.border import Focus
-from karptui.session.cluster_view import ClusterView
+from karptui.session.pending_report import PendingEntry
 from karptui.views.pending.columns import TABLE
-from karptui.views.pending.sentences import (
-    CAUSE_HELP,
-    PendingEntry,
-    pending_entries,
-    pending_freshness,
-    pending_sentences,
-)
+from karptui.views.pending.sentences import CAUSE_HELP, pending_freshness, pending_sentences
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
 
@@ -69,27 +63,18 @@ class PendingScreen(ListScreen[PendingEntry]):
     }
 
     def __init__(self) -> None:
-        super().__init__(TABLE, story=self.story_of, is_story_hanging=True)
-        self._entries: Kept[tuple[PendingEntry, ...]] = Kept()
+        super().__init__(TABLE, Asked("pending"), story=self.story_of, is_story_hanging=True)
 
     def show_state(self) -> None:
         """Ask for an answer, and show the newest there is."""
         self.host.look_at(Focus(asks_pending=True))
         super().show_state()
 
-    def items_of(self, view: ClusterView) -> Sequence[PendingEntry]:
-        """Return the groups."""
-        return self._entries.get((view.pending, view.state), lambda: pending_entries(view))
-
-    def size_of(self, view: ClusterView) -> int:
-        """Return how many groups there are."""
-        return len(self.items_of(view))
-
     def placeholder(self, rows: Rows[PendingEntry]) -> Pieces:
         """Say how far the answer is while pods wait and nothing is known of them."""
-        view = self.host.view
-        if not rows.total and view.pending is None and view.state.pending_pods:
-            return pending_freshness(view, self.host.now_ns())[:1]
+        overview = self.host.border.overview()
+        if not rows.total and overview.pending is None and overview.counts["pending"]:
+            return pending_freshness(overview, self.host.now_ns())[:1]
         return super().placeholder(rows)
 
     def story_of(self, item: PendingEntry) -> tuple[Pieces, ...]:
@@ -102,7 +87,7 @@ class PendingScreen(ListScreen[PendingEntry]):
 
     def explain(self) -> Pieces:
         """Say how fresh it is."""
-        return pending_freshness(self.host.view, self.host.now_ns())
+        return pending_freshness(self.host.border.overview(), self.host.now_ns())
 
     def name_of(self, item: PendingEntry) -> str:
         """Return the name of the first pod."""

@@ -15,14 +15,15 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
 from karptui.screens.panel import Panel
 from karptui.screens.pending import OPEN_LEDGER, show_nearest_ledger
-from karptui.session.border import Focus
+from karptui.screens.row_sources import MadeRows
+from karptui.session.border import Focus, ObjectWanted
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pending_report import PodDetail
+from karptui.session.pending_report import PodDetail, hears_events
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
 from karptui.views.pending.gates import NODES_TABLE as NODES
 from karptui.views.pending.gates import refusals_text
 from karptui.views.pending.remedies import TABLE, RemedyEntry, remedy_entries, remedy_text, remedy_words
-from karptui.views.pending.sentences import hears_events, pending_freshness
+from karptui.views.pending.sentences import pending_freshness
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows
@@ -55,7 +56,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
             pod_key: ``namespace/name`` of a pod that waits.
         """
         self.panel = Panel("pending")
-        super().__init__(TABLE, above=(self.panel,))
+        super().__init__(TABLE, MadeRows(self._changes), above=(self.panel,))
         self._pod_key = pod_key
         self._group: PendingGroup | None = None
         self._detail: PodDetail | None = None
@@ -86,7 +87,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
                 ),
             )
         elif not gone:
-            said = (pending_freshness(view, now_ns),)
+            said = (pending_freshness(self.host.border.overview(), now_ns),)
         self.panel.lines.set_hanging(said)
         super().show_state()
 
@@ -101,14 +102,10 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
 
     # The changes
 
-    def items_of(self, view: ClusterView) -> Sequence[RemedyEntry]:  # noqa: ARG002 - shown is what was found last
-        """Return the changes that help."""
+    def _changes(self) -> Sequence[RemedyEntry]:
+        """Return the changes that help, as they were found last."""
         report = self._detail.remedies if self._detail is not None else None
         return self._remedies.get((report,), lambda: remedy_entries(report))
-
-    def size_of(self, view: ClusterView) -> int:
-        """Return how many there are."""
-        return len(self.items_of(view))
 
     def placeholder(self, rows: Rows[RemedyEntry]) -> Pieces:
         """Say why nothing helps, or how far the changes have been tried."""
@@ -124,7 +121,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         """Say how far the changes have been tried, and what the one under the cursor is about."""
         report = self._detail.remedies if self._detail is not None else None
         if report is None:
-            return pending_freshness(self.host.view, self.host.now_ns())
+            return pending_freshness(self.host.border.overview(), self.host.now_ns())
         pieces = (remedies_sentence(report), *((f" · {clean(note)}", Tone.MUTED) for note in report.left_out))
         item = self.current
         if item is None or self._group is None:
@@ -185,17 +182,9 @@ class PendingNodesScreen(ListScreen[NodeRefusal]):
             name: Of the pods.
             explanation: Why nothing takes them.
         """
-        super().__init__(NODES)
+        super().__init__(NODES, MadeRows(lambda: explanation.nodes))
         self._title_name = name
         self._explanation = explanation
-
-    def items_of(self, view: ClusterView) -> Sequence[NodeRefusal]:  # noqa: ARG002 - they stay as they were
-        """Return the nodes."""
-        return self._explanation.nodes
-
-    def size_of(self, view: ClusterView) -> int:
-        """Return how many there are."""
-        return len(self.items_of(view))
 
     def explain_item(self, item: NodeRefusal) -> Pieces:
         """Return all nodes by reason, and the one under the cursor."""
@@ -214,8 +203,8 @@ class PendingNodesScreen(ListScreen[NodeRefusal]):
 
     def open_row(self, item: NodeRefusal) -> None:
         """Show the node at length."""
-        entry = self.host.view.node_of(item.node)
-        if entry is None:
+        found = self.host.border.object(ObjectWanted(kind="Node", key=item.node))
+        if not found.node_key:
             self.say(f"node {clean(item.node)} is not there any more")
         else:
-            routes.show_node(self, entry.key)
+            routes.show_node(self, found.node_key)

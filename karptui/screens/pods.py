@@ -7,9 +7,11 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from karptui.decode.kinds import Kind
 from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
-from karptui.session.border import NodeWanted
+from karptui.screens.row_sources import Asked
+from karptui.session.border import ObjectWanted
 from karptui.session.pods import PodEntry
 from karptui.views.pods.columns import TABLE, explain_pod
 from karptui.views.row import Pieces
@@ -28,14 +30,13 @@ class PodsScreen(ListScreen[PodEntry]):
     entry_name = "pods"
     title_text = "Pods"
     kind = "Pod"
-    served = "pods"
     consequences: ClassVar[Mapping[str, str]] = {
         "Pod": "Without pods there is nothing to show.",
         "Node": "The pool of a pod needs it.",
     }
 
     def __init__(self) -> None:
-        super().__init__(TABLE)
+        super().__init__(TABLE, Asked("pods"))
 
     def prepare(self) -> None:
         """Start with the namespace that was asked for."""
@@ -81,4 +82,4 @@ class PodsScreen(ListScreen[PodEntry]):
 
     def _node_key(self, item: PodEntry) -> str:
         """Return the key of a pod's node, nothing where it is not there."""
-        return self.host.border.node(NodeWanted(name=item.pod.node_name)).key
+        return self.host.border.object(ObjectWanted(kind=Kind.NODE, key=item.pod.node_name)).node_key

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
 from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.listing import Kept
 from karptui.screens.panel import Panel
 from karptui.screens.pools import CONSEQUENCES, WORKING
+from karptui.screens.row_sources import Asked
 from karptui.session.border import Focus
-from karptui.session.cluster_view import ClusterView
-from karptui.session.pools import PoolRow, pool_rows
-from karptui.views.pools.daemonsets import TABLE, DaemonRow, daemon_rows, daemon_sentence
+from karptui.session.facts import PoolAround
+from karptui.session.pools import DaemonRow
+from karptui.views.pools.daemonsets import TABLE, daemon_sentence
 from karptui.views.pools.detail import detail_lines, title_parts
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
@@ -37,7 +36,6 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
     is_explanation = True
     title_text = "DaemonSets ─ what a new node carries"
     kind = "NodePool"
-    works_out_types = True
     consequences = CONSEQUENCES
 
     def __init__(self, name: str) -> None:
@@ -47,10 +45,8 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
             name: the NodePool.
         """
         self.panel = Panel("pool")
-        super().__init__(TABLE, above=(self.panel,))
+        super().__init__(TABLE, Asked("daemonsets", lambda: name), above=(self.panel,))
         self._pool_name = name
-        self._row: PoolRow | None = None
-        self._daemons: Kept[tuple[DaemonRow, ...]] = Kept()
 
     def prepare(self) -> None:
         """Say that it takes a moment."""
@@ -62,23 +58,18 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
         self.host.look_at(Focus(asks_overlap=True))
         super().show_state()
 
-    def items_of(self, view: ClusterView) -> Sequence[DaemonRow]:
-        """Return the DaemonSets."""
-        self._row = row = next((one for one in pool_rows(view) if one.name == self._pool_name), None)
-        return self._daemons.get((row,), lambda: daemon_rows(row) if row is not None else ())
-
     def refresh_info(self) -> None:
         """Say again what is under the cursor, and show the pool."""
         super().refresh_info()
-        row = self._row
-        if row is None:
-            is_gone = self.listing.rows is not None
+        has_rows = self.listing.rows is not None
+        around = self.around(PoolAround) if has_rows else None
+        if around is None:
             gone = f"there is no NodePool {clean(self._pool_name)}", Tone.WARNING
-            self.panel.lines.set_lines([(gone if is_gone else ("working it out…", Tone.ACTIVE),)])
+            self.panel.lines.set_lines([(gone if has_rows else ("working it out…", Tone.ACTIVE),)])
         else:
             has_prices = not self.host.config.disable_pricing
-            self.panel.show_title(phrase(title_parts(row, has_prices=has_prices)))
-            self.panel.lines.set_hanging(detail_lines(row))
+            self.panel.show_title(phrase(title_parts(around.row, has_prices=has_prices)))
+            self.panel.lines.set_hanging(detail_lines(around.row))
 
     def explain_item(self, item: DaemonRow) -> Pieces:
         """Return what a DaemonSet takes and rules out."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
@@ -10,10 +10,12 @@ from textual.content import Content
 from textual.widgets import Static
 
 from karptui.screens import routes
-from karptui.screens.list_screen import CHURN, ListScreen
+from karptui.screens.list_keys import CHURN
+from karptui.screens.list_screen import ListScreen
+from karptui.screens.row_sources import Asked
 from karptui.session.border import Focus
-from karptui.session.cluster_view import ClusterView
-from karptui.session.pools import PoolRow, pool_rows
+from karptui.session.facts import PoolsAround
+from karptui.session.pools import PoolRow
 from karptui.views.pools.columns import pools_table
 from karptui.views.pools.detail import cluster_lines, cost_text
 from karptui.views.pools.sentences import pool_sentences
@@ -48,19 +50,20 @@ class PoolsScreen(ListScreen[PoolRow]):
 
     entry_name = "pools"
     kind = "NodePool"
-    works_out_types = True
     consequences = CONSEQUENCES
 
     def __init__(self) -> None:
         self._cluster = Static(id="pools-cluster", markup=False)
         """What holds for all pools."""
-        super().__init__(pools_table(), story=self.story_of, is_story_hanging=True, below=(self._cluster,))
+        super().__init__(
+            pools_table(), Asked("pools"), story=self.story_of, is_story_hanging=True, below=(self._cluster,)
+        )
 
     @property
     def table_title(self) -> str:
         """What the table is called, and what all pools cost."""
-        view = self.host.view
-        cost = "" if self.listing.rows is None or self.host.config.disable_pricing else cost_text(view)
+        around = self.around(PoolsAround) if self.listing.rows is not None else None
+        cost = "" if around is None or self.host.config.disable_pricing else cost_text(around.cost)
         return f"Pools ─ in the order Karpenter tries them{f' ─ {cost}' if cost else ''}"
 
     def prepare(self) -> None:
@@ -75,18 +78,14 @@ class PoolsScreen(ListScreen[PoolRow]):
         self.host.look_at(Focus(asks_overlap=True))
         super().show_state()
 
-    def items_of(self, view: ClusterView) -> Sequence[PoolRow]:
-        """Return the pools."""
-        return pool_rows(view)
-
     def refresh_info(self) -> None:
         """Say again what is under the cursor, and what holds for all pools."""
         super().refresh_info()
         lines: tuple[Pieces, ...] = ()
-        pools = self.listing.items
-        if pools:
-            is_short = self.has_class("-narrow")
-            lines = cluster_lines(self.host.view, pools, self.host.now_ns(), is_short=is_short)
+        around = self.around(PoolsAround) if self.listing.rows else None
+        if around is not None:
+            overview, is_short = self.host.border.overview(), self.has_class("-narrow")
+            lines = cluster_lines(around, overview, self.host.now_ns(), is_short=is_short)
         width = self._cluster.content_size.width
         content = Content("\n").join([phrase(line) for line in hanging(lines, width)])
         if content != self._cluster.content:
@@ -98,7 +97,7 @@ class PoolsScreen(ListScreen[PoolRow]):
 
     def explain(self) -> Pieces:
         """Say how fresh the answers are."""
-        return freshness(self.host.view, self.host.now_ns())
+        return freshness(self.host.border.overview(), self.host.now_ns())
 
     def story_of(self, item: PoolRow) -> tuple[Pieces, ...]:
         """Return the pool in sentences."""
@@ -133,8 +132,8 @@ class PoolsScreen(ListScreen[PoolRow]):
             return
         from karptui.views.pools.proportion import partners_of  # noqa: PLC0415 - brings the engines with it
 
-        analysis = self.host.view.analysis
-        overlap = analysis.overlap if analysis is not None else None
+        around = self.around(PoolsAround)
+        overlap = around.overlap if around is not None else None
         routes.ask_for_proportion(self, partners_of(self.current.name, overlap))
 
     def action_open_types(self) -> None:

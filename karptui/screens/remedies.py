@@ -13,7 +13,7 @@ from textual.widgets import TextArea
 
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
-from karptui.session.cluster_view import ClusterView
+from karptui.screens.row_sources import MadeRows
 from karptui.views.blockers.entry import BlockerEntry
 from karptui.views.blockers.remedies import (
     TABLE,
@@ -55,7 +55,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         self._text = TextArea(
             "", read_only=True, show_line_numbers=False, soft_wrap=True, theme="css", id="remedy-text"
         )
-        super().__init__(TABLE, below=(self._text,))
+        super().__init__(TABLE, MadeRows(self._held), below=(self._text,))
         self.title_text = clean(title)
         self._members = tuple(members)
         self._remedies: Kept[tuple[BlockerRemedy, ...]] = Kept()
@@ -64,13 +64,14 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         self._tried: object = None
         """What the trials are of."""
 
-    def items_of(self, view: ClusterView) -> Sequence[TriedRemedy]:
+    def _held(self) -> Sequence[TriedRemedy]:
         """Return what can be done as things are, best first once all of it has been tried."""
-        offered, trials = self._offered(view), self._trials
+        offered, trials = self._offered(), self._trials
         return self._rows.get((offered, trials), lambda: tried_remedies(offered, trials))
 
-    def _offered(self, view: ClusterView) -> tuple[BlockerRemedy, ...]:
+    def _offered(self) -> tuple[BlockerRemedy, ...]:
         """Return what can be done as things are; of blockers that are gone meanwhile as they were."""
+        view = self.host.view
 
         def made() -> tuple[BlockerRemedy, ...]:
             self._members = renewed(self._members, view.analysis) or self._members
@@ -82,7 +83,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         """Show the remedies and the text of the one under the cursor, and have all of them tried."""
         super().show_state()
         self._show_text()
-        offered = self._offered(self.host.view)
+        offered = self._offered()
         asked = tuple((one.kind, one.edits) for one in offered)
         if asked != self._tried:
             self._tried = asked

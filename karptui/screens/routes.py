@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from karptui.decode.kinds import Kind
 from karptui.screens.destinations import ToExplanation, ToLedger, ToNode, ToPending, ToPool, ToText, ToTypes
+from karptui.session.border import ObjectWanted
 from karptui.views.row import Tone
 
 if TYPE_CHECKING:
@@ -97,11 +98,10 @@ def show_ledger(screen: FrameScreen, pool: str, instance_type: str, pods: Collec
 
 def show_object(screen: FrameScreen, kind: str, key: str) -> None:
     """Show a node or pool at length, a pod's description, where settings come from, and else the YAML."""
-    view = screen.host.view
-    node = view.node_of(key) if kind == Kind.NODE else None
-    if node is not None:
-        show_node(screen, node.key)
-    elif kind == Kind.NODEPOOL and key in view.state.nodepools:
+    found = screen.host.border.object(ObjectWanted(kind=kind, key=key))
+    if kind == Kind.NODE and found.node_key:
+        show_node(screen, found.node_key)
+    elif kind == Kind.NODEPOOL and found.is_there:
         show_pool(screen, key)
     elif kind == "Setting":
         screen.host.run_command("sources")

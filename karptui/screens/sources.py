@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
-from karptui.session.cluster_view import ClusterView
+from karptui.screens.row_sources import MadeRows
 from karptui.session.status import KindStatus
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
@@ -20,11 +20,12 @@ class SourcesScreen(ListScreen[KindStatus]):
     has_objects = False
 
     def __init__(self) -> None:
-        super().__init__(TABLE)
+        super().__init__(TABLE, MadeRows(self._statuses))
         self._rows: Kept[tuple[KindStatus, ...]] = Kept()
 
-    def items_of(self, view: ClusterView) -> Sequence[KindStatus]:
+    def _statuses(self) -> Sequence[KindStatus]:
         """Return how every kind stands, then who is asked for instance types, prices and live usage."""
+        view = self.host.view
 
         def made() -> tuple[KindStatus, ...]:
             now_ns = self.host.now_ns()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
 
 from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.listing import Kept
 from karptui.screens.panel import Panel
-from karptui.session.cluster_view import ClusterView
+from karptui.screens.row_sources import Asked
+from karptui.session.facts import TypesAround
 from karptui.session.offered_types import offered_types_of
-from karptui.session.types import PoolEntry, TypeEntry, pool_entries
+from karptui.session.types import PoolEntry, TypeEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.columns import types_table, why_text
@@ -36,29 +36,24 @@ class PoolsOfTypesScreen(ListScreen[PoolEntry]):
     entry_name = "types"
     title_text = "Types by NodePool"
     kind = "NodePool"
-    works_out_types = True
     consequences = CONSEQUENCES
 
     def __init__(self) -> None:
         self._origins = Sentences(id="types-lines")
         """Where types and prices come from."""
-        super().__init__(TABLE, below=(self._origins,))
+        super().__init__(TABLE, Asked("types"), below=(self._origins,))
 
     def prepare(self) -> None:
         """Say that it takes a moment."""
         self.table.set_placeholder(WORKING)
         super().prepare()
 
-    def items_of(self, view: ClusterView) -> Sequence[PoolEntry]:
-        """Return the pools."""
-        return pool_entries(view)
-
     def refresh_info(self) -> None:
         """Say again what is under the cursor, and where types and prices come from."""
         super().refresh_info()
         view = self.host.view
         lines = list(source_lines(None, view.evidence, view.prices))
-        if self.listing.items:
+        if self.listing.rows:
             lines += [((clean(note), Tone.MUTED),) for note in offered_types_of(view).nodeclasses.notes]
         self._origins.set_lines(lines)
 
@@ -101,7 +96,6 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
 
     entry_name = "types"
     kind = "NodePool"
-    works_out_types = True
     consequences = CONSEQUENCES
 
     def __init__(self, pool: str) -> None:
@@ -111,12 +105,9 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
             pool: the NodePool.
         """
         self.panel = Panel("types", can_focus=True)
-        super().__init__(types_table(), above=(self.panel,))
+        super().__init__(types_table(), Asked("types of a pool", self._meant), above=(self.panel,))
         self._pool = pool
-        self._entry: PoolEntry | None = None
-        self._names: tuple[str, ...] = ()
         self._shows_all = False
-        self._types: Kept[tuple[TypeEntry, ...]] = Kept()
 
     @property
     def table_title(self) -> str:
@@ -130,18 +121,16 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
         self.table.set_placeholder(WORKING)
         super().prepare()
 
-    def items_of(self, view: ClusterView) -> Sequence[TypeEntry]:
-        """Return the types that the requirements allow, or all."""
-        pools = pool_entries(view)
-        self._names = tuple(one.name for one in pools)
-        self._entry = entry = next((one for one in pools if one.name == self._pool), None)
-        shows_all = self._shows_all
-        return self._types.get((entry, shows_all), lambda: _types_of(entry, shows_all=shows_all))
+    def _meant(self) -> str:
+        """Return whose types: those that the requirements allow, or all."""
+        return f"{'all' if self._shows_all else 'wanted'}/{self._pool}"
 
     def refresh_info(self) -> None:
         """Say again what is under the cursor, and what the filters have removed."""
         super().refresh_info()
-        view, entry, lines = self.host.view, self._entry, self.panel.lines
+        view, lines = self.host.view, self.panel.lines
+        around = self.around(TypesAround)
+        entry = around.pool if around is not None else None
         if entry is None:
             gone = f"there is no NodePool {clean(self._pool)}", Tone.WARNING
             lines.set_lines([(gone if self.listing.rows is not None else ("working it out…", Tone.ACTIVE),)])
@@ -177,10 +166,12 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
 
     def action_pool(self, step: int) -> None:
         """Go to the next NodePool, in the order in which Karpenter tries them."""
-        if not self._names:
+        around = self.around(TypesAround)
+        names = around.names if around is not None else ()
+        if not names:
             return
-        index = self._names.index(self._pool) if self._pool in self._names else -step
-        self._pool = self._names[(index + step) % len(self._names)]
+        index = names.index(self._pool) if self._pool in names else -step
+        self._pool = names[(index + step) % len(names)]
         self.table.scroll_home(animate=False)
         self.show_state()
 
@@ -192,9 +183,3 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
     def open_row(self, item: TypeEntry) -> None:
         """Show where the memory of the type goes."""
         routes.show_ledger(self, self._pool, item.name)
-
-
-def _types_of(entry: PoolEntry | None, *, shows_all: bool) -> tuple[TypeEntry, ...]:
-    if entry is None:
-        return ()
-    return entry.types if shows_all else entry.wanted

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
-from karptui.session import nodes
 from karptui.session.costs import ClusterTotals
-from karptui.session.events import EventEntry
-from karptui.session.nodes import NodeEntry
-from karptui.session.pods import PodEntry
 from karptui.sources.base import SourceStatus
 
-Fact = NodeEntry | PodEntry | EventEntry
-"""What a row of a list is drawn from."""
+if TYPE_CHECKING:
+    from karptui.session.facts import Around, Fact
+
 MessageT = TypeVar("MessageT")
 
 
@@ -45,6 +42,44 @@ class Focus(msgspec.Struct, frozen=True, kw_only=True):
 # How the cluster is known
 
 
+class Analysed(msgspec.Struct, frozen=True, kw_only=True):
+    """How far it is worked out why nodes are still here."""
+
+    generation: int
+    """Of the cluster that it holds for."""
+    now_ns: int
+    """The instant that it holds for: nanoseconds since the epoch."""
+    nodes: int
+    """Of which anything is known."""
+    simulated: int
+    """Whose removal was simulated on that very generation."""
+    managed: int
+    """That Karpenter manages."""
+    notes: tuple[str, ...] = ()
+    """What was assumed about instance types, in sentences."""
+    problem: str = ""
+    """Why a newer generation could not be analysed, empty where it could."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left to simulate."""
+        return self.simulated >= self.managed
+
+
+class PendingStudied(msgspec.Struct, frozen=True, kw_only=True):
+    """How far it is worked out why pods wait."""
+
+    generation: int
+    """Of the cluster that it holds for."""
+    now_ns: int
+    """The instant that it holds for: nanoseconds since the epoch."""
+    groups: int
+    explained: int
+    """Groups of which everything is known."""
+    notes: tuple[str, ...] = ()
+    """What was assumed, in sentences."""
+
+
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """How much is known of the cluster, and what all of it comes to."""
 
@@ -53,6 +88,8 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     statuses: Mapping[str, SourceStatus]
     """How the source stands, by kind."""
     totals: ClusterTotals
+    hidden: frozenset[str] = frozenset()
+    """Kinds that may not be listed."""
     sizes: Mapping[str, int]
     """About how many items each list has, by its name."""
     counts: Mapping[str, int]
@@ -61,8 +98,12 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """Why nothing can be said of what keeps nodes yet, or at all; empty where enough is known."""
     is_out_of_reach: bool
     """Whether nothing can be said of it as long as a permission or Karpenter is missing."""
-    analysis_problem: str
-    """Why the newest cluster could not be analysed; empty where it could, or is still to be."""
+    analysed: Analysed | None = None
+    """None until the first analysis."""
+    pending: PendingStudied | None = None
+    """None until somebody has asked."""
+    has_prices: bool = True
+    """Whether prices are shown at all."""
 
 
 # Rows of a list, asked for by window
@@ -72,12 +113,20 @@ class RowsWanted(msgspec.Struct, frozen=True, kw_only=True):
     """A list with a filter, in an order."""
 
     list: str
+    of: str = ""
+    """Whose rows, in a list that has them of several."""
     filter_text: str = ""
     sort: str
     """Id of the column rows are ordered by."""
     is_descending: bool = False
     is_notable_only: bool = False
     """Whether rows that are neither blocked nor faulty are left out."""
+    group_by: str = ""
+    """What groups have in common; empty in a list without."""
+    is_folded: bool | None = None
+    """Whether groups show their headings only; None while nobody has said."""
+    other_way: frozenset[str] = frozenset()
+    """Names of the groups that are the other way."""
     now_ns: int
     """The present instant, for filters on ages: nanoseconds since the epoch."""
 
@@ -90,6 +139,8 @@ class RowsFound(msgspec.Struct, frozen=True, kw_only=True):
     """Of these rows; the same as long as nothing has changed."""
     shown: int
     """Rows that the filter leaves."""
+    lines: int
+    """The same with the headings of groups, and without what they hide."""
     total: int
     """Items without the filter."""
 
@@ -150,17 +201,38 @@ class TotalsWanted(msgspec.Struct, frozen=True, kw_only=True):
     """All rows when None."""
 
 
-class NodeWanted(msgspec.Struct, frozen=True, kw_only=True):
-    """A node by its name."""
+class ObjectWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """An object by its name."""
 
-    name: str
+    kind: str
+    """As the API writes it."""
+    key: str
+    """``namespace/name``, or the name alone."""
 
 
-class NodeFound(msgspec.Struct, frozen=True, kw_only=True):
-    """A node by its name."""
+class ObjectFound(msgspec.Struct, frozen=True, kw_only=True):
+    """An object by its name."""
 
-    key: str = ""
-    """Of its row; empty where it is not there."""
+    is_there: bool = False
+    node_key: str = ""
+    """Of the row of the node that it is, became or runs on; empty where there is none."""
+
+
+class AroundWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands around the rows of a list: what holds for all of them, or for whose rows they are."""
+
+    list: str
+    of: str = ""
+    """Whose rows, in a list that has them of several."""
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class AroundFound(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands around the rows of a list."""
+
+    fact: Around | None = None
+    """None where nothing is known, or whose rows were meant is not there."""
 
 
 class Border(Protocol):
@@ -194,8 +266,12 @@ class Border(Protocol):
         """Return what the nodes of some rows hold and cost together."""
         ...
 
-    def node(self, wanted: NodeWanted) -> NodeFound:
-        """Return the key of a node's row."""
+    def object(self, wanted: ObjectWanted) -> ObjectFound:
+        """Return whether an object is there, and where its node is found."""
+        ...
+
+    def around(self, wanted: AroundWanted) -> AroundFound:
+        """Return what stands around the rows of a list."""
         ...
 
 
@@ -206,10 +282,9 @@ def encoded(message: msgspec.Struct) -> bytes:
 
 def decoded(data: bytes, kind: type[MessageT]) -> MessageT:
     """Return a message that ``encoded`` wrote."""
-    from karptui.disruption.analysis import NodeFindings  # noqa: PLC0415 - slow to import, and only readers need it
+    from karptui.session import facts  # noqa: PLC0415 - slow to import, and only readers need it
 
-    # What a node's findings are is known to type checkers alone, so that the first screen waits for no engine.
-    vars(nodes).setdefault("NodeFindings", NodeFindings)
+    facts.name_types()
     return msgspec.json.decode(data, type=kind)
 
 

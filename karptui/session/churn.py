@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+import msgspec
+
 from karptui.decode.kinds import Kind
-from karptui.disruption.churn.report import Churn, churn_of
+from karptui.disruption.churn.life import Life
+from karptui.disruption.churn.loops import circles, is_same_kind, is_short
+from karptui.disruption.churn.report import Churn, PoolChurn, Window, churn_of
+from karptui.karpenter.nodepool import NodePool
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.cluster_view import ClusterView
+from karptui.session.controller_counts import usable_metrics
+from karptui.session.status import KindStatus
 from karptui.state.inventory import inventory_of
 
+NO_POOL: Final = "(no NodePool)"
 _FRESH_NS: Final = 15 * NS_PER_SECOND
 """For how long rates may stand while nothing happens."""
 BUSY_FROM: Final = 3_000
@@ -19,9 +28,9 @@ _REST_NS: Final = 2 * NS_PER_SECOND
 _ON_THE_WAY: Final = ("connecting", "syncing")
 
 
-def unknown_because(view: ClusterView) -> str:
+def unknown_because(statuses: Mapping[str, KindStatus]) -> str:
     """Return why nothing can be said of churn, or not yet; empty where it can."""
-    status = view.statuses.get(Kind.NODECLAIM)
+    status = statuses.get(Kind.NODECLAIM)
     if status is None:
         return ""
     if status.phase in _ON_THE_WAY or (status.phase == "disconnected" and not status.count):
@@ -33,9 +42,9 @@ def unknown_because(view: ClusterView) -> str:
     return ""
 
 
-def events_hidden(view: ClusterView) -> bool:
+def events_hidden(statuses: Mapping[str, KindStatus]) -> bool:
     """Whether Karpenter's events may not be listed."""
-    status = view.statuses.get(Kind.EVENT)
+    status = statuses.get(Kind.EVENT)
     return status is not None and status.phase == "forbidden"
 
 
@@ -59,7 +68,7 @@ class ChurnBook:
             view: The cluster.
             now_ns: The present instant: nanoseconds since the epoch.
         """
-        if unknown_because(view):
+        if unknown_because(view.statuses):
             self._churn = None
             return None
         state = view.state
@@ -71,3 +80,109 @@ class ChurnBook:
             self._made_of, self._made_ns = made_of, now_ns
             self._churn = churn_of(inventory_of(state), now_ns, state.history)
         return self._churn
+
+
+class Counters(msgspec.Struct, frozen=True, kw_only=True):
+    """What Karpenter itself has counted of a NodePool since its controller began."""
+
+    since_ns: int
+    """Nanoseconds since the epoch, 0 where it is not said."""
+    created: int
+    disrupted: tuple[tuple[str, int], ...]
+    """By Karpenter's reason in lower case, the most frequent first."""
+    terminated: int
+
+
+class ChurnEntry(msgspec.Struct, frozen=True, tag=True, eq=False):
+    """The churn of one NodePool."""
+
+    figures: PoolChurn
+    window: Window
+    pool: NodePool | None = None
+    """None where it is not there."""
+    counters: Counters | None = None
+
+    @property
+    def key(self) -> str:
+        """Identity across refreshes."""
+        return self.figures.pool
+
+    @property
+    def name(self) -> str:
+        """The NodePool's name."""
+        return self.figures.pool or NO_POOL
+
+
+class Replacement(msgspec.Struct, frozen=True, tag=True, eq=False):
+    """A NodeClaim that was removed, and what came in its place."""
+
+    life: Life
+    successors: tuple[Life, ...] = ()
+    back: Life | None = None
+    """What took the removal back: one of the same type for a node that was not needed."""
+    moves: int = 0
+    """Pods known to have left it while it was leaving."""
+
+    @property
+    def key(self) -> str:
+        """Identity across refreshes."""
+        return self.life.claim
+
+    @property
+    def is_same_type(self) -> bool:
+        """Whether one of the same type and capacity type came."""
+        return self.back is not None or any(is_same_kind(one, self.life) for one in self.successors)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether Karpenter chose to take it away soon after its creation."""
+        return is_short(self.life)
+
+
+def churn_entries(view: ClusterView, churn: Churn) -> tuple[ChurnEntry, ...]:
+    """Return a row for every NodePool."""
+    return tuple(
+        ChurnEntry(one, churn.window, view.state.nodepools.get(one.pool), _counters(view, one.pool))
+        for one in churn.pools
+    )
+
+
+def _counters(view: ClusterView, name: str) -> Counters | None:
+    metrics = usable_metrics(view)
+    own = metrics.pools.get(name) if metrics is not None else None
+    if metrics is None or own is None:
+        return None
+    return Counters(
+        since_ns=metrics.started_at_ns,
+        created=sum(own.nodeclaims_created.values()),
+        disrupted=tuple(sorted(own.nodeclaims_disrupted.items(), key=lambda item: (-item[1], item[0]))),
+        terminated=own.nodeclaims_terminated,
+    )
+
+
+def replacements(churn: Churn, pool: str | None = None) -> tuple[Replacement, ...]:
+    """Return what was removed within the window.
+
+    Args:
+        churn: What is known.
+        pool: Only of this NodePool; None is all of them.
+    """
+    by_pool: dict[str, list[Life]] = {}
+    for life in churn.removed:
+        if pool is None or life.pool == pool:
+            by_pool.setdefault(life.pool, []).append(life)
+    moves: dict[str, int] = {}
+    for move in churn.moves:
+        moves[move.node] = moves.get(move.node, 0) + 1
+    found: list[Replacement] = []
+    for own in by_pool.values():
+        found += _of_pool(churn, own, moves)
+    return tuple(found)
+
+
+def _of_pool(churn: Churn, own: Sequence[Life], moves: dict[str, int]) -> list[Replacement]:
+    back = circles(own, churn.succession)
+    return [
+        Replacement(life, churn.succession.of(life), back.get(life.claim), moves.get(life.node, 0) if life.node else 0)
+        for life in own
+    ]

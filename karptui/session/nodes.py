@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -219,3 +219,13 @@ class NodeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
 def is_accelerator(resource: str) -> bool:
     """Whether an extended resource is a GPU or something like it."""
     return "/" in resource and any(word in resource for word in ACCELERATOR_WORDS)
+
+
+def going_nodes(entries: Iterable[NodeEntry]) -> tuple[NodeEntry, ...]:
+    """Return the nodes that a method wants and takes, now or once nothing holds it; as far as they are simulated."""
+    return tuple(
+        entry
+        for entry in entries
+        if (found := entry.findings) is not None
+        and (found.why.outcome is not None or (found.freed is not None and found.freed.goes))
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from karptui.decode.kinds import Kind
-from karptui.session.border import Overview
+from karptui.session.border import Analysed, Overview, PendingStudied
 from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import is_out_of_reach, unready_because
 
@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from karptui.disruption.analysis import Analysis
+    from karptui.session.pending_report import PendingAnswer
     from karptui.sources.base import SourceStatus
 
+DEAR: Final = 1_000_000
+"""Stands for the size of a list of few items that take a tenth of a second to make."""
 MOMENTS_OF_A_NODE: Final = 12
 """About how many moments a node and its claim record of their own."""
 HOLDS_NOBODY: Final = frozenset({"DELETING"})
@@ -23,14 +26,23 @@ HOLDS_NOBODY: Final = frozenset({"DELETING"})
 
 def overview_of(view: ClusterView) -> Overview:
     """Return the figures of a view."""
+    nodes, pods, events = len(view.state.nodes), len(view.state.of(Kind.POD)), len(view.state.events)
     return Overview(
         generation=view.state.generation,
         statuses=cast("Mapping[str, SourceStatus]", view.statuses),
         totals=view.totals,
+        hidden=view.hidden,
         sizes={
-            "nodes": len(view.state.nodes),
-            "pods": len(view.state.of(Kind.POD)),
-            "events": len(view.state.events) + MOMENTS_OF_A_NODE * len(view.state.nodes),
+            "nodes": nodes,
+            "pods": pods,
+            "events": events + MOMENTS_OF_A_NODE * nodes,
+            **dict.fromkeys(("pools", "daemonsets", "types", "types of a pool"), DEAR if view.state.nodepools else 0),
+            "claims": len(view.state.nodeclaims),
+            "budgets": len(view.state.nodepools),
+            "churn": pods + events,
+            "replacements": pods + events,
+            "next": nodes,
+            "pending": len(view.pending.groups) if view.pending is not None else 0,
         },
         counts={
             "blockers": blocker_count(view.analysis),
@@ -39,7 +51,35 @@ def overview_of(view: ClusterView) -> Overview:
         },
         unready_because=unready_because(view),
         is_out_of_reach=is_out_of_reach(view),
-        analysis_problem=view.analysis.problem if view.analysis is not None else "",
+        analysed=_analysed(view.analysis),
+        pending=_studied(view.pending),
+        has_prices=not view.evidence.price_settings.is_disabled,
+    )
+
+
+def _analysed(analysis: Analysis | None) -> Analysed | None:
+    if analysis is None:
+        return None
+    return Analysed(
+        generation=analysis.generation,
+        now_ns=analysis.now_ns,
+        nodes=len(analysis.findings),
+        simulated=analysis.simulated,
+        managed=analysis.managed,
+        notes=analysis.notes,
+        problem=analysis.problem,
+    )
+
+
+def _studied(report: PendingAnswer | None) -> PendingStudied | None:
+    if report is None:
+        return None
+    return PendingStudied(
+        generation=report.generation,
+        now_ns=report.now_ns,
+        groups=len(report.groups),
+        explained=report.explained,
+        notes=report.notes,
     )
 
 

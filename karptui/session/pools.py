@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
+
+import msgspec
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.budget_calendar import PoolBudgets
@@ -14,7 +15,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.kube import resources
 from karptui.kube.resources import NODES
 from karptui.provisioning.overlap import Overlap, PoolOverlap
-from karptui.provisioning.type_verdict import Filter
+from karptui.provisioning.type_verdict import Filter, PoolDaemonSet
 from karptui.session.cluster_view import ClusterView
 from karptui.session.controller_counts import ControllerCounts, controller_counts, created_lately
 from karptui.session.costs import Total, total_of
@@ -27,6 +28,16 @@ NEAR: Final = 10
 """Weights that differ by less are pointed out: they look like shades, and are an order all the same."""
 
 
+class PoolCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How many NodeClaims a NodePool has got."""
+
+    name: str
+    created: int
+    """As Karpenter counts them, else those of the last day that still exist."""
+    since_look: int | None
+    """Since karptui first read the counters; None where there are no two readings."""
+
+
 class Neighbour(NamedTuple):
     """Another NodePool and its weight."""
 
@@ -34,8 +45,7 @@ class Neighbour(NamedTuple):
     weight: int
 
 
-@dataclass(frozen=True, eq=False)
-class PoolRow:
+class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
     """A NodePool."""
 
     types: PoolEntry
@@ -212,3 +222,33 @@ def _beside(entry: PoolEntry, places: Sequence[Neighbour], least: int, most: int
         return ()
     weight = entry.found.pool.weight
     return tuple(one for one in places if one.name != entry.name and least <= abs(one.weight - weight) <= most)
+
+
+class DaemonRow(msgspec.Struct, frozen=True, tag=True, eq=False):
+    """A DaemonSet in one NodePool."""
+
+    found: PoolDaemonSet
+    offered: int
+    """Types of the NodePool that requirements and offerings leave."""
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether a new node carries its pod, on some type at least."""
+        return self.found.types > 0
+
+    @property
+    def cpu_millis(self) -> int:
+        """What its pod asks."""
+        return resources.cpu_millis(self.found.requests)
+
+    @property
+    def memory_bytes(self) -> int:
+        """What its pod asks."""
+        return resources.memory_bytes(self.found.requests)
+
+
+def daemon_rows(row: PoolRow) -> tuple[DaemonRow, ...]:
+    """Return every DaemonSet."""
+    counts = {one.filter: one.left for one in row.types.found.counts}
+    offered = counts.get(Filter.RESERVED, 0)
+    return tuple(DaemonRow(one, offered) for one in row.types.found.daemonsets)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
+from karptui.decode.kinds import Kind
 from karptui.session.border import (
-    Fact,
+    AroundFound,
+    AroundWanted,
     Keys,
     KeysWanted,
-    NodeFound,
-    NodeWanted,
+    ObjectFound,
+    ObjectWanted,
     Overview,
     PickWanted,
     Position,
@@ -28,8 +30,13 @@ from karptui.session.last_answer import LastAnswer
 from karptui.session.nodes import NodeEntry
 from karptui.session.overview import overview_of
 
+if TYPE_CHECKING:
+    from karptui.session.facts import Around, Fact
+
 KEPT: Final = 2
-"""Orders of each list that rows can still be fetched from: that on the screen, and the one that takes its place."""
+"""Orders that rows of a list can still be fetched from: that on the screen, and the one that takes its place."""
+MOST_KEPT: Final = 8
+"""The same of a list that has the rows of several."""
 
 
 class Arranged(NamedTuple):
@@ -39,15 +46,19 @@ class Arranged(NamedTuple):
     keys: Sequence[str]
     is_timed: bool = False
     """Whether another instant might bring other rows."""
+    shown: int = 0
+    """How many they are without the headings of groups, and with what those hide."""
 
 
 class List(NamedTuple):
     """A list that rows can be asked of."""
 
-    items: Callable[[ClusterView], Sequence[Any]]
-    """Every item of a view; the same object for the same view."""
+    items: Callable[[ClusterView, RowsWanted], Sequence[Any]]
+    """Every item of a view, also those that the filter leaves out; the same object while nothing about them changes."""
     arrange: Callable[[Sequence[Any], RowsWanted], Arranged]
     """Filters and sorts items."""
+    around: Callable[[ClusterView, AroundWanted], Around | None] | None = None
+    """What stands around the rows; None where nothing does."""
 
 
 class _Rows(NamedTuple):
@@ -86,20 +97,25 @@ class RowServer:
     def rows(self, wanted: RowsWanted) -> RowsFound:
         """Filter and sort a list; the same rows as before while nothing that counts has changed."""
         view = self._view()
-        known = self._known.get(wanted.list)
-        if known is None:
-            known = self._known[wanted.list] = self._lists[wanted.list]()
-        source = known.items(view)
+        known = self._list(wanted.list)
+        source = known.items(view, wanted)
         before = self._last(wanted, source)
         if before is not None:
             return before
         arranged = known.arrange(source, wanted)
         with self._lock:
             self._number += 1
-            found = RowsFound(list=wanted.list, number=self._number, shown=len(arranged.items), total=len(source))
+            found = RowsFound(
+                list=wanted.list,
+                number=self._number,
+                shown=arranged.shown,
+                lines=len(arranged.items),
+                total=len(source),
+            )
             self._rows[found.number] = _Rows(source, wanted, arranged, found, _sums_of(view))
-            numbers = [number for number, rows in self._rows.items() if rows.found.list == wanted.list]
-            for number in numbers[:-KEPT]:
+            numbers = [number for number, rows in self._rows.items() if rows.recipe.list == wanted.list]
+            of_same = [number for number in numbers if self._rows[number].recipe.of == wanted.of]
+            for number in {*of_same[:-KEPT], *numbers[:-MOST_KEPT]}:
                 del self._rows[number]
         return found
 
@@ -148,10 +164,30 @@ class RowServer:
         ]
         return rows.sum_up(entries)
 
-    def node(self, wanted: NodeWanted) -> NodeFound:
-        """Return the key of a node's row."""
-        entry = self._view().node_of(wanted.name)
-        return NodeFound(key=entry.key if entry is not None else "")
+    def object(self, wanted: ObjectWanted) -> ObjectFound:
+        """Return whether an object is there, and where its node is found."""
+        view, key = self._view(), wanted.key
+        state, kind = view.state, wanted.kind
+        if kind in (Kind.NODE, Kind.NODECLAIM):
+            node = state.node_of(key) if kind == Kind.NODECLAIM else None
+            entry = view.node_of(node.name if node is not None else key) or view.node_entry(f"claim/{key}")
+            return ObjectFound(is_there=entry is not None, node_key=entry.key if entry is not None else "")
+        if kind == Kind.POD:
+            pod = state.pods.get(key)
+            entry = view.node_of(pod.node_name) if pod is not None else None
+            return ObjectFound(is_there=pod is not None, node_key=entry.key if entry is not None else "")
+        return ObjectFound(is_there=kind == Kind.NODEPOOL and key in state.nodepools)
+
+    def around(self, wanted: AroundWanted) -> AroundFound:
+        """Return what stands around the rows of a list."""
+        around = self._list(wanted.list).around
+        return AroundFound(fact=around(self._view(), wanted) if around is not None else None)
+
+    def _list(self, name: str) -> List:
+        known = self._known.get(name)
+        if known is None:
+            known = self._known[name] = self._lists[name]()
+        return known
 
     def _arranged(self, number: int) -> Arranged:
         rows = self._rows.get(number)
@@ -176,4 +212,6 @@ def _is_alike(left: RowsWanted, right: RowsWanted) -> bool:
 
 
 def _recipe(wanted: RowsWanted) -> tuple[object, ...]:
-    return wanted.list, wanted.filter_text, wanted.sort, wanted.is_descending, wanted.is_notable_only
+    groups = wanted.group_by, wanted.is_folded, wanted.other_way
+    order = wanted.sort, wanted.is_descending
+    return wanted.list, wanted.of, wanted.filter_text, *order, wanted.is_notable_only, *groups

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Final
@@ -67,8 +66,7 @@ class Offer(msgspec.Struct, frozen=True):
     """In the reservation."""
 
 
-@dataclass(frozen=True, eq=False)
-class PoolContext:
+class PoolContext(msgspec.Struct, frozen=True, eq=False):
     """What the types of one NodePool are looked at with."""
 
     pool_name: str
@@ -85,8 +83,7 @@ class PoolContext:
     """Where the list of types comes from, in words."""
 
 
-@dataclass(frozen=True, eq=False)
-class TypeEntry:
+class TypeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
     """One row of the Types screen."""
 
     context: PoolContext
@@ -236,8 +233,7 @@ class TypeEntry:
         return {name: tuple(zones) for name, zones in found.items()}
 
 
-@dataclass(frozen=True, eq=False)
-class PoolEntry:
+class PoolEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
     """One NodePool on the Types screen."""
 
     found: PoolTypes

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from karptui.session.border import RowsWanted
+from karptui.session.border import AroundWanted, RowsWanted
 from karptui.session.cluster_view import ClusterView
 from karptui.session.row_server import Arranged, List
 from karptui.views.column import FieldKind, ItemT
 from karptui.views.query import FieldTerm, Query, Subject, parse_query
 from karptui.views.table import Sort, TableSpec, build_rows
 
+if TYPE_CHECKING:
+    from karptui.session.facts import Around
 
-def served(spec: TableSpec[ItemT], items: Callable[[ClusterView], Sequence[ItemT]]) -> List:
+
+def served(
+    spec: TableSpec[ItemT],
+    items: Callable[[ClusterView, RowsWanted], Sequence[ItemT]],
+    around: Callable[[ClusterView, AroundWanted], Around | None] | None = None,
+) -> List:
     """Return a table as a list that rows can be asked of.
 
     Args:
         spec: The table.
-        items: Every item of a view; the same object for the same view.
+        items: Every item of a view, also those that the filter leaves out; the same object while nothing about them
+            changes.
+        around: What stands around the rows.
     """
 
     def arrange(source: Sequence[ItemT], wanted: RowsWanted) -> Arranged:
@@ -30,9 +40,9 @@ def served(spec: TableSpec[ItemT], items: Callable[[ClusterView], Sequence[ItemT
             is_notable_only=wanted.is_notable_only,
             now_ns=wanted.now_ns,
         )
-        return Arranged(rows.items, rows.keys, is_timed(query, spec.subject))
+        return Arranged(rows.items, rows.keys, is_timed(query, spec.subject), len(rows))
 
-    return List(items, arrange)
+    return List(items, arrange, around)
 
 
 def is_timed(query: Query, subject: Subject[ItemT]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from karptui.screens.listing import Groups, Kept, Listing
+from karptui.screens.row_sources import MadeRows
 from karptui.session.pods import PodEntry
 from karptui.views.grouping import Folding, GroupHeading, Grouping
 from karptui.views.pods.columns import TABLE
@@ -34,9 +35,17 @@ def headed(lines: Sequence[object], by: ByNamespace, folding: Folding) -> Sequen
     return [GroupHeading("all", tuple(lines), folding.hides("all")), *lines] if by.has_groups else lines
 
 
-def names(listing: Listing[PodEntry], items: Sequence[PodEntry], now_ns: int = NOW_NS) -> list[str]:
-    listing.rows = listing.build(items, listing.recipe(), now_ns)
-    return [item.pod.name for item in listing.rows.items]
+class Held:
+    """A list whose items can be exchanged."""
+
+    def __init__(self, sort: Sort | None = None) -> None:
+        self.items: Sequence[PodEntry] = pods()
+        self.source: MadeRows[PodEntry] = MadeRows(lambda: self.items)
+        self.listing: Listing[PodEntry] = Listing(TABLE, self.source, sort=sort)
+
+    def names(self, now_ns: int = NOW_NS) -> list[str]:
+        self.listing.rows = self.listing.make(now_ns)
+        return [item.pod.name for item in self.listing.rows.items]
 
 
 def test_a_value_is_made_again_when_what_it_is_made_from_is_another_object() -> None:
@@ -51,43 +60,54 @@ def test_a_value_is_made_again_when_what_it_is_made_from_is_another_object() -> 
 
 
 def test_filter_and_order_make_the_rows() -> None:
-    listing, items = Listing(TABLE, sort=Sort("name")), pods()
-    assert names(listing, items) == ["web-0", "web-1", "web-2", "web-3"]
+    held = Held(Sort("name"))
+    listing = held.listing
+    assert held.names() == ["web-0", "web-1", "web-2", "web-3"]
     assert listing.set_filter("ns=shop") == ""
-    assert names(listing, items) == ["web-1", "web-3"]
-    assert (listing.shown, len(listing.items)) == (2, 4)
+    assert held.names() == ["web-1", "web-3"]
+    assert (listing.shown, listing.counts(), len(held.source.items)) == (2, "2/4", 4)
     assert listing.sort_by("name")
-    assert names(listing, items) == ["web-3", "web-1"]
+    assert held.names() == ["web-3", "web-1"]
     assert not listing.sort_by("nothing")
 
 
 def test_a_filter_that_cannot_be_read_leaves_the_one_before() -> None:
-    listing = Listing(TABLE)
+    listing = Held().listing
     listing.set_filter("ns=shop")
+    listing.begin_filter()
     assert "nothing" in listing.set_filter("cpu>nothing")
     assert (listing.query_text, listing.query.text) == ("cpu>nothing", "ns=shop")
+    assert "nothing" in listing.end_filter("cpu>nothing")
+    assert (listing.query_text, listing.query.text) == ("ns=shop", "ns=shop")
+
+
+@pytest.mark.parametrize(("text", "is_begun"), [("na", True), ("ns", True), ("n", False), ("shop", False), ("", False)])
+def test_a_word_that_may_become_a_field_is_no_filter_yet(text: str, is_begun: bool) -> None:
+    assert Held().listing.is_field_begun(text) is is_begun
 
 
 def test_rows_stay_while_nothing_changes_and_only_the_time_goes_on() -> None:
-    listing, items = Listing(TABLE), pods()
-    first = listing.build(items, listing.recipe(), NOW_NS)
-    later = listing.build(items, listing.recipe(), NOW_NS + MINUTE_NS)
+    held = Held()
+    first = held.listing.make(NOW_NS)
+    later = held.listing.make(NOW_NS + MINUTE_NS)
     assert later.items is first.items
     assert later.now_ns == NOW_NS + MINUTE_NS
-    assert listing.build(tuple(items[:2]), listing.recipe(), NOW_NS).total == 2
+    held.items = tuple(held.items[:2])
+    assert held.listing.make(NOW_NS).total == held.source.size() == 2
 
 
 def test_a_filter_by_age_is_asked_again_as_time_goes_on() -> None:
-    listing, items = Listing(TABLE, sort=Sort("name")), pods()
-    listing.set_filter("age<2m")
-    assert names(listing, items) == ["web-0", "web-1"]
-    assert names(listing, items, NOW_NS + MINUTE_NS) == ["web-0"]
+    held = Held(Sort("name"))
+    held.listing.set_filter("age<2m")
+    assert held.names() == ["web-0", "web-1"]
+    assert held.names(NOW_NS + MINUTE_NS) == ["web-0"]
 
 
 def test_the_item_of_a_row() -> None:
-    listing, items = Listing(TABLE, sort=Sort("name")), pods()
+    held = Held(Sort("name"))
+    listing, items = held.listing, held.items
     assert listing.at(0) is None
-    names(listing, items)
+    held.names()
     assert listing.at(1) is items[1]
     assert listing.at(99) is items[3]
     assert listing.with_keys(frozenset({items[2].pod.key})) == [items[2]]
@@ -95,16 +115,16 @@ def test_the_item_of_a_row() -> None:
 
 @pytest.mark.parametrize("times", [0, 1e9])
 def test_rows_rest_for_as_many_times_as_they_took(times: float) -> None:
-    listing = Listing(TABLE)
-    assert not listing.rests(times)
-    listing.build(pods(), listing.recipe(), NOW_NS)
-    assert listing.rests(times) is (times > 0)
+    held = Held()
+    assert not held.source.rests(times)
+    held.listing.make(NOW_NS)
+    assert held.source.rests(times) is (times > 0)
 
 
 def test_groups_keep_how_they_are_folded_when_something_else_is_asked_for() -> None:
-    groups = Groups(ByNamespace.NAMESPACE, headed, ungrouped_text="not grouped")
+    groups: Groups[object, ByNamespace] = Groups(ByNamespace.NAMESPACE, ungrouped_text="not grouped")
     assert groups.text == "by namespace"
-    lines = groups.arranged([1, 2], groups.by, groups.folding)
+    lines = headed([1, 2], groups.by, groups.folding)
     groups.fold_all(lines)
     assert groups.folding.hides("all")
     groups.toggle("all")
@@ -113,5 +133,5 @@ def test_groups_keep_how_they_are_folded_when_something_else_is_asked_for() -> N
     assert groups.text == "not grouped"
     assert groups.folding == Folding(is_folded=True)
     groups.use(ByNamespace.NAMESPACE)
-    groups.fold_all(groups.arranged([1, 2], groups.by, groups.folding))
+    groups.fold_all(headed([1, 2], groups.by, groups.folding))
     assert not groups.folding.hides("all"), "where none is open, all are opened"

@@ -10,16 +10,21 @@ import msgspec
 import pytest
 
 from karptui.config import DEFAULTS
+from karptui.disruption.analysis import NextReport
 from karptui.screens.lists import lists_of
 from karptui.session import border
 from karptui.session.border import (
+    Analysed,
+    AroundFound,
+    AroundWanted,
     Border,
     Focus,
     Keys,
     KeysWanted,
-    NodeFound,
-    NodeWanted,
+    ObjectFound,
+    ObjectWanted,
     Overview,
+    PendingStudied,
     PickWanted,
     Position,
     PositionWanted,
@@ -33,6 +38,7 @@ from karptui.session.border import (
 )
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import ClusterTotals
+from karptui.session.facts import NextAround
 from karptui.session.overview import overview_of
 from karptui.session.pods import PodEntry
 from karptui.session.row_server import RowServer
@@ -61,17 +67,27 @@ def window_of(view: ClusterView, name: str) -> Window:
     return asked.window(WindowWanted(number=rows_of(name, asked).number, offset=0, count=1_000))
 
 
+def around(name: str, view=ANALYSED) -> AroundFound:
+    asked = server(view)
+    rows_of(name, asked)
+    found = asked.around(AroundWanted(list=name, of="general", now_ns=NOW_NS))
+    assert found.fact is not None
+    return found
+
+
+MORE_LISTS = ("claims", "budgets", "churn", "replacements", "next", "pending")
 MESSAGES = (
     Focus(keys=("node/a",), detail="node/b", asks_next=True, pod="x/y"),
     overview_of(FLEET),
     overview_of(ANALYSED),
     RowsWanted(list="nodes", filter_text="cpu>80%", sort="cpu", is_descending=True, now_ns=NOW_NS),
-    RowsFound(list="nodes", number=3, shown=2, total=11),
+    RowsFound(list="nodes", number=3, shown=2, lines=2, total=11),
     WindowWanted(number=3, offset=64, count=64),
     window_of(FLEET, "nodes"),
     window_of(FLEET, "pods"),
     window_of(FLEET, "events"),
     window_of(ANALYSED, "nodes"),
+    *(window_of(ANALYSED, name) for name in MORE_LISTS),
     KeysWanted(number=3),
     Keys(keys=("node/a", "node/b")),
     PositionWanted(number=3, key="node/a"),
@@ -80,8 +96,13 @@ MESSAGES = (
     TotalsWanted(number=3, keys=frozenset({"node/a"})),
     FLEET.totals,
     ANALYSED.totals,
-    NodeWanted(name="a"),
-    NodeFound(key="node/a"),
+    ObjectWanted(kind="Node", key="a"),
+    ObjectFound(is_there=True, node_key="node/a"),
+    AroundWanted(list="next", now_ns=NOW_NS),
+    *(around(name) for name in ("claims", "budgets", "churn")),
+    AroundFound(fact=NextAround(report=NextReport(method="drift", asked=(("drift", 2),)))),
+    Analysed(generation=1, now_ns=2, nodes=3, simulated=1, managed=3, notes=("types are guessed",)),
+    PendingStudied(generation=1, now_ns=2, groups=3, explained=1),
 )
 
 
@@ -187,8 +208,12 @@ def test_a_node_is_found_by_its_name() -> None:
     name = next(iter(FLEET.state.nodes))
     entry = FLEET.node_of(name)
     assert entry is not None
-    assert asked.node(NodeWanted(name=name)) == NodeFound(key=entry.key)
-    assert asked.node(NodeWanted(name="gone")) == NodeFound()
+    assert asked.object(ObjectWanted(kind="Node", key=name)) == ObjectFound(is_there=True, node_key=entry.key)
+    assert asked.object(ObjectWanted(kind="Node", key="gone")) == ObjectFound()
+    pod = next(one for one in FLEET.state.pods.values() if one.node_name == name)
+    assert asked.object(ObjectWanted(kind="Pod", key=pod.key)) == ObjectFound(is_there=True, node_key=entry.key)
+    pool = next(iter(FLEET.state.nodepools), "")
+    assert asked.object(ObjectWanted(kind="NodePool", key=pool)).is_there is bool(pool)
 
 
 def test_an_overview_is_made_once_for_a_generation() -> None:

@@ -36,16 +36,16 @@ def a_view(phase: Phase | None = Phase.LIVE, *, count: int = 3, events: Phase = 
 )
 def test_whether_anything_can_be_said(phase: Phase | None, count: int, why: str) -> None:
     view = a_view(phase, count=count)
-    assert unknown_because(view) == why
+    assert unknown_because(view.statuses) == why
     book = ChurnBook()
     assert (book.churn(view, NOW_NS) is None) == bool(why)
     assert (book.latest is None) == bool(why)
 
 
 def test_hidden_events() -> None:
-    assert events_hidden(a_view(events=Phase.FORBIDDEN))
-    assert not events_hidden(a_view())
-    assert not events_hidden(ClusterView(a_cluster(), {}))
+    assert events_hidden(a_view(events=Phase.FORBIDDEN).statuses)
+    assert not events_hidden(a_view().statuses)
+    assert not events_hidden({})
 
 
 def test_the_same_answer_as_long_as_nothing_happens() -> None:

@@ -167,7 +167,7 @@ async def test_keys_lead_on(make_app: MakeApp) -> None:
         screen = app.screen
         assert isinstance(screen, ReplacementsScreen)
         assert screen.table_title == "Replacements of general"
-        assert [item.life.pool for item in screen.items_of(app.view)] == ["general"] * 7
+        assert [item.life.pool for item in screen.listing.rows.items] == ["general"] * 7
         await pilot.press("slash", *"why=Underutilized", "enter")
         await settled(pilot)
         assert screen.current_object() is None

@@ -12,16 +12,10 @@ from karptui.disruption.budget_calendar import pool_budgets
 from karptui.disruption.budgets import VOLUNTARY, PoolUse, Reason
 from karptui.disruption.fleet import Fleet
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
+from karptui.session.budgets import BudgetEntry, budget_entries
 from karptui.session.cluster_view import ClusterView
 from karptui.views.budgets.columns import budgets_table
-from karptui.views.budgets.sentences import (
-    BudgetEntry,
-    budget_entries,
-    budget_sentences,
-    detail_text,
-    line_text,
-    strip_text,
-)
+from karptui.views.budgets.sentences import budget_sentences, detail_text, line_text, strip_text
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows

@@ -4,8 +4,9 @@ import pytest
 
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.session.claims import ClaimEntry, expiries_of
 from karptui.views.claims.columns import TABLE
-from karptui.views.claims.sentences import ClaimEntry, expiry_line
+from karptui.views.claims.sentences import expiry_line
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS
@@ -26,7 +27,7 @@ def claim(name: str, in_ns: int | None, *, pool: str = "general", deletion_ns: i
 
 
 def said(entries: list[ClaimEntry], pool: str = "general") -> str:
-    return "".join(text for text, _ in expiry_line(entries, pool, NOW_NS))
+    return "".join(text for text, _ in expiry_line(expiries_of(entries, pool), pool, NOW_NS))
 
 
 NEVER = claim("never", None)
@@ -58,8 +59,8 @@ def test_how_many_expire_at_once() -> None:
 
 
 def test_the_next_half_hour_is_marked() -> None:
-    assert expiry_line([claim("a", 20 * MINUTE)], "general", NOW_NS)[0][1] is Tone.WARNING
-    assert expiry_line([claim("a", 40 * MINUTE)], "general", NOW_NS)[0][1] is Tone.MUTED
+    assert expiry_line(expiries_of([claim("a", 20 * MINUTE)], "general"), "general", NOW_NS)[0][1] is Tone.WARNING
+    assert expiry_line(expiries_of([claim("a", 40 * MINUTE)], "general"), "general", NOW_NS)[0][1] is Tone.MUTED
 
 
 def test_a_drain_that_nothing_ends_comes_first() -> None:

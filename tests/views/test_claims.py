@@ -16,9 +16,10 @@ from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
+from karptui.session.claims import ClaimEntry, claim_entries
 from karptui.session.cluster_view import ClusterView
 from karptui.views.claims.columns import TABLE
-from karptui.views.claims.sentences import ClaimEntry, claim_entries, claim_sentences, seconds_text, waiting_on
+from karptui.views.claims.sentences import claim_sentences, seconds_text, waiting_on
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows

@@ -13,11 +13,12 @@ from karptui.kube.live_usage import Sample, Used
 from karptui.kube.node import Node
 from karptui.kube.objects import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
+from karptui.session.claims import ClaimEntry
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.session.pods import PodEntry
 from karptui.state.usage import NodeUsage
 from karptui.views.claims.columns import TABLE as CLAIMS
-from karptui.views.claims.sentences import ClaimEntry, claim_sentences
+from karptui.views.claims.sentences import claim_sentences
 from karptui.views.column import NOTHING, Column, Heading, Words, cell_words
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.pods.columns import TABLE as PODS

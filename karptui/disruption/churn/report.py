@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from statistics import median_low
 from typing import NamedTuple
 
@@ -60,7 +61,7 @@ class PoolChurn(msgspec.Struct, frozen=True, kw_only=True):
     loops: tuple[Loop, ...] = ()
 
 
-class Churn(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Churn(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """Churn of a cluster; rates are over the window."""
 
     window: Window
@@ -74,7 +75,11 @@ class Churn(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Their workloads, those with the most moves first."""
     loops: tuple[Loop, ...] = ()
     """Of NodePools, then of workloads."""
-    succession: Succession
+
+    @cached_property
+    def succession(self) -> Succession:
+        """Who took whose place."""
+        return Succession(self.lives, self.window.events_since_ns)
 
     @property
     def created(self) -> tuple[Life, ...]:
@@ -118,7 +123,6 @@ def churn_of(inventory: Inventory, now_ns: int, history: ClusterHistory = NO_HIS
         moves=moves,
         moved=moved,
         loops=(*loops, *workload_loops(moved)),
-        succession=succession,
     )
 
 

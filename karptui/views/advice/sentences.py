@@ -8,7 +8,7 @@ from karptui.advice.finding import Finding
 from karptui.advice.report import AdviceReport
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
-from karptui.session.cluster_view import ClusterView
+from karptui.session.border import Overview
 from karptui.views.advice.columns import MARKS, TONES, AdviceEntry, AdviceLine, counts_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
@@ -49,13 +49,13 @@ def detail_lines(entry: AdviceEntry, *, can_try: bool, try_key: str = "ctrl+t") 
     )
 
 
-def freshness(report: AdviceReport | None, view: ClusterView, now_ns: int) -> Pieces:
+def freshness(report: AdviceReport | None, overview: Overview, now_ns: int) -> Pieces:
     """Return when the rules were asked, and which of them could not answer."""
     if report is None:
-        problem = view.analysis.problem if view.analysis is not None else ""
+        problem = overview.analysed.problem if overview.analysed is not None else ""
         if problem:
             return ((f"the rules could not be asked: {clean(problem)}", Tone.FAULT),)
-        return (unready_line(view, "the rules are being asked"),)
+        return (unready_line(overview, "the rules are being asked"),)
     age = max(now_ns - report.now_ns, 0) // NS_PER_SECOND
     asked = f"rules asked {f'{duration_text(age)} ago' if age else 'just now'}"
     if report.failures:

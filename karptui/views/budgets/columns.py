@@ -8,7 +8,8 @@ from typing import Final
 
 from karptui.disruption.budgets import UNLIMITED
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.views.budgets.sentences import LEGEND, BudgetEntry, amount_text, line_text, strip_text, window_text
+from karptui.session.budgets import BudgetEntry
+from karptui.views.budgets.sentences import LEGEND, amount_text, change_word, line_text, strip_text, window_text
 from karptui.views.column import (
     BOOLEAN,
     INSTANT_OR_NULL,
@@ -112,8 +113,9 @@ def _next(local: tzinfo | None) -> Callable[[BudgetEntry, int], Cell]:
         change = entry.change(now_ns)
         if change is None:
             return NOT_APPLICABLE
-        short = f"{change.word} {in_text(change.at_ns, now_ns)}"
-        tone = {"opens": Tone.GOOD, "closes": Tone.WARNING}.get(change.word, Tone.NORMAL)
+        word = change_word(change)
+        short = f"{word} {in_text(change.at_ns, now_ns)}"
+        tone = {"opens": Tone.GOOD, "closes": Tone.WARNING}.get(word, Tone.NORMAL)
         return Cell(f"{short}, {weekday_text(change.at_ns, local)}", tone, short)
 
     return cell

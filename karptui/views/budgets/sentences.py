@@ -3,93 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import tzinfo
-from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
-from karptui.disruption.budget_calendar import DAY_NS, AllowanceSpan, LineWindow, PoolBudgets
-from karptui.disruption.budgets import UNLIMITED, VOLUNTARY, BudgetState, Reason
-from karptui.karpenter.nodepool import DisruptionBudget, NodePool
+from karptui.disruption.budget_calendar import DAY_NS, AllowanceSpan, LineWindow
+from karptui.disruption.budgets import UNLIMITED, BudgetState, Reason
+from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.kube.units import instant_text
-from karptui.session.cluster_view import ClusterView
-from karptui.session.readiness import is_out_of_reach, unready_because
+from karptui.session.budgets import BudgetEntry, Change
 from karptui.views.instants import in_text, range_text, weekday_text
 from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 
 NO_LIMIT: Final = "no limit"
-
-
-class Change(NamedTuple):
-    """A window that opens or closes, and what is allowed from then on."""
-
-    at_ns: int
-    before: int
-    allowed: int
-
-    @property
-    def word(self) -> str:
-        """``opens``, ``closes``, or how many it goes to."""
-        if self.allowed == 0:
-            return "closes"
-        return "opens" if self.before == 0 else f"to {amount_text(self.allowed)}"
-
-
-@dataclass(frozen=True, eq=False)
-class BudgetEntry:
-    """A NodePool and a reason; without ``found`` what its budgets come to is not known."""
-
-    pool: NodePool
-    reason: Reason
-    found: PoolBudgets | None = None
-    is_passed_over: bool = False
-    """Whether this Karpenter does not manage the NodePool: it disrupts none of its nodes."""
-    missing: str = ""
-    """What may not be listed and is needed to know, in a sentence; empty where ``found`` is known or on its way."""
-
-    @property
-    def key(self) -> str:
-        """Identity across refreshes."""
-        return f"{self.pool.name}/{self.reason}"
-
-    @cached_property
-    def _place(self) -> int:
-        return list(Reason).index(self.reason)
-
-    @property
-    def state(self) -> BudgetState | None:
-        """What is allowed now."""
-        return self.found.states[self._place] if self.found is not None else None
-
-    @property
-    def week(self) -> tuple[AllowanceSpan, ...]:
-        """What is allowed from the last midnight UTC on."""
-        return self.found.weeks[self._place] if self.found is not None else ()
-
-    @property
-    def binding(self) -> LineWindow | None:
-        """The line that allows least, with its window."""
-        state = self.state
-        if state is None or self.found is None or state.binding is None:
-            return None
-        return self.found.windows[state.binding.index]
-
-    @property
-    def unreadable(self) -> tuple[LineWindow, ...]:
-        """Lines that cannot be read; one of them closes the pool for every reason."""
-        return tuple(one for one in self.found.windows if one.line.problem) if self.found is not None else ()
-
-    def change(self, now_ns: int) -> Change | None:
-        """Return the next time more or fewer nodes are allowed, by windows alone and within a week."""
-        held = None
-        for span in self.week:
-            if held is not None:
-                return Change(span.start_ns, held.allowed, span.allowed)
-            if span.end_ns > now_ns:
-                held = span
-        return None
+HOUR_NS: Final = DAY_NS // 24
+CLOSED, PARTLY, MANY, ANY = "·", "~", "+", "∞"
+LEGEND: Final = f"1-9 nodes allowed, {MANY} ten or more, {ANY} no limit, {CLOSED} closed, {PARTLY} open for part of it"
 
 
 def amount_text(allowed: int) -> str:
@@ -107,21 +37,11 @@ def line_text(budget: DisruptionBudget) -> str:
     return " · ".join(parts)
 
 
-def budget_entries(view: ClusterView) -> tuple[BudgetEntry, ...]:
-    """Return a row for every NodePool and reason."""
-    known = view.analysis.budgets if view.analysis is not None else None
-    missing = unready_because(view) if known is None and is_out_of_reach(view) else ""
-    return tuple(
-        BudgetEntry(pool, reason, found, known is not None and found is None, missing)
-        for name, pool in view.state.nodepools.items()
-        for found in (known.get(name) if known is not None else None,)
-        for reason in VOLUNTARY
-    )
-
-
-HOUR_NS: Final = DAY_NS // 24
-CLOSED, PARTLY, MANY, ANY = "·", "~", "+", "∞"
-LEGEND: Final = f"1-9 nodes allowed, {MANY} ten or more, {ANY} no limit, {CLOSED} closed, {PARTLY} open for part of it"
+def change_word(change: Change) -> str:
+    """Return ``opens``, ``closes``, or how many it goes to."""
+    if change.allowed == 0:
+        return "closes"
+    return "opens" if change.before == 0 else f"to {amount_text(change.allowed)}"
 
 
 def strip_text(week: Sequence[AllowanceSpan], hours: int, *, days: int = 7, first_day: int = 0) -> str:
@@ -229,8 +149,9 @@ def _next(entry: BudgetEntry, now_ns: int, local: tzinfo | None) -> str:
     change = entry.change(now_ns)
     if change is None:
         return "no window opens or closes within a week"
-    verb = f"goes {change.word}" if change.word.startswith("to") else change.word
-    more = f", then {amount_text(change.allowed)} allowed" if change.word == "opens" else ""
+    word = change_word(change)
+    verb = f"goes {word}" if word.startswith("to") else word
+    more = f", then {amount_text(change.allowed)} allowed" if word == "opens" else ""
     return f"{verb} {in_text(change.at_ns, now_ns)}, {weekday_text(change.at_ns, local)}{more}"
 
 

@@ -7,7 +7,8 @@ from typing import Final
 from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text
-from karptui.views.churn.sentences import LOOP_WORDS, PoolEntry, per_hour, rate_text, reasons_text, span_text
+from karptui.session.churn import ChurnEntry
+from karptui.views.churn.sentences import LOOP_WORDS, per_hour, rate_text, reasons_text, span_text
 from karptui.views.column import (
     INSTANT_OR_NULL,
     INTEGER,
@@ -30,25 +31,25 @@ def _count(count: int, tone: Tone = Tone.NORMAL) -> Cell:
     return Cell(count_text(count), tone if count else Tone.MUTED)
 
 
-def _rate(entry: PoolEntry) -> Cell:
+def _rate(entry: ChurnEntry) -> Cell:
     if per_hour(0, entry.window) is None:
         return NOT_AVAILABLE
     return Cell(rate_text(entry.figures.removed, entry.window), Tone.NORMAL if entry.figures.removed else Tone.MUTED)
 
 
-def _life(entry: PoolEntry) -> Cell:
+def _life(entry: ChurnEntry) -> Cell:
     if not entry.figures.removed:
         return NOT_APPLICABLE
     median_ns = entry.figures.median_life_ns
     return NOT_AVAILABLE if median_ns is None else Cell(span_text(median_ns))
 
 
-def _loop(entry: PoolEntry) -> Cell:
+def _loop(entry: ChurnEntry) -> Cell:
     words = ", ".join(LOOP_WORDS[loop.kind] for loop in entry.figures.loops)
     return Cell(f"⟳ {words}", Tone.WARNING) if words else NOT_APPLICABLE
 
 
-def _counters(entry: PoolEntry) -> Cell:
+def _counters(entry: ChurnEntry) -> Cell:
     counters = entry.counters
     if counters is None:
         return NOT_AVAILABLE
@@ -59,7 +60,7 @@ def _rounded(rate: float | None) -> float | None:
     return None if rate is None else round(rate, 2)
 
 
-COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
+COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
     Column(
         Heading("name", "POOL", "The NodePool.", 8, 32),
         lambda entry, _: text_cell(entry.name, Tone.STRONG),
@@ -325,7 +326,7 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
 )
 """Every column in order."""
 
-TABLE: Final[TableSpec[PoolEntry]] = TableSpec(
+TABLE: Final[TableSpec[ChurnEntry]] = TableSpec(
     noun="NodePools",
     columns=COLUMNS,
     text=lambda entry: f"{entry.name} {reasons_text(entry.figures.reasons)}".lower(),

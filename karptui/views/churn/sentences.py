@@ -2,144 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final
-
-import msgspec
 
 from karptui.advice.churn import loop_fact, remedies
 from karptui.advice.words import counted
 from karptui.disruption.churn.life import Life, Removal
-from karptui.disruption.churn.loops import LoopKind, circles, is_same_kind, is_short
-from karptui.disruption.churn.report import Churn, PoolChurn, Window
-from karptui.karpenter.nodepool import NodePool
+from karptui.disruption.churn.loops import LoopKind
+from karptui.disruption.churn.report import Churn, Window
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, clock_text, count_text, duration_text
-from karptui.session.cluster_view import ClusterView
-from karptui.session.controller_counts import usable_metrics
+from karptui.session.churn import ChurnEntry, Counters, Replacement
 from karptui.views.churn.chart import Chart, blocks, chart_of
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-
-FEWEST_NS = 10 * 60 * 1_000_000_000
-"""Over less time no rate per hour is given."""
-NO_POOL = "(no NodePool)"
-
-
-class Counters(msgspec.Struct, frozen=True, kw_only=True):
-    """What Karpenter itself has counted of a NodePool since its controller began."""
-
-    since_ns: int
-    """Nanoseconds since the epoch, 0 where it is not said."""
-    created: int
-    disrupted: tuple[tuple[str, int], ...]
-    """By Karpenter's reason in lower case, the most frequent first."""
-    terminated: int
-
-
-@dataclass(frozen=True, eq=False)
-class PoolEntry:
-    """The churn of one NodePool."""
-
-    figures: PoolChurn
-    window: Window
-    pool: NodePool | None = None
-    """None where it is not there."""
-    counters: Counters | None = None
-
-    @property
-    def key(self) -> str:
-        """Identity across refreshes."""
-        return self.figures.pool
-
-    @property
-    def name(self) -> str:
-        """The NodePool's name."""
-        return self.figures.pool or NO_POOL
-
-
-@dataclass(frozen=True, eq=False)
-class Replacement:
-    """A NodeClaim that was removed, and what came in its place."""
-
-    life: Life
-    successors: tuple[Life, ...] = ()
-    back: Life | None = None
-    """What took the removal back: one of the same type for a node that was not needed."""
-    moves: int = 0
-    """Pods known to have left it while it was leaving."""
-
-    @property
-    def key(self) -> str:
-        """Identity across refreshes."""
-        return self.life.claim
-
-    @property
-    def is_same_type(self) -> bool:
-        """Whether one of the same type and capacity type came."""
-        return self.back is not None or any(is_same_kind(one, self.life) for one in self.successors)
-
-    @property
-    def is_short(self) -> bool:
-        """Whether Karpenter chose to take it away soon after its creation."""
-        return is_short(self.life)
-
-
-def per_hour(count: int, window: Window) -> float | None:
-    """Return a rate over the window; None where it is too short for one."""
-    return count * 3600 * 1_000_000_000 / window.length_ns if window.length_ns >= FEWEST_NS else None
-
-
-def pool_entries(view: ClusterView, churn: Churn) -> tuple[PoolEntry, ...]:
-    """Return a row for every NodePool."""
-    return tuple(
-        PoolEntry(one, churn.window, view.state.nodepools.get(one.pool), _counters(view, one.pool))
-        for one in churn.pools
-    )
-
-
-def _counters(view: ClusterView, name: str) -> Counters | None:
-    metrics = usable_metrics(view)
-    own = metrics.pools.get(name) if metrics is not None else None
-    if metrics is None or own is None:
-        return None
-    return Counters(
-        since_ns=metrics.started_at_ns,
-        created=sum(own.nodeclaims_created.values()),
-        disrupted=tuple(sorted(own.nodeclaims_disrupted.items(), key=lambda item: (-item[1], item[0]))),
-        terminated=own.nodeclaims_terminated,
-    )
-
-
-def replacements(churn: Churn, pool: str | None = None) -> tuple[Replacement, ...]:
-    """Return what was removed within the window.
-
-    Args:
-        churn: What is known.
-        pool: Only of this NodePool; None is all of them.
-    """
-    by_pool: dict[str, list[Life]] = {}
-    for life in churn.removed:
-        if pool is None or life.pool == pool:
-            by_pool.setdefault(life.pool, []).append(life)
-    moves: dict[str, int] = {}
-    for move in churn.moves:
-        moves[move.node] = moves.get(move.node, 0) + 1
-    found: list[Replacement] = []
-    for own in by_pool.values():
-        found += _of_pool(churn, own, moves)
-    return tuple(found)
-
-
-def _of_pool(churn: Churn, own: Sequence[Life], moves: dict[str, int]) -> list[Replacement]:
-    back = circles(own, churn.succession)
-    return [
-        Replacement(life, churn.succession.of(life), back.get(life.claim), moves.get(life.node, 0) if life.node else 0)
-        for life in own
-    ]
-
 
 LOOP_WORDS: Final = {
     LoopKind.SHORT_LIVED: "short-lived",
@@ -147,6 +24,8 @@ LOOP_WORDS: Final = {
     LoopKind.NEVER_JOINED: "never joins",
     LoopKind.MOVED: "moved",
 }
+FEWEST_NS: Final = 10 * 60 * NS_PER_SECOND
+"""Over less time no rate per hour is given."""
 CHART_MARGIN: Final = 30
 """Characters of a chart line that are not bins."""
 SHORT_WIDTH: Final = 100
@@ -155,6 +34,11 @@ _MOST_LOOPS: Final = 3
 _MOST_SHORT: Final = 2
 _MOST_MOVED: Final = 3
 _DAY_NS: Final = 24 * 3600 * NS_PER_SECOND
+
+
+def per_hour(count: int, window: Window) -> float | None:
+    """Return a rate over the window; None where it is too short for one."""
+    return count * 3600 * NS_PER_SECOND / window.length_ns if window.length_ns >= FEWEST_NS else None
 
 
 def since_text(instant_ns: int, now_ns: int) -> str:
@@ -263,7 +147,7 @@ def reasons_text(reasons: Iterable[tuple[Removal, int]]) -> str:
     return ", ".join(f"{reason} {count_text(count)}" for reason, count in reasons)
 
 
-def pool_sentences(entry: PoolEntry, churn: Churn, now_ns: int) -> tuple[Pieces, ...]:
+def pool_sentences(entry: ChurnEntry, churn: Churn, now_ns: int) -> tuple[Pieces, ...]:
     """Return the churn of a NodePool in sentences: loops with what ends them, policy, Karpenter's counters."""
     figures, pool = entry.figures, entry.pool
     between = (" · ", Tone.MUTED)

@@ -6,7 +6,8 @@ from typing import Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, duration_text
-from karptui.views.claims.sentences import ClaimEntry, Step, waiting_on
+from karptui.session.claims import ClaimEntry, Step
+from karptui.views.claims.sentences import waiting_on
 from karptui.views.column import (
     INSTANT_OR_NULL,
     INTEGER_OR_NULL,
@@ -23,6 +24,7 @@ from karptui.views.column import (
 from karptui.views.instants import in_text, instant_value, seconds_of, seconds_since
 from karptui.views.names import short_name
 from karptui.views.nodes.cells import CAPACITY_TONES
+from karptui.views.nodes.status import node_status
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
@@ -47,7 +49,7 @@ def _life(entry: ClaimEntry, now_ns: int) -> Cell:
     text = "/".join(_step(step) for step in entry.steps(now_ns))
     if not entry.is_starting:
         return Cell(text)
-    return Cell(text, Tone.FAULT if entry.status.tone is Tone.FAULT else Tone.ACTIVE)
+    return Cell(text, Tone.FAULT if node_status(entry.row).tone is Tone.FAULT else Tone.ACTIVE)
 
 
 def _life_sort(entry: ClaimEntry) -> float | None:
@@ -275,7 +277,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
     Column(
         Heading("waiting", "WAITING ON", "What its life, or its end, waits for.", 34, 90),
         _waiting,
-        lambda entry: float(entry.status.rank) if entry.status.rank < 9 else None,
+        lambda entry: float(node_status(entry.row).rank) if node_status(entry.row).rank < 9 else None,
         values=(Value("waiting_on", lambda entry, now_ns: waiting_on(entry, now_ns)[0] or None, TEXT_OR_NULL),),
         filters={
             "waiting": Field(
@@ -313,18 +315,22 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
 def _text(entry: ClaimEntry) -> str:
     drift = entry.drifted.reason if entry.drifted is not None else ""
     parts = (entry.claim.name, entry.pool, entry.node_name, entry.row.instance_type, entry.row.zone, drift)
-    return f"{' '.join(parts)} {entry.status.word}".lower()
+    return f"{' '.join(parts)} {node_status(entry.row).word}".lower()
 
 
 TABLE: Final[TableSpec[ClaimEntry]] = TableSpec(
     noun="NodeClaims",
     columns=COLUMNS,
     text=_text,
-    more_filters={"status": Field(FieldKind.TEXT, lambda entry, _: entry.status.word, help="Launching, Draining…")},
-    more_values=(Value("status", lambda entry, _: entry.status.word, TEXT, after="node"),),
+    more_filters={
+        "status": Field(FieldKind.TEXT, lambda entry, _: node_status(entry.row).word, help="Launching, Draining…")
+    },
+    more_values=(Value("status", lambda entry, _: node_status(entry.row).word, TEXT, after="node"),),
     labels=lambda entry: entry.claim.labels,
     key=lambda entry: entry.key,
     default_sort=Sort("age"),
-    is_notable=lambda entry, _: entry.drifted is not None or entry.status.rank < 5 or entry.status.tone is Tone.FAULT,
+    is_notable=lambda entry, _: (
+        entry.drifted is not None or node_status(entry.row).rank < 5 or node_status(entry.row).tone is Tone.FAULT
+    ),
 )
 """The table of the Claims screen."""

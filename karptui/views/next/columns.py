@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from karptui.aws.money import node_price_text
 from karptui.kube.units import count_text, counted
+from karptui.session.border import Overview
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import share_saved
 from karptui.session.nodes import NodeEntry
@@ -38,13 +39,16 @@ MOST_COMMANDS = 4
 MOST_NODES = 8
 
 
-def next_lines(view: ClusterView) -> tuple[Pieces, ...]:
-    """Return what Karpenter would do next, or why nothing; computed on the generation that is named."""
-    analysis = view.analysis
-    report = analysis.next if analysis is not None else None
+def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, ...]:
+    """Return what Karpenter would do next, or why nothing; computed on the generation that is named.
+
+    Args:
+        report: What was worked out; None before it is.
+        overview: How much is known of the cluster.
+    """
     if report is None:
         return ((("Karpenter's next command is being worked out: every method in its order", Tone.ACTIVE),),)
-    behind = view.state.generation - report.generation
+    behind = overview.generation - report.generation
     late = f"  ({count_text(behind)} changes ago; being worked out again)" if behind > 0 else ""
     lines: list[Pieces] = []
     if report.paused_by:
@@ -52,7 +56,7 @@ def next_lines(view: ClusterView) -> tuple[Pieces, ...]:
         waits = f"Karpenter waits: NodeClaim {names} has no provider ID yet, and until then nothing is disrupted"
         lines.append(((waits, Tone.WARNING), (late, Tone.ACTIVE)))
     elif report.commands:
-        lines += _command_lines(report, late, has_prices=not view.evidence.price_settings.is_disabled)
+        lines += _command_lines(report, late, has_prices=overview.has_prices)
     else:
         lines.append((("Karpenter would do nothing now", Tone.GOOD), (late, Tone.ACTIVE)))
     if report.error:
@@ -102,16 +106,6 @@ def saved_per_hour(entry: NodeEntry) -> float | None:
     """Return what would be saved per hour if a node went, None where that is not known."""
     freed = _freed(entry)
     return None if freed is None or not freed.goes else share_saved(entry, freed)
-
-
-def going_nodes(view: ClusterView) -> tuple[NodeEntry, ...]:
-    """Return the nodes that a method wants and takes, now or once nothing holds it; as far as they are simulated."""
-    return tuple(
-        entry
-        for entry in view.node_entries
-        if (found := entry.findings) is not None
-        and (found.why.outcome is not None or ((freed := _freed(entry)) is not None and freed.goes))
-    )
 
 
 def _saves(entry: NodeEntry, _: int) -> Cell:

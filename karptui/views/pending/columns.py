@@ -14,6 +14,7 @@ from karptui.pending.causes import FAULTY, SILENT, Cause, Destination
 from karptui.pending.messages import PodMessage
 from karptui.pending.nearest import furthest
 from karptui.provisioning.explain import PoolExplanation
+from karptui.session.pending_report import PendingEntry
 from karptui.views.column import (
     INTEGER,
     INTEGER_OR_NULL,
@@ -30,7 +31,6 @@ from karptui.views.column import (
 from karptui.views.instants import seconds_since
 from karptui.views.pending.gates import miss_text, refusal_counts
 from karptui.views.pending.sentences import (
-    PendingEntry,
     karpenter_text,
     now_text,
     requests_words,

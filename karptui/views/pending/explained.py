@@ -10,13 +10,12 @@ from karptui.pending.causes import FAULTY
 from karptui.pending.groups import MOST_DESTINATIONS, PendingGroup
 from karptui.provisioning import NodeRefusal, PodExplanation, PoolExplanation
 from karptui.provisioning.explain import Shortfall
-from karptui.session.pending_report import PodDetail
+from karptui.session.pending_report import PendingEntry, PodDetail
 from karptui.state.cluster import ClusterState
 from karptui.views.pending.columns import TABLE as PENDING
 from karptui.views.pending.gates import COLUMNS, GateRow, gate_lines, gate_rows, refusal_word, refusals_text
 from karptui.views.pending.remedies import remedy_values
 from karptui.views.pending.sentences import (
-    PendingEntry,
     cause_sentence,
     destination_text,
     disagreement_lines,

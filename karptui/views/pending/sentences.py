@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from karptui.aws.money import node_price_text
-from karptui.decode.kinds import Kind
 from karptui.karpenter.labels import ZONE
 from karptui.kube import resources
 from karptui.kube.pod import Pod
@@ -18,29 +16,15 @@ from karptui.pending.causes import FAULTY, SILENT, Cause, Destination
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import PodMessage
 from karptui.pending.nearest import furthest
-from karptui.pending.report import PendingReport
 from karptui.pending.zones import zones_of_volumes
-from karptui.session.cluster_view import ClusterView
+from karptui.session.border import Overview, PendingStudied
+from karptui.session.pending_report import PendingEntry
 from karptui.state.cluster import ClusterState
 from karptui.views.names import short_name
 from karptui.views.pending.gates import miss_text, refusals_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.why.freshness import computed, unready_line
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PendingEntry:
-    """A group, and whether events may be read."""
-
-    group: PendingGroup
-    hears_events: bool = True
-    """False where events may not be listed: silence then means nothing."""
-
-    @property
-    def key(self) -> str:
-        """Identity across refreshes."""
-        return self.group.key
 
 
 def zone_lines(pod: Pod, state: ClusterState) -> tuple[Pieces, ...]:
@@ -59,41 +43,19 @@ def zone_lines(pod: Pod, state: ClusterState) -> tuple[Pieces, ...]:
     return ((("zones  ", Tone.STRONG), (said, Tone.NORMAL), (never, Tone.FAULT)),)
 
 
-def hears_events(view: ClusterView) -> bool:
-    """Whether events may be listed."""
-    status = view.statuses.get(str(Kind.EVENT))
-    return status is None or status.phase not in ("forbidden", "not installed")
-
-
-def pending_entries(view: ClusterView) -> tuple[PendingEntry, ...]:
-    """Return the groups of the newest report, without those whose pods have all found a node or gone since."""
-    report = view.pending
-    if report is None:
-        return ()
-    hears, pods = hears_events(view), view.state.pods
-    is_now = report.generation == view.state.generation
-    return tuple(
-        PendingEntry(group, hears)
-        for group in report.groups
-        if is_now
-        or any((now := pods.get(pod.key)) is not None and now.node_name == pod.node_name for pod in group.pods)
-    )
-
-
-def pending_freshness(view: ClusterView, now_ns: int) -> Pieces:
+def pending_freshness(overview: Overview, now_ns: int) -> Pieces:
     """Return when the answers were computed, how far behind the cluster they are, and what is still open."""
-    report = view.pending
-    analysis = view.analysis
+    report, analysis = overview.pending, overview.analysed
     if analysis is not None and analysis.problem:
         return ((f"the newest state could not be analysed: {clean(analysis.problem)}", Tone.FAULT),)
     if report is None:
-        return (unready_line(view, "being worked out"),)
-    return (*_age(report, view.state.generation, now_ns), *_notes(report.notes))
+        return (unready_line(overview, "being worked out"),)
+    return (*_age(report, overview.generation, now_ns), *_notes(report.notes))
 
 
-def _age(report: PendingReport, generation: int, now_ns: int) -> Pieces:
-    is_open = report.explained < len(report.groups)
-    still_open = f"{count_text(report.explained)} of {count_text(len(report.groups))} groups explained"
+def _age(report: PendingStudied, generation: int, now_ns: int) -> Pieces:
+    is_open = report.explained < report.groups
+    still_open = f"{count_text(report.explained)} of {count_text(report.groups)} groups explained"
     return computed(now_ns - report.now_ns, generation - report.generation, still_open if is_open else "")
 
 

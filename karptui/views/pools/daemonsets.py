@@ -2,50 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
-from karptui.kube import resources
 from karptui.kube.units import count_text, cpu_text, memory_text
-from karptui.provisioning.type_verdict import Filter, PoolDaemonSet
-from karptui.session.pools import PoolRow
+from karptui.session.pools import DaemonRow
 from karptui.views.column import INTEGER, TEXT, TEXT_OR_NULL, TEXTS, Column, Field, FieldKind, Heading, Value
 from karptui.views.row import Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
 
 _NAMED: Final = 4
-
-
-@dataclass(frozen=True, eq=False)
-class DaemonRow:
-    """A DaemonSet in one NodePool."""
-
-    found: PoolDaemonSet
-    offered: int
-    """Types of the NodePool that requirements and offerings leave."""
-
-    @property
-    def is_carried(self) -> bool:
-        """Whether a new node carries its pod, on some type at least."""
-        return self.found.types > 0
-
-    @property
-    def cpu_millis(self) -> int:
-        """What its pod asks."""
-        return resources.cpu_millis(self.found.requests)
-
-    @property
-    def memory_bytes(self) -> int:
-        """What its pod asks."""
-        return resources.memory_bytes(self.found.requests)
-
-
-def daemon_rows(row: PoolRow) -> tuple[DaemonRow, ...]:
-    """Return every DaemonSet."""
-    counts = {one.filter: one.left for one in row.types.found.counts}
-    offered = counts.get(Filter.RESERVED, 0)
-    return tuple(DaemonRow(one, offered) for one in row.types.found.daemonsets)
 
 
 def _types(row: DaemonRow, _: int) -> Cell:

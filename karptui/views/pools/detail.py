@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Final
 
 from karptui.disruption.budgets import UNLIMITED
@@ -11,9 +10,10 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, counted, duration_text, instant_text
 from karptui.provisioning.overlap import Overlap
 from karptui.provisioning.type_verdict import Filter
-from karptui.session.cluster_view import ClusterView
-from karptui.session.controller_counts import LATELY_SECONDS, count_source
-from karptui.session.costs import total_of
+from karptui.session.border import Overview
+from karptui.session.controller_counts import LATELY_SECONDS
+from karptui.session.costs import Total
+from karptui.session.facts import PoolsAround
 from karptui.session.nodes import NEEDED_FOR_WHY
 from karptui.session.pools import PoolRow
 from karptui.session.status import plural
@@ -40,22 +40,20 @@ SPREAD: Final = (
 
 
 def cluster_lines(
-    view: ClusterView, rows: Sequence[PoolRow], now_ns: int, *, is_short: bool = False
+    around: PoolsAround, overview: Overview, now_ns: int, *, is_short: bool = False
 ) -> tuple[Pieces, ...]:
     """Return the lines under the sentences of the row: overlap, and the check of what has come of weights."""
-    return (*overlap_lines(view, is_short=is_short), check_line(view, rows, now_ns, is_short=is_short))
+    return (*overlap_lines(around.overlap, overview, is_short=is_short), check_line(around, now_ns, is_short=is_short))
 
 
-def overlap_lines(view: ClusterView, *, is_short: bool = False) -> tuple[Pieces, ...]:
+def overlap_lines(found: Overlap | None, overview: Overview, *, is_short: bool = False) -> tuple[Pieces, ...]:
     """Return how many pods match several NodePools and where they go; what is being waited for before that is known."""
-    analysis = view.analysis
-    if analysis is None or analysis.overlap is None:
-        hidden = view.hidden.intersection(NEEDED_FOR_WHY)
+    if found is None:
+        hidden = overview.hidden.intersection(NEEDED_FOR_WHY)
         if hidden:
             named = " and ".join(map(plural, sorted(hidden)))
             return ((("overlap: ", Tone.MUTED), (f"not known: {named} may not be listed", Tone.WARNING)),)
         return ((("overlap: ", Tone.MUTED), ("which pods match several pools is being worked out", Tone.ACTIVE)),)
-    found = analysis.overlap
     share = f" ({100 * found.several // found.pods}%)" if found.pods and not is_short else ""
     head = f"{count_text(found.several)} of {count_text(found.pods)} pods{share} match several pools"
     pieces: list[tuple[str, Tone]] = [("overlap: ", Tone.MUTED), (head, Tone.STRONG if found.several else Tone.MUTED)]
@@ -87,10 +85,10 @@ def where_they_go(found: Overlap) -> str:
     return ", ".join(named) + more
 
 
-def check_line(view: ClusterView, rows: Sequence[PoolRow], now_ns: int, *, is_short: bool = False) -> Pieces:
+def check_line(around: PoolsAround, now_ns: int, *, is_short: bool = False) -> Pieces:
     """Return how many NodeClaims each NodePool has got, and who counts."""
-    source = count_source(view)
-    made = sorted(((row.created(now_ns), row.name) for row in rows), key=lambda one: (-one[0], one[1]))
+    source = around.source
+    made = sorted(((one.created, one.name) for one in around.counts), key=lambda one: (-one[0], one[1]))
     named = ", ".join(f"{clean(name)} {count_text(count)}" for count, name in made if count) or "none"
     if not source.is_by_controller:
         hours = LATELY_SECONDS // 3600
@@ -101,8 +99,8 @@ def check_line(view: ClusterView, rows: Sequence[PoolRow], now_ns: int, *, is_sh
     label = f"check: NodeClaims created{since} by Karpenter's own counters ({clean(source.endpoint)}): "
     if is_short:
         label = "check: NodeClaims by Karpenter's counters: "
-    lately = [(row.counted.created_since_look or 0, row.name) for row in rows if row.counted is not None]
-    has_two = any(row.counted is not None and row.counted.created_since_look is not None for row in rows)
+    lately = [(one.since_look or 0, one.name) for one in around.counts]
+    has_two = any(one.since_look is not None for one in around.counts)
     seen = ""
     if has_two:
         new = ", ".join(f"{clean(name)} {count_text(count)}" for count, name in sorted(lately, reverse=True) if count)
@@ -110,10 +108,9 @@ def check_line(view: ClusterView, rows: Sequence[PoolRow], now_ns: int, *, is_sh
     return ((label, Tone.MUTED), (named, Tone.NORMAL), (seen, Tone.ACTIVE))
 
 
-def cost_text(view: ClusterView) -> str:
+def cost_text(cost: Total) -> str:
     """Return what the nodes of all NodePools cost; nothing without such nodes."""
-    nodes = [node for node in view.node_entries if node.pool]
-    return total_words(total_of(nodes)) if nodes else ""
+    return total_words(cost) if cost.priced or cost.unpriced else ""
 
 
 _VALUES_SHOWN: Final = 8

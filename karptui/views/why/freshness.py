@@ -5,32 +5,30 @@ from __future__ import annotations
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, counted, duration_text
 from karptui.session.border import Overview
-from karptui.session.cluster_view import ClusterView
-from karptui.session.readiness import is_out_of_reach, unready_because
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 
 
-def unready_line(view: ClusterView, doing: str) -> tuple[str, Tone]:
+def unready_line(overview: Overview, doing: str) -> tuple[str, Tone]:
     """Return why there is no answer: what is missing, what is on its way, or else what is being done."""
-    reason = unready_because(view)
-    return (f"not worked out: {reason}", Tone.WARNING) if is_out_of_reach(view) else (reason or doing, Tone.ACTIVE)
+    reason = overview.unready_because
+    return (f"not worked out: {reason}", Tone.WARNING) if overview.is_out_of_reach else (reason or doing, Tone.ACTIVE)
 
 
-def freshness(view: ClusterView, now_ns: int) -> Pieces:
+def freshness(overview: Overview, now_ns: int) -> Pieces:
     """Return when the analysis was made, how far behind the cluster it is, and what is still being simulated.
 
     Args:
-        view: The cluster.
+        overview: How much is known of the cluster.
         now_ns: The present instant: nanoseconds since the epoch.
     """
-    analysis = view.analysis
+    analysis = overview.analysed
     if analysis is None:
-        return (unready_line(view, "being worked out"),)
+        return (unready_line(overview, "being worked out"),)
     if analysis.problem:
         return ((f"the newest state could not be analysed: {clean(analysis.problem)}", Tone.FAULT),)
     still_open = f"{count_text(analysis.simulated)} of {count_text(analysis.managed)} nodes simulated"
-    behind = view.state.generation - analysis.generation
+    behind = overview.generation - analysis.generation
     return computed(now_ns - analysis.now_ns, behind, "" if analysis.is_complete else still_open)
 
 
@@ -47,17 +45,17 @@ def computed(age_ns: int, behind: int, still_open: str = "") -> Pieces:
 
 def why_unknown(overview: Overview) -> str:
     """Return why what keeps nodes could not be worked out; empty where it is known or on its way."""
-    if overview.analysis_problem:
-        return f"what keeps nodes could not be worked out: {clean(overview.analysis_problem)}"
+    if overview.analysed is not None and overview.analysed.problem:
+        return f"what keeps nodes could not be worked out: {clean(overview.analysed.problem)}"
     return f"what keeps nodes is not known: {overview.unready_because}" if overview.is_out_of_reach else ""
 
 
-def short_freshness(view: ClusterView) -> str:
+def short_freshness(overview: Overview) -> str:
     """Return the same in a few characters for a title: nothing when all is up to date."""
-    analysis = view.analysis
+    analysis = overview.analysed
     if analysis is None:
-        return "" if is_out_of_reach(view) else "computing"
-    behind = view.state.generation - analysis.generation
+        return "" if overview.is_out_of_reach else "computing"
+    behind = overview.generation - analysis.generation
     parts = []
     if behind > 0:
         parts.append(f"{count_text(behind)} behind")

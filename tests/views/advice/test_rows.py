@@ -198,14 +198,16 @@ def test_hostile_text_is_cleaned() -> None:
 
 def test_freshness() -> None:
     view = traps.view()
-    assert freshness(None, view, NOW_NS) == (("the rules are being asked", Tone.ACTIVE),)
+    assert freshness(None, overview_of(view), NOW_NS) == (("the rules are being asked", Tone.ACTIVE),)
     failed = ClusterView(view.state, view.statuses, view, analysis=Analysis(problem="oh"))
-    assert freshness(None, failed, NOW_NS) == (("the rules could not be asked: oh", Tone.FAULT),)
-    assert freshness(None, NO_VIEW, NOW_NS)[0][0].endswith("on their way")
+    assert freshness(None, overview_of(failed), NOW_NS) == (("the rules could not be asked: oh", Tone.FAULT),)
+    assert freshness(None, overview_of(NO_VIEW), NOW_NS)[0][0].endswith("on their way")
     report = AdviceReport(now_ns=NOW_NS - 5 * SECOND_NS)
-    assert freshness(report, traps.view(), NOW_NS) == (("rules asked 5s ago", Tone.MUTED),)
+    assert freshness(report, overview_of(traps.view()), NOW_NS) == (("rules asked 5s ago", Tone.MUTED),)
     failed = AdviceReport(now_ns=NOW_NS, failures=("rule x failed",))
-    assert freshness(failed, traps.view(), NOW_NS) == (("rules asked just now; rule x failed", Tone.FAULT),)
+    assert freshness(failed, overview_of(traps.view()), NOW_NS) == (
+        ("rules asked just now; rule x failed", Tone.FAULT),
+    )
 
 
 def test_the_tab_counts_what_deserves_a_look() -> None:

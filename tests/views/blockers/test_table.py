@@ -10,6 +10,7 @@ import pytest
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code
 from karptui.screens.frame import tab_notes
+from karptui.session.nodes import going_nodes
 from karptui.session.overview import blocker_count, overview_of
 from karptui.session.pods import PodEntry
 from karptui.views.blockers.columns import TABLE
@@ -25,7 +26,6 @@ from karptui.views.blockers.entry import (
 from karptui.views.blockers.sentences import blocker_sentences
 from karptui.views.grouping import Folding
 from karptui.views.next.columns import TABLE as NEXT_TABLE
-from karptui.views.next.columns import going_nodes
 from karptui.views.pods.columns import pods_of_node_table
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Cell, Tone
@@ -227,7 +227,7 @@ def test_facts_stand_behind_what_is_held():
 
 
 def test_rows_of_what_would_go():
-    nodes = going_nodes(analysed())
+    nodes = going_nodes(analysed().node_entries)
     rows = build_rows(NEXT_TABLE, nodes, now_ns=NOW_NS)
     first = [cell.text for cell in rows[0].cells]
     assert (
@@ -238,7 +238,7 @@ def test_rows_of_what_would_go():
 
 
 def test_what_is_held_and_saved_is_in_the_currency_of_the_price():
-    node = next(one for one in going_nodes(analysed()) if one.price is not None)
+    node = next(one for one in going_nodes(analysed().node_entries) if one.price is not None)
     held = next(one for one in blocker_entries(analysed()) if one.node is not None and one.node.key == node.key)
     yuan = msgspec.structs.replace(node, price=msgspec.structs.replace(node.price, currency="CNY"))
     assert NEXT_TABLE.column("price").cell(yuan, NOW_NS).text.startswith("¥")

@@ -9,25 +9,21 @@ from msgspec.structs import replace
 
 from karptui.aws.evidence import Evidence
 from karptui.disruption.churn.life import Life, Removal
-from karptui.disruption.churn.loops import Loop, LoopKind, Succession
+from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.disruption.churn.moves import Move, Moved
 from karptui.disruption.churn.report import Churn, PoolChurn, Window
 from karptui.karpenter.metrics import ControllerMetrics, PoolMetrics
+from karptui.session.churn import ChurnEntry, Counters, Replacement, churn_entries, replacements
 from karptui.session.cluster_view import ClusterView
 from karptui.views.churn.columns import TABLE
 from karptui.views.churn.document import chart_values, loop_values, window_values, workload_values
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.churn.sentences import (
-    Counters,
-    PoolEntry,
-    Replacement,
     counters_text,
     per_hour,
-    pool_entries,
     pool_sentences,
     rate_text,
     replacement_sentences,
-    replacements,
     since_text,
     summary_lines,
     window_limits,
@@ -49,7 +45,7 @@ def a_loop(kind: LoopKind = LoopKind.SHORT_LIVED, **fields: Any) -> Loop:
 
 
 def a_churn(*lives: Life, window: Window = HOUR, **fields: Any) -> Churn:
-    return Churn(window=window, lives=lives, succession=Succession(lives, 0), **fields)
+    return Churn(window=window, lives=lives, **fields)
 
 
 def said(lines: Any) -> str:
@@ -123,8 +119,8 @@ RESTLESS = figures(
     loops=(a_loop(), a_loop(LoopKind.SAME_TYPE)),
 )  # fmt: skip
 COUNTERS = Counters(since_ns=NOW_NS - HOUR_NS, created=40, disrupted=(("drifted", 3), ("expired", 1)), terminated=38)
-ENTRY = PoolEntry(RESTLESS, HOUR, a_nodepool(labels={"team": "web"}), COUNTERS)
-QUIET = PoolEntry(figures(pool=""), Window(NOW_NS, ago(5)))
+ENTRY = ChurnEntry(RESTLESS, HOUR, a_nodepool(labels={"team": "web"}), COUNTERS)
+QUIET = ChurnEntry(figures(pool=""), Window(NOW_NS, ago(5)))
 
 
 def test_a_pool_in_sentences() -> None:
@@ -136,7 +132,7 @@ def test_a_pool_in_sentences() -> None:
     assert "since 11:00Z: 40 created, 38 terminated; disrupted: drifted 3, expired 1" in text
     assert "moved most, from all NodePools: Deployment/web/front 4× (2 pods)" in text
     assert said(pool_sentences(QUIET, a_churn(), NOW_NS)) == "(no NodePool)"
-    never = PoolEntry(figures(), HOUR, a_nodepool(consolidate_after_ns=None))
+    never = ChurnEntry(figures(), HOUR, a_nodepool(consolidate_after_ns=None))
     assert "consolidateAfter Never" in said(pool_sentences(never, a_churn(), NOW_NS))
 
 
@@ -159,8 +155,8 @@ def test_cells_of_pools() -> None:
     quiet = cells(QUIET, TABLE)
     assert (quiet["name"], quiet["rate"], quiet["life"], quiet["loop"]) == ("(no NodePool)", "n/a", "-", "-")
     assert (quiet["why"], quiet["counters"]) == ("-", "n/a")
-    assert cells(PoolEntry(figures(removed=1), HOUR), TABLE)["life"] == "n/a"
-    assert cells(PoolEntry(figures(), HOUR), TABLE)["rate"] == "0"
+    assert cells(ChurnEntry(figures(removed=1), HOUR), TABLE)["life"] == "n/a"
+    assert cells(ChurnEntry(figures(), HOUR), TABLE)["rate"] == "0"
 
 
 @pytest.mark.parametrize(
@@ -195,7 +191,8 @@ def test_values_of_pools() -> None:
         "karpenter_since", "karpenter_created", "karpenter_disrupted", "karpenter_terminated",
     }  # fmt: skip
     assert (
-        TABLE.values(PoolEntry(figures(), HOUR, None, replace(COUNTERS, since_ns=0)), NOW_NS)["karpenter_since"] is None
+        TABLE.values(ChurnEntry(figures(), HOUR, None, replace(COUNTERS, since_ns=0)), NOW_NS)["karpenter_since"]
+        is None
     )
 
 
@@ -214,13 +211,13 @@ def test_rows_with_karpenters_own_counters() -> None:
     )
     churn = a_churn(pools=(figures(), figures(pool="other")))
     view = ClusterView(a_cluster(), {}, evidence=Evidence(metrics=metrics))
-    general, other = pool_entries(view, churn)
+    general, other = churn_entries(view, churn)
     assert general.pool is not None
     assert general.counters == Counters(
         since_ns=ago(600), created=9, disrupted=(("empty", 5), ("drifted", 2)), terminated=6
     )
     assert (other.pool, other.counters) == (None, None)
-    assert pool_entries(ClusterView(a_cluster(), {}), churn)[0].counters is None
+    assert churn_entries(ClusterView(a_cluster(), {}), churn)[0].counters is None
 
 
 LEFT = a_life("left", born=40, left=30, commanded_ns=ago(32), zone="us-east-1a")

@@ -3,9 +3,9 @@ from __future__ import annotations
 from karptui.disruption.node_verdict import Replacement
 from karptui.disruption.study import Study
 from karptui.session.cluster_view import NO_VIEW, ClusterView
-from karptui.session.nodes import NodeEntry
+from karptui.session.nodes import NodeEntry, going_nodes
 from karptui.session.prepare import prepare_view
-from karptui.views.next.columns import TABLE, going_nodes, replacement_values, report_values
+from karptui.views.next.columns import TABLE, replacement_values, report_values
 from tests.builders import NOW_NS, a_node
 from tests.story_e import story_view
 from tests.views.why.test_words import analysed
@@ -41,7 +41,7 @@ def test_the_next_command() -> None:
 
 
 def test_nodes_that_would_go() -> None:
-    runner, *_, draining = [TABLE.values(entry, NOW_NS) for entry in going_nodes(analysed())[:3]]
+    runner, *_, draining = [TABLE.values(entry, NOW_NS) for entry in going_nodes(analysed().node_entries)[:3]]
     assert runner == {
         "name": "ip-10-0-71-204",
         "pool": "runners",

@@ -6,10 +6,10 @@ from karptui.kube.pod import Pod
 from karptui.pending.report import PendingReport
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pending_questions import PendingQuestions
+from karptui.session.pending_report import PendingEntry
 from karptui.session.prepare import prepare_view
 from karptui.state.inventory import state_of
 from karptui.views.pending.explained import explained_values
-from karptui.views.pending.sentences import PendingEntry
 from tests.builders import NOW_NS, a_node, a_nodepool, a_pod, an_instance_type
 from tests.views.pending.asking import answer_all
 

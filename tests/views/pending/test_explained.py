@@ -21,7 +21,9 @@ from karptui.provisioning import PodExplanation, PoolExplanation, explain, prepa
 from karptui.provisioning.rejection import NoTemplates, NotReservable
 from karptui.provisioning.solution import solve
 from karptui.session.cluster_view import ClusterView
+from karptui.session.overview import overview_of
 from karptui.session.pending_questions import KEPT, PendingQuestions
+from karptui.session.pending_report import PendingEntry, hears_events, pending_entries
 from karptui.session.prepare import prepare_view
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.inventory import state_of
@@ -32,10 +34,7 @@ from karptui.views.pending.gates import COLUMNS, Mark, gate_lines, gate_rows, mi
 from karptui.views.pending.remedies import TABLE as REMEDIES
 from karptui.views.pending.remedies import gain_text, remedy_entries, remedy_text, remedy_values, remedy_words
 from karptui.views.pending.sentences import (
-    PendingEntry,
-    hears_events,
     now_text,
-    pending_entries,
     pending_freshness,
     pending_sentences,
 )
@@ -332,18 +331,21 @@ class TestRows:
         report = study_pending(prepare_view(view, NOW_NS)[0], view.state, ("types are guessed",))
         now = ClusterView(view.state, {}, evidence=view.evidence, pending=report)
         assert len(pending_entries(now)) == 2
-        assert said([pending_freshness(now, NOW_NS)]) == "computed by karptui just now · types are guessed"
+        assert said([pending_freshness(overview_of(now), NOW_NS)]) == "computed by karptui just now · types are guessed"
         bound = a_pod(cpu="64", node="node-1")
         state = reduce(view.state, Batch({Kind.POD: KindDelta({bound.key: bound})}))
         later = ClusterView(state, {}, evidence=view.evidence, pending=report)
         assert [entry.group.first.name for entry in pending_entries(later)] == ["api-1"]
-        assert "1 change behind" in said([pending_freshness(later, NOW_NS + 5 * 10**9)])
+        assert "1 change behind" in said([pending_freshness(overview_of(later), NOW_NS + 5 * 10**9)])
         assert pending_entries(ClusterView(state, {})) == ()
 
     def test_freshness_says_what_is_missing(self):
-        assert said([pending_freshness(ClusterView(state_of(Inventory()), {}), NOW_NS)]) == "nodes are on their way"
+        assert (
+            said([pending_freshness(overview_of(ClusterView(state_of(Inventory()), {})), NOW_NS)])
+            == "nodes are on their way"
+        )
         failed = ClusterView(state_of(Inventory()), {}, analysis=Analysis(problem="KeyError: x"))
-        assert "could not be analysed: KeyError: x" in said([pending_freshness(failed, NOW_NS)])
+        assert "could not be analysed: KeyError: x" in said([pending_freshness(overview_of(failed), NOW_NS)])
         assert hears_events(ClusterView(state_of(Inventory()), {}))
 
 
@@ -507,7 +509,7 @@ class TestRarerMisses:
         study.solve()
         study.explain_next()
         now = ClusterView(view.state, {}, evidence=view.evidence, pending=study.report)
-        assert "1 of 2 groups explained" in said([pending_freshness(now, NOW_NS)])
+        assert "1 of 2 groups explained" in said([pending_freshness(overview_of(now), NOW_NS)])
         open_group = next(group for group in study.report.groups if group.explanation is None)
         assert "why is being worked out" in said(pending_sentences(PendingEntry(open_group), NOW_NS))
         assert "✘ general: instance types" in now_text(open_group)

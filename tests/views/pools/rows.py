@@ -7,8 +7,13 @@ from typing import Any
 from karptui.aws.evidence import Evidence
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
+from karptui.session.cluster_view import ClusterView
+from karptui.session.facts import pools_around
+from karptui.session.overview import overview_of
 from karptui.session.pools import PoolRow, pool_rows
 from karptui.views.pools.columns import COLUMNS
+from karptui.views.pools.detail import check_line, cluster_lines, overlap_lines
+from karptui.views.row import Pieces
 from tests import story_a
 from tests.builders import NOW_NS
 
@@ -30,3 +35,18 @@ def rows_of(*pools: Any, types: tuple[InstanceType, ...] = story_a.TYPES, **inve
 
 def cells(row: PoolRow) -> dict[str, str]:
     return {column.heading.id: column.cell(row, NOW_NS).text for column in COLUMNS}
+
+
+def lines_of(view: ClusterView, *, is_short: bool = False) -> tuple[Pieces, ...]:
+    """Return what is said of all NodePools together."""
+    return cluster_lines(pools_around(view, NOW_NS), overview_of(view), NOW_NS, is_short=is_short)
+
+
+def overlap_of(view: ClusterView, *, is_short: bool = False) -> tuple[Pieces, ...]:
+    """Return what is said of pods that several NodePools could take."""
+    return overlap_lines(pools_around(view, NOW_NS).overlap, overview_of(view), is_short=is_short)
+
+
+def check_of(view: ClusterView) -> Pieces:
+    """Return what is said of NodeClaims that were created."""
+    return check_line(pools_around(view, NOW_NS), NOW_NS)

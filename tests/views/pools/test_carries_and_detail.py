@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from karptui.disruption.study import Study, study_all
 from karptui.kube.taints import Taint
-from karptui.session.pools import pool_rows
+from karptui.session.pools import daemon_rows, pool_rows
 from karptui.session.prepare import prepare_view
 from karptui.views.pools.columns import COLUMNS, is_notable
-from karptui.views.pools.daemonsets import TABLE, daemon_rows, daemon_sentence, note
+from karptui.views.pools.daemonsets import TABLE, daemon_sentence, note
 from karptui.views.pools.detail import detail_lines, title_parts
 from karptui.views.pools.sentences import carries_line, ordinal, pool_sentences, types_line
 from tests import builders

@@ -10,15 +10,16 @@ from karptui.aws.region import FactPhase, FactStatus
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.session.cluster_view import ClusterView
+from karptui.session.facts import pools_around
 from karptui.session.pools import pool_rows
 from karptui.views.pools.columns import is_notable, pools_table
-from karptui.views.pools.detail import check_line, cluster_lines, cost_text, detail_lines, overlap_lines
+from karptui.views.pools.detail import cost_text, detail_lines
 from karptui.views.pools.sentences import limit_line, order_line, overlap_line, weight_lines
 from karptui.views.row import Tone
 from tests import builders, story_a
 from tests.builders import MINUTE_NS, NOW_NS
 from tests.stories import said
-from tests.views.pools.rows import COUNTED, ROWS, VIEW, cells, rows_of, text_of
+from tests.views.pools.rows import COUNTED, ROWS, VIEW, cells, check_of, lines_of, overlap_of, rows_of, text_of
 
 
 def test_story_a_order() -> None:
@@ -106,21 +107,21 @@ def test_story_a_overlap() -> None:
     )
     assert text_of(overlap_line(ROWS["extra"])).endswith("new nodes for none of them come from here")
     assert overlap_line(ROWS["gpu"]) == ()
-    lines = said(overlap_lines(VIEW)).splitlines()
+    lines = said(overlap_of(VIEW)).splitlines()
     assert lines[0] == "overlap: 64 of 66 pods (96%) match several pools and go to primary 64 · 1 matches none"
     assert "p tries it as a what-if" in lines[1]
-    assert len(overlap_lines(VIEW, is_short=True)) == 1
-    assert said(cluster_lines(VIEW, pool_rows(VIEW), NOW_NS, is_short=True)).splitlines() == [
+    assert len(overlap_of(VIEW, is_short=True)) == 1
+    assert said(lines_of(VIEW, is_short=True)).splitlines() == [
         "overlap: 64 of 66 pods match several pools, go to primary 64 · 1 matches none",
         "check: NodeClaims of the last 24 h: primary 2",
     ]
-    short = said(cluster_lines(COUNTED, pool_rows(COUNTED), NOW_NS, is_short=True))
+    short = said(lines_of(COUNTED, is_short=True))
     assert short.endswith("check: NodeClaims by Karpenter's counters: primary 43, spare 1")
 
 
 def test_overlap_before_it_is_known() -> None:
     view = story_a.story_view(is_compared=False)
-    assert "being worked out" in said(overlap_lines(view))
+    assert "being worked out" in said(overlap_of(view))
     row = pool_rows(view)[0]
     assert (cells(row)["shared"], cells(row)["budget"], overlap_line(row)) == ("…", "…", ())
     assert pools_table().values(row, NOW_NS)["pods_matching"] is None
@@ -131,7 +132,7 @@ def test_pods_that_limits_keep_waiting() -> None:
     pools = [builders.a_nodepool(name=name, limits=builders.amounts({"cpu": "1"})) for name in "abcde"]
     held = Inventory(nodepools=tuple(pools), pods=(builders.a_pod(),))
     view = story_a.story_view(held)
-    assert said(overlap_lines(view, is_short=True)) == (
+    assert said(overlap_of(view, is_short=True)) == (
         "overlap: 1 of 1 pods match several pools · 1 matches pools whose limits are used up"
     )
 
@@ -150,15 +151,14 @@ def test_pods_go_to_several_pools() -> None:
             for first, second in ("ae", "be", "ce", "de")
         ),
     )
-    assert "and go to a 1, b 1, c 1 and 1 more" in said(overlap_lines(story_a.story_view(held)))
+    assert "and go to a 1, b 1, c 1 and 1 more" in said(overlap_of(story_a.story_view(held)))
 
 
 def test_story_a_counts_by_nodeclaims() -> None:
-    rows = pool_rows(VIEW)
-    assert text_of(check_line(VIEW, rows, NOW_NS)) == "check: NodeClaims of the last 24 h that still exist: primary 2"
+    assert text_of(check_of(VIEW)) == "check: NodeClaims of the last 24 h that still exist: primary 2"
     refused = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="Karpenter's metrics need permission")
     view = story_a.story_view(known=story_a.evidence(metrics_status=refused))
-    assert text_of(check_line(view, pool_rows(view), NOW_NS)).endswith(" · Karpenter's metrics need permission")
+    assert text_of(check_of(view)).endswith(" · Karpenter's metrics need permission")
     values = pools_table().values(ROWS["primary"], NOW_NS)
     assert (values["nodeclaims_created"], values["nodeclaims_created_by"]) == (2, "nodeclaims of the last 24 h")
     assert (values["pods"], values["pods_by"]) == (52, "pods")
@@ -166,7 +166,7 @@ def test_story_a_counts_by_nodeclaims() -> None:
 
 def test_story_a_counts_by_karpenter() -> None:
     rows = pool_rows(COUNTED)
-    assert text_of(check_line(COUNTED, rows, NOW_NS)) == (
+    assert text_of(check_of(COUNTED)) == (
         "check: NodeClaims created since 2026-11-17 08:00:00Z by Karpenter's own counters "
         "(pod kube-system/karpenter-6f9-abcde): primary 43, spare 1"
     )
@@ -185,7 +185,7 @@ def test_what_has_come_of_a_weight_since_somebody_looks() -> None:
     pools = {**before.pools, "extra": msgspec.structs.replace(before.pools["spare"])}
     now = msgspec.structs.replace(story_a.METRICS, pools=pools, started_at_ns=0, pods_by_pool={})
     view = story_a.story_view(known=Evidence(instance_types=story_a.TYPES, metrics=now, metrics_before=before))
-    line = text_of(check_line(view, pool_rows(view), NOW_NS))
+    line = text_of(check_of(view))
     assert "created by Karpenter's own counters" in line
     assert line.endswith(" · since 12m ago: extra 1")
     detail = said(detail_lines(next(row for row in pool_rows(view) if row.name == "extra")))
@@ -195,9 +195,9 @@ def test_what_has_come_of_a_weight_since_somebody_looks() -> None:
     assert pools_table().values(pool_rows(view)[0], NOW_NS)["pods_by"] == "pods"
     same = msgspec.structs.replace(now, pools=before.pools)
     view = story_a.story_view(known=Evidence(instance_types=story_a.TYPES, metrics=same, metrics_before=before))
-    assert text_of(check_line(view, pool_rows(view), NOW_NS)).endswith(" · since 12m ago: none")
+    assert text_of(check_of(view)).endswith(" · since 12m ago: none")
     alone = story_a.story_view(known=Evidence(instance_types=story_a.TYPES, metrics=now))
-    assert "since 12m" not in text_of(check_line(alone, pool_rows(alone), NOW_NS))
+    assert "since 12m" not in text_of(check_of(alone))
 
 
 def test_rows_are_the_same_object_until_something_changes() -> None:
@@ -210,8 +210,8 @@ def test_rows_are_the_same_object_until_something_changes() -> None:
 def test_cost() -> None:
     assert cells(ROWS["primary"])["cost"] == "4.61"
     assert cells(ROWS["rest"])["cost"] == "0"
-    assert cost_text(VIEW) == "$5.38/h · $3,924/mo"
-    assert cost_text(story_a.story_view(Inventory(nodepools=(builders.a_nodepool(),)))) == ""
+    assert cost_text(pools_around(VIEW, NOW_NS).cost) == "$5.38/h · $3,924/mo"
+    assert cost_text(pools_around(story_a.story_view(Inventory(nodepools=(builders.a_nodepool(),))), NOW_NS).cost) == ""
     node = builders.a_node(pool="general", instance_type="x9.huge")
     (row,) = rows_of(builders.a_nodepool(), nodes=(node,)).values()
     assert cells(row)["cost"] == "n/a"

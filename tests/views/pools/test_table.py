@@ -10,19 +10,18 @@ from karptui.aws.prices import PriceSettings
 from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pools import pool_rows
+from karptui.session.pools import daemon_rows, pool_rows
 from karptui.sources.base import Phase, SourceStatus
 from karptui.state.inventory import state_of
 from karptui.views.pools.columns import COLUMNS, pools_table
-from karptui.views.pools.daemonsets import TABLE, daemon_rows
-from karptui.views.pools.detail import cluster_lines, overlap_lines
+from karptui.views.pools.daemonsets import TABLE
 from karptui.views.pools.sentences import pool_sentences
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
 from tests import builders, story_a
 from tests.builders import NOW_NS
 from tests.stories import said
-from tests.views.pools.rows import COUNTED, ROWS, VIEW, cells, rows_of
+from tests.views.pools.rows import COUNTED, ROWS, VIEW, cells, lines_of, overlap_of, rows_of
 
 
 @pytest.mark.parametrize(
@@ -68,7 +67,7 @@ def test_without_prices() -> None:
     view = story_a.story_view(
         known=Evidence(instance_types=story_a.TYPES, price_settings=PriceSettings(is_disabled=True))
     )
-    assert len(cluster_lines(view, pool_rows(view), NOW_NS)) == 3
+    assert len(lines_of(view)) == 3
 
 
 def test_values_are_plain() -> None:
@@ -118,7 +117,7 @@ def test_a_missing_permission_never_shows_as_zero(kind: Kind, columns: set[str])
     values = pools_table().values(row, NOW_NS)
     assert (values["nodes"] is None) is (kind in (Kind.NODE, Kind.NODECLAIM))
     assert (values["daemonset_pods"] is None) is (kind is Kind.DAEMONSET)
-    lines = said(overlap_lines(view))
+    lines = said(overlap_of(view))
     assert ("may not be listed" in lines) is (kind is not Kind.DAEMONSET)
 
 

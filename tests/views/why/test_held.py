@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.session.costs import Held, held_of, held_per_hour
-from karptui.session.nodes import NodeEntry
-from karptui.views.next.columns import TABLE, going_nodes, saved_per_hour
+from karptui.session.nodes import NodeEntry, going_nodes
+from karptui.views.next.columns import TABLE, saved_per_hour
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
 from karptui.views.why.sentences import held_fact, held_text
@@ -52,7 +52,7 @@ def test_before_the_simulation_nothing_is_known_of_the_next_table():
     cells = [cell.text for cell in build_rows(TABLE, [bare], now_ns=NOW_NS)[0].cells]
     assert (cells[4], cells[6], cells[7]) == ("n/a", "-", "-")
     assert held_per_hour(bare) is None
-    assert bare not in going_nodes(analysed())
+    assert bare not in going_nodes(analysed().node_entries)
 
 
 def test_other_currencies_and_nothing_held():

@@ -12,16 +12,17 @@ from karptui.disruption.lanes import Why
 from karptui.disruption.node_verdict import Landing, Replacement, Verdict
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.study import Study, study_all
+from karptui.session.budgets import budget_entries
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of, held_per_hour
-from karptui.session.nodes import NodeEntry
+from karptui.session.nodes import NodeEntry, going_nodes
 from karptui.session.overview import overview_of
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import unheeded, unready_because
 from karptui.sources.base import Phase
 from karptui.views.budgets.columns import budgets_table
-from karptui.views.budgets.sentences import budget_entries, budget_sentences
-from karptui.views.next.columns import going_nodes, next_lines, replacement_text, saved_per_hour
+from karptui.views.budgets.sentences import budget_sentences
+from karptui.views.next.columns import next_lines, replacement_text, saved_per_hour
 from karptui.views.nodes.sentences import explain_node
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
@@ -223,16 +224,18 @@ def test_landing_places(landing, is_daemon, text):
 
 
 def test_freshness(view):
-    assert said(freshness(view, NOW_NS)) == "computed by karptui just now"
-    assert short_freshness(view) == ""
-    assert said(freshness(view, NOW_NS + 3 * SECOND_NS)) == "computed by karptui 3s ago"
+    assert said(freshness(overview_of(view), NOW_NS)) == "computed by karptui just now"
+    assert short_freshness(overview_of(view)) == ""
+    assert said(freshness(overview_of(view), NOW_NS + 3 * SECOND_NS)) == "computed by karptui 3s ago"
     behind = analysed(generation=view.state.generation - 2, simulates=False)
-    assert said(freshness(behind, NOW_NS)) == ("computed by karptui just now, 2 changes behind, 0 of 8 nodes simulated")
-    assert short_freshness(behind) == "2 behind, simulated 0/8"
-    assert said(freshness(story_view(), NOW_NS)) == "being worked out"
-    assert short_freshness(story_view()) == "computing"
+    assert said(freshness(overview_of(behind), NOW_NS)) == (
+        "computed by karptui just now, 2 changes behind, 0 of 8 nodes simulated"
+    )
+    assert short_freshness(overview_of(behind)) == "2 behind, simulated 0/8"
+    assert said(freshness(overview_of(story_view()), NOW_NS)) == "being worked out"
+    assert short_freshness(overview_of(story_view())) == "computing"
     failed = ClusterView(view.state, view.statuses, view, analysis=replace(view.analysis, problem="oh"))
-    assert said(freshness(failed, NOW_NS)) == "the newest state could not be analysed: oh"
+    assert said(freshness(overview_of(failed), NOW_NS)) == "the newest state could not be analysed: oh"
     assert why_unknown(overview_of(failed)) == "what keeps nodes could not be worked out: oh"
     assert why_unknown(overview_of(view)) == why_unknown(overview_of(story_view())) == ""
 
@@ -268,9 +271,9 @@ def without(*kinds):
 
 def test_what_is_out_of_reach_is_not_on_its_way():
     hidden = without(Kind.POD)
-    assert freshness(hidden, NOW_NS) == (("not worked out: pods may not be listed", Tone.WARNING),)
+    assert freshness(overview_of(hidden), NOW_NS) == (("not worked out: pods may not be listed", Tone.WARNING),)
     assert why_unknown(overview_of(hidden)) == "what keeps nodes is not known: pods may not be listed"
-    assert short_freshness(hidden) == ""
+    assert short_freshness(overview_of(hidden)) == ""
     node = entry(hidden, "dnd")
     assert why_cell(node, NOW_NS).text == "!rbac"
     budget = budget_entries(hidden)[0]
@@ -297,7 +300,7 @@ def test_next_in_words(view):
     def lines(report, **fields):
         changed = replace(view.analysis, next=report)
         made = ClusterView(view.state, view.statuses, view, analysis=changed)
-        return "\n".join(map(said, next_lines(made)))
+        return "\n".join(map(said, next_lines(made.analysis.next, overview_of(made))))
 
     assert "being worked out" in lines(None)
     at = view.state.generation
@@ -321,9 +324,11 @@ def test_next_in_words(view):
 
 
 def test_nodes_that_would_go(view):
-    assert {one.name for one in going_nodes(view)} == {name for name, _, _ in STORY_NODES} - {NODES["nofit"]}
+    assert {one.name for one in going_nodes(view.node_entries)} == {name for name, _, _ in STORY_NODES} - {
+        NODES["nofit"]
+    }
     assert saved_per_hour(entry(view, "ok")) == pytest.approx(0.768)
-    assert going_nodes(story_view()) == ()
+    assert going_nodes(story_view().node_entries) == ()
 
 
 def test_an_analysis_is_taken_over_with_the_rest(view):

@@ -8,7 +8,7 @@ import pytest
 
 from karptui.config import DEFAULTS
 from karptui.screens.lists import lists_of
-from karptui.screens.windowed import PAGE, PagedFacts, PagedKeys, Pages
+from karptui.screens.row_sources import PAGE, PagedFacts, PagedKeys, Pages
 from karptui.session.border import RowsWanted, Window, WindowWanted
 from karptui.session.row_server import RowServer
 from tests.builders import NOW_NS

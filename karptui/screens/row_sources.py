@@ -1,0 +1,353 @@
+"""Where the rows of a list come from: a session that is asked for them by window, or items that a screen holds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar, overload
+
+from karptui.session.border import (
+    AroundWanted,
+    Border,
+    KeysWanted,
+    PickWanted,
+    PositionWanted,
+    RowsFound,
+    RowsWanted,
+    Window,
+    WindowWanted,
+)
+from karptui.views.column import ItemT
+from karptui.views.grouping import Folding, Grouping
+from karptui.views.query import Query
+from karptui.views.served import is_timed
+from karptui.views.table import Rows, Sort, TableSpec, build_rows
+
+if TYPE_CHECKING:
+    from karptui.session.facts import Around
+
+PAGE: Final = 64
+"""Rows that are fetched at a time."""
+ValueT = TypeVar("ValueT")
+
+
+class Recipe(NamedTuple):
+    """What rows are made by."""
+
+    query: Query
+    sort: Sort
+    is_notable_only: bool
+    grouping: Grouping | None = None
+    folding: Folding | None = None
+
+
+class RowSource(Protocol[ItemT]):
+    """Gives the rows of a list."""
+
+    @property
+    def shown(self) -> int:
+        """How many rows the filter leaves, without the headings of groups."""
+        ...
+
+    def size(self) -> int:
+        """Return about how many items there are now."""
+        ...
+
+    def rows(self, spec: TableSpec[ItemT], recipe: Recipe, now_ns: int) -> Rows[ItemT]:
+        """Return the rows; the same ones at another time while nothing has changed.
+
+        May be called in a thread, once at a time.
+        """
+        ...
+
+    def with_keys(self, rows: Rows[ItemT], keys: frozenset[str]) -> list[ItemT]:
+        """Return the items of some of the rows that were given, in their order."""
+        ...
+
+
+# Rows that a session holds
+
+
+class Pages:
+    """The pages of some rows that were fetched so far."""
+
+    def __init__(self, border: Border, found: RowsFound) -> None:
+        """Begin without any.
+
+        Args:
+            border: Where rows are asked for.
+            found: The rows.
+        """
+        self.border = border
+        self.found = found
+        self._pages: dict[int, Window] = {}
+
+    def page(self, index: int) -> Window:
+        """Return the page that holds a row."""
+        number = index // PAGE
+        page = self._pages.get(number)
+        if page is None:
+            wanted = WindowWanted(number=self.found.number, offset=number * PAGE, count=PAGE)
+            page = self._pages[number] = self.border.window(wanted)
+        return page
+
+
+class _Paged(Sequence[ValueT]):
+    """One part of every row."""
+
+    def __init__(self, pages: Pages, part: Callable[[Window], Sequence[Any]]) -> None:
+        self._pages = pages
+        self._part = part
+
+    def __len__(self) -> int:
+        return self._pages.found.lines
+
+    @overload
+    def __getitem__(self, index: int) -> ValueT: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ValueT]: ...
+
+    def __getitem__(self, index: int | slice) -> ValueT | Sequence[ValueT]:
+        if isinstance(index, slice):
+            return [self._one(position) for position in range(*index.indices(len(self)))]
+        if index < 0:
+            index += len(self)
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return self._one(index)
+
+    def _one(self, index: int) -> ValueT:
+        part = self._part(self._pages.page(index))
+        if index % PAGE >= len(part):
+            raise IndexError(index)
+        value: ValueT = part[index % PAGE]
+        return value
+
+
+class PagedFacts(_Paged[Any]):
+    """The facts of rows in order."""
+
+    def __init__(self, pages: Pages) -> None:
+        """Begin with nothing fetched.
+
+        Args:
+            pages: What the facts are read from.
+        """
+        super().__init__(pages, lambda page: page.facts)
+
+
+class PagedKeys(_Paged[str]):
+    """The keys of rows in order."""
+
+    def __init__(self, pages: Pages) -> None:
+        """Begin with nothing fetched.
+
+        Args:
+            pages: What the keys are read from.
+        """
+        super().__init__(pages, lambda page: page.keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._pages.border.keys(KeysWanted(number=self._pages.found.number)).keys)
+
+    def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
+        """Return where a row stands.
+
+        Raises:
+            ValueError: When there is no such row.
+        """
+        wanted = PositionWanted(number=self._pages.found.number, key=str(value))
+        index = self._pages.border.position(wanted).index
+        if index is None or index < start or (stop is not None and index >= stop):
+            raise ValueError(value)
+        return index
+
+    def __contains__(self, value: object) -> bool:
+        try:
+            self.index(value)
+        except ValueError:
+            return False
+        return True
+
+
+class Asked(NamedTuple):
+    """A list that a session holds."""
+
+    list: str
+    """Its name."""
+    of: Callable[[], str] = str
+    """Returns whose rows are meant, in a list that has them of several."""
+
+
+class AskedRows(Generic[ItemT]):
+    """Rows that a session holds; their facts are fetched as they are looked at."""
+
+    def __init__(self, border: Callable[[], Border], asked: Asked) -> None:
+        """Begin before any are asked for.
+
+        Args:
+            border: Returns where rows are asked for.
+            asked: The list.
+        """
+        self._border, self._asked = border, asked
+        self._pages: Pages | None = None
+        self._rows: Rows[ItemT]
+
+    @property
+    def found(self) -> RowsFound | None:
+        """The rows that were asked for last; None before any were."""
+        return self._pages.found if self._pages is not None else None
+
+    @property
+    def shown(self) -> int:
+        """How many rows the filter leaves, without the headings of groups."""
+        return self._pages.found.shown if self._pages is not None else 0
+
+    def size(self) -> int:
+        """Return about how many items there are now."""
+        return self._border().overview().sizes[self._asked.list]
+
+    def rows(self, spec: TableSpec[ItemT], recipe: Recipe, now_ns: int) -> Rows[ItemT]:
+        """Return the rows; the same ones at another time while nothing has changed."""
+        border, folding = self._border(), recipe.folding or Folding()
+        wanted = RowsWanted(
+            list=self._asked.list,
+            of=self._asked.of(),
+            filter_text=recipe.query.text,
+            sort=recipe.sort.column_id,
+            is_descending=recipe.sort.is_descending,
+            is_notable_only=recipe.is_notable_only,
+            group_by=str(recipe.grouping or ""),
+            is_folded=folding.is_folded,
+            other_way=folding.exceptions,
+            now_ns=now_ns,
+        )
+        found = border.rows(wanted)
+        pages = self._pages
+        if pages is None or pages.found != found or pages.border is not border:
+            pages = self._pages = Pages(border, found)
+            self._rows = Rows(spec, PagedFacts(pages), total=found.total, now_ns=now_ns, keys=PagedKeys(pages))
+        return self._rows.at(now_ns)
+
+    def around(self, now_ns: int, of: str | None = None) -> Around | None:
+        """Return what stands around the rows; around those of somebody else where ``of`` is given."""
+        wanted = AroundWanted(list=self._asked.list, of=self._asked.of() if of is None else of, now_ns=now_ns)
+        return self._border().around(wanted).fact
+
+    def with_keys(self, rows: Rows[ItemT], keys: frozenset[str]) -> list[ItemT]:  # noqa: ARG002 - the session has them
+        """Return the items of some of the rows that were given, in their order."""
+        if self._pages is None:
+            return []
+        picked: Sequence[Any] = self._pages.border.pick(PickWanted(number=self._pages.found.number, keys=keys)).facts
+        return list(picked)
+
+
+# Rows that are made here
+
+
+class _Made(NamedTuple, Generic[ItemT]):
+    """Rows, and what they were made from."""
+
+    items: Sequence[ItemT]
+    recipe: Recipe
+    rows: Rows[ItemT]
+    shown: int
+    seconds: float
+    at: float
+
+
+class MadeRows(Generic[ItemT]):
+    """Rows of items that the screen holds."""
+
+    def __init__(
+        self,
+        items: Callable[[], Sequence[ItemT]],
+        arrange: Callable[[Sequence[ItemT], Any, Folding], Sequence[ItemT]] | None = None,
+    ) -> None:
+        """Begin before any are made.
+
+        Args:
+            items: Returns every item; the same object as long as none has changed. May be called in a thread.
+            arrange: From rows in order to the same rows with the headings of their groups; None without groups.
+        """
+        self._items, self._arrange = items, arrange
+        self._made: _Made[ItemT] | None = None
+
+    @property
+    def items(self) -> Sequence[ItemT]:
+        """Every item, also those that the filter leaves out; none before there are rows."""
+        return self._made.items if self._made is not None else ()
+
+    @property
+    def shown(self) -> int:
+        """How many rows the filter leaves, without the headings of groups."""
+        return self._made.shown if self._made is not None else 0
+
+    def size(self) -> int:
+        """Return how many items there are now."""
+        return len(self._items())
+
+    def rests(self, times: float) -> bool:
+        """Return whether rows were made so lately that they may stay: so many times as long ago as making them took."""
+        known = self._made
+        return known is not None and time.monotonic() < known.at + times * known.seconds
+
+    def rows(self, spec: TableSpec[ItemT], recipe: Recipe, now_ns: int) -> Rows[ItemT]:
+        """Return the rows; the same ones at another time while nothing has changed."""
+        items, known = self._items(), self._made
+        is_same = known is not None and known.items is items and known.recipe == recipe
+        if known is not None and is_same and not is_timed(recipe.query, spec.subject):
+            return known.rows.at(now_ns)
+        began = time.monotonic()
+        rows = build_rows(
+            spec,
+            items,
+            query=recipe.query,
+            sort=recipe.sort,
+            is_notable_only=recipe.is_notable_only,
+            now_ns=now_ns,
+        )
+        shown = len(rows)
+        if self._arrange is not None and recipe.folding is not None:
+            lines = self._arrange(rows.items, recipe.grouping, recipe.folding)
+            rows = Rows(spec, lines, total=len(items), now_ns=now_ns)
+        now = time.monotonic()
+        self._made = _Made(items, recipe, rows, shown, now - began, now)
+        return rows
+
+    def with_keys(self, rows: Rows[ItemT], keys: frozenset[str]) -> list[ItemT]:
+        """Return the items of some of the rows that were given, in their order."""
+        return [item for item, key in zip(rows.items, rows.keys, strict=True) if key in keys]
+
+
+class Making(Generic[ItemT]):
+    """Makes rows in a thread, again as long as something newer is asked for."""
+
+    def __init__(self) -> None:
+        self._is_at_work = False
+        self._is_outdated = False
+
+    async def run(
+        self, make: Callable[[], Rows[ItemT]], show: Callable[[Rows[ItemT]], None], is_wanted: Callable[[], bool]
+    ) -> None:
+        """Make rows and show them; where that is being done already, have it done once more.
+
+        Args:
+            make: gives the rows there are now; called in a thread.
+            show: shows them.
+            is_wanted: whether anybody still looks.
+        """
+        self._is_outdated = True
+        if self._is_at_work:
+            return
+        self._is_at_work = True
+        try:
+            while self._is_outdated and is_wanted():
+                self._is_outdated = False
+                rows = await asyncio.to_thread(make)
+                if is_wanted():
+                    show(rows)
+        finally:
+            self._is_at_work = False

@@ -1,0 +1,88 @@
+"""One row of the Budgets screen: a NodePool and one reason to disrupt its nodes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import msgspec
+
+from karptui.disruption.budget_calendar import AllowanceSpan, LineWindow, PoolBudgets
+from karptui.disruption.budgets import VOLUNTARY, BudgetState, Reason
+from karptui.karpenter.nodepool import NodePool
+from karptui.session.cluster_view import ClusterView
+from karptui.session.readiness import is_out_of_reach, unready_because
+
+
+class Change(NamedTuple):
+    """A window that opens or closes, and what is allowed from then on."""
+
+    at_ns: int
+    before: int
+    allowed: int
+
+
+class BudgetEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
+    """A NodePool and a reason; without ``found`` what its budgets come to is not known."""
+
+    pool: NodePool
+    reason: Reason
+    found: PoolBudgets | None = None
+    is_passed_over: bool = False
+    """Whether this Karpenter does not manage the NodePool: it disrupts none of its nodes."""
+    missing: str = ""
+    """What may not be listed and is needed to know, in a sentence; empty where ``found`` is known or on its way."""
+
+    @property
+    def key(self) -> str:
+        """Identity across refreshes."""
+        return f"{self.pool.name}/{self.reason}"
+
+    @cached_property
+    def _place(self) -> int:
+        return list(Reason).index(self.reason)
+
+    @property
+    def state(self) -> BudgetState | None:
+        """What is allowed now."""
+        return self.found.states[self._place] if self.found is not None else None
+
+    @property
+    def week(self) -> tuple[AllowanceSpan, ...]:
+        """What is allowed from the last midnight UTC on."""
+        return self.found.weeks[self._place] if self.found is not None else ()
+
+    @property
+    def binding(self) -> LineWindow | None:
+        """The line that allows least, with its window."""
+        state = self.state
+        if state is None or self.found is None or state.binding is None:
+            return None
+        return self.found.windows[state.binding.index]
+
+    @property
+    def unreadable(self) -> tuple[LineWindow, ...]:
+        """Lines that cannot be read; one of them closes the pool for every reason."""
+        return tuple(one for one in self.found.windows if one.line.problem) if self.found is not None else ()
+
+    def change(self, now_ns: int) -> Change | None:
+        """Return the next time more or fewer nodes are allowed, by windows alone and within a week."""
+        held = None
+        for span in self.week:
+            if held is not None:
+                return Change(span.start_ns, held.allowed, span.allowed)
+            if span.end_ns > now_ns:
+                held = span
+        return None
+
+
+def budget_entries(view: ClusterView) -> tuple[BudgetEntry, ...]:
+    """Return a row for every NodePool and reason."""
+    known = view.analysis.budgets if view.analysis is not None else None
+    missing = unready_because(view) if known is None and is_out_of_reach(view) else ""
+    return tuple(
+        BudgetEntry(pool, reason, found, known is not None and found is None, missing)
+        for name, pool in view.state.nodepools.items()
+        for found in (known.get(name) if known is not None else None,)
+        for reason in VOLUNTARY
+    )

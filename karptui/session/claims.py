@@ -1,0 +1,116 @@
+"""One row of the Claims screen: a NodeClaim, the node it became, and how far its end has come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from karptui.disruption.expiry import Expiry, claim_expiry
+from karptui.disruption.termination import Deadline, deadline_of
+from karptui.karpenter import labels as karpenter_labels
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.node import Node
+from karptui.kube.objects import Condition
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.session.cluster_view import ClusterView
+from karptui.session.nodes import NodeEntry
+
+if TYPE_CHECKING:
+    from karptui.disruption.analysis import NodeFindings
+
+STEPS: Final = ("Launched", "Registered", "Initialized")
+"""The life of a NodeClaim, in order."""
+
+
+class Step(NamedTuple):
+    """One step of a NodeClaim's life."""
+
+    name: str
+    seconds: int | None
+    """From creation until it was done, or until now while it is under way; None where it has not begun."""
+    is_done: bool
+
+
+class ClaimEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
+    """A NodeClaim and what belongs to it."""
+
+    claim: NodeClaim
+    node: Node | None = None
+    findings: NodeFindings | None = None
+    """Why it is still here; None until that is worked out."""
+
+    @property
+    def key(self) -> str:
+        """Identity across refreshes, and of the node's row."""
+        return f"claim/{self.claim.name}"
+
+    @property
+    def pool(self) -> str:
+        """Name of its NodePool."""
+        return self.claim.labels.get(karpenter_labels.NODEPOOL, "")
+
+    @property
+    def node_name(self) -> str:
+        """Name of its node, also of one that is not there; empty before there is one."""
+        return self.node.name if self.node is not None else self.claim.node_name
+
+    @cached_property
+    def row(self) -> NodeEntry:
+        """The same as a row of the Nodes screen."""
+        return NodeEntry(self.node, self.claim, findings=self.findings)
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether a step of its life is still ahead."""
+        return not self.claim.is_deleting and not self.claim.is_true(STEPS[-1])
+
+    @property
+    def drifted(self) -> Condition | None:
+        """The Drifted condition where it is True."""
+        found = self.claim.condition("Drifted")
+        return found if found is not None and found.status == "True" else None
+
+    @property
+    def expires_ns(self) -> int | None:
+        """When it expires; None where it never does, or is being deleted already."""
+        return None if self.claim.is_deleting else self.claim.expires_ns
+
+    @cached_property
+    def deadline(self) -> Deadline | None:
+        """When its drain ends by force; None without a deadline."""
+        return deadline_of(self.claim)
+
+    def steps(self, now_ns: int) -> tuple[Step, ...]:
+        """Return the steps of its life; only the first that is not done is under way."""
+        steps: list[Step] = []
+        is_open = True
+        for name in STEPS:
+            condition = self.claim.condition(name)
+            if condition is not None and condition.status == "True":
+                steps.append(Step(name, _since(self.claim.created_ns, condition.last_transition_ns), is_done=True))
+                continue
+            running = _since(self.claim.created_ns, now_ns) if is_open and not self.claim.is_deleting else None
+            steps.append(Step(name, running, is_done=False))
+            is_open = False
+        return tuple(steps)
+
+
+def _since(start_ns: int, end_ns: int) -> int | None:
+    return max(end_ns - start_ns, 0) // NS_PER_SECOND if start_ns and end_ns else None
+
+
+def expiries_of(entries: Iterable[ClaimEntry], pool: str) -> tuple[Expiry, ...]:
+    """Return when the NodeClaims of a NodePool expire, the first first; those that never do are left out."""
+    found = (claim_expiry(one.claim, one.node_name) for one in entries if one.pool == pool)
+    return tuple(sorted((one for one in found if one is not None), key=lambda one: (one.at_ns, one.claim_name)))
+
+
+def claim_entries(view: ClusterView) -> tuple[ClaimEntry, ...]:
+    """Return a row for every NodeClaim."""
+    state, known = view.state, view.analysis.findings if view.analysis is not None else {}
+    return tuple(
+        ClaimEntry(claim, state.node_of(name), known.get(f"claim/{name}")) for name, claim in state.nodeclaims.items()
+    )

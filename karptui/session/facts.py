@@ -1,0 +1,118 @@
+"""What lists are drawn from, row by row and around the rows: the facts that cross the border."""
+
+from __future__ import annotations
+
+import msgspec
+
+from karptui.disruption.analysis import NextReport, NodeFindings
+from karptui.disruption.churn.report import Churn
+from karptui.disruption.expiry import Expiry
+from karptui.provisioning.overlap import Overlap
+from karptui.session import border, claims, nodes
+from karptui.session.budgets import BudgetEntry
+from karptui.session.churn import ChurnEntry, Replacement
+from karptui.session.claims import ClaimEntry
+from karptui.session.cluster_view import ClusterView
+from karptui.session.controller_counts import CountSource, count_source
+from karptui.session.costs import Total, total_of
+from karptui.session.events import EventEntry
+from karptui.session.nodes import NodeEntry
+from karptui.session.pending_report import PendingEntry
+from karptui.session.pods import PodEntry
+from karptui.session.pools import DaemonRow, PoolCount, PoolRow, pool_rows
+from karptui.session.types import PoolEntry, TypeEntry
+
+Fact = (
+    NodeEntry
+    | PodEntry
+    | EventEntry
+    | ClaimEntry
+    | BudgetEntry
+    | ChurnEntry
+    | Replacement
+    | PendingEntry
+    | PoolRow
+    | DaemonRow
+    | PoolEntry
+    | TypeEntry
+)
+"""What a row of a list is drawn from."""
+
+
+class ClaimsAround(msgspec.Struct, frozen=True, tag=True):
+    """When the NodeClaims of a NodePool expire."""
+
+    expiries: tuple[Expiry, ...]
+    """The first first; those that never do are left out."""
+
+
+class BudgetsAround(msgspec.Struct, frozen=True, tag=True, eq=False):
+    """The budgets of a NodePool."""
+
+    entries: tuple[BudgetEntry, ...]
+    """One for each reason."""
+
+
+class ChurnAround(msgspec.Struct, frozen=True, tag=True, eq=False):
+    """What has come and gone in the whole cluster."""
+
+    churn: Churn
+
+
+class NextAround(msgspec.Struct, frozen=True, tag=True):
+    """What Karpenter would do next."""
+
+    report: NextReport
+
+
+class PoolsAround(msgspec.Struct, frozen=True, tag=True, eq=False):
+    """What holds for all NodePools."""
+
+    cost: Total
+    """Of the nodes of all of them."""
+    source: CountSource
+    """Who counts NodeClaims."""
+    counts: tuple[PoolCount, ...]
+    overlap: Overlap | None
+    """None until it is worked out."""
+
+
+def pools_around(view: ClusterView, now_ns: int) -> PoolsAround:
+    """Return what holds for all NodePools; takes as long as their rows."""
+    counts = tuple(
+        PoolCount(
+            name=row.name,
+            created=row.created(now_ns),
+            since_look=row.counted.created_since_look if row.counted is not None else None,
+        )
+        for row in pool_rows(view)
+    )
+    cost = total_of([node for node in view.node_entries if node.pool])
+    overlap = view.analysis.overlap if view.analysis is not None else None
+    return PoolsAround(cost, count_source(view), counts, overlap)
+
+
+class PoolAround(msgspec.Struct, frozen=True, tag=True, eq=False):
+    """One NodePool."""
+
+    row: PoolRow
+
+
+class TypesAround(msgspec.Struct, frozen=True, tag=True, eq=False):
+    """The NodePools, and one of them with its types."""
+
+    names: tuple[str, ...]
+    """In the order in which Karpenter tries them."""
+    pool: PoolEntry | None = None
+    """None where it is not there."""
+
+
+Around = ClaimsAround | BudgetsAround | ChurnAround | NextAround | PoolsAround | PoolAround | TypesAround
+"""What stands around the rows of a list."""
+
+
+def name_types() -> None:
+    """Give those modules their types that know them only while types are checked: no first screen waits for engines."""
+    for module in (nodes, claims):
+        vars(module).setdefault("NodeFindings", NodeFindings)
+    vars(border).update(Fact=Fact, Around=Around)
