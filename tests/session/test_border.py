@@ -67,7 +67,7 @@ def window_of(view: ClusterView, name: str) -> Window:
     return asked.window(WindowWanted(number=rows_of(name, asked).number, offset=0, count=1_000))
 
 
-def around(name: str, view=ANALYSED) -> AroundFound:
+def around(name: str, view: ClusterView = ANALYSED) -> AroundFound:
     asked = server(view)
     rows_of(name, asked)
     found = asked.around(AroundWanted(list=name, of="general", now_ns=NOW_NS))
