@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import socket
 import ssl
 import threading
@@ -215,6 +216,9 @@ class Script:
             answer(call)
 
 
+_NAMESPACED = re.compile(r"(.*)/namespaces/([^/]+)/([^/]+)")
+
+
 class FakeApi:
     """Keeps objects by collection path and lists and watches them as an API server does."""
 
@@ -266,6 +270,10 @@ class FakeApi:
                 self.fault(call)
             if call.path in self._objects:
                 (self._watch if call.is_watch else self._list)(call)
+            elif (within := _NAMESPACED.fullmatch(call.path)) and (path := f"{within[1]}/{within[3]}") in self._objects:
+                with self._changed:
+                    items = list(self._at(path, self._version).values())
+                call.json({"items": [one for one in items if one["metadata"].get("namespace") == within[2]]})
             elif call.path == "/version":
                 call.json({"gitVersion": "v1.36.3"})
             elif call.path == "/readyz":

@@ -89,6 +89,8 @@ class ControllerInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Settings that are given in a way that is not followed, with where they come from: ``ConfigMap karpenter``."""
     from_elsewhere: tuple[str, ...] = ()
     """ConfigMaps and Secrets of which every key is a variable (``envFrom``); they may hold further settings."""
+    others: tuple[str, ...] = ()
+    """What is labelled as Karpenter elsewhere and is not believed: ``Deployment shop/web``."""
 
     @property
     def version_sentence(self) -> str:

@@ -16,7 +16,7 @@ from textual.visual import Visual
 from textual.widgets import Static
 
 from karptui.screens.host import host_of
-from karptui.sources.cluster.role import cluster_role_lines
+from karptui.sources.cluster.role import role_lines
 from karptui.widgets.beside import Beside, BesideLines
 from karptui.widgets.textual_compat.dimmed import DimmedScreen
 
@@ -46,7 +46,7 @@ class HelpScreen(DimmedScreen[None]):
             own: what it says of itself beside its keys.
         """
         super().__init__()
-        role = [("", line) for line in cluster_role_lines()]
+        role = [("", line) for line in role_lines()]
         self._sections: list[Section] = [
             *_key_sections(explained),
             _command_section(explained),

@@ -15,8 +15,16 @@ from karptui.karpenter.controller import ControllerInfo
 from karptui.sources.base import SourceError
 from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.errors import ApiError
-from karptui.sources.metrics.controller import NAMESPACES, SELECTOR, ProxyClient
 from karptui.sources.periodic import REFRESH_SECONDS, REFUSED_SECONDS, PeriodicSource, Wait, failed_status
+from karptui.sources.recognition import (
+    LEASE,
+    OWN_NAMESPACE,
+    SELECTOR,
+    USUAL_NAMESPACE,
+    ProxyClient,
+    path_in,
+    places,
+)
 
 READ_SECONDS: Final = 30.0
 _PLACES: Final = (("Deployment", "/apis/apps/v1", "deployments"), ("Pod", "/api/v1", "pods"))
@@ -38,52 +46,93 @@ def read_controller(client: ProxyClient, *, read_seconds: float = READ_SECONDS) 
         ControllerError: when neither is there, or may be listed.
         SourceError: when the API server cannot be asked at all.
     """
+    idle: tuple[Mapping[str, Any], str] | None = None
     refusals: list[ApiError] = []
-    for kind, group, resource in _PLACES:
-        try:
-            found = _list(client, group, resource, read_seconds)
-        except ApiError as error:
-            refusals.append(error)
-            continue
-        if found:
-            return decode_controller(min(found, key=_place), kind)
-    if refusals and all(error.status == 403 for error in refusals):
+    asked = 0
+    for place in places(client, read_seconds=read_seconds):
+        for kind, group, resource in _PLACES:
+            asked += 1
+            try:
+                found = _list(client, path_in(group, place.namespace, resource), read_seconds)
+            except ApiError as error:
+                refusals.append(error)
+                continue
+            own = [one for one in found if place.is_proven_by(_name_of(one))]
+            if not own:
+                continue
+            best = min(own, key=_order)
+            if not _is_idle(best):
+                return _told(client, best, kind, read_seconds)
+            idle = idle or (best, kind)
+            break
+    if idle is not None:
+        return _told(client, *idle, read_seconds)
+    if len(refusals) == asked:
+        raise _refused(refusals)
+    others = _others(client, "", read_seconds)
+    if others:
         raise ControllerError(
-            "Karpenter's settings need permission to list deployments or pods in its namespace; defaults are assumed"
+            f"{', '.join(others[:3])}: labelled {SELECTOR}, but nothing shows that it is Karpenter, neither the "
+            f"namespace ({OWN_NAMESPACE}, {USUAL_NAMESPACE}) nor a lease {LEASE}; "
+            "Karpenter's settings are not known, defaults are assumed"
         )
-    if len(refusals) == len(_PLACES):
-        raise refusals[0]
     raise ControllerError(
         f"no Deployment or pod is labelled {SELECTOR}: Karpenter's settings are not known, defaults are assumed"
     )
 
 
-def _list(client: ProxyClient, group: str, resource: str, read_seconds: float) -> list[dict[str, Any]]:
-    """Return the labelled objects of all namespaces, or where that is not allowed of the usual ones."""
-    query = {"labelSelector": SELECTOR, "limit": _LIMIT}
-    try:
-        return _items(client.get(f"{group}/{resource}", query, read_seconds=read_seconds))
-    except ApiError as error:
-        refusal = error
-    for namespace in NAMESPACES:
+def _refused(refusals: list[ApiError]) -> SourceError:
+    if all(error.status == 403 for error in refusals):
+        return ControllerError(
+            "Karpenter's settings need permission to list deployments or pods in its namespace; defaults are assumed"
+        )
+    return refusals[0]
+
+
+def _told(client: ProxyClient, document: Mapping[str, Any], kind: str, read_seconds: float) -> ControllerInfo:
+    info = decode_controller(document, kind)
+    others = _others(client, str(_mapping(document.get("metadata")).get("namespace", "")), read_seconds)
+    return msgspec.structs.replace(info, others=others) if others else info
+
+
+def _others(client: ProxyClient, own: str, read_seconds: float) -> tuple[str, ...]:
+    """Return what is labelled as Karpenter in other namespaces, as far as it may be listed; no Deployment's pods."""
+    found: list[str] = []
+    for kind, group, resource in _PLACES:
         try:
-            found = _items(client.get(f"{group}/namespaces/{namespace}/{resource}", query, read_seconds=read_seconds))
+            items = _list(client, f"{group}/{resource}", read_seconds)
         except ApiError:
             continue
-        if found:
-            return found
-    raise refusal
+        for one in sorted(items, key=_order):
+            namespace, name = (str(_mapping(one.get("metadata")).get(field, "")) for field in ("namespace", "name"))
+            made = any(f"Pod {namespace}/{name}".startswith(f"Pod {each.partition(' ')[2]}-") for each in found)
+            if namespace != own and not made:
+                found.append(f"{kind} {namespace}/{name}")
+    return tuple(found)
+
+
+def _list(client: ProxyClient, path: str, read_seconds: float) -> list[dict[str, Any]]:
+    query = {"labelSelector": SELECTOR, "limit": _LIMIT}
+    return _items(client.get(path, query, read_seconds=read_seconds))
 
 
 def _items(body: bytes) -> list[dict[str, Any]]:
     return decoded(body, _Objects, "the API server's answer cannot be read").items
 
 
-def _place(document: Mapping[str, Any]) -> tuple[bool, str, str]:
+def _order(document: Mapping[str, Any]) -> tuple[bool, str, str]:
     """Return what decides between several: those that run first, then by name."""
-    spec, metadata, status = (_mapping(document.get(name)) for name in ("spec", "metadata", "status"))
-    is_idle = spec.get("replicas") == 0 or status.get("phase", "Running") != "Running"
-    return is_idle, str(metadata.get("namespace", "")), str(metadata.get("name", ""))
+    metadata = _mapping(document.get("metadata"))
+    return _is_idle(document), str(metadata.get("namespace", "")), str(metadata.get("name", ""))
+
+
+def _is_idle(document: Mapping[str, Any]) -> bool:
+    spec, status = (_mapping(document.get(name)) for name in ("spec", "status"))
+    return spec.get("replicas") == 0 or status.get("phase", "Running") != "Running"
+
+
+def _name_of(document: Mapping[str, Any]) -> str:
+    return str(_mapping(document.get("metadata")).get("name", ""))
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -131,6 +131,15 @@ CASES = [
         ("Karpenter 1.12.0 is not modelled: 1.14.1 is, the nearest.",),
         evidence=controlled("1.12.0"),
     ),
+    Case(
+        "setting-others-labelled",
+        an_inventory,
+        ("Deployment shop/web, Pod ci/runner are labelled as Karpenter beside", "from Deployment k/karpenter alone"),
+        evidence=Evidence(
+            controller=ControllerInfo(title="Deployment k/karpenter", others=("Deployment shop/web", "Pod ci/runner"))
+        ),
+    ),
+    *quiet("setting-others-labelled", an_inventory, evidence=controlled()),
     *quiet("setting-version", an_inventory, evidence=controlled()),
     Case("setting-version", an_inventory, name="not known"),
     Case(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -12,8 +13,12 @@ import yaml
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase, SourceError
 from karptui.sources.cluster.connection import Impersonation, load_connection
-from karptui.sources.cluster.role import FOLLOWED, cluster_role_lines
+from karptui.sources.cluster.credentials import credentials_for
+from karptui.sources.cluster.errors import ApiError
+from karptui.sources.cluster.role import FOLLOWED, role_lines
 from karptui.sources.cluster.source import ClusterSource
+from karptui.sources.cluster.transport import Transport
+from karptui.sources.metrics.controller import Endpoint, find_controller
 from karptui.sources.usage import read_nodes
 from tests.sources.cluster.live import WatchedMailbox
 
@@ -24,7 +29,8 @@ pytestmark = pytest.mark.apiserver
 
 SECONDS = 120.0
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
-RULES: list[dict[str, Any]] = yaml.safe_load("\n".join(cluster_role_lines()))["rules"]
+CLUSTER_ROLE, ROLE = yaml.safe_load_all("\n".join(role_lines()))
+RULES: list[dict[str, Any]] = CLUSTER_ROLE["rules"]
 SETTLED = (Phase.LIVE, Phase.FORBIDDEN, Phase.NOT_INSTALLED)
 
 
@@ -123,3 +129,54 @@ def test_without_the_definitions_there_is_a_sentence(plane: ControlPlane, client
         settle(source, mailbox, set())
         with pytest.raises(SourceError, match="customresourcedefinitions"):
             source.crds()
+
+
+PODS = "/api/v1/namespaces/{}/pods"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
+OWN, TENANT = "karptui-own", "karptui-tenant"
+
+
+def a_controller(client: Client, namespace: str, holder: str) -> None:
+    """Make a pod that is labelled as Karpenter's, and its lease."""
+    client.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}}, expect=None)
+    metadata = {"name": "karpenter-0", "labels": {"app.kubernetes.io/name": "karpenter"}}
+    spec = {"containers": [{"name": "controller", "image": "karpenter:1.14.1"}], "automountServiceAccountToken": False}
+    account = {"metadata": {"name": "default"}}
+    client.request("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts", account, expect=None)
+    client.request("POST", PODS.format(namespace), {"metadata": metadata, "spec": spec})
+    status = {"status": {"phase": "Running"}}
+    client.request("PATCH", f"{PODS.format(namespace)}/karpenter-0/status", status)
+    lease = {"metadata": {"name": "karpenter-leader-election"}, "spec": {"holderIdentity": f"{holder}_1"}}
+    client.request("POST", LEASES.format(namespace), lease)
+
+
+def test_the_controller_is_found_by_its_lease_and_only_its_pods_may_be_asked(
+    plane: ControlPlane, client: Client
+) -> None:
+    a_controller(client, OWN, "karpenter-0")
+    a_controller(client, TENANT, "somebody-else")
+    allow(client, "metrics", RULES)
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "karptui"}
+    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "metrics"}
+    base = f"{RBAC}/namespaces/{OWN}"
+    client.request("POST", f"{base}/roles", {"metadata": {"name": "karptui"}, "rules": ROLE["rules"]})
+    binding = {"metadata": {"name": "karptui"}, "roleRef": role, "subjects": [subject]}
+    client.request("POST", f"{base}/rolebindings", binding)
+    connection = load_connection(kubeconfig=plane.kubeconfig, environ={}, impersonation=Impersonation("metrics"))
+    transport = Transport(connection, credentials_for(connection))
+    try:
+        endpoints: tuple[Endpoint, ...] = ()
+        for _ in range(200):  # the authorizer learns of a binding a moment later
+            endpoints = find_controller(transport, read_seconds=10).endpoints
+            if endpoints:
+                break
+            time.sleep(0.05)
+        assert [one.title for one in endpoints] == [f"pod {OWN}/karpenter-0"]
+        for namespace, status in ((OWN, 503), (TENANT, 403)):
+            with pytest.raises(ApiError) as caught:
+                transport.get(endpoints[0].path.replace(OWN, namespace), read_seconds=10)
+            assert (caught.value.status == 403) == (status == 403), namespace
+        with pytest.raises(ApiError, match="403"):
+            transport.get("/apis/coordination.k8s.io/v1/leases", read_seconds=10)
+    finally:
+        transport.close()

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from karptui.decode.kinds import OTHER_PROVIDERS
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
+from karptui.sources.recognition import LEASE, OWN_NAMESPACE
 
 
 class ProviderGroup(NamedTuple):
@@ -47,13 +48,13 @@ FOLLOWED: Final = (NODES, *KARPENTER_KINDS, *LATER, AUTO_MODE_EVENTS)
 NODECLASS_GROUPS: Final = (AWS_GROUP, *OTHER_PROVIDERS)
 """Whatever their NodeClasses are called; those of other providers are named in ``provider_groups``."""
 PROXIES: Final = ("pods/proxy", "services/proxy")
-"""Karpenter's metrics are read through the API server; one of the two is enough."""
+"""Karpenter's metrics are read through the API server; one of the two is enough, and only where Karpenter runs."""
 USAGE_GROUP: Final = "metrics.k8s.io"
 """Answered by metrics-server."""
 
 
-def cluster_role_lines(resources: Iterable[Resource] = FOLLOWED) -> list[str]:
-    """Return the ClusterRole as YAML, line by line.
+def role_lines(resources: Iterable[Resource] = FOLLOWED) -> list[str]:
+    """Return the ClusterRole, and the Role for the namespace of Karpenter, as YAML, line by line.
 
     Args:
         resources: what is listed and watched.
@@ -75,11 +76,18 @@ def cluster_role_lines(resources: Iterable[Resource] = FOLLOWED) -> list[str]:
         *(f"{_rule(one.group, one.plurals, 'get, list, watch')}  # {one.provider}" for one in PROVIDER_GROUPS),
         "# the schemas and rules that the what-if holds documents against",
         _rule("apiextensions.k8s.io", ("customresourcedefinitions",), "get"),
-        "# prices and availability as Karpenter itself sees them, from its metrics",
+        "# who Karpenter is: its Service, and the lease that its replicas hold",
         _rule("", ("services",), "get, list"),
-        _rule("", PROXIES, "get"),
+        f'- {{apiGroups: ["coordination.k8s.io"], resources: [leases], resourceNames: [{LEASE}], verbs: [get, list]}}',
         "# optional: live usage beside requests, where metrics-server is installed",
         _rule(USAGE_GROUP, ("nodes", "pods"), "get, list"),
+        "---",
+        "# prices and availability as Karpenter itself sees them, from its metrics: bind it where Karpenter runs",
+        "apiVersion: rbac.authorization.k8s.io/v1",
+        "kind: Role",
+        f"metadata: {{name: karptui, namespace: {OWN_NAMESPACE}}}",
+        "rules:",
+        _rule("", PROXIES, "get"),
     ]
 
 

@@ -1,12 +1,12 @@
-"""Finding Karpenter's controller: its pods and Service, wherever they are installed.
+"""Finding Karpenter's controller: its pods and Service, where something proves that they are Karpenter's.
 
 Names: charts/karpenter of Karpenter's AWS provider; other providers' charts follow it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Final, Protocol, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -14,33 +14,11 @@ import msgspec
 from karptui.karpenter.controller import KarpenterVersion, chart_version, image_version, parse_version
 from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.errors import ApiError
+from karptui.sources.recognition import SELECTOR, ProxyClient, path_in, places
 
-SELECTOR: Final = "app.kubernetes.io/name=karpenter"
-NAMESPACES: Final = ("kube-system", "karpenter")
-"""Where Karpenter usually is: tried one by one by users who may not list pods everywhere."""
 PORT_NAME: Final = "http-metrics"
 DEFAULT_PORT: Final = 8080
-JSON: Final = "application/json"
 LIST_LIMIT: Final = "50"
-
-
-class ProxyClient(Protocol):
-    """Sends GET requests to the API server as the user; ``sources.cluster.transport.Transport`` is one."""
-
-    def get(
-        self,
-        path: str,
-        query: Mapping[str, str] | None = None,
-        *,
-        accept: str = JSON,
-        read_seconds: float | None = None,
-    ) -> bytes:
-        """Return the body of the answer.
-
-        Raises:
-            SourceError: when there is none, or it is an error.
-        """
-        ...
 
 
 class Endpoint(msgspec.Struct, frozen=True):
@@ -124,32 +102,39 @@ def find_controller(client: ProxyClient, *, read_seconds: float) -> Controller:
     Raises:
         SourceError: when neither pods nor Services may be listed, or the server does not answer.
     """
-    pods = _list(client, "pods", _Pods, read_seconds)
-    services = _list(client, "services", _Services, read_seconds)
-    if isinstance(pods, ApiError) and isinstance(services, ApiError):
-        raise pods
-    running = [] if isinstance(pods, ApiError) else [pod for pod in pods.items if pod.status.phase == "Running"]
-    found = [] if isinstance(services, ApiError) else services.items
-    endpoints = (*map(_pod_endpoint, running), *(e for service in found for e in _service_endpoints(service)))
-    return Controller(endpoints, _version(running, found))
+    refusals: list[ApiError] = []
+    asked = 0
+    for place in places(client, read_seconds=read_seconds):
+        pods = _list(client, place.namespace, "pods", _Pods, read_seconds)
+        services = _list(client, place.namespace, "services", _Services, read_seconds)
+        asked += 2
+        refusals += [one for one in (pods, services) if isinstance(one, ApiError)]
+        named = [] if isinstance(pods, ApiError) else pods.items
+        if place.holder and not isinstance(pods, ApiError) and not any(map(place.is_proven_by, _names(named))):
+            continue
+        running = [pod for pod in named if pod.status.phase == "Running"]
+        found = [] if isinstance(services, ApiError) else services.items
+        endpoints = (*map(_pod_endpoint, running), *(e for service in found for e in _service_endpoints(service)))
+        if endpoints:
+            return Controller(endpoints, _version(running, found))
+    if len(refusals) == asked:
+        raise refusals[0]
+    return Controller()
 
 
-def _list(client: ProxyClient, resource: str, shape: type[_Shape], read_seconds: float) -> _Shape | ApiError:
-    """Return the labelled objects of all namespaces, or where that is not allowed of the usual ones."""
+def _names(pods: Iterable[_Pod]) -> Iterator[str]:
+    return (pod.metadata.name for pod in pods)
+
+
+def _list(
+    client: ProxyClient, namespace: str, resource: str, shape: type[_Shape], read_seconds: float
+) -> _Shape | ApiError:
+    """Return the labelled objects of a namespace, or why they cannot be had."""
     query = {"labelSelector": SELECTOR, "limit": LIST_LIMIT}
     try:
-        return _decode(client.get(f"/api/v1/{resource}", query, read_seconds=read_seconds), shape)
+        return _decode(client.get(path_in("/api/v1", namespace, resource), query, read_seconds=read_seconds), shape)
     except ApiError as error:
-        refusal = error
-    for namespace in NAMESPACES:
-        path = f"/api/v1/namespaces/{namespace}/{resource}"
-        try:
-            answer = _decode(client.get(path, query, read_seconds=read_seconds), shape)
-        except ApiError:
-            continue
-        if answer.items:
-            return answer
-    return refusal
+        return error
 
 
 def _decode(body: bytes, shape: type[_Shape]) -> _Shape:

@@ -10,9 +10,10 @@ import yaml
 
 from karptui.decode.kinds import Kind, may_hold_nodeclasses
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
-from karptui.sources.cluster.role import NODECLASS_GROUPS, PROVIDER_GROUPS, ProviderGroup, cluster_role_lines
+from karptui.sources.cluster.role import NODECLASS_GROUPS, PROVIDER_GROUPS, ProviderGroup, role_lines
 
-RULES: list[dict[str, Any]] = yaml.safe_load("\n".join(cluster_role_lines()))["rules"]
+CLUSTER_ROLE, ROLE = yaml.safe_load_all("\n".join(role_lines()))
+RULES: list[dict[str, Any]] = CLUSTER_ROLE["rules"]
 
 
 def verbs_on(group: str, plural: str) -> set[str]:
@@ -45,7 +46,17 @@ def test_every_group_has_one_rule() -> None:
 
 def test_karpenters_metrics_may_be_read() -> None:
     assert verbs_on("", "services") == {"get", "list"}
-    assert verbs_on("", "pods/proxy") == verbs_on("", "services/proxy") == {"get"}
+    assert (ROLE["kind"], ROLE["metadata"]["namespace"]) == ("Role", "kube-system")
+    assert ROLE["rules"] == [{"apiGroups": [""], "resources": ["pods/proxy", "services/proxy"], "verbs": ["get"]}]
+
+
+def test_no_pod_of_another_namespace_may_be_asked() -> None:
+    assert verbs_on("", "pods/proxy") == verbs_on("", "services/proxy") == set()
+
+
+def test_of_leases_only_karpenters_may_be_read() -> None:
+    (rule,) = (rule for rule in RULES if "leases" in rule["resources"])
+    assert (rule["resourceNames"], rule["verbs"]) == (["karpenter-leader-election"], ["get", "list"])
 
 
 def test_the_definitions_of_karpenters_kinds_may_be_read() -> None:
@@ -68,4 +79,4 @@ def test_every_kind_that_a_screen_lists_is_among_them() -> None:
 
 def test_the_documentation_has_the_same_role() -> None:
     text = (Path(__file__).parents[3] / "docs" / "cluster-role.yaml").read_text(encoding="utf-8")
-    assert text == "\n".join(cluster_role_lines()) + "\n"
+    assert text == "\n".join(role_lines()) + "\n"

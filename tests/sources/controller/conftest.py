@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from karptui.sources.cluster.transport import Transport
 from sources.cluster.live import transport_to
 
 DEPLOYMENTS, PODS = "/apis/apps/v1/deployments", "/api/v1/pods"
+LEASES = "/apis/coordination.k8s.io/v1/leases"
 
 
 def deployment(
@@ -30,6 +32,11 @@ def pod(name: str, phase: str, **env: str) -> dict[str, Any]:
     return {"metadata": {"name": name, "namespace": "karpenter"}, "spec": spec, "status": {"phase": phase}}
 
 
+def _is_in(one: Any, namespace: str) -> bool:
+    metadata = one.get("metadata")
+    return not isinstance(metadata, dict) or metadata.get("namespace") == namespace
+
+
 class Api:
     """Lists what it is given; forbids everything else."""
 
@@ -41,6 +48,11 @@ class Api:
     def __call__(self, call: Call) -> None:
         self.calls.append((call.path, call.query))
         found = self.lists.get(call.path)
+        within = re.fullmatch(r"(.*)/namespaces/([^/]+)(/[^/]+)", call.path)
+        if found is None and within is not None:
+            found = self.lists.get(within[1] + within[3])
+            if isinstance(found, list):
+                found = [one for one in found if _is_in(one, within[2])]
         if found is None:
             call.error(self.status)
         elif isinstance(found, bytes):

@@ -7,8 +7,11 @@ from karptui.sources.base import SourceError
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.controller import ControllerError, read_controller
+from tests.sources.metrics.conftest import lease
 
-from .conftest import DEPLOYMENTS, PODS, Api, deployment, pod
+from .conftest import DEPLOYMENTS, LEASES, PODS, Api, deployment, pod
+
+OWN_DEPLOYMENTS = "/apis/apps/v1/namespaces/kube-system/deployments"
 
 
 def test_the_deployment_wherever_it_is(api: Api, client: Transport) -> None:
@@ -20,7 +23,41 @@ def test_the_deployment_wherever_it_is(api: Api, client: Transport) -> None:
         version_source="image of Deployment kube-system/karpenter",
         settings={"RESERVED_ENIS": "1"},
     )
-    assert api.calls == [(DEPLOYMENTS, {"labelSelector": "app.kubernetes.io/name=karpenter", "limit": "20"})]
+    query = {"labelSelector": "app.kubernetes.io/name=karpenter", "limit": "20"}
+    # what else carries the label is asked for last
+    assert api.calls == [(OWN_DEPLOYMENTS, query), (DEPLOYMENTS, query), (PODS, query)]
+
+
+def test_a_tenant_changes_nothing_and_is_named(api: Api, client: Transport) -> None:
+    api.lists[DEPLOYMENTS] = [deployment(namespace="aaa", RESERVED_ENIS="9"), deployment(RESERVED_ENIS="1")]
+    theirs = pod("karpenter-x", "Running")
+    theirs["metadata"]["namespace"] = "shop"
+    api.lists[PODS] = [theirs]
+    found = read_controller(client)
+    assert (found.title, found.settings) == ("Deployment kube-system/karpenter", {"RESERVED_ENIS": "1"})
+    assert found.others == ("Deployment aaa/karpenter", "Pod shop/karpenter-x")
+
+
+def test_a_tenant_alone_is_not_taken_for_karpenter(api: Api, client: Transport) -> None:
+    api.lists[DEPLOYMENTS] = [deployment(namespace="shop", RESERVED_ENIS="9")]
+    api.lists[PODS] = []
+    with pytest.raises(ControllerError, match=r"shop/karpenter: labelled .* nothing shows that it is Karpenter"):
+        read_controller(client)
+
+
+def test_a_lease_proves_another_namespace(api: Api, client: Transport) -> None:
+    api.lists[DEPLOYMENTS] = [
+        deployment(namespace="shop", RESERVED_ENIS="9"),
+        deployment(namespace="platform", RESERVED_ENIS="1"),
+    ]
+    api.lists[PODS] = []
+    api.lists[LEASES] = [
+        lease("shop", "karpenter-1", "2026-11-20T00:00:00Z"),
+        lease("platform", "karpenter-6f9-abcde", "2026-01-01T00:00:00Z"),
+        lease("elsewhere", "karpenter-6f9-abcde", "2020-01-01T00:00:00Z"),
+    ]
+    found = read_controller(client)
+    assert (found.settings, found.others) == ({"RESERVED_ENIS": "1"}, ("Deployment shop/karpenter",))
 
 
 def test_one_namespace_is_enough(api: Api, client: Transport) -> None:

@@ -35,6 +35,19 @@ def service(name: str = "karpenter", *, namespace: str = "kube-system", labels: 
     }
 
 
+NAMESPACES = ("kube-system", "karpenter", "platform", "shop")
+
+
+def lease(namespace: str, holder: str, created: str = "2026-01-01T00:00:00Z") -> Any:
+    """Return a lease by which replicas agree on a leader."""
+    metadata = {"name": "karpenter-leader-election", "namespace": namespace, "creationTimestamp": created}
+    return {"metadata": metadata, "spec": {"holderIdentity": f"{holder}_0b4f7d7e-6f0f-4a59-9a0e-3c1f1f2e9d11"}}
+
+
+def _in(one: Any, namespace: str) -> bool:
+    return bool(one["metadata"]["namespace"] == namespace)
+
+
 class KarpenterCluster:
     """An API server that lists pods and Services and proxies to them."""
 
@@ -46,11 +59,23 @@ class KarpenterCluster:
 
     def pods(self, *items: Any) -> None:
         """Say which pods there are."""
-        self.answers["/api/v1/pods"] = lambda call: call.json({"items": list(items)})
+        self._list("/api/v1", "pods", items)
 
     def services(self, *items: Any) -> None:
         """Say which Services there are."""
-        self.answers["/api/v1/services"] = lambda call: call.json({"items": list(items)})
+        self._list("/api/v1", "services", items)
+
+    def leases(self, *items: Any) -> None:
+        """Say which leases of Karpenter's name there are."""
+        self._list("/apis/coordination.k8s.io/v1", "leases", items)
+
+    def _list(self, group: str, resource: str, items: tuple[Any, ...]) -> None:
+        for namespace in NAMESPACES:
+            self._answer(f"{group}/namespaces/{namespace}/{resource}", [one for one in items if _in(one, namespace)])
+        self._answer(f"{group}/{resource}", list(items))
+
+    def _answer(self, path: str, items: list[Any]) -> None:
+        self.answers[path] = lambda call: call.json({"items": items})
 
     def metrics(self, endpoint: str, *texts: bytes) -> None:
         """Say what an endpoint (``pods/a:8080``) answers, in turn; the last one for ever."""
@@ -62,6 +87,11 @@ class KarpenterCluster:
     def refuse(self, path: str, status: int = 403, message: str = "forbidden") -> None:
         """Answer with an error."""
         self.answers[path] = lambda call: call.error(status, message)
+
+    def refuse_lists(self, resource: str, status: int = 403, message: str = "forbidden") -> None:
+        """Answer with an error wherever objects of a kind are listed."""
+        for within in ("", *(f"namespaces/{namespace}/" for namespace in NAMESPACES)):
+            self.refuse(f"/api/v1/{within}{resource}", status, message)
 
     def __call__(self, call: Call) -> None:
         self.paths.append(call.path)
@@ -80,6 +110,7 @@ def cluster() -> KarpenterCluster:
     cluster = KarpenterCluster()
     cluster.pods(pod("karpenter-a", image="public.ecr.aws/karpenter/controller:1.14.1@sha256:ea73"))
     cluster.services(service())
+    cluster.leases()
     cluster.metrics("pods/karpenter-a:8080", KARPENTER)
     cluster.metrics("services/karpenter:http-metrics", KARPENTER)
     return cluster

@@ -8,7 +8,7 @@ from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.metrics.controller import Controller, Endpoint, find_controller
 
-from .conftest import KarpenterCluster, pod, service
+from .conftest import KarpenterCluster, lease, pod, service
 
 
 def found(client: Transport) -> Controller:
@@ -20,7 +20,6 @@ def test_finds_pods_then_services_by_label(client: Transport, cluster: Karpenter
     cluster.services(service(), service("other", ports=[{"port": 8080}]), service("headless", ports=[]))
     assert found(client).endpoints == (
         Endpoint("pod kube-system/a", "/api/v1/namespaces/kube-system/pods/a:9090/proxy/metrics"),
-        Endpoint("pod karpenter/b", "/api/v1/namespaces/karpenter/pods/b:8080/proxy/metrics"),
         Endpoint(
             "service kube-system/karpenter",
             "/api/v1/namespaces/kube-system/services/karpenter:http-metrics/proxy/metrics",
@@ -35,15 +34,52 @@ def test_finds_pods_then_services_by_label(client: Transport, cluster: Karpenter
     assert {query["labelSelector"] for query in cluster.queries} == {"app.kubernetes.io/name=karpenter"}
 
 
+def titles(client: Transport) -> list[str]:
+    return [endpoint.title for endpoint in found(client).endpoints]
+
+
+def test_a_label_alone_is_not_believed(client: Transport, cluster: KarpenterCluster) -> None:
+    cluster.services()
+    cluster.pods(pod("karpenter-x", namespace="shop"))
+    assert titles(client) == []
+    cluster.leases(lease("shop", "another-pod"))
+    assert titles(client) == []
+
+
+def test_a_tenant_stands_behind_karpenter(client: Transport, cluster: KarpenterCluster) -> None:
+    cluster.services()
+    theirs, own = pod("karpenter-x", namespace="shop"), pod("karpenter-6f9-abcde", namespace="platform")
+    cluster.pods(theirs, own)
+    made = lease("platform", "karpenter-6f9-abcde")
+    cluster.leases(lease("shop", "karpenter-x", "2026-11-20T00:00:00Z"), made)
+    assert titles(client) == ["pod platform/karpenter-6f9-abcde"]
+    cluster.pods(theirs, pod("karpenter-0"))
+    cluster.leases(lease("shop", "karpenter-x", "2020-01-01T00:00:00Z"))
+    assert titles(client) == ["pod kube-system/karpenter-0"], "nobody else may put a pod into kube-system"
+
+
+def test_leases_are_asked_for_by_name_and_only_when_they_are_needed(
+    client: Transport, cluster: KarpenterCluster
+) -> None:
+    found(client)
+    assert not any("leases" in path for path in cluster.paths)
+    cluster.pods()
+    cluster.services()
+    found(client)
+    asked = [query for path, query in zip(cluster.paths, cluster.queries, strict=True) if "leases" in path]
+    assert asked == [{"fieldSelector": "metadata.name=karpenter-leader-election"}]
+
+
 def test_a_pod_without_named_ports_is_asked_on_the_usual_one(client: Transport, cluster: KarpenterCluster) -> None:
-    cluster.pods({"metadata": {"name": "a b/", "namespace": "n"}, "spec": {}, "status": {"phase": "Running"}})
-    assert found(client).endpoints[0].path == "/api/v1/namespaces/n/pods/a%20b%2F:8080/proxy/metrics"
+    metadata = {"name": "a b/", "namespace": "kube-system"}
+    cluster.pods({"metadata": metadata, "spec": {}, "status": {"phase": "Running"}})
+    assert found(client).endpoints[0].path == "/api/v1/namespaces/kube-system/pods/a%20b%2F:8080/proxy/metrics"
 
 
 def test_looks_in_the_usual_namespaces_when_it_may_not_list_all(client: Transport, cluster: KarpenterCluster) -> None:
-    cluster.refuse("/api/v1/pods")
-    cluster.refuse("/api/v1/services")
-    cluster.refuse("/api/v1/namespaces/kube-system/pods")
+    cluster.refuse_lists("pods")
+    cluster.refuse_lists("services")
+    cluster.refuse("/apis/coordination.k8s.io/v1/leases")
     items = {"items": [pod("a", namespace="karpenter")]}
     cluster.answers["/api/v1/namespaces/karpenter/pods"] = lambda call: call.json(items)
     cluster.answers["/api/v1/namespaces/karpenter/services"] = lambda call: call.json({"items": []})
@@ -51,19 +87,19 @@ def test_looks_in_the_usual_namespaces_when_it_may_not_list_all(client: Transpor
 
 
 def test_services_alone_will_do(client: Transport, cluster: KarpenterCluster) -> None:
-    cluster.refuse("/api/v1/pods")
+    cluster.refuse_lists("pods")
     assert [endpoint.title for endpoint in found(client).endpoints] == ["service kube-system/karpenter"]
 
 
 def test_neither_pods_nor_services_is_an_error(client: Transport, cluster: KarpenterCluster) -> None:
-    cluster.refuse("/api/v1/pods")
-    cluster.refuse("/api/v1/services")
+    cluster.refuse_lists("pods")
+    cluster.refuse_lists("services")
     with pytest.raises(ApiError, match="403"):
         found(client)
 
 
 def test_an_answer_that_is_no_list_is_an_error(client: Transport, cluster: KarpenterCluster) -> None:
-    cluster.answers["/api/v1/pods"] = lambda call: call.text("<html>")
+    cluster.answers["/api/v1/namespaces/kube-system/pods"] = lambda call: call.text("<html>")
     with pytest.raises(SourceError, match="cannot be read"):
         found(client)
 

@@ -53,7 +53,7 @@ def test_searches_again_when_the_leader_changes(reader: MetricsReader, cluster: 
 
 
 def test_asks_through_the_service_until_the_leader_answers(reader: MetricsReader, cluster: KarpenterCluster) -> None:
-    cluster.refuse("/api/v1/pods")
+    cluster.refuse_lists("pods")
     cluster.metrics("services/karpenter:http-metrics", standby(), standby(), KARPENTER)
     assert reader.read().endpoint == "service kube-system/karpenter"
     assert cluster.paths.count(SERVICE) == 3
@@ -75,15 +75,15 @@ def test_nothing_found(reader: MetricsReader, cluster: KarpenterCluster) -> None
 
 
 def test_a_forbidden_search_names_the_permission(reader: MetricsReader, cluster: KarpenterCluster) -> None:
-    cluster.refuse("/api/v1/pods")
-    cluster.refuse("/api/v1/services")
+    cluster.refuse_lists("pods")
+    cluster.refuse_lists("services")
     with pytest.raises(MetricsError, match="permission to list pods or services"):
         reader.read()
 
 
 def test_other_failures_of_the_search_are_the_servers(reader: MetricsReader, cluster: KarpenterCluster) -> None:
-    cluster.refuse("/api/v1/pods", 500, "etcd is down")
-    cluster.refuse("/api/v1/services", 500)
+    cluster.refuse_lists("pods", 500, "etcd is down")
+    cluster.refuse_lists("services", 500)
     with pytest.raises(ApiError, match="etcd is down"):
         reader.read()
 
