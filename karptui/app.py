@@ -254,6 +254,10 @@ class KarptuiApp(App[None]):
         """Return nanoseconds since the epoch."""
         return self.feed.now_ns()
 
+    def refresh_source(self) -> None:
+        """Have the source try again at once, whatever it waits for."""
+        self.session.refresh()
+
     def poll_now(self) -> None:
         """Take over what the source has said, and show it."""
         self.feed.poll_now()

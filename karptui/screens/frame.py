@@ -233,7 +233,8 @@ class FrameScreen(SwiftScreen):
         self.host.open_whatif(self.whatif_opening())
 
     def action_refresh_data(self) -> None:
-        """Take over what the source has said, now."""
+        """Have everything tried again at once, and take over what the source has said."""
+        self.host.refresh_source()
         self.host.poll_now()
         self.refresh_view(is_forced=True)
 

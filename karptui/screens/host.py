@@ -49,6 +49,10 @@ class Host(Protocol):
         """Return nanoseconds since the epoch; of an offline snapshot, when it was taken."""
         ...
 
+    def refresh_source(self) -> None:
+        """Have the source try again at once, whatever it waits for."""
+        ...
+
     def look_at(self, focus: Focus) -> None:
         """Say which nodes are looked at, so that they are analysed first."""
         ...

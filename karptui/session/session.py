@@ -37,6 +37,15 @@ class CrdReader(Protocol):
         ...
 
 
+@runtime_checkable
+class Refreshable(Protocol):
+    """A source that waits now and then before it tries again."""
+
+    def refresh(self) -> None:
+        """Try again at once."""
+        ...
+
+
 class Session:
     """What is known of one cluster, from the first connection to the last."""
 
@@ -144,6 +153,13 @@ class Session:
         self.view = view
         self.evidence.use_region(self.view.place.region)
         return True
+
+    def refresh(self) -> None:
+        """Have everything tried again at once, whatever it waits for."""
+        source: object = self.source
+        if isinstance(source, Refreshable):
+            source.refresh()
+        self.evidence.refresh()
 
     def want_usage(self) -> None:
         """Say that somebody looks at live usage."""

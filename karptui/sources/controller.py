@@ -163,9 +163,7 @@ class ControllerSource(PeriodicSource[ControllerNews]):
             info = read_controller(self._client)
         except SourceError as error:
             seconds = REFUSED_SECONDS if isinstance(error, ControllerError) else REFRESH_SECONDS
-            status = failed_status(before.status, error, now_ns=now_ns, rest_seconds=seconds)
-            if (before.status.phase, before.status.sentence) != (status.phase, status.sentence):
-                self._news = ControllerNews(status, before.info)
+            self.failed(error, seconds)
             return seconds
         if info != before.info or before.status.phase is not FactPhase.LIVE:
             # An equal reading stays the same object, so that nothing is worked out anew for it.
@@ -173,3 +171,10 @@ class ControllerSource(PeriodicSource[ControllerNews]):
             sentence = "; ".join(info.sentences)
             self._news = ControllerNews(FactStatus(phase=FactPhase.LIVE, sentence=sentence, as_of_ns=now_ns), kept)
         return REFRESH_SECONDS
+
+    def failed(self, error: SourceError, seconds: float) -> None:
+        """Say that a reading has failed, unless it is the same failure again; what was read before stays."""
+        before = self._news
+        status = failed_status(before.status, error, now_ns=self._clock.now_ns(), rest_seconds=seconds)
+        if (before.status.phase, before.status.sentence) != (status.phase, status.sentence):
+            self._news = ControllerNews(status, before.info)

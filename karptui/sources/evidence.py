@@ -68,7 +68,10 @@ class EvidenceSource:
             self._aws.stop()
 
     def refresh(self) -> None:
-        """Ask AWS for everything anew, soon; metrics come every minute anyway."""
+        """Ask for everything anew, soon."""
+        for source in (self._metrics, self._controller, self._usage):
+            if source is not None:
+                source.refresh()
         if self._aws is not None and self._region:
             self._aws.refresh()
 

@@ -7,10 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, Final, Generic, TypeAlias, TypeVar
 
+from karptui import crash
 from karptui.aws.region import FactPhase, FactStatus
 from karptui.clock import Clock, SystemClock
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.base import SourceError
+from karptui.sources.cluster.waits import Backoff, Waits
 
 REFRESH_SECONDS: Final = 60.0
 """How long a source rests after a reading, and after one that failed in passing."""
@@ -40,10 +42,16 @@ class PeriodicSource(ABC, Generic[NewsT]):
         self._clock = clock or SystemClock()
         self._wait = wait
         self._stopped = threading.Event()
+        self._roused = threading.Event()
+        self._backoff = Backoff(Waits())
 
     @abstractmethod
     def read(self) -> float:
         """Read once, keep what is new as ``_news``, and return for how many seconds to rest."""
+
+    @abstractmethod
+    def failed(self, error: SourceError, seconds: float) -> None:
+        """Keep as ``_news`` that a reading has failed, beside what was read before; the next is so many seconds off."""
 
     def start(self) -> None:
         """Begin to read, and return at once."""
@@ -52,6 +60,11 @@ class PeriodicSource(ABC, Generic[NewsT]):
     def stop(self) -> None:
         """Read no more; a request under way is left to its time-out in a daemon thread."""
         self._stopped.set()
+        self._roused.set()
+
+    def refresh(self) -> None:
+        """Read at once, whatever is waited for."""
+        self._roused.set()
 
     def latest(self) -> NewsT:
         """Return what is known now; cheap, from any thread; the same object as long as nothing is new."""
@@ -59,9 +72,17 @@ class PeriodicSource(ABC, Generic[NewsT]):
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            seconds = self.read()
-            if self._wait(self._stopped, seconds):
-                return
+            try:
+                seconds = self.read()
+            except Exception as error:  # noqa: BLE001  a thread that dies would leave what it read to grow old in silence
+                during = f"reading {self.thread_name}"
+                crash.record(error, during)
+                seconds = self._backoff.next_seconds()
+                self.failed(SourceError(f"internal error while {during}: {crash.sentence(error)}"), seconds)
+            else:
+                self._backoff.reset()
+            if self._wait(self._roused, seconds):
+                self._roused.clear()
 
 
 def failed_status(before: FactStatus, error: SourceError, *, now_ns: int, rest_seconds: float) -> FactStatus:

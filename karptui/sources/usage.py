@@ -180,8 +180,7 @@ class UsageSource(PeriodicSource[LiveUsage]):
             nodes, pods = read_nodes(self._client), read_pods(self._client)
         except SourceError as error:
             seconds = REFUSED_SECONDS if isinstance(error, UsageError) else REFRESH_SECONDS
-            retry_at_ns = self._clock.now_ns() + int(seconds * NS_PER_SECOND)
-            self._news = msgspec.structs.replace(before, sentence=str(error), retry_at_ns=retry_at_ns)
+            self.failed(error, seconds)
             return seconds
         window_ns = max(nodes.window_ns, pods.window_ns)
         self._news = LiveUsage(
@@ -192,3 +191,8 @@ class UsageSource(PeriodicSource[LiveUsage]):
             is_asked=True,
         )
         return min(max(window_ns / NS_PER_SECOND, LEAST_SECONDS), REFRESH_SECONDS)
+
+    def failed(self, error: SourceError, seconds: float) -> None:
+        """Say that a reading has failed; what was read before stays."""
+        retry_at_ns = self._clock.now_ns() + int(seconds * NS_PER_SECOND)
+        self._news = msgspec.structs.replace(self._news, sentence=str(error), retry_at_ns=retry_at_ns)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -105,6 +107,56 @@ class ControlPlane:
         """Kill kube-apiserver without warning."""
         self._server.kill()
         self._server.wait()
+
+    def kill_etcd(self) -> None:
+        """Kill etcd without warning."""
+        self._etcd.kill()
+        self._etcd.wait()
+
+    def start_etcd(self) -> None:
+        """Start etcd on what it left on disk."""
+        self._etcd = self._spawn("etcd", *self._etcd_flags())
+
+    def await_server(self) -> None:
+        """Wait until kube-apiserver says that it is ready."""
+        deadline = time.monotonic() + START_SECONDS
+        while not self._is_ready():
+            assert time.monotonic() < deadline, self._last_words()
+            time.sleep(0.05)
+
+    def freeze(self, name: str) -> None:
+        """Stop etcd or kube-apiserver where it stands, connections and all."""
+        self._process(name).send_signal(signal.SIGSTOP)
+
+    def thaw(self, name: str) -> None:
+        """Let it go on."""
+        self._process(name).send_signal(signal.SIGCONT)
+
+    def _process(self, name: str) -> subprocess.Popen[bytes]:
+        return {"etcd": self._etcd, "kube-apiserver": self._server}[name]
+
+    def back_up(self, folder: Path) -> None:
+        """Copy what etcd has on disk, while nothing runs."""
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(self.folder / "etcd", folder)
+
+    def restore(self, folder: Path) -> None:
+        """Put a copy in the place of what etcd has on disk, while nothing runs."""
+        shutil.rmtree(self.folder / "etcd")
+        shutil.copytree(folder, self.folder / "etcd")
+
+    def compact(self) -> None:
+        """Have etcd forget every version but the present one."""
+        url = f"http://127.0.0.1:{self._client}/v3/kv"
+        with urllib3.PoolManager() as pool:
+            found = pool.request("POST", f"{url}/range", body=json.dumps({"key": "AA=="})).json()
+            revision = found["header"]["revision"]
+            pool.request("POST", f"{url}/compaction", body=json.dumps({"revision": revision, "physical": True}))
+
+    @property
+    def port(self) -> int:
+        """Where kube-apiserver listens."""
+        return self._port
 
     def stop(self) -> None:
         """End both and remove what they wrote."""

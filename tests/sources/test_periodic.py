@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -19,11 +20,21 @@ class CountingSource(PeriodicSource[int]):
 
     thread_name: ClassVar[str] = "counts"
     reads_in: str = ""
+    fault: Exception | None = None
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.failures: list[tuple[str, float]] = []
 
     def read(self) -> float:
         self.reads_in = threading.current_thread().name
         self._news += 1
+        if self.fault is not None:
+            raise self.fault
         return float(self._news)
+
+    def failed(self, error: SourceError, seconds: float) -> None:
+        self.failures.append((str(error), seconds))
 
 
 @pytest.fixture
@@ -45,12 +56,36 @@ def test_it_reads_and_rests_by_turns(source: CountingSource, turns: Turns) -> No
     assert source.reads_in == "counts"
 
 
+@pytest.mark.crashes
+def test_a_fault_is_said_and_the_thread_reads_on_with_back_off(source: CountingSource, turns: Turns) -> None:
+    source.fault = ZeroDivisionError("division by zero")
+    turns.read(source)
+    turns.read(source)
+    said = "internal error while reading counts: ZeroDivisionError: division by zero"
+    assert [sentence for sentence, _ in source.failures] == [said, said]
+    assert 0.5 <= turns.seconds[0] <= 1.0 <= turns.seconds[1] <= 2.0
+    source.fault = None
+    assert turns.read(source) == 3
+    assert turns.seconds[2] == 3.0
+
+
+def test_it_reads_at_once_when_asked(source: CountingSource) -> None:
+    waited = CountingSource(0)
+    waited.start()
+    waited.refresh()
+    deadline = time.monotonic() + 10
+    while waited.latest() < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert waited.latest() >= 2
+    waited.stop()
+
+
 def test_it_reads_no_more_once_it_is_stopped() -> None:
     rests: list[float] = []
 
-    def stops_meanwhile(stopped: threading.Event, seconds: float) -> bool:
+    def stops_meanwhile(_: threading.Event, seconds: float) -> bool:
         rests.append(seconds)
-        stopped.set()
+        source.stop()
         return True
 
     source = CountingSource(0, wait=stops_meanwhile)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from karptui import crash
 from karptui.aws.region import NO_FACTS, Dated, FactKind, FactPhase, FactStatus, RegionFacts
 from karptui.clock import Clock, SystemClock
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -167,7 +168,12 @@ class AwsSource:
     def _run(self) -> None:
         while not self._stopped.is_set():
             self._woken.clear()
-            self._woken.wait(self.step())
+            try:
+                seconds = self.step()
+            except Exception as error:  # noqa: BLE001  a thread that dies would leave prices to grow old in silence
+                self._fail(self._region, self._kinds, _fault(error))
+                seconds = LONGEST_REST_SECONDS
+            self._woken.wait(seconds)
 
     def _blank_statuses(self) -> Mapping[FactKind, FactStatus]:
         waiting, off = FactStatus(phase=FactPhase.WAITING), FactStatus(phase=FactPhase.OFF, sentence="not asked for")
@@ -249,6 +255,9 @@ class AwsSource:
             except AwsError as error:
                 self._fail(region, [kind], error)
                 continue
+            except Exception as error:  # noqa: BLE001  the others are still to be asked for
+                self._fail(region, [kind], _fault(error))
+                continue
             fact = Dated(value, self._clock.now_ns())
             self._cache.store(cache_name(kind, region, self._profile), fact)
             self._learn(region, kind, fact, FactStatus(phase=FactPhase.LIVE, as_of_ns=fact.as_of_ns))
@@ -285,6 +294,13 @@ class AwsSource:
     def _put(self, facts: RegionFacts, statuses: Mapping[FactKind, FactStatus]) -> None:
         merged = MappingProxyType({**self._news.statuses, **statuses})
         self._news = msgspec.structs.replace(self._news, facts=facts, statuses=merged)
+
+
+def _fault(error: Exception) -> AwsError:
+    """Return what is said of a fault inside."""
+    during = "asking AWS"
+    crash.record(error, during)
+    return AwsError(Trouble.OTHER, f"internal error while {during}: {crash.sentence(error)}")
 
 
 def _holds_until_ns(kind: FactKind, fact: Dated[Any]) -> int:

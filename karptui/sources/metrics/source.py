@@ -149,13 +149,18 @@ class MetricsSource(PeriodicSource[MetricsNews]):
             metrics = self._reader.read()
         except SourceError as error:
             seconds = REFUSED_SECONDS if isinstance(error, MetricsError) else REFRESH_SECONDS
-            status = failed_status(before.status, error, now_ns=self._clock.now_ns(), rest_seconds=seconds)
-            self._news = MetricsNews(status, before.metrics, self._reader.version, before.first)
+            self.failed(error, seconds)
             return seconds
         sentence = "" if metrics.offerings else f"{metrics.endpoint} reports no prices: not Karpenter's AWS provider"
         status = FactStatus(phase=FactPhase.LIVE, sentence=sentence, as_of_ns=metrics.read_at_ns)
         self._news = MetricsNews(status, metrics, self._reader.version, _first(before.first, metrics))
         return REFRESH_SECONDS
+
+    def failed(self, error: SourceError, seconds: float) -> None:
+        """Say that a reading has failed; what was read before stays."""
+        before = self._news
+        status = failed_status(before.status, error, now_ns=self._clock.now_ns(), rest_seconds=seconds)
+        self._news = MetricsNews(status, before.metrics, self._reader.version, before.first)
 
 
 def _first(known: ControllerMetrics | None, metrics: ControllerMetrics) -> ControllerMetrics:
