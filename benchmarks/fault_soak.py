@@ -159,7 +159,7 @@ class Churn:
     """Nodes and pods that come, change and go, as fast as the API server takes it."""
 
     def __init__(self, client: Any, seed: int) -> None:
-        self._client = client
+        self.client = client
         self._random = random.Random(seed)
         self.goes_on = threading.Event()
         self.is_at_rest = threading.Event()
@@ -193,17 +193,17 @@ class Churn:
         mark = {"metadata": {"labels": {LABEL: str(self.count)}}}
         what = self._random.random()
         if what < 0.2:
-            self._client.request("PATCH", f"{NODES_PATH}/node-{self._random.randrange(NODES)}", mark)
+            self.client.request("PATCH", f"{NODES_PATH}/node-{self._random.randrange(NODES)}", mark)
             return
         name = self._random.choice(self._names)
         if what < 0.6:
-            self._client.request("PATCH", f"{PODS_PATH}/{name}", mark, expect=None)
+            self.client.request("PATCH", f"{PODS_PATH}/{name}", mark, expect=None)
             return
         self._next += 1
-        self._client.request("POST", PODS_PATH, a_pod(f"pod-{self._next}", f"node-{self._next % NODES}"))
+        self.client.request("POST", PODS_PATH, a_pod(f"pod-{self._next}", f"node-{self._next % NODES}"))
         self._names.append(f"pod-{self._next}")
         self._names.remove(name)
-        self._client.request("DELETE", f"{PODS_PATH}/{name}", expect=None)
+        self.client.request("DELETE", f"{PODS_PATH}/{name}", expect=None)
 
 
 def a_node(number: int) -> dict[str, Any]:
@@ -224,9 +224,9 @@ def a_pod(name: str, node: str) -> dict[str, Any]:
 class Faults:
     """Everything that can break; each returns once it is mended."""
 
-    def __init__(self, plane: Any, relay: Relay, follower: Follower, churn: Churn, client: Any, seed: int) -> None:
+    def __init__(self, plane: Any, relay: Relay, follower: Follower, churn: Churn, seed: int) -> None:
         self._plane, self._relay, self._follower = plane, relay, follower
-        self._churn, self._client = churn, client
+        self._churn, self._client = churn, churn.client
         self._random = random.Random(seed)
         self.said_live: dict[str, float] = {}
         """By fault, for how long at most the session still said that everything was live."""
@@ -311,6 +311,7 @@ class Faults:
         bind(self._client)
 
     def cut(self) -> None:
+        """Tear all connections down, several times."""
         for _ in range(self._random.randrange(1, 10)):
             self._relay.cut()
             time.sleep(self._random.uniform(0, 1))
@@ -391,7 +392,7 @@ def soak(minutes: float, seed: int) -> int:
     relay = Relay(plane.port)
     follower = Follower(plane.kubeconfig, relay.url)
     churn = Churn(client, seed)
-    faults = Faults(plane, relay, follower, churn, client, seed)
+    faults = Faults(plane, relay, follower, churn, seed)
     print(f"seed {seed}; first equal after {until_equal(client, follower)[0]:.1f} s", flush=True)
     faults.backup()
     began, failed, took = time.monotonic(), 0, dict[str, list[float]]()
