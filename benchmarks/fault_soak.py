@@ -77,7 +77,7 @@ def told(session: Any) -> dict[str, Any]:
         "errors": {kind: status.last_error for kind, status in statuses.items() if status.last_error},
         "rss": int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"),
         "threads": threading.active_count(),
-        "descriptors": len(os.listdir("/proc/self/fd")),
+        "descriptors": sum(1 for _ in Path("/proc/self/fd").iterdir()),
         "failure": session.analyst.failure,
     }
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import events, work
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from karptui import crash
 from karptui.clock import Clock, SystemClock
 from karptui.config import DEFAULTS, Config
 from karptui.screens import command_line
@@ -36,6 +38,7 @@ from karptui.views.health import Health, overall
 from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.row import Tone
 from karptui.views.top_bar import TopBarValues
+from karptui.widgets.textual_compat.boundary import LivingApp
 from karptui.widgets.textual_compat.loop import screen_loop
 from karptui.widgets.textual_compat.mounted import mounted
 from karptui.widgets.textual_compat.signals import Signals, driver_of
@@ -57,7 +60,7 @@ PRELOAD_SECONDS: Final = 5.0
 """After so long other screens are imported even if there are no rows yet."""
 
 
-class KarptuiApp(App[None]):
+class KarptuiApp(LivingApp):
     """The terminal dashboard."""
 
     TITLE = "karptui"
@@ -122,6 +125,8 @@ class KarptuiApp(App[None]):
         """Keys that came before there was a screen to take them; None from then on."""
         self._commands: tuple[Command, ...] = ()
         self._signals = Signals(self)
+        self._is_over = False
+        """Whether a fault before anything was shown has ended the app."""
         for theme in OWN_THEMES:
             self.register_theme(theme)
         self._bad_theme = "" if config.theme in self.available_themes else config.theme
@@ -155,8 +160,35 @@ class KarptuiApp(App[None]):
             self._signals.die()
 
     async def _run(self, **options: Any) -> Any:
-        self._signals.hear_ends(asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        self._signals.hear_ends(loop)
+        # Nothing that is left unsaid may be written over the screen.
+        loop.set_exception_handler(self._task_failed)
+        threading.excepthook = self._thread_failed
         return await self.run_async(**options)
+
+    def _task_failed(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, Exception):
+            self.fault_caught(error, "working in the background")
+
+    def _thread_failed(self, failed: threading.ExceptHookArgs) -> None:
+        if isinstance(failed.exc_value, Exception):
+            crash.record(failed.exc_value, f"working in thread {failed.thread.name if failed.thread else ''}")
+
+    def fault_caught(self, error: Exception, during: str) -> None:
+        """Say what could not be done; before anything is on the screen there is no going on.
+
+        Args:
+            error: what was raised.
+            during: what was being done.
+        """
+        said = crash.told(error, during, crash.record(error, during))
+        if self.front is not None:
+            self.tell(said, Tone.FAULT)
+        elif not self._is_over:
+            self._is_over = True
+            self.exit(return_code=1, message=f"karptui: {said}")
 
     async def on_event(self, event: events.Event) -> None:
         """Keep keys that come before a screen can take them, and have threads give way to all others."""
@@ -294,6 +326,8 @@ class KarptuiApp(App[None]):
         session = self.session
         settings = self.config.context(session.title)
         health = overall(session.view.statuses.values(), self.now_ns())
+        if session.trouble:
+            health = Health(f"✖ {session.trouble}", "✖ not up to date", Tone.FAULT)
         if session.failure:
             health = Health(f"✖ {session.failure}", "✖ cannot start", Tone.FAULT)
         return TopBarValues(session.title, settings.banner, settings.label, cluster_facts(session.view.totals), health)

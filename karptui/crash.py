@@ -54,6 +54,23 @@ def sentence(error: BaseException) -> str:
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
+def told(error: BaseException, during: str, path: Path | None) -> str:
+    """Return the sentence for the screen about a fault.
+
+    Args:
+        error: what was raised.
+        during: what was being done, such as ``showing Nodes``.
+        path: of the report, None where there is none.
+    """
+    report = f"; report in {_short(path)}" if path is not None else ""
+    return f"internal error while {during}: {sentence(error)}{report}"
+
+
+def _short(path: Path) -> str:
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
+
+
 def record(error: BaseException, during: str) -> Path | None:
     """Write a report, once for each place that an error comes from; return the file, None where there is none.
 

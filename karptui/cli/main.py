@@ -122,10 +122,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         if error.errno not in _FULL:
-            raise
+            return _crashed(error, command)
         print(f"karptui{f' {command}' if command else ''}: cannot be written: {error.strerror}", file=sys.stderr)
         _leave_output()
         return 1
+    except Exception as error:  # noqa: BLE001  a traceback helps nobody who runs a command
+        return _crashed(error, command)
+
+
+def _crashed(error: Exception, command: str | None) -> int:
+    """Say in a sentence what has failed inside, and where the details are."""
+    from karptui import crash
+
+    during = f"running karptui {command}" if command else "running karptui"
+    print(f"karptui: {crash.told(error, during, crash.record(error, during))}", file=sys.stderr)
+    return 70
 
 
 def _execute(command: str | None, words: list[str]) -> int:

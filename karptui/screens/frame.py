@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from textual import getters, on
@@ -164,13 +164,28 @@ class FrameScreen(SwiftScreen):
         now_ns = self.host.now_ns()
         overview = self.host.border.overview()
         shown = (id(overview), now_ns // 1_000_000_000)
+        is_due = shown != self._shown or is_forced
+        self._shown = shown
+        parts: list[tuple[str, Callable[[], None]]] = [("the top bar", lambda: self._show_top(overview))]
+        if is_due:
+            parts += [
+                ("the notice", lambda: self._show_notice(now_ns)),
+                (self._what(), self.show_state),
+                ("the line below", self.refresh_info),
+            ]
+        for what, show in parts:
+            try:
+                show()
+            except Exception as error:  # noqa: BLE001  whatever it is, everything else goes on
+                self.host.fault_caught(error, f"showing {what}")
+
+    def _show_top(self, overview: Overview) -> None:
         self.top_bar.values = self.top_bar_values()
         self.query_one(TabLine).notes = tab_notes(overview)
-        if shown != self._shown or is_forced:
-            self._shown = shown
-            self._show_notice(now_ns)
-            self.show_state()
-            self.refresh_info()
+
+    def _what(self) -> str:
+        """Return what the screen shows, for a sentence."""
+        return next((tab.title for tab in TABS if tab.name == self.entry_name), "this screen")
 
     def refresh_info(self) -> None:
         """Say again what is under the cursor, unless something else is being said."""

@@ -53,6 +53,10 @@ class Host(Protocol):
         """Have the source try again at once, whatever it waits for."""
         ...
 
+    def fault_caught(self, error: Exception, during: str) -> None:
+        """Say what could not be done, such as ``showing Nodes``, and go on."""
+        ...
+
     def look_at(self, focus: Focus) -> None:
         """Say which nodes are looked at, so that they are analysed first."""
         ...

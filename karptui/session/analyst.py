@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from karptui import crash
 from karptui.session.border import Focus
 from karptui.session.pace import KEYBOARD, Keyboard, NoTurns, Rhythm, Turns
 
@@ -33,6 +34,8 @@ REST_SECONDS: Final = 1.0
 """For how long those of other nodes are at most: every generation gets on with a few of them."""
 REST_SHARE: Final = 0.5
 """And for no longer than this share of what finding all blockers took, so that small clusters stay up to date."""
+LONGEST_BACK_OFF_SECONDS: Final = 30.0
+"""After failures in a row work begins again after one second, two, four, and no more than this."""
 STALE_SECONDS: Final = 15
 """After so long a cluster that has not changed is looked at again: timers run."""
 
@@ -113,6 +116,10 @@ class Analyst:
         self._desk: PendingQuestions | None = None
         self._advice: AdviceRounds | None = None
         self._failure = ""
+        self._failures = 0
+        """In a row."""
+        self._not_before = 0.0
+        """After a failure nothing is looked into before this instant."""
         self._submitted: tuple[object, object, int] = (None, None, 0)
 
     @property
@@ -189,11 +196,18 @@ class Analyst:
     # The thread
 
     def _run(self) -> None:
+        while not self._is_stopped:
+            try:
+                self._work_on()
+            except Exception as error:  # noqa: BLE001 - whatever it is, there is more to look at
+                self._fail(error)
+        with self._wake:
+            self._rest(0)
+
+    def _work_on(self) -> None:
         while (job := self._next_job()) is not None:
             for answered in self._worked_out(job):
                 self._rest_until_asked(answered)
-        with self._wake:
-            self._rest(0)
 
     def _worked_out(self, job: _Job) -> Iterator[Focus]:
         """Work on a job, and say so where that fails; rests where ``_work`` does."""
@@ -203,7 +217,7 @@ class Analyst:
         except Superseded:
             pass
         except Exception as error:  # noqa: BLE001 - whatever it is, the screen has to live on and say so
-            self._fail(f"{type(error).__name__}: {error}")
+            self._fail(error)
         self._rhythm.end(self._clock(), time.thread_time())
 
     def _rouse(self) -> None:
@@ -218,14 +232,19 @@ class Analyst:
     @property
     def wait_seconds(self) -> float | None:
         """How long the job at hand has to wait yet; None where there is none. What is asked anew does not wait."""
-        return None if self._job is None else self._rhythm.wait_seconds(self._clock(), self._waiting_since)
+        if self._job is None:
+            return None
+        return max(self._rhythm.wait_seconds(self._clock(), self._waiting_since), self._not_before - self._clock(), 0.0)
 
-    def _fail(self, problem: str) -> None:
+    def _fail(self, error: Exception) -> None:
         from msgspec.structs import replace  # noqa: PLC0415 - as below
 
         from karptui.disruption.analysis import Analysis  # noqa: PLC0415 - as below
 
-        self._failure = problem
+        crash.record(error, "looking into nodes")
+        problem = self._failure = crash.sentence(error)
+        self._failures += 1
+        self._not_before = self._clock() + min(2.0 ** (self._failures - 1), LONGEST_BACK_OFF_SECONDS)
         self._latest = replace(self._latest or Analysis(), problem=problem)
 
     def _next_job(self) -> _Job | None:
@@ -262,7 +281,7 @@ class Analyst:
                 self._latest = study.analysis
             if self._is_stopped:
                 return
-        self._failure = ""
+        self._failure, self._failures, self._not_before = "", 0, 0.0
         self._latest = study.analysis
         self._rhythm.answered(self._clock(), time.thread_time())
         self._advice = self._advice or AdviceRounds(self._clock)

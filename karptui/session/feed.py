@@ -14,6 +14,7 @@ from karptui.session.pace import KEYBOARD, Pace
 from karptui.session.row_server import List, RowServer
 from karptui.session.session import Session
 
+TAKING_OVER: Final = "taking over what has changed"
 IDLE_POLLS: Final = 4
 """While the terminal is not in front, only every so many polls count."""
 
@@ -37,8 +38,8 @@ class Display(Protocol):
         """Call something once what has changed is drawn."""
         ...
 
-    def call_later(self, callback: Callable[[], Any], /) -> object:
-        """Call something where an error ends the program."""
+    def fault_caught(self, error: Exception, during: str) -> None:
+        """Say what could not be done, and go on."""
         ...
 
 
@@ -88,7 +89,10 @@ class Feed:
 
     def poll_now(self) -> None:
         """Take over what the source has said, and show it."""
-        self._took_over(is_changed=self.session.poll(self.now_ns()))
+        try:
+            self._took_over(is_changed=self.session.poll(self.now_ns()))
+        except Exception as error:  # noqa: BLE001  the next time is soon
+            self._display.fault_caught(error, TAKING_OVER)
 
     def _poll_aside(self) -> None:
         """Do the same in a thread, so that the work a large cluster makes holds up no key."""
@@ -105,8 +109,8 @@ class Feed:
 
     def _polled(self, task: asyncio.Task[None]) -> None:
         self._polling = None
-        if not task.cancelled() and task.exception() is not None:
-            self._display.call_later(task.result)
+        if not task.cancelled() and isinstance(error := task.exception(), Exception):
+            self._display.fault_caught(error, TAKING_OVER)
 
     def _took_over(self, *, is_changed: bool) -> None:
         session = self.session

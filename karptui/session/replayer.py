@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from karptui import crash
 from karptui.session.pace import Turns
 from karptui.session.shared_base import SharedBase
 
@@ -97,7 +99,9 @@ class Replayer:
             except Cancelled:
                 continue
             except Exception as error:  # noqa: BLE001 - whatever it is, the screen has to live on and say so
-                self._give(question, _failed(question, error))
+                crash.record(error, "replaying a what-if")
+                with contextlib.suppress(Exception):  # whoever is told may be what fails
+                    self._give(question, _failed(question, error))
 
     def _work(self, question: Question) -> None:
         """Answer, and then again with what takes longer."""
@@ -131,7 +135,7 @@ class Replayer:
 def _failed(question: Question, error: Exception) -> Answer:
     from karptui.whatif.run import Answer  # noqa: PLC0415 - as above
 
-    return Answer(question.scenario, problem=f"the replay failed: {type(error).__name__}: {error}")
+    return Answer(question.scenario, problem=f"the replay failed: {crash.sentence(error)}")
 
 
 class _Report:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any, Final, Protocol, runtime_checkable
 
+from karptui import crash
 from karptui.decode.kinds import Kind
 from karptui.session.analyst import Analyst
 from karptui.session.cluster_view import ClusterView
@@ -14,6 +15,7 @@ from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
 from karptui.sources.source import Source
 from karptui.state.cluster import EMPTY, ClusterState
+from karptui.state.deltas import Batch, KindDelta
 from karptui.state.reducer import reduce
 
 LARGE_FROM_PODS: Final = 3_000
@@ -71,6 +73,14 @@ class Session:
         """What screens show; replaced, never changed."""
         self.failure = ""
         """Why the source could not start; empty when it did."""
+        self.trouble = ""
+        """What of the cluster could not be taken over, in a sentence; empty where all of it was."""
+        self._state = state
+        """What is known; ahead of the view only where no view could be made of it."""
+        self._is_behind = False
+        """Whether no view could be made of what is known."""
+        self._left_out: dict[tuple[Kind, str], str] = {}
+        """Objects that could not be taken over, and why."""
         self.analyst = analyst or Analyst()
         """Works out why nodes are still here."""
         self._mailbox = Mailbox()
@@ -137,22 +147,62 @@ class Session:
         is_same = is_same and usage is before.live_usage
         if mail.is_empty and evidence is before.evidence and is_same:
             return False
-        state = reduce(before.state, mail.batch, now_ns) if mail.batch.deltas else before.state
+        if not self._is_behind:
+            self._state = before.state
+        state = self._state = self._reduced(mail.batch, now_ns) if mail.batch.deltas else self._state
         statuses = {**before.statuses, **{str(kind): status for kind, status in mail.statuses.items()}}
-        view = ClusterView(
-            state,
-            statuses,
-            before,
-            evidence=evidence,
-            analysis=analysis,
-            pending=pending,
-            advice=advice,
-            live_usage=usage,
-        )
-        _ = view.totals  # worked out here, where it may take its time
+        try:
+            view = ClusterView(
+                state,
+                statuses,
+                before,
+                evidence=evidence,
+                analysis=analysis,
+                pending=pending,
+                advice=advice,
+                live_usage=usage,
+            )
+            _ = view.totals  # worked out here, where it may take its time
+        except Exception as error:  # noqa: BLE001  what was known before is still worth showing
+            crash.record(error, "tying the cluster together")
+            self._is_behind = True
+            self._say_trouble(crash.sentence(error))
+            return True
+        self._is_behind = False
+        self._say_trouble()
         self.view = view
         self.evidence.use_region(self.view.place.region)
         return True
+
+    def _reduced(self, batch: Batch, now_ns: int) -> ClusterState:
+        """Return the state with changes taken over; objects that spoil it are left out, and remembered."""
+        touched = {(kind, key) for kind, delta in batch.deltas.items() for key in delta.objects}
+        for one in touched & self._left_out.keys():
+            del self._left_out[one]
+        try:
+            return reduce(self._state, batch, now_ns)
+        except Exception as error:  # noqa: BLE001  one object must not hide all others
+            crash.record(error, "taking over changes")
+        state = self._state
+        for kind, delta in batch.deltas.items():
+            parts = [KindDelta({}, replaces=True)] if delta.replaces else []
+            parts += [KindDelta({key: item}) for key, item in delta.objects.items()]
+            for part in parts:
+                try:
+                    state = reduce(state, Batch({kind: part}), now_ns)
+                except Exception as error:  # noqa: BLE001  as above
+                    self._left_out.update(((kind, key), crash.sentence(error)) for key in part.objects)
+        return state
+
+    def _say_trouble(self, problem: str = "") -> None:
+        if problem:
+            self.trouble = f"what has changed cannot be shown: {problem}"
+        elif self._left_out:
+            (kind, key), why = next(iter(self._left_out.items()))
+            more = f" and {len(self._left_out) - 1} more" if len(self._left_out) > 1 else ""
+            self.trouble = f"{kind.value} {key}{more} cannot be shown: {why}"
+        else:
+            self.trouble = ""
 
     def refresh(self) -> None:
         """Have everything tried again at once, whatever it waits for."""

@@ -18,6 +18,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
+from karptui.widgets.textual_compat.boundary import drawn
+
 EIGHTHS: Final = " ▇▆▅▄▃▂▁"
 """By how many eighths of a cell lie above an edge, the glyph of what lies below it."""
 _PARTS: Final = len(EIGHTHS)
@@ -173,6 +175,7 @@ class LineView(ScrollView):
         self._lines = {}
         self._column = None
 
+    @drawn
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw the widget, its border as Textual does and its content line by line."""
         size = self.outer_size

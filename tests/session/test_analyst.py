@@ -199,6 +199,7 @@ def test_nodes_on_the_screen_are_told_before_the_others(worker: Analyst, monkeyp
     assert (partial.managed, partial.is_complete) == (8, False)
 
 
+@pytest.mark.crashes
 def test_a_failure_is_said_and_the_next_cluster_is_looked_at(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
     survey = Study.survey
 

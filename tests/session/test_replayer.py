@@ -96,6 +96,7 @@ def test_an_edit_that_cannot_be_made_is_answered_too(view: ClusterView) -> None:
         replayer.stop()
 
 
+@pytest.mark.crashes
 def test_whatever_goes_wrong_is_said_and_the_thread_lives_on(
     view: ClusterView, monkeypatch: pytest.MonkeyPatch
 ) -> None:

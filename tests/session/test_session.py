@@ -5,10 +5,14 @@ from __future__ import annotations
 import pytest
 
 from karptui.decode.kinds import Kind
+from karptui.kube.node import Node
 from karptui.session.session import Session
 from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
+from karptui.state.cluster import ClusterState
+from karptui.state.deltas import Batch
+from karptui.state.reducer import reduce
 
 
 class Speaker:
@@ -74,3 +78,64 @@ def test_evidence_is_not_asked_for_after_the_end() -> None:
     session.stop()
     session.ask_for_evidence()
     assert evidence.starts == 0
+
+
+class Teller:
+    """A source of nodes."""
+
+    title = "teller"
+
+    def start(self, mailbox: Mailbox) -> None:
+        self.mailbox = mailbox
+
+    def stop(self) -> None:
+        """Say nothing more."""
+
+
+def told() -> tuple[Session, Teller]:
+    source = Teller()
+    session = Session(source)
+    session.start()
+    source.mailbox.put(Kind.NODE, {name: Node(name=name) for name in ("a", "b")})
+    assert session.poll()
+    return session, source
+
+
+@pytest.mark.crashes
+def test_an_object_that_spoils_the_state_is_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    session, source = told()
+
+    def picky(state: ClusterState, batch: Batch, now_ns: int = 0) -> ClusterState:
+        if any("bad" in delta.objects for delta in batch.deltas.values()):
+            raise ZeroDivisionError("division by zero")
+        return reduce(state, batch, now_ns)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("karptui.session.session.reduce", picky)
+        source.mailbox.put(Kind.NODE, {"c": Node(name="c"), "bad": Node(name="bad"), "a": None})
+        session.poll()
+        assert set(session.view.state.nodes) == {"b", "c"}
+        assert session.trouble == "Node bad cannot be shown: ZeroDivisionError: division by zero"
+        source.mailbox.put(Kind.NODE, {"d": Node(name="d")})
+        session.poll()
+        assert session.trouble
+    source.mailbox.put(Kind.NODE, {"bad": Node(name="bad")})
+    session.poll()
+    assert set(session.view.state.nodes) == {"b", "c", "d", "bad"}
+    assert session.trouble == ""
+
+
+@pytest.mark.crashes
+def test_a_view_that_cannot_be_made_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    session, source = told()
+    before = session.view
+    with monkeypatch.context() as patch:
+        patch.setattr("karptui.session.session.ClusterView", lambda *_, **__: 1 // 0)
+        source.mailbox.put(Kind.NODE, {"c": Node(name="c")})
+        session.poll()
+        assert session.view is before
+        assert session.trouble.startswith("what has changed cannot be shown: ZeroDivisionError")
+    source.mailbox.put(Kind.NODE, {"d": Node(name="d")})
+    session.poll()
+    assert set(session.view.state.nodes) == {"a", "b", "c", "d"}
+    assert session.trouble == ""

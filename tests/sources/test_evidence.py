@@ -58,7 +58,7 @@ def test_aws_begins_when_the_region_is_known() -> None:
     joined.start()
     joined.refresh()
     joined.use_region("")
-    assert (metrics.asked, aws.asked) == ([("start",)], [])
+    assert (metrics.asked, aws.asked) == ([("start",), ("refresh",)], [])
     for region in ("us-east-1", "us-east-1", "eu-west-1"):
         joined.use_region(region)
     joined.refresh()

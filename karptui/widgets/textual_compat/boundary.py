@@ -1,0 +1,86 @@
+"""Faults in handlers, timers, workers and while drawing are caught where they happen, and the app lives on.
+
+Textual ends the app instead, with a traceback that holds the values of variables; a widget whose handler fails hears
+nothing any more. Could become upstream: "Let an app decide what becomes of an unhandled exception". Measured by
+tests/ui/test_faults.py: each of them ended the app.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from textual import events
+from textual.app import App
+from textual.geometry import Region
+from textual.message import Message
+from textual.message_pump import MessagePump
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.worker import WorkerFailed
+
+WidgetT = TypeVar("WidgetT", bound=Widget)
+
+
+class LivingApp(App[None]):
+    """An app that is told of faults, and lives on."""
+
+    @abstractmethod
+    def fault_caught(self, error: Exception, during: str) -> None:
+        """Say what could not be done.
+
+        Args:
+            error: what was raised.
+            during: what was being done, such as ``taking the key t``.
+        """
+
+    def _handle_exception(self, error: Exception) -> None:
+        inner = error.error if isinstance(error, WorkerFailed) else error
+        if isinstance(inner, Exception):
+            self.fault_caught(inner, "working in the background" if inner is not error else "drawing")
+
+
+_DISPATCH: Final = MessagePump._dispatch_message  # noqa: SLF001 - what is put in its place calls it
+
+
+async def _dispatch_message(self: MessagePump, message: Message) -> None:
+    try:
+        await _DISPATCH(self, message)
+    except Exception as error:
+        app = self.app
+        if not isinstance(app, LivingApp):
+            raise
+        app.fault_caught(error, _during(message))
+
+
+def drawn(render_lines: Callable[[WidgetT, Region], list[Strip]]) -> Callable[[WidgetT, Region], list[Strip]]:
+    """Have a widget that cannot be drawn leave its place blank, and the rest of the screen as it is."""
+
+    def render(self: WidgetT, crop: Region) -> list[Strip]:
+        try:
+            return render_lines(self, crop)
+        except Exception as error:
+            app = self.app
+            if not isinstance(app, LivingApp):
+                raise
+            app.fault_caught(error, "drawing")
+            return [Strip.blank(crop.width, self.rich_style)] * crop.height
+
+    render.__doc__ = render_lines.__doc__
+    return render
+
+
+def _during(message: Message) -> str:
+    """Return what is being done when a message is handled."""
+    if isinstance(message, events.Key):
+        return f"taking the key {message.key}"
+    if isinstance(message, events.Mount | events.Compose):
+        return "opening a screen"
+    name = type(message).__name__
+    return "drawing" if name in ("Update", "Layout", "Idle", "Resize") else f"handling {name}"
+
+
+# Their heirs hand over to these, whichever widget or screen they are.
+MessagePump._dispatch_message = _dispatch_message  # type: ignore[method-assign]  # noqa: SLF001 - as above
+Widget.render_lines = drawn(Widget.render_lines)  # type: ignore[method-assign,assignment]

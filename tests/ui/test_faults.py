@@ -1,0 +1,203 @@
+"""A fault inside is one sentence on the screen: whatever fails, everything else goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.worker import WorkerFailed
+
+from karptui.app import KarptuiApp
+from karptui.screens.nodes import NodesScreen
+from karptui.session.session import Session
+from karptui.widgets.row_table import RowTable
+from tests.ui.conftest import MakeApp
+from tests.ui.fleet import lines_of
+from tests.ui.stage import settled
+
+pytestmark = pytest.mark.crashes
+SIZE = (120, 30)
+SECRET = "eyJhbGciOiJSUzI1NiJ9.c2VjcmV0"
+
+
+def fails(*_: Any, **__: Any) -> Any:
+    """Raise what a fault inside raises, with a token among its values and in its words."""
+    header = f"Bearer {SECRET}"
+    raise ZeroDivisionError(f"cannot divide {header}")
+
+
+def told(app: KarptuiApp) -> str:
+    return next((line for line in lines_of(app) if "internal error" in line), "")
+
+
+async def lives_on(app: KarptuiApp, pilot: Any) -> None:
+    """Hold the app to going from screen to screen and back."""
+    await pilot.press("3")
+    await settled(pilot)
+    assert app.current_mode == "claims"
+    await pilot.press("1")
+    await settled(pilot)
+    assert app.current_mode == "nodes"
+    assert app.is_running
+    assert app.return_code is None
+
+
+async def test_a_view_that_fails_is_a_sentence_and_comes_back(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await settled(pilot)
+        before = lines_of(app)
+        with monkeypatch.context() as patch:
+            patch.setattr(NodesScreen, "show_state", fails)
+            app.show_changes(is_changed=True)
+            await pilot.pause()
+            assert "internal error while showing Nodes: ZeroDivisionError: cannot divide [removed]" in told(app)
+            assert "● live" in lines_of(app)[0]
+            await lives_on(app, pilot)
+        await pilot.press("down", "up")
+        await settled(pilot)
+        assert told(app) == ""
+        assert lines_of(app)[:5] == before[:5]
+
+
+async def test_the_report_of_a_fault_holds_no_token(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with make_app().run_test(size=(200, 30)) as pilot:
+        app = await settled(pilot)
+        monkeypatch.setattr(NodesScreen, "show_state", fails)
+        app.show_changes(is_changed=True)
+        await pilot.pause()
+        _, _, name = told(app).partition("report in ")
+        report = Path(name.split()[0])
+        text = report.read_text()
+        assert "test_faults.py" in text
+        assert SECRET not in text
+        assert "Bearer" not in text
+        assert SECRET not in "\n".join(lines_of(app))
+
+
+async def test_the_top_bar_that_fails_leaves_the_rows(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await settled(pilot)
+        monkeypatch.setattr("karptui.screens.frame.tab_notes", fails)
+        app.show_changes(is_changed=True)
+        await pilot.pause()
+        assert "internal error while showing the top bar" in told(app)
+        await lives_on(app, pilot)
+
+
+async def test_a_key_whose_action_fails(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await settled(pilot)
+        with monkeypatch.context() as patch:
+            patch.setattr(NodesScreen, "action_copy", fails)
+            await pilot.press("c")
+            await pilot.pause()
+            assert "internal error while taking the key c: ZeroDivisionError" in told(app)
+        await lives_on(app, pilot)
+        await pilot.press("down")
+        await pilot.pause()
+        assert told(app) == ""
+
+
+async def test_a_command_that_fails(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await settled(pilot)
+        monkeypatch.setattr("karptui.screens.command_line.run", fails)
+        await pilot.press("colon", *"wide", "enter")
+        await pilot.pause()
+        assert "internal error while" in told(app)
+        await lives_on(app, pilot)
+
+
+async def test_a_poll_that_fails(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await settled(pilot)
+        monkeypatch.setattr(Session, "poll", fails)
+        app.feed.tick()
+        await pilot.pause()
+        assert "internal error while taking over what has changed: ZeroDivisionError" in told(app)
+        await lives_on_without_polls(app, pilot)
+
+
+async def lives_on_without_polls(app: KarptuiApp, pilot: Any) -> None:
+    await pilot.press("3")
+    await pilot.pause()
+    assert app.current_mode == "claims"
+
+
+async def test_a_poll_in_a_thread_that_fails(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karptui.session.session.LARGE_FROM_PODS", 10)
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await settled(pilot)
+        with monkeypatch.context() as patch:
+            patch.setattr(Session, "poll", fails)
+            app.feed.tick()
+            for _ in range(100):
+                await asyncio.sleep(0.02)
+                await pilot.pause()
+                if told(app):
+                    break
+            assert "internal error while taking over what has changed: ZeroDivisionError" in told(app)
+        await lives_on(app, pilot)
+
+
+async def test_a_worker_that_fails(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await settled(pilot)
+
+        async def work() -> None:
+            fails()
+
+        app.run_worker(work())
+        with pytest.raises(WorkerFailed):
+            await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert "internal error while working in the background: ZeroDivisionError" in told(app)
+        await lives_on(app, pilot)
+
+
+async def test_a_widget_that_cannot_be_drawn(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await settled(pilot)
+        with monkeypatch.context() as patch:
+            patch.setattr(RowTable, "draw_line", fails)
+            app.screen.refresh(layout=True)
+            app.screen.query_one(RowTable).refresh()
+            await pilot.pause()
+            await pilot.pause()
+            assert "internal error while drawing: ZeroDivisionError" in told(app)
+            assert "● live" in lines_of(app)[0]
+        await lives_on(app, pilot)
+
+
+async def test_a_screen_that_cannot_be_made(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await settled(pilot)
+        monkeypatch.setattr("karptui.screens.help.HelpScreen.compose", fails)
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert "internal error" in told(app)
+        await pilot.press("escape")
+        await lives_on(app, pilot)
+
+
+async def test_a_fault_before_anything_is_shown_ends_with_a_sentence(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("karptui.app.app_commands", fails)
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+    assert app.return_code == 1
+
+
+async def test_what_spoils_a_view_is_named_in_the_top_bar(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with make_app().run_test(size=(200, 30)) as pilot:
+        app = await settled(pilot)
+        app.session.trouble = "Pod web/broken cannot be shown: ZeroDivisionError"
+        app.show_changes(is_changed=True)
+        await pilot.pause()
+        assert "✖ Pod web/broken cannot be shown: ZeroDivisionError" in lines_of(app)[0]
