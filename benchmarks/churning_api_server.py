@@ -68,7 +68,7 @@ class Cluster:
         self._fill(pod_count)
 
     def _drop_nodes(self, count: int) -> None:
-        gone = set(list(self.objects["nodes"])[count:])
+        gone = {one["metadata"]["name"] for one in list(self.objects["nodes"].values())[count:]}
         for plural, name_of in (
             ("nodes", lambda one: one["metadata"]["name"]),
             ("pods", lambda one: one["spec"].get("nodeName")),

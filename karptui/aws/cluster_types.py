@@ -21,14 +21,16 @@ from karptui.karpenter.labels import REGION
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClassRef, is_ec2
 from karptui.karpenter.settings import Settings
 from karptui.kube.node import Node
+from karptui.kube.recent import Recent
 
 MarketOf = Callable[[str, Iterable[SubnetZone]], Market]
 """Returns the market of a region for the zones of a cluster."""
 
 
-_MOST_KNOWN: Final = 16
-_known: Final[list[tuple[Any, tuple[InstanceType, ...]]]] = []
-"""What the last NodeClasses came to, and what of: NodeClasses change seldom, and clusters several times a second."""
+_known: Final[Recent[Any, tuple[InstanceType, ...]]] = Recent(most=16, patience=64)
+"""What NodeClasses come to, by what of: they change seldom, and clusters several times a second.
+
+Each is some megabytes large, so those that an edit or an outage has left behind are let go."""
 
 
 class NodeClassTypes(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -104,12 +106,10 @@ def _resolved(
 ) -> tuple[InstanceType, ...]:
     """Return the same types for the same inputs: to compare them is quicker by far, and what is indexed stays so."""
     inputs = (nodeclass, settings, msgspec.structs.astuple(market), facts, memory_bytes)
-    for known, types in tuple(_known):
-        if known == inputs:
-            return types
-    types = instance_types(nodeclass, settings, market, facts=facts, discovered_memory_bytes=memory_bytes)
-    _known[:] = ((inputs, types), *_known[: _MOST_KNOWN - 1])
-    return types
+    return _known.get(
+        inputs,
+        lambda: instance_types(nodeclass, settings, market, facts=facts, discovered_memory_bytes=memory_bytes),
+    )
 
 
 def _parse(inventory: Inventory) -> tuple[list[Ec2NodeClass], dict[str, str]]:

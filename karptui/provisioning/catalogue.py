@@ -5,9 +5,7 @@ Rules: ``pkg/cloudprovider/types.go`` and the filter in ``pkg/controllers/provis
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import Final
 
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
@@ -15,14 +13,11 @@ from karptui.karpenter.labels import WELL_KNOWN
 from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.karpenter.rules import NEWEST, Rules
 from karptui.kube import resources
+from karptui.kube.recent import Recent
 from karptui.kube.resources import HUGEPAGES_PREFIX, MEMORY
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.amounts import AmountIndex
 from karptui.provisioning.type_index import TypeIndex
-
-_MOST_KNOWN: Final = 16
-_indexes: Final[deque[TypeIndex]] = deque(maxlen=_MOST_KNOWN)
-"""Of the last lists that were indexed, the newest first."""
 
 
 def bits(mask: int) -> Iterator[int]:
@@ -155,18 +150,24 @@ class Catalogue:
         return mask
 
 
-@lru_cache(maxsize=_MOST_KNOWN)
+_known: Final[Recent[tuple[tuple[InstanceType, ...], Rules], Catalogue]] = Recent(most=16, patience=256)
+"""What lists come to; those that an edit or an outage has left behind are let go."""
+
+
 def catalogue_of(types: tuple[InstanceType, ...], rules: Rules = NEWEST) -> Catalogue:
     """Return the index of a list of types, kept between runs over the same types.
 
     Lists that differ in what types hold alone, as when an edit reserves more of every node, share what is indexed of
     their labels and offerings; those that differ in offerings, as in an outage, what is indexed of their labels.
     """
-    indexes = tuple(_indexes)
+    return _known.get((types, rules), lambda: _catalogue(types, rules))
+
+
+def _catalogue(types: tuple[InstanceType, ...], rules: Rules) -> Catalogue:
+    indexes = [one.index for one in _known.values()]
     index = next((one for one in indexes if one.suits(types, rules)), None)
     if index is None:
         index = TypeIndex(types, next((one.labels for one in indexes if one.labels.suits(types)), None), rules)
-        _indexes.appendleft(index)
     return Catalogue(types, index, rules)
 
 

@@ -1,0 +1,63 @@
+"""Answers that are kept for as long as somebody asks for them again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+KeyT = TypeVar("KeyT")
+ValueT = TypeVar("ValueT")
+
+
+class _Kept(Generic[KeyT, ValueT]):
+    """An answer, and when it was asked for last."""
+
+    __slots__ = ("asked", "key", "value")
+
+    def __init__(self, key: KeyT, value: ValueT, asked: int) -> None:
+        self.key, self.value, self.asked = key, value, asked
+
+
+class Recent(Generic[KeyT, ValueT]):
+    """Keeps a few answers by what they were made of; what nobody has asked for in a while is let go.
+
+    Keys are compared one by one, so they need no hash. Threads may ask at the same time; the worst that comes of it is
+    an answer that is made twice.
+    """
+
+    def __init__(self, *, most: int, patience: int) -> None:
+        """Begin without any.
+
+        Args:
+            most: Answers that are kept at most.
+            patience: After so many questions that were about others an answer is let go.
+        """
+        self._most, self._patience = most, patience
+        self._kept: tuple[_Kept[KeyT, ValueT], ...] = ()
+        self._questions = 0
+
+    def get(self, key: KeyT, make: Callable[[], ValueT]) -> ValueT:
+        """Return the answer for a key, made anew where it is not kept."""
+        self._questions += 1
+        kept = self._kept
+        for one in kept:
+            if one.key is key or one.key == key:
+                one.asked = self._questions
+                if self._is_outdated(kept[-1]):
+                    self._kept = self._asked_lately()
+                return one.value
+        value = make()
+        made = _Kept(key, value, self._questions)
+        self._kept = (made, *self._asked_lately()[: self._most - 1])
+        return value
+
+    def values(self) -> tuple[ValueT, ...]:
+        """Return every answer that is kept, the last that was asked for first as far as that is known."""
+        return tuple(one.value for one in self._kept)
+
+    def _asked_lately(self) -> tuple[_Kept[KeyT, ValueT], ...]:
+        kept = sorted(self._kept, key=lambda one: -one.asked)
+        return tuple(one for one in kept if not self._is_outdated(one))
+
+    def _is_outdated(self, one: _Kept[KeyT, ValueT]) -> bool:
+        return self._questions - one.asked > self._patience
