@@ -30,6 +30,7 @@ COMMANDS: Final = MappingProxyType(
         "sweep": "say what each value of a setting or field comes to: nodes, costs, pending pods",
         "blockers": "list everything that keeps Karpenter from disrupting each node",
         "next": "say what Karpenter would do next, and which nodes would go without what keeps them",
+        "forward": "play clusters forward: what Karpenter does one after the other, and where it ends",
         "claims": "list NodeClaims: their life, drift, expiry and drain",
         "churn": "say how often nodes are replaced, why, how long they live, and whether it is a loop",
         "budgets": "list how many nodes of each NodePool may be disrupted, now and when",

@@ -88,6 +88,13 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui next", "the next command, and nodes that would go, the dearest first"),
             Entry("karptui next --filter 'why=DND saves>0.5' -o csv", "what do-not-disrupt costs"),
         ),
+        "forward": (
+            Entry("karptui forward", "what Karpenter does in the next six hours, and where it ends"),
+            Entry(
+                "karptui forward incident.json --scenario change.yaml --horizon 24h", "as it is, and as edits make it"
+            ),
+            Entry("karptui forward incident.json --instant -o json", "every step, for a script"),
+        ),
         "claims": (
             Entry("karptui claims --sort-by deadline=asc", "drains that nothing ends first, then by deadline"),
             Entry("karptui claims --filter 'drift=AMIDrift' -o csv", "NodeClaims that drifted by their image"),

@@ -5,6 +5,7 @@ Rules: ``CanAdd`` in ``pkg/controllers/provisioning/scheduling/existingnode.go``
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, Literal
 
 from karptui.kube.pod import Pod
@@ -57,6 +58,13 @@ class NodeCheck:
 
     def place(self, queued: QueuedPod, stage_memory: StageMemory) -> Destination | None:
         """Place a pod on the first node that takes it and return that node, None if there is none."""
+        for destination, labels in self.takers(queued, stage_memory):
+            self.add(queued, stage_memory, destination, labels)
+            return destination
+        return None
+
+    def takers(self, queued: QueuedPod, stage_memory: StageMemory) -> Iterator[tuple[Destination, RequirementSet]]:
+        """Yield the nodes that take a pod, in the order in which they are tried, with their labels then."""
         if stage_memory.open_nodes < 0:
             stage_memory.open_nodes = self._open_nodes(queued, stage_memory)
         left = stage_memory.open_nodes
@@ -68,9 +76,7 @@ class NodeCheck:
             if verdict is False:
                 stage_memory.open_nodes ^= low
             elif verdict is not None:
-                self._add(queued, stage_memory, destination, verdict)
-                return destination
-        return None
+                yield destination, verdict
 
     def _open_nodes(self, queued: QueuedPod, stage_memory: StageMemory) -> int:
         """Return the nodes that would take the pod if nothing else were placed on them, topology aside."""
@@ -176,9 +182,10 @@ class NodeCheck:
             for driver, limit in destination.limits.items()
         )
 
-    def _add(
+    def add(
         self, queued: QueuedPod, stage_memory: StageMemory, destination: Destination, labels: RequirementSet
     ) -> None:
+        """Put a pod on a node that takes it."""
         filled = self.filled.get(destination.index)
         if filled is None:
             filled = self.filled[destination.index] = FilledNode(destination)

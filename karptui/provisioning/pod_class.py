@@ -257,6 +257,20 @@ class PodClasses:
                 stage.relaxed = self._stage(stage.owner, preferences, stage.number + 1)
         return stage.relaxed
 
+    def required_stages(self, stage: Stage) -> tuple[Stage, ...]:
+        """Return what pods of a class require, without any preference: a stage for each alternative."""
+        preferences = stage.preferences
+        terms = stage.owner.template.required_node_terms
+        hard = tuple(one for one in preferences.spread if one.when_unsatisfiable == DO_NOT_SCHEDULE)
+        tolerations = (*stage.owner.template.tolerations, TOLERATE_PREFERENCES)
+        alternatives = (
+            [None] if terms is None else [(term, *(one for one in terms if one is not term)) for term in terms]
+        )
+        return tuple(
+            self._stage(stage.owner, Preferences(required, (), (), (), hard, tolerations), 0)
+            for required in alternatives
+        )
+
     def _stage(self, owner: PodClass, preferences: Preferences, number: int) -> Stage:
         stage = Stage(owner, preferences, number)
         node_selector = owner.template.node_selector

@@ -47,6 +47,8 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     """Id of a reservation that gets back the slot of a node which goes first; empty for none."""
     enforces_consolidate_after: bool = False
     """Whether nodes within consolidateAfter take only pods that are pending or leave a node that goes away."""
+    is_scheduler: bool = False
+    """Whether pods are spread as kube-scheduler does: over domains that have a node, and no others."""
 
 
 class Prepared:
@@ -212,7 +214,13 @@ class Prepared:
     def begin_topology(self, variant: Variant) -> Topology:
         """Return the topology rules at the beginning of a run."""
         self._pause()
-        return Topology(self._running, self._inverse_bases, moving=variant.moving, gone_nodes=variant.excluded)
+        return Topology(
+            self._running,
+            self._inverse_bases,
+            moving=variant.moving,
+            gone_nodes=variant.excluded,
+            is_scheduler=variant.is_scheduler,
+        )
 
     def remaining_limits(self, template: Template, variant: Variant) -> dict[str, int]:
         """Return what a NodePool's limits leave at the beginning of a run, in nano-units."""

@@ -36,6 +36,7 @@ class Topology:
         *,
         moving: frozenset[str],
         gone_nodes: frozenset[str],
+        is_scheduler: bool = False,
     ) -> None:
         """Begin a run.
 
@@ -44,7 +45,9 @@ class Topology:
             inverse_bases: Their required anti-affinity.
             moving: Uids of the pods that the run places; they do not count where they are.
             gone_nodes: Provider ids of nodes that are left out.
+            is_scheduler: Whether only domains that have a node count.
         """
+        self._is_scheduler = is_scheduler
         self._running = running
         self._moving = moving
         self._moving_pods = [running.by_uid[uid] for uid in moving if uid in running.by_uid]
@@ -67,7 +70,7 @@ class Topology:
     def _inverse_group(self, spec: TopologySpec) -> TopologyGroup:
         group = self._inverse.get(spec.identity)
         if group is None:
-            group = TopologyGroup(spec, {} if _is_host(spec) else dict.fromkeys(self._running.universe_of(spec), 0))
+            group = TopologyGroup(spec, {} if _is_host(spec) else dict.fromkeys(self._universe_of(spec), 0))
             self._inverse[spec.identity] = group
             self._inverse_list.append(group)
         return group
@@ -82,7 +85,7 @@ class Topology:
         base = self._running.count(spec)
         counts: dict[str, int] = {}
         if not _is_host(spec):
-            counts = dict.fromkeys(self._running.universe_of(spec), 0)
+            counts = dict.fromkeys(self._universe_of(spec), 0)
             for domain in self._registered(base):
                 counts.setdefault(domain, 0)
         for domain, pods in base.pods.items():
@@ -101,7 +104,10 @@ class Topology:
     def _known_without_pods(self, spec: TopologySpec) -> set[str]:
         if _is_host(spec):
             return set()
-        return {*self._registered(self._running.count(spec)), *self._running.universe_of(spec)}
+        return {*self._registered(self._running.count(spec)), *self._universe_of(spec)}
+
+    def _universe_of(self, spec: TopologySpec) -> tuple[str, ...]:
+        return () if self._is_scheduler else self._running.universe_of(spec)
 
     def _registered(self, base: BaseCount) -> Iterator[str]:
         """Yield the domains that have a node yet."""

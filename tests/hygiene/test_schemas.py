@@ -135,6 +135,7 @@ def test_simulations(capsys: pytest.CaptureFixture[str], source: list[str], tmp_
     scenario = tmp_path / "scenario.yaml"
     scenario.write_text(SCENARIO)
     check("simulate-scenario", printed(capsys, "simulate", source[1], "--scenario", str(scenario)))
+    check("forward", printed(capsys, "forward", source[1], "--scenario", str(scenario), "--horizon", "10m"))
     sweep = "VM_MEMORY_OVERHEAD_PERCENT=0.04,0.075"
     check("sweep", printed(capsys, "sweep", source[1], "--set", sweep, "--jobs", "1"))
 

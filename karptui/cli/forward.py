@@ -1,0 +1,160 @@
+"""`karptui forward`: what becomes of clusters, as they are or as scenarios change them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from karptui.cli.errors import UsageError, fail
+from karptui.cli.evidence import add_price_flags
+from karptui.cli.flags import add_cluster_flags, add_output_flag, file_name
+
+if TYPE_CHECKING:
+    from karptui.cli.whatif_scenarios import NamedBase
+    from karptui.forward.result import Played
+    from karptui.whatif.scenario import Scenario
+
+_LONGEST_HOURS: Final = 24 * 31
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "snapshots",
+        metavar="SNAPSHOT",
+        type=file_name,
+        nargs="*",
+        help="files or directories, each a snapshot, instead of a cluster; - is stdin",
+    )
+    parser.add_argument(
+        "--horizon", metavar="DURATION", type=_horizon, default="6h", help="how far to play (default: 6h)"
+    )
+    parser.add_argument(
+        "--seed", metavar="N", type=_seed, default=0, help="decides what is left to chance (default: 0)"
+    )
+    parser.add_argument(
+        "--instant",
+        action="store_true",
+        help="launches, drains and starts of pods take no time, and validation passes",
+    )
+    parser.add_argument(
+        "--scenario",
+        metavar="FILE",
+        type=file_name,
+        action="append",
+        default=[],
+        help="play the cluster as the edits of a scenario make it (tables show it as it is, too); repeatable",
+    )
+    add_output_flag(parser, ("table", "json"))
+    add_cluster_flags(parser, takes_several=False)
+    add_price_flags(parser)
+
+
+def _horizon(text: str) -> int:
+    from karptui.kube.durations import DurationError, parse_duration
+    from karptui.kube.timestamps import NS_PER_SECOND
+
+    try:
+        horizon_ns = parse_duration(text)
+    except DurationError:
+        horizon_ns = 0
+    if not 0 < horizon_ns <= _LONGEST_HOURS * 3600 * NS_PER_SECOND:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 90m or 6h, of 31 days at most")
+    return horizon_ns
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+    return int(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what becomes of each cluster; 1 where one cannot be read or an edit cannot be made."""
+    from karptui.cli.whatif_scenarios import bases, read_files
+
+    try:
+        edited = read_files(args.scenario)
+        # For people the cluster as it is comes first; a script gets one line for what it asks.
+        as_it_is = () if edited and args.output == "json" else (None,)
+        scenarios: list[Scenario | None] = [*as_it_is, *edited]
+        status = 0
+        for named in bases(args):
+            status = max(status, named.tell("forward"))
+            for scenario in scenarios:
+                status = max(status, _answer(named, scenario, args))
+    except UsageError as error:
+        fail(str(error), "forward")
+    return status
+
+
+def _answer(named: NamedBase, scenario: Scenario | None, args: argparse.Namespace) -> int:
+    from karptui.whatif.edits import EditError
+
+    problem = named.problem
+    if named.base is not None:
+        try:
+            played = _play(named, scenario, args)
+        except EditError as error:
+            problem = str(error)
+        else:
+            _print(named.name, scenario.name if scenario is not None else "", played, args.output)
+            return 0
+    document: dict[str, Any] = {"name": named.name, "error": problem}
+    if args.output == "json":
+        _print_json(document)
+    else:
+        _say(f"{named.name}: {problem}")
+    return 1
+
+
+def _play(named: NamedBase, scenario: Scenario | None, args: argparse.Namespace) -> Played:
+    from karptui.forward.run import forward
+    from karptui.whatif.drift.drift import with_drift
+    from karptui.whatif.edits.apply import apply
+    from karptui.whatif.situation import Situation
+
+    base = named.base
+    assert base is not None
+    situation: Situation = base
+    inventory = base.inventory
+    removed: tuple[str, ...] = ()
+    if scenario is not None:
+        edited = apply(base, scenario.edits)
+        situation, removed = edited, edited.removed
+        inventory = with_drift(edited.inventory, base, edited)
+    return forward(
+        inventory,
+        situation.types.types,
+        situation.settings,
+        base.now_ns,
+        horizon_ns=args.horizon,
+        is_instant=args.instant,
+        seed=args.seed,
+        removed=removed,
+    )
+
+
+def _print(name: str, scenario: str, played: Played, form: str) -> None:
+    if form == "json":
+        document = played.as_json(name)
+        _print_json({"name": name, "scenario": scenario, **document} if scenario else document)
+        return
+    from karptui.views.forward import lines_of
+    from karptui.views.sanitize import clean
+
+    print("\n".join(clean(line) for line in lines_of(name, scenario, played)))
+    print()
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    from karptui.cli.listing import json_text
+
+    sys.stdout.write(json_text(document) + "\n")
+
+
+def _say(sentence: str) -> None:
+    from karptui.views.sanitize import clean
+
+    print(clean(f"karptui forward: {sentence}"), file=sys.stderr)

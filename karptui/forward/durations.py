@@ -1,0 +1,81 @@
+"""How long things take while a cluster is played forward: by constants, by its own history, else assumed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from statistics import median
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+
+_LEAST_SEEN: Final = 3
+"""NodeClaims of a NodePool that tell how long its nodes take; fewer say too little."""
+_LONGEST_START_NS: Final = 3600 * NS_PER_SECOND
+"""A node that took longer was in trouble, and is no measure."""
+
+
+class Durations(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Waits, in nanoseconds."""
+
+    batch_ns: int = 1 * NS_PER_SECOND
+    """From a pod without a place to the pass that seeks one: ``BATCH_IDLE_DURATION``."""
+    poll_ns: int = 10 * NS_PER_SECOND
+    """Between passes of disruption that find nothing; pkg/controllers/disruption/controller.go."""
+    validation_ns: int = 15 * NS_PER_SECOND
+    """Before Emptiness and consolidation look again; pkg/controllers/disruption/consolidation.go."""
+    start_ns: int = 60 * NS_PER_SECOND
+    """From a NodeClaim to a node that takes pods, where history tells nothing."""
+    start_ns_by_pool: Mapping[str, int] = MappingProxyType({})
+    """The same, as the NodeClaims of each NodePool tell: the median."""
+    pod_start_ns: int = 10 * NS_PER_SECOND
+    """From a place to a pod that is ready."""
+    pod_end_share: float = 1.0
+    """How much of its grace period a pod takes to end."""
+    instance_end_ns: int = 30 * NS_PER_SECOND
+    """From an empty node to its end."""
+    nomination_ns: int = 20 * NS_PER_SECOND
+    """How long a node that pods are expected on is left alone; pkg/controllers/state/statenode.go."""
+    is_validating: bool = True
+    """Whether Emptiness and consolidation look again; otherwise what they find is taken as valid."""
+
+    def start_of(self, pool_name: str) -> int:
+        """Return how long a new node of a NodePool takes until it takes pods."""
+        return self.start_ns_by_pool.get(pool_name, self.start_ns)
+
+
+INSTANT: Final = Durations(
+    batch_ns=0,
+    poll_ns=0,
+    validation_ns=0,
+    start_ns=0,
+    pod_start_ns=0,
+    pod_end_share=0.0,
+    instance_end_ns=0,
+    nomination_ns=0,
+    is_validating=False,
+)
+"""Nothing takes time but what Karpenter waits for by its own rules: consolidateAfter, budgets, expiry."""
+
+
+def observed(claims: Iterable[NodeClaim]) -> Durations:
+    """Return the waits as a cluster's NodeClaims, by their conditions, tell them."""
+    seen: dict[str, list[int]] = defaultdict(list)
+    for claim in claims:
+        initialized = claim.condition("Initialized")
+        if (
+            initialized is None
+            or initialized.status != "True"
+            or ABSENT_NS in (claim.created_ns, initialized.last_transition_ns)
+        ):
+            continue
+        taken_ns = initialized.last_transition_ns - claim.created_ns
+        if 0 < taken_ns <= _LONGEST_START_NS:
+            seen[claim.labels.get(NODEPOOL, "")].append(taken_ns)
+    told = {pool: int(median(times)) for pool, times in seen.items() if len(times) >= _LEAST_SEEN}
+    return Durations(start_ns_by_pool=MappingProxyType(told))

@@ -1,0 +1,607 @@
+"""Karpenter and kube-scheduler under a clock: the same decisions, one after the other, each on what the last left.
+
+Rules: ``pkg/controllers/disruption/controller.go`` and ``queue.go``, ``pkg/controllers/provisioning/batcher.go``,
+``pkg/controllers/nodeclaim/disruption/consolidation.go``, ``pkg/controllers/nodeclaim/expiration/controller.go``.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Callable, Iterable, Mapping
+from enum import IntEnum
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from karptui.disruption.budget_calendar import open_spans
+from karptui.disruption.budgets import read_window
+from karptui.disruption.command import Command, Decision, Method
+from karptui.disruption.consolidate_after import quiet_period
+from karptui.disruption.drain import Hold, waiting_pods
+from karptui.disruption.events import Recorder
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.json_form import command_json
+from karptui.disruption.methods import MethodRun, NextPass, buffered_names, next_pass
+from karptui.disruption.price import PriceBook
+from karptui.disruption.removal import EngineSimulator
+from karptui.disruption.schedule import ScheduleError
+from karptui.disruption.termination import commanded_names, deadline_of
+from karptui.forward.durations import Durations
+from karptui.forward.launching import LaunchOrder, launch, ready
+from karptui.forward.result import Moment, Played, Step, StepKind
+from karptui.forward.scheduling import Scheduler
+from karptui.forward.world import World, pending_count, with_condition, without_condition
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ZONE
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.settings import Settings
+from karptui.kube.durations import DurationError
+from karptui.kube.objects import Condition, controller_of
+from karptui.kube.pod import Pod
+from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.provisioning.order import served_pools
+from karptui.provisioning.prepared import Prepared, prepare
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.solution import NewClaim, solve
+from karptui.provisioning.template import template_requirements
+from karptui.provisioning.types import InstanceTypes
+
+CONSOLIDATABLE: Final = "Consolidatable"
+MAX_STEPS: Final = 20_000
+"""Steps after which a play ends whatever it is doing: a cluster that replaces the same nodes for ever."""
+_PRICED_BY: Final = (INSTANCE_TYPE, CAPACITY_TYPE, ZONE, NODEPOOL)
+_VALIDATED: Final = frozenset({Method.EMPTINESS, Method.MULTI_NODE, Method.SINGLE_NODE})
+
+
+class Turn(IntEnum):
+    """Who comes first at one instant: each sees what those before it have left."""
+
+    CALENDAR = 0
+    """What the calendar brings, whatever has happened: expiry, edges of budgets, the end of a protection."""
+    EVENT = 1
+    PROVISIONING = 2
+    DISRUPTION = 3
+
+
+class _Running:
+    """A command whose replacements are on their way."""
+
+    def __init__(self, command: Command, awaited: set[str]) -> None:
+        self.command = command
+        self.awaited = awaited
+
+
+class Play:
+    """One cluster, played once."""
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        types: InstanceTypes,
+        settings: Settings,
+        now_ns: int,
+        *,
+        until_ns: int,
+        durations: Durations,
+        seed: int = 0,
+        reporter: Reporter = silent,
+    ) -> None:
+        """Set the scene.
+
+        Args:
+            inventory: The cluster.
+            types: One list of instance types for all NodePools, or a list by NodePool name.
+            settings: Karpenter's own.
+            now_ns: When the play begins.
+            until_ns: The horizon.
+            durations: How long things take.
+            seed: Decides what kube-scheduler leaves to chance.
+            reporter: Told of the time that has passed and the whole, in seconds; may raise ``Cancelled``.
+        """
+        self.now_ns = now_ns
+        self.world = World(inventory)
+        self._types = types
+        self._settings = settings
+        self._from_ns = now_ns
+        self._until_ns = until_ns
+        self._durations = durations
+        self._rng = random.Random(seed)  # noqa: S311 - a choice among equals, not a secret
+        self._reporter = reporter
+        self._agenda: list[tuple[int, Turn, int, Callable[[], None]]] = []
+        self._number = 0
+        self._steps: list[Step] = []
+        self._series: list[Moment] = []
+        self._prepared: tuple[int, int, Prepared] | None = None
+        self._known_fleet: tuple[Prepared, Fleet] | None = None
+        self._books: Mapping[str, PriceBook] = {}
+        self._nominated: dict[str, int] = {}
+        self._running: list[_Running] = []
+        self._drained: set[str] = set()
+        self._ending: set[str] = set()
+        self._due: set[tuple[str, int]] = set()
+        self._is_provisioning_due = False
+        self._is_disruption_due = False
+        self._is_validating = False
+        self._seen_by_scheduler = 0
+        self._seen_by_disruption = -1
+        self._seen_by_provisioning = -1
+        self._is_woken = False
+        self._made = 0
+
+    def run(self) -> Played:
+        """Play until nothing more is to happen, or until the horizon.
+
+        Raises:
+            Cancelled: when the reporter does.
+        """
+        self._books = self.fleet().books
+        self._begin()
+        self._react()
+        problem = ""
+        while self._agenda and self._agenda[0][0] <= self._until_ns:
+            if len(self._steps) >= MAX_STEPS:
+                problem = f"it was broken off after {MAX_STEPS} steps"
+                break
+            self.now_ns = self._agenda[0][0]
+            self._reporter(
+                (self.now_ns - self._from_ns) // NS_PER_SECOND, (self._until_ns - self._from_ns) // NS_PER_SECOND
+            )
+            turn = self._agenda[0][1]
+            while self._agenda and self._agenda[0][:2] == (self.now_ns, turn):
+                heapq.heappop(self._agenda)[3]()
+            self._react()
+        is_quiescent = not problem and all(turn is Turn.CALENDAR for _, turn, _, _ in self._agenda)
+        if not problem:
+            self.now_ns = self._until_ns
+        self._note_moment()
+        return Played(
+            from_ns=self._from_ns,
+            until_ns=(self._steps[-1].at_ns if self._steps else self._from_ns) if is_quiescent else self.now_ns,
+            is_quiescent=is_quiescent,
+            steps=tuple(self._steps),
+            series=tuple(self._series),
+            kept=(),
+            assumptions=(),
+            not_modelled=(),
+            problem=problem,
+        )
+
+    def delete_node(self, name: str) -> None:
+        """Delete a node that Karpenter made, as somebody does by hand; others are left alone."""
+        node = self.world.nodes.get(name)
+        claim = self.world.claim_of(node) if node is not None else self.world.claims.get(name)
+        if claim is not None and not claim.is_deleting:
+            self.world.delete_claim(claim, self.now_ns)
+
+    # The agenda
+
+    def _at(self, at_ns: int, action: Callable[[], None], turn: Turn = Turn.EVENT) -> None:
+        self._number += 1
+        heapq.heappush(self._agenda, (max(at_ns, self.now_ns), turn, self._number, action))
+
+    def _wake(self) -> None:
+        """Have disruption look again although no object has changed."""
+        self._is_woken = True
+
+    def _begin(self) -> None:
+        self._seen_by_scheduler = self.world.room_version
+        for claim in list(self.world.claims.values()):
+            self._expect_expiry(claim)
+            self._expect_consolidatable(claim)
+            if not claim.is_true("Initialized") and not claim.is_deleting:
+                start_ns = max(claim.created_ns, 0) + self._durations.start_of(claim.labels.get(NODEPOOL, ""))
+                self._at(max(start_ns, self.now_ns), partial(self._become_ready, claim.name))
+        for pod in list(self.world.pods.values()):
+            if pod.is_terminating:
+                self._at(pod.deletion_ns, partial(self._pod_gone, pod.uid))
+            elif pod.node_name and pod.phase == "Pending":
+                self._at(self.now_ns + self._durations.pod_start_ns, partial(self._pod_started, pod.uid))
+        predicates = self.fleet().pods
+        for pod in self.world.pods.values():
+            until_ns = predicates.protection(pod).until_ns
+            if until_ns != ABSENT_NS and until_ns > self.now_ns:
+                self._at(until_ns, self._wake, Turn.CALENDAR)
+        self._expect_budgets()
+        self._note_moment()
+
+    def _expect_budgets(self) -> None:
+        for pool in self._settings_pools():
+            for line in pool.budgets or ():
+                try:
+                    window = read_window(line)
+                except (ScheduleError, DurationError):
+                    continue
+                if window is None:
+                    continue
+                for span in open_spans(window, self.now_ns, self._until_ns):
+                    for edge in (span.start_ns, span.end_ns):
+                        if self.now_ns < edge < self._until_ns:
+                            self._at(edge, self._wake, Turn.CALENDAR)
+
+    def _settings_pools(self) -> list[NodePool]:
+        return served_pools(self.world.inventory.nodepools)
+
+    # What is worked out of the world as it is
+
+    def _ready(self) -> Prepared:
+        known = self._prepared
+        if known is None or known[0] != self.world.version or known[1] != self.now_ns:
+            made = prepare(self.world.inventory, self._types, self._settings, self.now_ns)
+            known = self._prepared = (self.world.version, self.now_ns, made)
+        return known[2]
+
+    def fleet(self) -> Fleet:
+        """Return the cluster as it is now, as disruption sees it."""
+        prepared = self._ready()
+        if self._known_fleet is not None and self._known_fleet[0] is prepared:
+            return self._known_fleet[1]
+        inventory = prepared.inventory
+        held = {one.name for running in self._running for one in running.command.candidates}
+        fleet = Fleet(
+            inventory,
+            nodes=prepared.states,
+            pools={pool.name: pool for pool in served_pools(inventory.nodepools)},
+            types=prepared.types_by_pool,
+            settings=self._settings,
+            now_ns=self.now_ns,
+            nominated={name: until for name, until in self._nominated.items() if until > self.now_ns},
+            commanded=commanded_names(prepared.states) | held,
+            buffered=buffered_names(prepared),
+        )
+        self._known_fleet = (prepared, fleet)
+        return fleet
+
+    def _price(self, claim: NodeClaim) -> float:
+        """Return what a NodeClaim costs per hour; 0 where that is not known."""
+        type_name, capacity_type, zone, pool = (claim.labels.get(key, "") for key in _PRICED_BY)
+        book = self._books.get(pool)
+        return book.price(type_name, zone, capacity_type) if book is not None else 0.0
+
+    def _note_moment(self) -> None:
+        moment = Moment(
+            self.now_ns,
+            len(self.world.nodes),
+            round(sum(map(self._price, self.world.claims.values())), 6),
+            pending_count(self.world.pods.values()),
+        )
+        if self._series and self._series[-1].at_ns == self.now_ns:
+            self._series[-1] = moment
+        elif not self._series or msgspec.structs.replace(self._series[-1], at_ns=self.now_ns) != moment:
+            self._series.append(moment)
+
+    # Reactions to what has changed
+
+    def _react(self) -> None:
+        """Let everybody who watches the cluster see what has changed, until nobody does anything at this instant."""
+        world = self.world
+        self._drain()
+        if self._seen_by_scheduler != world.room_version:
+            self._schedule()
+        self._seen_by_scheduler = world.room_version
+        if not self._is_provisioning_due and self._seen_by_provisioning != world.version and self._has_homeless():
+            self._is_provisioning_due = True
+            self._at(self.now_ns + self._durations.batch_ns, self._provision, Turn.PROVISIONING)
+        if not self._is_disruption_due and not self._is_validating and self._is_news():
+            self._is_disruption_due = True
+            since_ns = self.now_ns - self._from_ns
+            poll_ns = self._durations.poll_ns
+            wait_ns = -since_ns % poll_ns if poll_ns else 0
+            self._at(self.now_ns + wait_ns, self._disrupt, Turn.DISRUPTION)
+        self._note_moment()
+
+    def _is_news(self) -> bool:
+        return self._seen_by_disruption != self.world.news or self._is_woken
+
+    def _has_homeless(self) -> bool:
+        """Return whether a pod waits for a node, or stands on one that goes."""
+        if any(pod.scheduled_reason == "Unschedulable" for pod in self.world.unbound()):
+            return True
+        return any(claim.is_deleting for claim in self.world.claims.values())
+
+    def _schedule(self) -> None:
+        pods = self.world.unbound()
+        if not pods:
+            return
+        prepared = self._ready()
+        closed = [
+            state.provider_id
+            for state in prepared.states
+            if state.node is None or not state.is_initialized or state.is_marked_for_deletion
+        ]
+        found = Scheduler(prepared, closed, self._rng).place(pods)
+        by_uid = {pod.uid: pod for pod in pods}
+        placed: dict[str, list[str]] = {}
+        for uid, name in found.items():
+            self.world.bind(by_uid[uid], name, self.now_ns)
+            placed.setdefault(name, []).append(by_uid[uid].key)
+            self._at(self.now_ns + self._durations.pod_start_ns, partial(self._pod_started, uid))
+            self._expect_quiet(name)
+        for pod in pods:
+            if pod.uid not in found:
+                self.world.mark_unschedulable(pod)
+        if found:
+            keys = tuple(sorted(key for keys in placed.values() for key in keys))
+            self._steps.append(Step(at_ns=self.now_ns, kind=StepKind.BIND, nodes=tuple(sorted(placed)), pods=keys))
+
+    # Provisioning
+
+    def _provision(self) -> None:
+        self._is_provisioning_due = False
+        if not self._has_homeless():
+            return
+        prepared = self._ready()
+        solution = solve(prepared)
+        self._seen_by_provisioning = self.world.version
+        for filled in solution.nodes:
+            self._nominate(filled.state.name, self._durations.nomination_ns)
+        made = [claim for claim in solution.claims if self._launch_new(claim)]
+        if made:
+            self._steps.append(
+                Step(
+                    at_ns=self.now_ns,
+                    kind=StepKind.PROVISION,
+                    claims=tuple(one.as_json() for one in made),
+                    pods=tuple(sorted(pod.key for one in made for pod in one.pods)),
+                )
+            )
+
+    def _nominate(self, name: str, for_ns: int) -> None:
+        """Leave a node alone for a while, as pods are expected on it."""
+        if for_ns:
+            self._nominated[name] = self.now_ns + for_ns
+            self._known_fleet = None
+            self._at(self.now_ns + for_ns, self._wake)
+
+    def _launch_new(self, claim: NewClaim) -> bool:
+        types = claim.catalogue.types
+        order = LaunchOrder(
+            claim.pool,
+            [types[i] for i in claim.by_price()],
+            claim.requirements,
+            claim.requests,
+            tuple(pod.key for pod in claim.pods),
+        )
+        return bool(self._launch(order))
+
+    def _launch(self, order: LaunchOrder) -> str:
+        """Launch a NodeClaim and return its name; empty where nothing is on offer."""
+        self._made += 1
+        name = f"{order.pool.name}-f{self._made:04d}"
+        done = launch(order, self._settings.rules, name=name, now_ns=self.now_ns)
+        if done is None:
+            return ""
+        self.world.add_claim(done.claim)
+        self._at(self.now_ns + self._durations.start_of(order.pool.name), partial(self._become_ready, name))
+        return name
+
+    def _become_ready(self, name: str) -> None:
+        claim = self.world.claims.get(name)
+        if claim is None or claim.is_deleting or claim.is_true("Initialized"):
+            return
+        claim, node = ready(claim, self.world.node_of(claim), self.now_ns)
+        self.world.add_claim(claim)
+        self._nominate(node.name, self._durations.nomination_ns)
+        self.world.add_node(node)
+        self._steps.append(Step(at_ns=self.now_ns, kind=StepKind.READY, nodes=(node.name,)))
+        self._expect_expiry(claim)
+        self._expect_consolidatable(claim)
+        for running in list(self._running):
+            running.awaited.discard(name)
+            if not running.awaited:
+                self._running.remove(running)
+                self._delete(running.command)
+
+    # Disruption
+
+    def _disrupt(self) -> None:
+        self._is_disruption_due = self._is_woken = False
+        self._seen_by_disruption = self.world.news
+        found = self._pass()
+        acting = found.acting
+        if acting is None:
+            return
+        if acting.method in _VALIDATED and self._durations.is_validating:
+            self._is_validating = True
+            names = frozenset(one.name for one in acting.commands[0].candidates)
+            self._at(self.now_ns + self._durations.validation_ns, partial(self._validate, acting.method, names))
+            return
+        for command in acting.commands:
+            self._execute(acting.method, command)
+
+    def _pass(self) -> NextPass:
+        prepared = self._ready()
+        return next_pass(prepared, self.fleet())
+
+    def _validate(self, method: Method, names: frozenset[str]) -> None:
+        """Look again: what was found is carried out if the same nodes still go."""
+        self._is_validating = False
+        prepared, fleet = self._ready(), self.fleet()
+        run = MethodRun(fleet, EngineSimulator(prepared, fleet), Recorder())
+        result = run.ask(method)
+        command = next(iter(result.commands), None)
+        if command is not None and frozenset(one.name for one in command.candidates) <= names:
+            self._execute(method, command)
+            return
+        self._seen_by_disruption = -1
+        self._steps.append(
+            Step(at_ns=self.now_ns, kind=StepKind.REJECT, method=str(method), nodes=tuple(sorted(names)))
+        )
+
+    def _execute(self, method: Method, command: Command) -> None:
+        candidates = command.candidates
+        moved = [pod for one in candidates for pod in one.reschedulable_pods]
+        self._steps.append(
+            Step(
+                at_ns=self.now_ns,
+                kind=StepKind.DISRUPT,
+                method=str(method),
+                decision=str(command.decision),
+                nodes=tuple(sorted(one.name for one in candidates)),
+                claims=tuple(command_json(command)["replacements"]),
+                savings_per_hour=command.savings,
+                evictions=len(moved),
+                pods=tuple(sorted(pod.key for pod in moved)),
+            )
+        )
+        if command.decision is Decision.REBOOT:
+            self._reboot(command)
+            return
+        for one in candidates:
+            self.world.taint(one.name, str(method.reason), self.now_ns)
+        awaited = {self._launch(order) for order in self._orders(command)} - {""}
+        if awaited:
+            self._running.append(_Running(command, awaited))
+        else:
+            self._delete(command)
+
+    def _orders(self, command: Command) -> Iterable[LaunchOrder]:
+        if command.decision is Decision.TERMINATE_FIRST:
+            return
+        pools: Mapping[str, NodePool] = {pool.name: pool for pool in self._settings_pools()}
+        for node in command.replacements:
+            yield LaunchOrder(
+                pools[node.pool_name],
+                [node.book.types[name] for name in node.type_names],
+                node.requirements,
+                node.requests,
+                node.pods,
+                node.annotations,
+            )
+        for one in command.candidates[: command.from_template]:
+            yield template_order(one.pool, one.book)
+
+    def _reboot(self, command: Command) -> None:
+        """Take a node that was started anew as healthy: its conditions go."""
+        for one in command.candidates:
+            node = self.world.nodes.get(one.name)
+            if node is not None:
+                kept = tuple(found for found in node.conditions if found.type == "Ready")
+                healthy = tuple(msgspec.structs.replace(found, status="True") for found in kept)
+                self.world.add_node(msgspec.structs.replace(node, conditions=healthy))
+
+    def _delete(self, command: Command) -> None:
+        for one in command.candidates:
+            claim = self.world.claims.get(one.claim.name)
+            if claim is not None and not claim.is_deleting:
+                self.world.delete_claim(claim, self.now_ns)
+
+    # The end of nodes
+
+    def _drain(self) -> None:
+        """Evict what may be evicted now from every node that goes."""
+        leaving = [
+            claim for claim in self.world.claims.values() if claim.is_deleting and claim.name not in self._ending
+        ]
+        if not leaving:
+            return
+        fleet = self.fleet()
+        states = {state.claim.name: state for state in fleet.nodes if state.claim is not None}
+        for claim in leaving:
+            state = states.get(claim.name)
+            deadline = deadline_of(claim)
+            waiting = waiting_pods(fleet, state, deadline) if state is not None and state.node is not None else ()
+            waiting = tuple(one for one in waiting if one.pod.uid in self.world.pods)
+            if not waiting:
+                self._ending.add(claim.name)
+                self._at(self.now_ns + self._durations.instance_end_ns, partial(self._claim_gone, claim.name))
+                continue
+            tier = min(one.tier for one in waiting)
+            for one in waiting:
+                for due_ns in (one.until_ns, one.forced_ns):
+                    if due_ns is not None and due_ns >= self.now_ns and (one.pod.uid, due_ns) not in self._due:
+                        self._due.add((one.pod.uid, due_ns))
+                        self._at(due_ns + 1, self._wake, Turn.CALENDAR)
+                is_free = one.hold is Hold.EVICTED_NOW and one.tier == tier and self.world.allowed(one.pod)
+                if is_free or one.hold is Hold.FORCED:
+                    self._evict(self.world.pods[one.pod.uid])
+
+    def _evict(self, pod: Pod) -> None:
+        if pod.is_terminating:
+            self._pod_gone(pod.uid)
+            return
+        grace_ns = int(pod.template.termination_grace_seconds * NS_PER_SECOND * self._durations.pod_end_share)
+        self.world.evict(pod, self.now_ns, grace_ns)
+        self._at(self.now_ns + grace_ns, partial(self._pod_gone, pod.uid))
+
+    def _pod_gone(self, uid: str) -> None:
+        pod = self.world.pods.get(uid)
+        if pod is None:
+            return
+        self.world.remove_pod(uid, self.now_ns)
+        if pod.node_name:
+            self._expect_quiet(pod.node_name)
+
+    def _pod_started(self, uid: str) -> None:
+        self.world.start(uid, self.now_ns)
+
+    def _claim_gone(self, name: str) -> None:
+        claim = self.world.claims.get(name)
+        if claim is None:
+            return
+        node = self.world.node_of(claim)
+        self.world.remove_claim(name, self.now_ns)
+        shown = node.name if node is not None else name
+        self._steps.append(Step(at_ns=self.now_ns, kind=StepKind.DRAIN, nodes=(shown,)))
+
+    # Conditions that come with time
+
+    def _expect_expiry(self, claim: NodeClaim) -> None:
+        expires_ns = claim.expires_ns
+        if expires_ns is not None and claim.created_ns != ABSENT_NS and (claim.name, expires_ns) not in self._due:
+            self._due.add((claim.name, expires_ns))
+            self._at(expires_ns, partial(self._expire, claim.name), Turn.CALENDAR)
+
+    def _expire(self, name: str) -> None:
+        claim = self.world.claims.get(name)
+        if claim is None or claim.is_deleting:
+            return
+        node = self.world.node_of(claim)
+        pods = [pod for pod in self.world.pods_on(node.name) if controller_of(pod.owners)] if node is not None else []
+        moved = tuple(sorted(pod.key for pod in pods if pod.is_active and not pod.template.is_daemonset_owned))
+        shown = node.name if node is not None else name
+        self.world.delete_claim(claim, self.now_ns)
+        self._steps.append(
+            Step(at_ns=self.now_ns, kind=StepKind.EXPIRE, nodes=(shown,), evictions=len(moved), pods=moved)
+        )
+
+    def _expect_quiet(self, node_name: str) -> None:
+        """Begin consolidateAfter anew for a node on which a pod came or went."""
+        node = self.world.nodes.get(node_name)
+        claim = self.world.claim_of(node) if node is not None else None
+        if claim is None:
+            return
+        period = self._quiet(claim)
+        if period is not None and period > self.now_ns and claim.is_true(CONSOLIDATABLE):
+            self.world.add_claim(without_condition(claim, CONSOLIDATABLE))
+        self._expect_consolidatable(claim)
+
+    def _quiet(self, claim: NodeClaim) -> int | None:
+        """Return when a NodeClaim becomes consolidatable if nothing comes or goes."""
+        pool = next((one for one in self._settings_pools() if one.name == claim.labels.get(NODEPOOL)), None)
+        period = quiet_period(claim, pool) if pool is not None else None
+        return None if period is None else period.until_ns
+
+    def _expect_consolidatable(self, claim: NodeClaim) -> None:
+        until_ns = self._quiet(claim)
+        if until_ns is None or (claim.is_true(CONSOLIDATABLE) and until_ns <= self.now_ns):
+            return
+        if (claim.name, until_ns) not in self._due:
+            self._due.add((claim.name, until_ns))
+            self._at(until_ns, partial(self._become_consolidatable, claim.name))
+
+    def _become_consolidatable(self, name: str) -> None:
+        claim = self.world.claims.get(name)
+        if claim is None or claim.is_deleting or claim.is_true(CONSOLIDATABLE):
+            return
+        until_ns = self._quiet(claim)
+        if until_ns is not None and until_ns <= self.now_ns:
+            condition = Condition(CONSOLIDATABLE, "True", CONSOLIDATABLE, "", self.now_ns)
+            self.world.add_claim(with_condition(claim, condition))
+
+
+def template_order(pool: NodePool, book: PriceBook) -> LaunchOrder:
+    """Return the order of a node of a static NodePool: its template as it stands."""
+    return LaunchOrder(pool, tuple(book.types.values()), template_requirements(pool), {})

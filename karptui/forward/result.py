@@ -1,0 +1,143 @@
+"""What a play came to: its steps, the cluster over time, and how it stands at the end."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from karptui.kube.timestamps import format_timestamp
+
+
+class StepKind(StrEnum):
+    """What happened."""
+
+    PROVISION = "provision"
+    """Karpenter made NodeClaims for pods."""
+    DISRUPT = "disrupt"
+    """A command of disruption was carried out."""
+    READY = "ready"
+    """A node took its first pods."""
+    BIND = "bind"
+    """kube-scheduler put pods on nodes."""
+    DRAIN = "drain"
+    """A node was emptied and is gone."""
+    EXPIRE = "expire"
+    """A NodeClaim was deleted for its age."""
+    REJECT = "reject"
+    """What a method had found no longer held when it looked again."""
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """One thing that happened."""
+
+    at_ns: int
+    kind: StepKind
+    method: str = ""
+    """Of a command: the method that gave it."""
+    decision: str = ""
+    """Of a command: ``delete``, ``replace``, ``terminate-first`` or ``reboot``."""
+    nodes: tuple[str, ...] = ()
+    """Nodes that go, or that it is about."""
+    claims: tuple[dict[str, Any], ...] = ()
+    """NodeClaims that come, in the form of ``karptui simulate``."""
+    savings_per_hour: float = 0.0
+    evictions: int = 0
+    pods: tuple[str, ...] = ()
+    """``namespace/name`` of the pods that it moves or places."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the step in the form of ``karptui forward -o json``."""
+        document: dict[str, Any] = {"at": format_timestamp(self.at_ns), "kind": str(self.kind)}
+        if self.kind is StepKind.DISRUPT:
+            document |= {"method": self.method, "decision": self.decision}
+        document |= {
+            "candidates": list(self.nodes),
+            "replacements": list(self.claims),
+            "savings": self.savings_per_hour,
+            "evictions": self.evictions,
+            "pods": list(self.pods),
+        }
+        return document
+
+
+class Moment(msgspec.Struct, frozen=True, gc=False):
+    """The cluster at one instant."""
+
+    at_ns: int
+    nodes: int
+    price_per_hour: float
+    pending: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the form of ``karptui forward -o json``."""
+        return {
+            "at": format_timestamp(self.at_ns),
+            "nodes": self.nodes,
+            "pricePerHour": self.price_per_hour,
+            "pending": self.pending,
+        }
+
+
+class KeptNode(msgspec.Struct, frozen=True, gc=False):
+    """A node that is still there at the end although something wants it, and what keeps it."""
+
+    node: str
+    code: str
+    object: str = ""
+
+
+class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """A cluster played forward."""
+
+    from_ns: int
+    until_ns: int
+    """When nothing more was to happen, or the horizon."""
+    is_quiescent: bool
+    """Whether nothing more was to happen before the horizon."""
+    steps: tuple[Step, ...]
+    series: tuple[Moment, ...]
+    kept: tuple[KeptNode, ...]
+    assumptions: tuple[str, ...]
+    not_modelled: tuple[str, ...]
+    problem: str = ""
+    """Why it ended early, in a sentence."""
+
+    @property
+    def end(self) -> Moment:
+        """The cluster at the end."""
+        return self.series[-1]
+
+    @property
+    def evictions(self) -> int:
+        """Pods evicted by all commands and expiries."""
+        return sum(step.evictions for step in self.steps)
+
+    def as_json(self, name: str) -> dict[str, Any]:
+        """Return it in the form of ``karptui forward -o json``."""
+        end = self.end
+        document: dict[str, Any] = {
+            "name": name,
+            "from": format_timestamp(self.from_ns),
+            "until": format_timestamp(self.until_ns),
+            "reached": "quiescent" if self.is_quiescent else "horizon",
+            "steps": [step.as_json() for step in self.steps if step.kind is not StepKind.REJECT],
+            "rejected": [
+                {"at": format_timestamp(step.at_ns), "method": step.method, "candidates": list(step.nodes)}
+                for step in self.steps
+                if step.kind is StepKind.REJECT
+            ],
+            "series": [moment.as_json() for moment in self.series],
+            "end": {
+                "nodes": end.nodes,
+                "pricePerHour": end.price_per_hour,
+                "pending": end.pending,
+                "kept": [{"node": one.node, "code": one.code, "object": one.object} for one in self.kept],
+            },
+            "assumptions": list(self.assumptions),
+            "notModelled": list(self.not_modelled),
+        }
+        if self.problem:
+            document["problem"] = self.problem
+        return document

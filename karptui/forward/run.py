@@ -1,0 +1,131 @@
+"""Play a cluster forward: with how long things take here, what is assumed and left out, and what is kept at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from karptui.disruption.blocker import Blocker
+from karptui.disruption.blockers import BlockerSurvey
+from karptui.disruption.codes import CODES, RANKS
+from karptui.disruption.fleet import Fleet
+from karptui.forward.durations import INSTANT, Durations, observed
+from karptui.forward.play import Play
+from karptui.forward.result import KeptNode, Played
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.settings import Settings
+from karptui.kube.durations import format_duration
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.provisioning.not_modelled import not_modelled
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.types import InstanceTypes
+
+HORIZON_NS = 6 * 3600 * NS_PER_SECOND
+"""How far a play goes unless somebody says otherwise."""
+
+
+def forward(
+    inventory: Inventory,
+    types: InstanceTypes,
+    settings: Settings,
+    now_ns: int,
+    *,
+    horizon_ns: int = HORIZON_NS,
+    is_instant: bool = False,
+    seed: int = 0,
+    removed: Iterable[str] = (),
+    reporter: Reporter = silent,
+) -> Played:
+    """Return what becomes of a cluster.
+
+    Args:
+        inventory: The cluster.
+        types: One list of instance types for all NodePools, or a list by NodePool name, before NodeOverlays.
+        settings: Karpenter's own.
+        now_ns: When the play begins: nanoseconds since the epoch.
+        horizon_ns: How far it goes.
+        is_instant: Whether launches, drains and starts of pods take no time and validation passes.
+        seed: Decides what kube-scheduler leaves to chance.
+        removed: Names of nodes that somebody deletes at the beginning.
+        reporter: Told of the seconds that have passed and of all; may raise ``Cancelled``.
+
+    Raises:
+        Cancelled: when the reporter does.
+    """
+    durations = INSTANT if is_instant else observed(inventory.nodeclaims)
+    play = Play(
+        inventory,
+        types,
+        settings,
+        now_ns,
+        until_ns=now_ns + horizon_ns,
+        durations=durations,
+        seed=seed,
+        reporter=reporter,
+    )
+    for name in removed:
+        play.delete_node(name)
+    played = play.run()
+    return msgspec.structs.replace(
+        played,
+        kept=kept_nodes(play.fleet()),
+        assumptions=tuple(_assumptions(durations, is_instant=is_instant)),
+        not_modelled=(*not_modelled(inventory, settings), *_left_out(inventory)),
+    )
+
+
+def kept_nodes(fleet: Fleet) -> tuple[KeptNode, ...]:
+    """Return the managed nodes that something keeps, each with the worst of what does.
+
+    What nothing wants is not kept, and what ends by itself does not keep it.
+    """
+    survey = BlockerSurvey(fleet)
+    kept = []
+    for node in fleet.nodes:
+        held = () if node.claim is None or node.is_marked_for_deletion else survey.of(node)
+        found = [one for one in held if one.is_wanted and not one.is_passing]
+        if found:
+            worst = min(found, key=_rank)
+            kept.append(KeptNode(node.name, str(worst.code), worst.object_ref))
+    return tuple(kept)
+
+
+def _rank(blocker: Blocker) -> tuple[int, str]:
+    return RANKS[CODES[blocker.code].why], blocker.object_key
+
+
+def _assumptions(durations: Durations, *, is_instant: bool) -> list[str]:
+    where = "kube-scheduler's filters hold; its scores are approximated, without images and preferred pod affinity"
+    cheapest = "the cheapest offering of the first capacity type that has any is launched"
+    load = "the load stays as it is: pods are made anew by their owners, and nothing scales"
+    if is_instant:
+        return ["launches, drains and starts of pods take no time, and validation passes", where, cheapest, load]
+    told = dict(durations.start_ns_by_pool)
+    starts = ", ".join(f"{name} {_seconds(told[name])}" for name in sorted(told))
+    others = f"{_seconds(durations.start_ns)} from NodeClaim to a node that takes pods"
+    return [
+        f"nodes start as fast as those of their NodePool did ({starts}), others take {others}" if told else others,
+        f"a pod is ready {_seconds(durations.pod_start_ns)} after it has a node; it ends with its grace period",
+        f"an instance is gone {_seconds(durations.instance_end_ns)} after its last pod",
+        where,
+        cheapest,
+        load,
+    ]
+
+
+def _left_out(inventory: Inventory) -> list[str]:
+    jobs = Counter(owner.kind for pod in inventory.pods for owner in pod.owners if pod.is_active)["Job"]
+    said = [
+        "interruptions of spot instances and offerings that run out meanwhile",
+        "drift that comes with time, such as new images",
+        "pods that preempt others",
+    ]
+    if jobs:
+        said.insert(0, f"{jobs} pods of Jobs run on to the end: how long they take is not known")
+    return said
+
+
+def _seconds(duration_ns: int) -> str:
+    return format_duration(duration_ns // NS_PER_SECOND * NS_PER_SECOND)

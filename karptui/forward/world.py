@@ -1,0 +1,285 @@
+"""A cluster while it is played forward: objects that come, change and go, and the PodDisruptionBudgets they move."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.pdb_limits import PdbLimits
+from karptui.kube.node import Node
+from karptui.kube.objects import EMPTY_LABELS, Condition, controller_of
+from karptui.kube.pdb import PodDisruptionBudget
+from karptui.kube.pod import Pod
+from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+
+_UNSCHEDULABLE: Final = "Unschedulable"
+_STATEFUL: Final = "StatefulSet"
+
+
+class World:
+    """Objects by uid or name, in the order in which they came; every change counts as a new version."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        """Begin with a cluster as it is."""
+        self.version = 0
+        """Counts every change."""
+        self.news = 0
+        """Counts what may matter to disruption: every change but pods that begin to run."""
+        self.room_version = 0
+        """Counts what may give a pod a place that had none: pods that seek one or have gone, nodes that came."""
+        self.pods: dict[str, Pod] = {pod.uid: pod for pod in inventory.pods}
+        self.nodes: dict[str, Node] = {node.name: node for node in inventory.nodes}
+        self.claims: dict[str, NodeClaim] = {claim.name: claim for claim in inventory.nodeclaims}
+        self._rest = inventory
+        self._pdbs: dict[str, PodDisruptionBudget] = {pdb.key: pdb for pdb in inventory.pdbs}
+        self._credits = {pdb.key: pdb.disruptions_allowed for pdb in inventory.pdbs}
+        self._limits = PdbLimits(inventory.pdbs)
+        self._by_node: dict[str, dict[str, None]] = {}
+        self._by_provider: dict[str, str] = {}
+        self._made: Counter[str] = Counter()
+        for pod in inventory.pods:
+            if pod.node_name:
+                self._by_node.setdefault(pod.node_name, {})[pod.uid] = None
+        for claim in inventory.nodeclaims:
+            self._by_provider[claim.provider_id] = claim.name
+        self._known: tuple[int, Inventory] = (0, inventory)
+
+    @property
+    def inventory(self) -> Inventory:
+        """Every object as it is now."""
+        if self._known[0] != self.version:
+            made = msgspec.structs.replace(
+                self._rest,
+                pods=tuple(self.pods.values()),
+                nodes=tuple(self.nodes.values()),
+                nodeclaims=tuple(self.claims.values()),
+                pdbs=tuple(self._pdbs.values()),
+            )
+            self._known = (self.version, made)
+        return self._known[1]
+
+    def pods_on(self, node_name: str) -> list[Pod]:
+        """Return the pods bound to a node."""
+        return [self.pods[uid] for uid in self._by_node.get(node_name, ())]
+
+    def unbound(self) -> list[Pod]:
+        """Return the pods that seek a node; those held by scheduling gates and DaemonSets' pods do not."""
+        return [
+            pod
+            for pod in self.pods.values()
+            if not pod.node_name
+            and pod.is_active
+            and pod.scheduled_reason != "SchedulingGated"
+            and not pod.template.is_daemonset_owned
+            and not pod.template.is_node_owned
+        ]
+
+    def claim_of(self, node: Node) -> NodeClaim | None:
+        """Return the NodeClaim of a node, None where Karpenter did not make it."""
+        return self.claims.get(self._by_provider.get(node.provider_id, ""))
+
+    def allowed(self, pod: Pod) -> bool:
+        """Return whether the PodDisruptionBudgets allow the eviction of a pod now."""
+        if pod.ready is False:
+            return True  # the budget's own policy for unhealthy pods has been asked before
+        return not any(self._pdbs[pdb.key].disruptions_allowed <= 0 for pdb in self._limits.matching(pod))
+
+    # Changes
+
+    def bind(self, pod: Pod, node_name: str, now_ns: int) -> Pod:
+        """Put a pod on a node, where it does not run yet."""
+        bound = msgspec.structs.replace(
+            pod,
+            node_name=node_name,
+            nominated_node_name="",
+            scheduled_reason="",
+            scheduled_message="",
+            scheduled_ns=now_ns,
+        )
+        self._put(bound)
+        self._by_node.setdefault(node_name, {})[pod.uid] = None
+        self._note_pod_event(bound, now_ns)
+        return bound
+
+    def mark_unschedulable(self, pod: Pod) -> None:
+        """Note that kube-scheduler found no node for a pod."""
+        if pod.scheduled_reason != _UNSCHEDULABLE or pod.nominated_node_name:
+            self._put(msgspec.structs.replace(pod, scheduled_reason=_UNSCHEDULABLE, nominated_node_name=""))
+
+    def start(self, uid: str, now_ns: int) -> None:
+        """Let a bound pod run and be ready, if it is still there."""
+        pod = self.pods.get(uid)
+        if pod is None or not pod.node_name or not pod.is_active or pod.ready:
+            return
+        self.pods[uid] = msgspec.structs.replace(pod, phase="Running", start_ns=now_ns, ready=True)
+        self.version += 1
+        self._credit(pod, 1)
+
+    def evict(self, pod: Pod, now_ns: int, grace_ns: int) -> Pod | None:
+        """Begin the end of a pod, and return the pod that its owner makes in its place at once, if any."""
+        self._put(msgspec.structs.replace(pod, deletion_ns=now_ns + max(grace_ns, 1)))
+        if pod.ready is not False and pod.phase != "Pending":
+            self._credit(pod, -1)
+        self._note_pod_event(pod, now_ns)
+        owner = controller_of(pod.owners)
+        if owner is None or owner.kind == _STATEFUL:
+            return None
+        return self._made_again(pod, now_ns)
+
+    def remove_pod(self, uid: str, now_ns: int) -> Pod | None:
+        """Take a pod away, and return the one that a StatefulSet makes only now, if any."""
+        pod = self.pods.pop(uid, None)
+        if pod is None:
+            return None
+        self._changed()
+        if pod.node_name:
+            self.room_version += 1
+            self._by_node.get(pod.node_name, {}).pop(uid, None)
+            self._note_pod_event(pod, now_ns)
+        owner = controller_of(pod.owners)
+        if owner is not None and owner.kind == _STATEFUL:
+            return self._made_again(pod, now_ns)
+        return None
+
+    def add_claim(self, claim: NodeClaim) -> None:
+        """Add a NodeClaim, or put a changed one in the place of the one of its name."""
+        self.claims[claim.name] = claim
+        self._by_provider[claim.provider_id] = claim.name
+        self._changed()
+
+    def add_node(self, node: Node) -> None:
+        """Add a node, or put a changed one in the place of the one of its name."""
+        self.nodes[node.name] = node
+        self._changed()
+        self.room_version += 1
+
+    def taint(self, node_name: str, reason: str, now_ns: int) -> None:
+        """Mark a node and its NodeClaim as Karpenter does when a command takes them."""
+        node = self.nodes.get(node_name)
+        if node is None:
+            return
+        if not any(taint.matches(DISRUPTED_TAINT) for taint in node.taints):
+            self.add_node(msgspec.structs.replace(node, taints=(*node.taints, DISRUPTED_TAINT)))
+        claim = self.claim_of(node)
+        if claim is not None:
+            self.add_claim(with_condition(claim, Condition("DisruptionReason", "True", reason, "", now_ns)))
+
+    def delete_claim(self, claim: NodeClaim, now_ns: int) -> None:
+        """Begin the end of a NodeClaim and its node."""
+        annotations = dict(claim.annotations)
+        if claim.termination_grace_period_ns is not None:
+            ends_ns = now_ns + claim.termination_grace_period_ns
+            annotations.setdefault(TERMINATION_TIMESTAMP, format_timestamp(ends_ns - ends_ns % NS_PER_SECOND))
+        self.add_claim(msgspec.structs.replace(claim, deletion_ns=now_ns, annotations=annotations))
+        node = self.node_of(claim)
+        if node is not None:
+            taints = (
+                node.taints
+                if any(one.matches(DISRUPTED_TAINT) for one in node.taints)
+                else (*node.taints, DISRUPTED_TAINT)
+            )
+            self.add_node(msgspec.structs.replace(node, deletion_ns=now_ns, taints=taints))
+
+    def node_of(self, claim: NodeClaim) -> Node | None:
+        """Return the node of a NodeClaim, None while it has none."""
+        node = self.nodes.get(claim.node_name)
+        if node is not None:
+            return node
+        return next((one for one in self.nodes.values() if one.provider_id == claim.provider_id), None)
+
+    def remove_claim(self, name: str, now_ns: int) -> list[Pod]:
+        """Take a NodeClaim, its node and what is left on it away; return the pods made again by their owners."""
+        claim = self.claims.pop(name, None)
+        self._changed()
+        if claim is None:
+            return []
+        node = self.node_of(claim)
+        self._by_provider.pop(claim.provider_id, None)
+        made: list[Pod] = []
+        if node is not None:
+            for pod in self.pods_on(node.name):
+                again = self._left_behind(pod, now_ns)
+                if again is not None:
+                    made.append(again)
+            self._by_node.pop(node.name, None)
+            self.nodes.pop(node.name, None)
+        return made
+
+    def _left_behind(self, pod: Pod, now_ns: int) -> Pod | None:
+        template = pod.template
+        was_active = pod.is_active
+        if was_active and pod.ready is not False and pod.phase != "Pending":
+            self._credit(pod, -1)
+        self.pods.pop(pod.uid, None)
+        owner = controller_of(pod.owners)
+        if owner is None or template.is_daemonset_owned or template.is_node_owned:
+            return None
+        return self._made_again(pod, now_ns) if was_active or owner.kind == _STATEFUL else None
+
+    def _made_again(self, pod: Pod, now_ns: int) -> Pod | None:
+        owner = controller_of(pod.owners)
+        if owner is None or pod.template.is_daemonset_owned or pod.template.is_node_owned or pod.is_terminal:
+            return None
+        self._made[pod.template.namespace] += 1
+        number = self._made.total()
+        name = pod.name if owner.kind == _STATEFUL else f"{owner.name}-f{number:04d}"
+        again = Pod(
+            name=name,
+            template=pod.template,
+            uid=f"forward-{number}",
+            phase="Pending",
+            created_ns=now_ns,
+            own_labels=pod.own_labels if owner.kind == _STATEFUL else EMPTY_LABELS,
+            volumes=pod.volumes,
+        )
+        self._put(again)
+        self.room_version += 1
+        return again
+
+    def _changed(self) -> None:
+        self.version += 1
+        self.news += 1
+
+    def _put(self, pod: Pod) -> None:
+        self.pods[pod.uid] = pod
+        self._changed()
+
+    def _credit(self, pod: Pod, change: int) -> None:
+        for found in self._limits.matching(pod):
+            pdb = self._pdbs[found.key]
+            credit = self._credits[found.key] = self._credits[found.key] + change
+            self._pdbs[found.key] = msgspec.structs.replace(
+                pdb, disruptions_allowed=max(credit, 0), current_healthy=max(pdb.current_healthy + change, 0)
+            )
+            self._changed()
+
+    def _note_pod_event(self, pod: Pod, now_ns: int) -> None:
+        """Start consolidateAfter anew: pkg/controllers/nodeclaim/podevents/controller.go."""
+        if pod.template.is_daemonset_owned:
+            return
+        node = self.nodes.get(pod.node_name)
+        claim = self.claim_of(node) if node is not None else None
+        if claim is not None:
+            self.add_claim(msgspec.structs.replace(claim, last_pod_event_ns=now_ns))
+
+
+def with_condition(claim: NodeClaim, condition: Condition) -> NodeClaim:
+    """Return a NodeClaim with one condition set."""
+    others = tuple(one for one in claim.conditions if one.type != condition.type)
+    return msgspec.structs.replace(claim, conditions=(*others, condition))
+
+
+def without_condition(claim: NodeClaim, type_: str) -> NodeClaim:
+    """Return a NodeClaim without a condition."""
+    return msgspec.structs.replace(claim, conditions=tuple(one for one in claim.conditions if one.type != type_))
+
+
+def pending_count(pods: Iterable[Pod]) -> int:
+    """Return how many pods have no node."""
+    return sum(1 for pod in pods if not pod.node_name and pod.is_active)

@@ -1,0 +1,123 @@
+"""A play of a cluster, as lines: what it comes to, the cluster over time, commands in order, what is kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_text
+from karptui.disruption.codes import CODES, Code
+from karptui.forward.result import Moment, Played, Step, StepKind
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import clock_text, counted, duration_text
+
+CHART_WIDTH: Final = 40
+MAX_COMMANDS: Final = 40
+_BLOCKS: Final = "▁▂▃▄▅▆▇█"
+_SHOWN: Final = frozenset({StepKind.DISRUPT, StepKind.PROVISION, StepKind.EXPIRE, StepKind.REJECT})
+_MAX_NAMES: Final = 3
+
+
+def headline(played: Played) -> str:
+    """Return what a play comes to, in one sentence."""
+    first, last = played.series[0], played.end
+    change = last.price_per_hour - first.price_per_hour
+    took = duration_text((played.until_ns - played.from_ns) / NS_PER_SECOND)
+    commands = sum(1 for step in played.steps if step.kind is StepKind.DISRUPT)
+    if not commands and not any(step.kind is StepKind.PROVISION for step in played.steps):
+        return f"nothing is disrupted and nothing launched: {_sizes(first, last)}"
+    end = f"within {took}, then nothing more" if played.is_quiescent else f"after {took}, and it goes on"
+    by = f"{counted(commands, 'command')}, {counted(played.evictions, 'eviction')}"
+    pending = f"; {counted(last.pending, 'pod')} without a node" if last.pending else ""
+    return f"{_sizes(first, last)} ({per_hour_change_text(change)}) {end}: {by}{pending}"
+
+
+def _sizes(first: Moment, last: Moment) -> str:
+    nodes = f"{first.nodes} nodes" if first.nodes == last.nodes else f"{first.nodes} → {last.nodes} nodes"
+    was, now = per_hour_text(first.price_per_hour), per_hour_text(last.price_per_hour)
+    return f"{nodes}, {was}" if was == now else f"{nodes}, {was} → {now}"
+
+
+def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
+    """Yield the lines of a play.
+
+    Args:
+        name: Of the cluster.
+        scenario: Whose edits were made; empty for the cluster as it is.
+        played: What came of it.
+    """
+    yield f"{': '.join(filter(None, (name, scenario)))}: {headline(played)}"
+    if played.problem:
+        yield f"  {played.problem}"
+    prices = [moment.price_per_hour for moment in _sampled(played)]
+    nodes = [float(moment.nodes) for moment in _sampled(played)]
+    first, last = played.series[0], played.end
+    yield f"  $/h    {first.price_per_hour:>8.2f} {chart(prices)} {last.price_per_hour:.2f}"
+    yield f"  nodes  {first.nodes:>8} {chart(nodes)} {last.nodes}"
+    if played.kept:
+        yield f"  kept   {kept_text(played)}"
+    shown = [step for step in played.steps if step.kind in _SHOWN]
+    for step in shown[:MAX_COMMANDS]:
+        yield f"  {clock_text(step.at_ns)}  {step_text(step)}"
+    if len(shown) > MAX_COMMANDS:
+        yield f"  and {len(shown) - MAX_COMMANDS} more: -o json has all"
+    for title, sentences in (("assumed", played.assumptions), ("not modelled", played.not_modelled)):
+        for sentence in sentences:
+            yield f"  {title}: {sentence}"
+
+
+def step_text(step: Step) -> str:
+    """Return what happened, in words."""
+    if step.kind is StepKind.PROVISION:
+        return f"launch {_claims(step)} for {counted(len(step.pods), 'pod')}"
+    if step.kind is StepKind.EXPIRE:
+        return f"expire {_names(step.nodes)}, {counted(step.evictions, 'eviction')}"
+    if step.kind is StepKind.REJECT:
+        return f"{step.method} looks again at {_names(step.nodes)}, and lets it be"
+    by = f" by {_claims(step)}" if step.claims else ""
+    saved = f", {per_hour_change_text(-step.savings_per_hour)}" if step.savings_per_hour else ""
+    moved = f", {counted(step.evictions, 'eviction')}" if step.evictions else ""
+    return f"{step.method}: {step.decision} {_names(step.nodes)}{by}{saved}{moved}"
+
+
+def kept_text(played: Played) -> str:
+    """Return how many nodes are kept at the end, by what."""
+    counts = Counter(CODES[Code(one.code)].word for one in played.kept)
+    told = ", ".join(f"{word} {count}" for word, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    return f"{counted(len(played.kept), 'node')}: {told}"
+
+
+def chart(values: Sequence[float]) -> str:
+    """Return values as blocks, from nothing to the greatest."""
+    greatest = max(values, default=0.0)
+    if greatest <= 0:
+        return _BLOCKS[0] * len(values)
+    return "".join(_BLOCKS[min(int(value / greatest * len(_BLOCKS)), len(_BLOCKS) - 1)] for value in values)
+
+
+def _sampled(played: Played) -> list[Moment]:
+    """Return the cluster at even distances in time."""
+    span_ns = max(played.until_ns - played.from_ns, 1)
+    found, at = [], 0
+    for i in range(CHART_WIDTH):
+        instant_ns = played.from_ns + span_ns * (i + 1) // CHART_WIDTH
+        while at + 1 < len(played.series) and played.series[at + 1].at_ns <= instant_ns:
+            at += 1
+        found.append(played.series[at])
+    return found
+
+
+def _names(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    return ", ".join(names[:_MAX_NAMES]) + rest
+
+
+def _claims(step: Step) -> str:
+    told = []
+    for claim in step.claims[:_MAX_NAMES]:
+        types, price = claim["instanceTypes"], claim["cheapestPrice"]
+        of = f" of {len(types)} types from {node_price_text(price)}" if types and price >= 0 else ""
+        told.append(f"1 {claim['nodePool']}{of}")
+    rest = f" and {len(step.claims) - _MAX_NAMES} more" if len(step.claims) > _MAX_NAMES else ""
+    return ", ".join(told) + rest

@@ -1,0 +1,73 @@
+"""`karptui forward`: what becomes of clusters, for people and for scripts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.cli.main import main
+from tests.story_d import story_document
+
+SCENARIO = 'name: less overhead\nedits:\n- {edit: setting, name: VM_MEMORY_OVERHEAD_PERCENT, value: "0.04"}\n'
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> str:
+    path = tmp_path / "story-d.json"
+    path.write_text(json.dumps(story_document()))
+    return str(path)
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> str:
+    path = tmp_path / "scenario.yaml"
+    path.write_text(SCENARIO)
+    return str(path)
+
+
+def documents(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    assert main(["forward", *words, "-o", "json"]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_the_first_line_is_the_answer(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
+    assert main(["forward", snapshot]) == 0
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first.startswith("story-d: ")
+    assert "nodes" in first
+    assert any(line.startswith("  assumed: ") for line in rest)
+    assert any(line.startswith("  not modelled: ") for line in rest)
+
+
+def test_a_script_gets_a_line_for_what_it_asks(
+    capsys: pytest.CaptureFixture[str], snapshot: str, scenario: str
+) -> None:
+    (as_it_is,) = documents(capsys, snapshot, "--instant")
+    (edited,) = documents(capsys, snapshot, "--instant", "--scenario", scenario)
+    assert "scenario" not in as_it_is
+    assert edited["scenario"] == "less overhead"
+    assert as_it_is["end"] != edited["end"], "the pod fits the smaller type with less overhead"
+
+
+def test_people_see_the_cluster_as_it_is_too(capsys: pytest.CaptureFixture[str], snapshot: str, scenario: str) -> None:
+    assert main(["forward", snapshot, "--scenario", scenario]) == 0
+    heads = [line for line in capsys.readouterr().out.splitlines() if line and not line.startswith(" ")]
+    assert [head.partition(": ")[2].startswith("less overhead") for head in heads] == [False, True]
+
+
+@pytest.mark.parametrize("flags", [["--horizon", "0s"], ["--horizon", "2y"], ["--horizon", "999h"], ["--seed", "x"]])
+def test_what_cannot_be_played_is_said(capsys: pytest.CaptureFixture[str], snapshot: str, flags: list[str]) -> None:
+    assert main(["forward", snapshot, *flags]) == 2
+    assert flags[0] in capsys.readouterr().err
+
+
+def test_edits_that_cannot_be_made_are_an_error(
+    capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path
+) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("name: gone\nedits:\n- {edit: set, object: NodePool/nope, path: spec.weight, value: 1}\n")
+    assert main(["forward", snapshot, "--scenario", str(bad), "-o", "json"]) == 1
+    assert "nope" in json.loads(capsys.readouterr().out)["error"]

@@ -1,0 +1,22 @@
+"""How long nodes take, by what a cluster's NodeClaims tell."""
+
+from __future__ import annotations
+
+from karptui.forward.durations import observed
+from karptui.karpenter.nodeclaim import NodeClaim
+from tests.builders import NOW_NS, SECOND_NS, a_condition, a_nodeclaim
+
+
+def a_start(number: int, seconds: int) -> NodeClaim:
+    ready = a_condition("Initialized", since_ns=NOW_NS + seconds * SECOND_NS)
+    return a_nodeclaim(name=f"c{number}", created_ns=NOW_NS, conditions=(ready,))
+
+
+def test_the_median_of_a_pool_counts() -> None:
+    assert observed([a_start(i, taken) for i, taken in enumerate((40, 50, 300))]).start_of("general") == 50 * SECOND_NS
+
+
+def test_few_claims_and_troubled_ones_tell_nothing() -> None:
+    assert observed([a_start(0, 40), a_start(1, 41)]).start_of("general") == 60 * SECOND_NS
+    assert observed([a_start(i, 7200) for i in range(5)]).start_of("general") == 60 * SECOND_NS
+    assert observed([a_nodeclaim(stage="Launched")] * 3).start_of("general") == 60 * SECOND_NS

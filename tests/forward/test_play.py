@@ -1,0 +1,168 @@
+"""What Karpenter and kube-scheduler do one after the other, and when."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.forward.result import StepKind
+from karptui.karpenter.nodepool import DisruptionBudget
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.provisioning.reporter import Cancelled
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_nodepool, a_pdb, a_pod, an_owner
+from tests.forward.making import a_pair, a_world, played, seconds, steps
+
+STAYS = {"karpenter.sh/do-not-disrupt": "true"}
+
+
+def test_a_cluster_in_which_nothing_is_to_be_done_stands_still() -> None:
+    full = a_pod(name="full", node="node-1", cpu="1900m")
+    found = played(a_world(a_pair("node-1"), pods=[full]))
+    assert found.steps == ()
+    assert found.is_quiescent
+    assert [(one.nodes, one.price_per_hour, one.pending) for one in found.series] == [(1, 0.1, 0)]
+
+
+def test_an_empty_node_goes_once_karpenter_has_looked_twice() -> None:
+    found = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=[a_pod(node="node-2", cpu="1900m")]))
+    (deleted,) = steps(found, StepKind.DISRUPT)
+    assert (deleted.method, deleted.decision, deleted.nodes) == ("Emptiness", "delete", ("node-1",))
+    assert seconds(deleted) == 15
+    (gone,) = steps(found, StepKind.DRAIN)
+    assert seconds(gone) == 45
+    assert (found.end.nodes, found.end.price_per_hour) == (1, 0.1)
+
+
+def test_without_time_the_same_happens_at_once() -> None:
+    found = played(
+        a_world(a_pair("node-1"), a_pair("node-2"), pods=[a_pod(node="node-2", cpu="1900m")]), is_instant=True
+    )
+    assert [(step.kind, seconds(step)) for step in found.steps] == [(StepKind.DISRUPT, 0), (StepKind.DRAIN, 0)]
+
+
+def test_pods_of_a_node_that_goes_are_made_again_and_find_a_place() -> None:
+    pods = [a_pod(name="a", node="node-1", cpu="500m"), a_pod(name="b", node="node-2", cpu="900m")]
+    found = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods))
+    (deleted,) = steps(found, StepKind.DISRUPT)
+    assert deleted.decision == "delete"
+    assert deleted.evictions == 1
+    (bound,) = steps(found, StepKind.BIND)
+    assert len(bound.pods) == 1
+    assert found.end.nodes == 1
+    assert found.end.pending == 0
+
+
+def test_a_replacement_is_there_before_its_node_goes() -> None:
+    pods = [a_pod(name="a", node="node-1", cpu="500m")]
+    found = played(a_world(a_pair("node-1", is_large=True), pods=pods))
+    kinds = [step.kind for step in found.steps]
+    assert kinds == [StepKind.DISRUPT, StepKind.READY, StepKind.BIND, StepKind.DRAIN]
+    replaced, ready, bound, gone = found.steps
+    assert replaced.decision == "replace"
+    assert replaced.savings_per_hour == pytest.approx(0.3)
+    assert seconds(ready) - seconds(replaced) == 60
+    assert seconds(bound) == seconds(ready)
+    assert seconds(gone) - seconds(bound) == 30 + 30, "its grace period, then the instance"
+    assert found.end.price_per_hour == pytest.approx(0.1)
+
+
+def test_pods_that_wait_get_a_node() -> None:
+    found = played(a_world(pods=[a_pod(name="big", cpu="3")]))
+    launched, ready, bound = found.steps
+    assert (launched.kind, launched.pods, seconds(launched)) == (StepKind.PROVISION, ("default/big",), 1)
+    assert launched.claims[0]["instanceTypes"] == ["m5.2xlarge"]
+    assert (ready.kind, bound.kind, bound.pods) == (StepKind.READY, StepKind.BIND, ("default/big",))
+    assert found.end.pending == 0
+
+
+def test_a_pod_that_fits_nowhere_waits_to_the_end() -> None:
+    found = played(a_world(pods=[a_pod(name="huge", cpu="100")]))
+    assert found.steps == ()
+    assert found.end.pending == 1
+
+
+def test_a_node_waits_for_another_to_be_quiet() -> None:
+    pool = a_nodepool(budgets=(), consolidate_after_ns=5 * MINUTE_NS)
+    pods = [a_pod(name="a", node="node-1", cpu="500m"), a_pod(name="b", node="node-2", cpu="900m")]
+    pairs = a_pair("node-1", conditions=()), a_pair("node-2", conditions=(), last_pod_event_ns=NOW_NS)
+    found = played(a_world(*pairs, nodepools=[pool], pods=pods), is_instant=True)
+    (deleted,) = steps(found, StepKind.DISRUPT)
+    assert deleted.nodes == ("node-1",)
+    assert seconds(deleted) == 300, "node-2 takes pods in consolidation only once it is quiet itself"
+    assert found.end.nodes == 1
+
+
+def test_a_budget_lets_nodes_go_when_its_window_opens() -> None:
+    closed = DisruptionBudget(nodes="0", schedule="0 0 * * *", duration="12h30m")
+    pool = a_nodepool(budgets=(closed,))
+    found = played(a_world(a_pair("node-1"), nodepools=[pool]))
+    (deleted,) = steps(found, StepKind.DISRUPT)
+    assert NOW_NS + 30 * MINUTE_NS <= deleted.at_ns <= NOW_NS + 31 * MINUTE_NS
+
+
+def test_a_pdb_lets_pods_go_one_after_the_other() -> None:
+    owner = an_owner()
+    pods = [a_pod(name=f"a{i}", node="node-1", cpu="400m", owner=owner) for i in range(2)]
+    pods.append(a_pod(name="b", node="node-2", cpu="900m", labels={"app": "other"}, annotations=STAYS))
+    pairs = a_pair("node-1"), a_pair("node-2")
+    found = played(a_world(*pairs, pods=pods, pdbs=[a_pdb(allowed=1)]))
+    first, second = steps(found, StepKind.BIND)
+    assert len(first.pods) == len(second.pods) == 1
+    assert seconds(second) - seconds(first) == 10, "once the first is ready elsewhere"
+
+
+def test_a_protected_pod_holds_its_node_until_its_time_is_over() -> None:
+    annotations = {"karpenter.sh/do-not-disrupt": "2h"}
+    guarded = a_pod(name="a", node="node-1", cpu="100m", annotations=annotations, created_ns=NOW_NS - HOUR_NS)
+    other = a_pod(name="b", node="node-2", cpu="900m")
+    found = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=[guarded, other]))
+    (deleted,) = steps(found, StepKind.DISRUPT)
+    assert deleted.nodes == ("node-2",), "the node without protection goes first"
+    assert found.end.nodes == 1
+
+
+def test_what_is_kept_at_the_end_is_named_with_what_keeps_it() -> None:
+    guarded = a_pod(name="a", node="node-1", cpu="100m", annotations=STAYS)
+    found = played(a_world(a_pair("node-1"), pods=[guarded]))
+    assert [(one.node, one.code, one.object) for one in found.kept] == [("node-1", "POD_DND", "Pod/default/a")]
+
+
+def test_a_node_expires_whatever_holds_it() -> None:
+    guarded = a_pod(name="a", node="node-1", cpu="1900m", annotations=STAYS)
+    pair = a_pair("node-1", expire_after_ns=2 * HOUR_NS, termination_grace_period_ns=600 * NS_PER_SECOND)
+    found = played(a_world(pair, pods=[guarded]))
+    (expired,) = steps(found, StepKind.EXPIRE)
+    assert seconds(expired) == 3600
+    assert expired.pods == ("default/a",)
+    (gone,) = steps(found, StepKind.DRAIN)
+    assert seconds(gone) >= 3600 + 570, "a deadline ends the wait, not before"
+    assert found.end.pending == 0
+    assert found.end.nodes == 1
+
+
+def test_a_node_that_somebody_takes_away_is_replaced() -> None:
+    found = played(a_world(a_pair("node-1"), pods=[a_pod(name="a", node="node-1", cpu="1900m")]), removed=["node-1"])
+    assert [step.kind for step in found.steps].count(StepKind.PROVISION) == 1
+    assert (found.end.nodes, found.end.pending) == (1, 0)
+
+
+def test_a_horizon_ends_what_goes_on() -> None:
+    found = played(
+        a_world(a_pair("node-1", is_large=True), pods=[a_pod(node="node-1", cpu="500m")]), horizon_ns=MINUTE_NS
+    )
+    assert not found.is_quiescent
+    assert found.until_ns == NOW_NS + MINUTE_NS
+
+
+def test_it_can_be_cancelled() -> None:
+    def cancel(done: int, total: int) -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        played(a_world(a_pair("node-1")), reporter=cancel)
+
+
+def test_the_same_seed_plays_the_same() -> None:
+    pods = [a_pod(name=f"p{i}", node=f"node-{i % 4}", cpu="300m") for i in range(8)]
+    inventory = a_world(*(a_pair(f"node-{i}") for i in range(4)), pods=pods)
+    one, two = (played(inventory, seed=7).as_json("x") for _ in range(2))
+    assert one == two

@@ -1,0 +1,93 @@
+"""Where kube-scheduler puts pods among nodes that take them."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from karptui.forward.scheduling import Scheduler
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import HOSTNAME, ZONE
+from karptui.karpenter.settings import Settings
+from karptui.kube.pod import DO_NOT_SCHEDULE, PodAffinityTerm, TopologySpreadConstraint
+from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
+from karptui.kube.taints import PREFER_NO_SCHEDULE, Taint
+from karptui.provisioning import prepare
+from tests.builders import NOW_NS, a_node, a_nodepool, a_pod, a_requirement, an_owner
+from tests.forward.making import TYPES
+
+WEB = LabelSelector((("app", "web"),))
+
+
+def places(nodes: list[Any], pods: list[Any], running: tuple[Any, ...] = (), closed: tuple[str, ...] = ()) -> list[str]:
+    """Return the node of each pod, in order; empty for none."""
+    inventory = Inventory(nodes=tuple(nodes), pods=(*running, *pods), nodepools=(a_nodepool(),))
+    prepared = prepare(inventory, TYPES, Settings(), NOW_NS)
+    found = Scheduler(prepared, closed, random.Random(0)).place(pods)
+    return [found.get(pod.uid, "") for pod in pods]
+
+
+def unmanaged(name: str, **fields: Any) -> Any:
+    return a_node(name=name, pool="", **fields)
+
+
+def test_the_emptier_node_takes_it() -> None:
+    running = (a_pod(name="old", node="node-1", cpu="1"),)
+    assert places(
+        [unmanaged("node-1"), unmanaged("node-2")], [a_pod(name="new", owner=an_owner(name="x"))], running
+    ) == ["node-2"]
+
+
+def test_pods_see_those_before_them() -> None:
+    found = places([unmanaged("node-1"), unmanaged("node-2")], [a_pod(name=f"p{i}", cpu="1500m") for i in range(3)])
+    assert sorted(found) == ["", "node-1", "node-2"]
+
+
+def test_the_more_important_comes_first() -> None:
+    low, high = a_pod(name="a", cpu="1500m"), a_pod(name="b", cpu="1500m", priority=1000)
+    assert places([unmanaged("node-1")], [low, high]) == ["", "node-1"]
+
+
+def test_closed_nodes_take_nothing() -> None:
+    node = unmanaged("node-1")
+    assert places([node], [a_pod(name="a")], closed=(node.provider_id,)) == [""]
+
+
+def test_preferences_do_not_keep_a_pod_from_a_node() -> None:
+    wanted = PreferredSchedulingTerm(10, NodeSelectorTerm((a_requirement(ZONE, "In", "us-east-1b"),)))
+    pod = a_pod(name="a", preferred_node_terms=(wanted,))
+    assert places([unmanaged("node-1")], [pod]) == ["node-1"]
+    assert places([unmanaged("node-1"), unmanaged("node-2", zone="us-east-1b")], [pod]) == ["node-2"]
+
+
+def test_taints_that_only_repel_are_avoided() -> None:
+    repelling = unmanaged("node-1", taints=[Taint("old", PREFER_NO_SCHEDULE)])
+    assert places([repelling], [a_pod(name="a")]) == ["node-1"]
+    assert places([repelling, unmanaged("node-2")], [a_pod(name="a")]) == ["node-2"]
+
+
+def test_any_alternative_of_a_required_affinity_will_do() -> None:
+    terms = tuple(NodeSelectorTerm((a_requirement(ZONE, "In", zone),)) for zone in ("us-east-1a", "us-east-1b"))
+    pod = a_pod(name="a", required_node_terms=terms)
+    assert places([unmanaged("node-1", zone="us-east-1b")], [pod]) == ["node-1"]
+    assert places([unmanaged("node-1", zone="us-east-1a")], [pod]) == ["node-1"]
+    assert places([unmanaged("node-1", zone="us-east-1c")], [pod]) == [""]
+
+
+def test_anti_affinity_is_a_filter() -> None:
+    term = PodAffinityTerm(topology_key=HOSTNAME, label_selector=WEB)
+    pods = [a_pod(name=f"p{i}", pod_anti_affinity=(term,)) for i in range(3)]
+    assert sorted(places([unmanaged("node-1"), unmanaged("node-2")], pods)) == ["", "node-1", "node-2"]
+
+
+def test_pods_are_spread_over_the_zones_that_have_nodes() -> None:
+    """Karpenter counts zones that its NodePools could open too; kube-scheduler does not know of them."""
+    spread = TopologySpreadConstraint(1, ZONE, DO_NOT_SCHEDULE, WEB)
+    pods = [a_pod(name=f"p{i}", topology_spread=(spread,)) for i in range(2)]
+    assert places([unmanaged("node-1", zone="us-east-1a")], pods) == ["node-1", "node-1"]
+
+
+def test_pods_of_one_owner_are_spread_by_default() -> None:
+    nodes = [unmanaged("node-1", cpu="64"), unmanaged("node-2", cpu="64", zone="us-east-1b")]
+    running = tuple(a_pod(name=f"r{i}", node="node-1", cpu="10m") for i in range(5))
+    assert places(nodes, [a_pod(name="new", cpu="10m")], running) == ["node-2"]
