@@ -228,6 +228,7 @@ class KarptuiApp(LivingApp):
         KEYBOARD.rested(is_over=True)
         self.session.stop()
         if "whatif" in self.__dict__:
+            self.whatif.keep()
             self.whatif.replayer.stop()
 
     def first_rows_shown(self) -> None:
@@ -336,8 +337,9 @@ class KarptuiApp(LivingApp):
     def whatif(self) -> WhatIf:
         """What is being worked on in the what-if."""
         from karptui.screens.whatif.controller import WhatIf  # noqa: PLC0415 - only when asked for
+        from karptui.screens.whatif.kept import KeptScenarios  # noqa: PLC0415 - as above
 
-        return WhatIf(self)
+        return WhatIf(self, KeptScenarios(self.session.title))
 
     @property
     def shared_base(self) -> SharedBase:
@@ -348,10 +350,22 @@ class KarptuiApp(LivingApp):
         """Show the what-if, beginning with some documents and edits."""
         from karptui.screens.whatif.screen import WhatIfScreen  # noqa: PLC0415 - only when asked for
 
+        is_open = any(isinstance(one, WhatIfScreen) for one in self.screen_stack)
+        while is_open and not isinstance(self.screen, WhatIfScreen):
+            self.pop_screen()  # what was looked at from there
         if isinstance(self.screen, WhatIfScreen):
             self.screen.use_opening(opening)
         else:
             self.push_screen(WhatIfScreen(self.whatif, opening))
+
+    def quit(self) -> None:
+        """Quit; where scenarios of the what-if are not saved, ask once."""
+        if "whatif" not in self.__dict__:
+            self.exit()
+            return
+        from karptui.screens.whatif.dialogs import ask_about_unsaved  # noqa: PLC0415 - the what-if was opened before
+
+        ask_about_unsaved(self, self.whatif, self.exit)
 
     def tell(self, text: str, tone: Tone = Tone.NORMAL) -> None:
         """Say something in the information line."""

@@ -94,6 +94,15 @@ def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def _state_of_its_own(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Let no test find what another has left in the state folder; it is made only where something is written."""
+    name = f"karptui-state-{os.getpid()}-{hash(request.node.nodeid) & 0xFFFFFFFF:x}"
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / name))
+
+
+@pytest.fixture(autouse=True)
 def _no_faults_inside(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:

@@ -63,7 +63,11 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
 
     def current_object(self) -> tuple[str, str] | None:
         """Return the claim."""
-        return ("NodeClaim", self.current.claim.name) if self.current is not None else None
+        return self.object_of(self.current) if self.current is not None else None
+
+    def object_of(self, item: ClaimEntry) -> tuple[str, str]:
+        """Return the claim."""
+        return "NodeClaim", item.claim.name
 
     def action_describe(self) -> None:
         """Describe the claim, with its node where there is one."""

@@ -234,7 +234,7 @@ class FrameScreen(SwiftScreen):
         if len(self.app.screen_stack) > 1:
             self.app.pop_screen()
         else:
-            self.app.exit()
+            self.host.quit()
 
     def whatif_opening(self) -> Opening:
         """Return what a what-if begins with: the object under the cursor, where there is one."""

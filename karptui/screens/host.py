@@ -97,6 +97,10 @@ class Host(Protocol):
         """Show the what-if, beginning with some documents and edits."""
         ...
 
+    def quit(self) -> None:
+        """Quit; where scenarios of the what-if are not saved, ask once."""
+        ...
+
     def tell(self, text: str) -> None:
         """Say something in the information line of the screen in front."""
         ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
 
 from textual import getters, on, work
 from textual.app import ComposeResult
@@ -37,6 +37,9 @@ from karptui.widgets.row_table import (
     RowTable,
     SortRequested,
 )
+
+if TYPE_CHECKING:
+    from karptui.views.whatif.opening import Opening
 
 BUILT_AT_ONCE: Final = 3_000
 """Items of which rows are built at once; more are built in a thread."""
@@ -172,6 +175,20 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         if self.table.marked:
             return self.listing.with_keys(self.table.marked)
         return [] if self.current is None else [self.current]
+
+    def object_of(self, item: ItemT) -> tuple[str, str] | None:  # noqa: ARG002 - of lists that have objects
+        """Return kind and key of the object that a row stands for; None where it stands for none."""
+        return None
+
+    def whatif_opening(self) -> Opening:
+        """Return a what-if of every marked object; without marks of the one under the cursor."""
+        marked = self.listing.with_keys(self.table.marked) if self.table.marked else []
+        objects = [found for item in marked if (found := self.object_of(item)) is not None]
+        if not objects:
+            return super().whatif_opening()
+        from karptui.views.whatif.opening import opening_for_all  # noqa: PLC0415 - brings the engines with it
+
+        return opening_for_all(self.host.view.state, objects)
 
     # Showing
 

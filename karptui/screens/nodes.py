@@ -130,9 +130,10 @@ class NodesScreen(ListScreen[NodeEntry]):
 
     def current_object(self) -> tuple[str, str] | None:
         """Return the node, or the claim where there is no node."""
-        item = self.current
-        if item is None:
-            return None
+        return self.object_of(self.current) if self.current is not None else None
+
+    def object_of(self, item: NodeEntry) -> tuple[str, str]:
+        """Return the node, or the claim where there is no node."""
         return ("Node", item.name) if item.node is not None else ("NodeClaim", item.name)
 
     def help_text(self) -> HelpSections:

@@ -143,7 +143,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         item = self.current
         if item is None:
             return super().whatif_opening()
-        return Opening(clean(item.remedy.words)[:60], edits=item.remedy.edits)
+        return Opening(clean(item.remedy.words)[:60], edits=item.remedy.edits, is_new=True)
 
     def open_row(self, item: RemedyEntry) -> None:
         """Show the change as it could be made."""

@@ -59,7 +59,11 @@ class PodsScreen(ListScreen[PodEntry]):
 
     def current_object(self) -> tuple[str, str] | None:
         """Return the pod."""
-        return ("Pod", self.current.pod.key) if self.current is not None else None
+        return self.object_of(self.current) if self.current is not None else None
+
+    def object_of(self, item: PodEntry) -> tuple[str, str]:
+        """Return the pod."""
+        return "Pod", item.pod.key
 
     def open_row(self, item: PodEntry) -> None:
         """Show why the pod waits; where it does not, describe it."""

@@ -109,7 +109,11 @@ class PoolsScreen(ListScreen[PoolRow]):
 
     def current_object(self) -> tuple[str, str] | None:
         """Return the NodePool."""
-        return ("NodePool", self.current.name) if self.current is not None else None
+        return self.object_of(self.current) if self.current is not None else None
+
+    def object_of(self, item: PoolRow) -> tuple[str, str]:
+        """Return the NodePool."""
+        return "NodePool", item.name
 
     def action_describe(self) -> None:
         """Show the pool at length."""

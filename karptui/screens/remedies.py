@@ -143,7 +143,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         row = self.current
         if row is None:
             return Opening()
-        return Opening(row.remedy.title, edits=row.remedy.edits, replay=row.remedy.replay)
+        return Opening(row.remedy.title, edits=row.remedy.edits, replay=row.remedy.replay, is_new=True)
 
     def action_copy_text(self) -> None:
         """Copy the YAML and commands."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -14,31 +12,30 @@ from msgspec.structs import replace
 
 from karptui.kube.units import count_text
 from karptui.screens.whatif.documents import Documents
+from karptui.screens.whatif.kept import KeptScenarios
+from karptui.screens.whatif.opened import DocumentReader
 from karptui.screens.whatif.workbook import Workbook, open_scenarios, save_scenarios
 from karptui.session.cluster_view import ClusterView
 from karptui.session.known_values import known_values
 from karptui.session.pace import KEYBOARD
 from karptui.session.replayer import Replayer
-from karptui.sources.base import SourceError
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.controls import focused
 from karptui.views.whatif.notes import problem_at
 from karptui.views.whatif.opening import Opening
 from karptui.views.whatif.totals import mode_sentence, mode_text
-from karptui.whatif.edits import AnyEdit, ObjectRef, PutObject, SetField
+from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.history import TYPING
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.scenario_file import write_scenarios
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import schemas_from_crds
-from karptui.whatif.sheet import Sheet, joined, sheet_of, with_document
+from karptui.whatif.sheet import Sheet, joined, sheet_of
 from karptui.whatif.yaml.export import changes_of, export_commands, export_diff, export_yaml
-from karptui.whatif.yaml.parse import Document, parse
-from karptui.whatif.yaml.splice import REMOVE, EditRefusedError, set_value
+from karptui.whatif.yaml.parse import Document
 from karptui.whatif.yaml.tree import ProblemSeverity
-from karptui.whatif.yaml.write import as_document
 
 FOLLOW_AFTER_NS: Final = 2_000_000_000
 """How long the base may be behind a cluster that keeps changing."""
@@ -46,8 +43,6 @@ FOLLOW_TYPED_NS: Final = 8_000_000_000
 """How long it may while somebody types."""
 NAMES_AFTER_NS: Final = 5_000_000_000
 """How long names may be behind a cluster that keeps changing; reading a large one takes half a second."""
-NO_DOCUMENTS: Final = frozenset({"Pod", "Node", "NodeClaim"})
-"""Objects of which there are many: edits of them are listed, not typed."""
 
 
 class Cluster(Protocol):
@@ -114,27 +109,21 @@ class Nobody:
         """Take no note."""
 
 
-@dataclass
-class _Made:
-    """What opening comes to."""
-
-    text: str
-    edits: tuple[AnyEdit, ...]
-    failed: str = ""
-    """Why the first document or edit that cannot be had is missing."""
-
-
 class WhatIf:
     """Keeps the work while other screens are in front, asks the replayer, and tells a listener what has changed."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, kept: KeptScenarios | None = None) -> None:
         """Begin with an empty sheet.
 
         Args:
             cluster: what scenarios are replayed on.
+            kept: where those that are not saved are kept for the next start; None to forget them.
         """
         self.cluster = cluster
         self.book = Workbook()
+        self._kept = kept
+        self._is_restored = kept is None
+        self._reader = DocumentReader(cluster, self.book)
         self.documents = Documents(self.book.originals)
         self.replayer = Replayer(self._heard)
         self.listener: Listener = Nobody()
@@ -351,59 +340,21 @@ class WhatIf:
     # Documents of the cluster
 
     async def open(self, opening: Opening) -> str:
-        """Add documents and edits to the sheet in front; return why one could not be read."""
+        """Add documents and edits to the sheet in front, or begin one of their own; return what failed."""
         book, sheet = self.book, self.book.sheet
-        is_fresh = book.is_untouched
-        made = _Made("" if is_fresh else sheet.text, () if is_fresh else sheet.edits)
-        for ref in opening.documents:
-            await self._add_document(made, ref)
-        for edit in opening.edits:
-            await self._add_edit(made, edit)
+        is_fresh = opening.is_new or book.is_untouched
+        made = await self._reader.add_to(Sheet() if is_fresh else sheet, opening)
         replay = opening.replay if is_fresh or opening.edits else sheet.replay
         name = opening.name if is_fresh else sheet.name
-        book.put(Sheet(name, made.text, made.edits, replay), f"opening {opening.name}")
+        opened = Sheet(name, made.text, made.edits, replay)
+        if opening.is_new:
+            book.begin_once(opened)
+        else:
+            book.put(opened, f"opening {opening.name}")
+        if is_fresh:
+            book.note_opened()
         self.changed()
         return made.failed
-
-    async def _add_document(self, made: _Made, ref: ObjectRef) -> bool:
-        """Add an object's document to a text unless it is there; return whether it is there then."""
-        if parse(made.text).find(ref) is not None:
-            return True
-        try:
-            made.text = joined([made.text, await self.read_document(ref)])
-        except SourceError as error:
-            made.failed = made.failed or str(error)
-            return False
-        return True
-
-    async def _add_edit(self, made: _Made, edit: AnyEdit) -> None:
-        """Add an edit: as text where its object can be a document, so that it is seen and can be changed."""
-        if isinstance(edit, PutObject):
-            await self._remember_originals(edit.text)
-            made.text = with_document(made.text, edit.text)
-        elif isinstance(edit, SetField) and edit.object.kind not in NO_DOCUMENTS:
-            if await self._add_document(made, edit.object):
-                try:
-                    value = REMOVE if edit.value is None else edit.value
-                    made.text = set_value(made.text, edit.object, edit.path, value)
-                except EditRefusedError as error:
-                    made.failed = made.failed or str(error)
-        elif edit not in made.edits:
-            made.edits = (*made.edits, edit)
-
-    async def read_document(self, ref: ObjectRef) -> str:
-        """Return an object of the cluster as a document, and remember what it was.
-
-        Raises:
-            SourceError: when it cannot be read.
-        """
-        raw = await self.cluster.fetch_object(ref.kind, ref.key)
-        text = as_document(raw)
-        for document in parse(text).documents:
-            if document.body is not None:
-                self.book.originals[document.ref] = document.body
-                self.book.opened_texts[document.ref] = text
-        return text
 
     async def add_document(self, ref: ObjectRef) -> None:
         """Add an object's document to the sheet in front unless it is there already.
@@ -412,15 +363,8 @@ class WhatIf:
             SourceError: when it cannot be read.
         """
         if self.documents.parsed.find(ref) is None:
-            text = await self.read_document(ref)
+            text = await self._reader.read(ref)
             self.put_text(joined([self.book.sheet.text, text]), f"{ref.kind} {ref.key} opened")
-
-    async def _remember_originals(self, text: str) -> None:
-        """Read what documents are in the cluster; those that are not there are new."""
-        for document in parse(text).documents:
-            if document.body is not None and document.ref not in self.book.originals:
-                with suppress(SourceError):
-                    await self.read_document(document.ref)
 
     # Scenarios
 
@@ -445,7 +389,10 @@ class WhatIf:
             FileIsThereError: when the file is there and is not to be replaced.
             FileError: when it cannot be written.
         """
-        return save_scenarios(target, self.scenarios(), replaces=replaces)
+        scenarios = self.scenarios()
+        path = save_scenarios(target, scenarios, replaces=replaces)
+        self.book.note_saved(scenarios)
+        return path
 
     async def open_scenarios(self, target: str) -> int:
         """Begin a sheet for each scenario of a file and return how many there are.
@@ -456,9 +403,33 @@ class WhatIf:
         scenarios: Sequence[Scenario] = open_scenarios(target)
         for scenario in scenarios:
             sheet = sheet_of(scenario)
-            await self._remember_originals(sheet.text)
+            await self._reader.remember(sheet.text)
             self.book.begin(replace(sheet, name=self.book.free_name(sheet.name)))
+            self.book.note_saved([self.scenario_in_front()])
         return len(scenarios)
+
+    def scenario_in_front(self) -> Scenario:
+        """Return what the sheet in front asks, whatever was read of its text before."""
+        return self.book.scenario_at(self.book.index)
+
+    async def restore(self) -> int:
+        """Bring back the scenarios that were not saved last time, once, and return how many there are."""
+        if self._is_restored or self._kept is None:
+            return 0
+        self._is_restored = True
+        scenarios = self._kept.read()
+        sheets = [sheet_of(scenario) for scenario in scenarios]
+        for sheet in sheets:
+            await self._reader.remember(sheet.text)
+        self.book.put_behind(sheets)
+        if sheets:
+            self.changed()
+        return len(sheets)
+
+    def keep(self) -> None:
+        """Keep the scenarios that are not saved for the next start."""
+        if self._is_restored and self._kept is not None:
+            self._kept.write(self.book.unsaved())
 
     def exported(self, form: str) -> str:
         """Return the scenario in front as ``patch``, ``yaml``, ``diff`` or ``scenario``."""

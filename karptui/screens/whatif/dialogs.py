@@ -65,6 +65,34 @@ def needed(text: str) -> str:
     return "" if text.strip() else "it cannot be empty"
 
 
+def ask_about_unsaved(app: App[None], whatif: WhatIf, leave: Callable[[], object]) -> None:
+    """Leave; where scenarios are not saved, ask once before.
+
+    Args:
+        app: in front of whose screen is asked.
+        whatif: whose scenarios they are.
+        leave: what is to be done.
+    """
+    count = whatif.book.to_ask_about()
+    if not count:
+        leave()
+        return
+
+    def answered(chosen: str | None) -> None:
+        if chosen == "drop":
+            whatif.book.note_saved(whatif.book.unsaved())
+        if chosen is not None:
+            leave()
+
+    those = f"{counted(count, 'scenario')} {'is' if count == 1 else 'are'} not saved"
+    choices = (
+        Choice("leave", "leave", f"{'it is' if count == 1 else 'they are'} kept for the next start as well"),
+        Choice("drop", "leave, and forget at the end", f"{'it stays' if count == 1 else 'they stay'} until you quit"),
+        Choice("stay", "stay", "s saves to a file"),
+    )
+    app.push_screen(PickScreen(those, choices), lambda chosen: answered(None if chosen == "stay" else chosen))
+
+
 class Dialogs:
     """Asks in front of the what-if, and has done what is answered."""
 

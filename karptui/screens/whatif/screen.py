@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -13,10 +14,11 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import TextArea
 
+from karptui.kube.units import counted
 from karptui.screens import routes
 from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.whatif.controller import WhatIf
-from karptui.screens.whatif.dialogs import Dialogs, ask_aside
+from karptui.screens.whatif.dialogs import Dialogs, ask_about_unsaved, ask_aside
 from karptui.screens.whatif.edit_dialogs import EditDialogs
 from karptui.screens.whatif.editor_pane import EditorPane
 from karptui.screens.whatif.quick_edits import QuickEdits
@@ -110,9 +112,29 @@ class WhatIfScreen(FrameScreen):
     def on_unmount(self) -> None:
         """Hear no more."""
         self.whatif.leave(self)
+        self.whatif.keep()
+
+    def action_back(self) -> None:
+        """Go back; where scenarios are not saved, ask once."""
+        if not self.release_one():
+            self._leave(super().action_back)
+
+    def action_leave(self) -> None:
+        """Go back; where scenarios are not saved, ask once."""
+        self._leave(super().action_leave)
+
+    def _leave(self, leave: Callable[[], object]) -> None:
+        ask_about_unsaved(self.app, self.whatif, leave)
 
     @work(exclusive=True, group="opening")
     async def _begin(self) -> None:
+        restored = await self.whatif.restore()
+        if restored:
+            self.say(
+                f"{counted(restored, 'scenario')} of last time, not saved, {'is' if restored == 1 else 'are'} "
+                "here again: s lists them",
+                Tone.ACTIVE,
+            )
         if self._opening is not NOTHING:
             self.result.say("reading the documents…")
             failed = await self.whatif.open(self._opening)

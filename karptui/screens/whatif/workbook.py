@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,10 @@ class Workbook:
         """The cluster's own; None until they have been read, or where they cannot be."""
         self.answers: dict[int, Answer] = {}
         """The last good answer of each sheet, by its position."""
+        self._saved: set[str] = set()
+        """Scenarios as they stand in files."""
+        self._asked_about: set[str] = set()
+        """Those that are not, and that nobody is to be asked about any more."""
 
     @property
     def sheet(self) -> Sheet:
@@ -105,10 +109,28 @@ class Workbook:
 
     # Several sheets
 
+    def begin_once(self, sheet: Sheet) -> None:
+        """Put a new sheet in front under a name of its own; where there is the same already, that one."""
+        for at, one in enumerate(self.sheets):
+            if replace(one, name=sheet.name) == sheet:
+                self.index = at
+                return
+        self.begin(replace(sheet, name=self.free_name(sheet.name)))
+
+    def put_behind(self, sheets: Sequence[Sheet]) -> None:
+        """Put sheets before the first; the one in front stays in front unless it is empty."""
+        count, is_empty = len(sheets), self.is_untouched and not self.sheet.text
+        self.histories[:0] = [History(sheet) for sheet in sheets]
+        self.answers = {at + count: one for at, one in self.answers.items()}
+        self.index += count
+        if sheets and is_empty:
+            self.drop()
+
     def begin(self, sheet: Sheet) -> None:
         """Put a new sheet in front."""
         if self.is_untouched and not self.sheet.text:
             self.histories[self.index] = History(sheet)
+            self.answers.pop(self.index, None)
         else:
             self.histories.append(History(sheet))
             self.index = len(self.histories) - 1
@@ -124,6 +146,29 @@ class Workbook:
         if not self.histories:
             self.histories.append(History(Sheet()))
         self.index = min(self.index, len(self.histories) - 1)
+
+    # What is not saved
+
+    def note_saved(self, scenarios: Iterable[Scenario]) -> None:
+        """Note that scenarios stand in a file as they are."""
+        self._saved.update(write_scenarios([one]) for one in scenarios)
+
+    def unsaved(self) -> list[Scenario]:
+        """Return the scenarios that change something and stand in no file as they are."""
+        scenarios = [self.scenario_at(at) for at in range(len(self.histories))]
+        return [one for one in scenarios if one.edits and write_scenarios([one]) not in self._saved]
+
+    def note_opened(self) -> None:
+        """Note that the sheet in front is as a key made it: nobody is asked about what the same key makes again."""
+        self._asked_about.add(write_scenarios([self.scenario_at(self.index)]))
+
+    def to_ask_about(self) -> int:
+        """Return how many scenarios are not saved; 0 where somebody was asked about each of them already."""
+        texts = {write_scenarios([one]) for one in self.unsaved()}
+        if texts <= self._asked_about:
+            return 0
+        self._asked_about |= texts
+        return len(texts)
 
     def free_name(self, wanted: str) -> str:
         """Return a name that no sheet has."""

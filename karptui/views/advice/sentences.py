@@ -87,7 +87,13 @@ def opening_of(finding: Finding) -> Opening:
     documents += [ref for ref in map(_object_of, finding.edits) if ref is not None and ref not in documents]
     if not documents and not finding.edits:
         return NOTHING
-    return Opening(finding.rule, tuple(dict.fromkeys(documents)), finding.edits, _replay(finding))
+    return Opening(
+        finding.rule,
+        tuple(dict.fromkeys(documents)),
+        finding.edits,
+        _replay(finding),
+        is_new=bool(finding.edits),
+    )
 
 
 def _object_of(edit: AnyEdit) -> ObjectRef | None:

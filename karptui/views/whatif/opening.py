@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from karptui.decode.kinds import Kind
@@ -9,6 +11,7 @@ from karptui.disruption.owner import OwnerIndex
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod
+from karptui.kube.units import counted
 from karptui.state.cluster import ClusterState
 from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.whatif.edits import AnyEdit, ObjectRef, RemoveNode
@@ -23,6 +26,8 @@ class Opening(msgspec.Struct, frozen=True):
     edits: tuple[AnyEdit, ...] = ()
     """`SetField` of an object that can be a document becomes text."""
     replay: Replay = Replay.PENDING
+    is_new: bool = False
+    """Whether it begins a scenario of its own, instead of going into the one in front."""
 
 
 NOTHING = Opening()
@@ -48,6 +53,25 @@ def opening_for(state: ClusterState, kind: str, key: str) -> Opening:
             return _pod_opening(state, key)
         case _:
             return Opening(key, (ref_of(kind, key),))
+
+
+def opening_for_all(state: ClusterState, objects: Sequence[tuple[str, str]]) -> Opening:
+    """Return what to begin with for several objects: all their documents, and all nodes removed.
+
+    Args:
+        state: The cluster.
+        objects: Kind and key of each.
+    """
+    found = [opening_for(state, *one) for one in objects]
+    if len(found) == 1:
+        return found[0]
+    documents = dict.fromkeys(ref for one in found for ref in one.documents)
+    edits = tuple(edit for one in found for edit in one.edits)
+    kinds = {kind for kind, _ in objects}
+    noun = "node" if kinds <= {Kind.NODE, Kind.NODECLAIM} else str(objects[0][0]) if len(kinds) == 1 else "object"
+    name = f"{'without ' if edits else ''}{counted(len(objects), noun)}"
+    replay = Replay.REMOVE if edits else Replay.PENDING
+    return Opening(name, tuple(documents), edits, replay, is_new=any(one.is_new for one in found))
 
 
 def ref_of(kind: str, key: str) -> ObjectRef:
@@ -81,10 +105,11 @@ def _pod_opening(state: ClusterState, key: str) -> Opening:
     owner = None
     if pod is not None:
         owner = OwnerIndex(item for kind in WORKLOAD_KINDS for item in state.of(kind).values()).of(pod)
+    is_new = pod is not None and not pod.node_name
     if owner is None or owner.kind in _MADE_BY_OTHERS or owner.kind not in _WORKLOADS:
-        return Opening(key, (ref_of(str(Kind.POD), key),))
+        return Opening(key, (ref_of(str(Kind.POD), key),), is_new=is_new)
     ref = ObjectRef(owner.kind, owner.name, owner.namespace)
-    return Opening(ref.key, (ref,))
+    return Opening(ref.key, (ref,), is_new=is_new)
 
 
 def is_in(state: ClusterState, kind: str, key: str) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-from karptui.screens.dialogs import AskScreen
+from karptui.screens.dialogs import AskScreen, PickScreen
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.whatif.compare import CompareScreen
@@ -388,3 +388,42 @@ async def test_what_was_opened_is_said(tmp_path: Path) -> None:
         app.screen.query_one(Input).value = str(file)
         await press(pilot, "enter")
         assert screen.info.pieces[0][0] == f"2 scenarios opened from {file}"
+
+
+async def test_marked_nodes_are_taken_and_leaving_what_is_not_saved_asks_once() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await press(pilot, "end", "space", "up", "space", "ctrl+t")
+        assert isinstance(app.screen, WhatIfScreen)
+        assert [type(edit) for edit in app.whatif.book.sheet.edits] == [RemoveNode, RemoveNode]
+        await press(pilot, "q")
+        assert isinstance(app.screen, NodesScreen), "the same marks make it again"
+        app.run_command("whatif")
+        await settled(pilot)
+        await control(pilot, "VM overhead", "left")
+        await press(pilot, "q")
+        assert isinstance(app.screen, PickScreen)
+        await press(pilot, "escape")
+        assert isinstance(app.screen, WhatIfScreen)
+        await press(pilot, "q")
+        assert isinstance(app.screen, NodesScreen), "it is asked once"
+    assert app.whatif.book.unsaved()
+    again = make_app()
+    async with again.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot, "whatif")
+        assert [sheet.edits for sheet in again.whatif.book.sheets] == [sheet.edits for sheet in app.whatif.book.sheets]
+        assert "1 scenario of last time, not saved, is here again" in "".join(text for text, _ in screen.info.pieces)
+
+
+async def test_what_is_opened_from_a_line_of_the_result_goes_on_in_the_same_pane() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot, "whatif NodePool runners")
+        await control(pilot, "VM overhead", "enter", "ctrl+u", *"0.0488", "enter")
+        screen.result.lines.focus()
+        screen.result.lines.move_to("pool/trino")
+        await press(pilot, "o", "ctrl+t")
+        assert app.screen is screen
+        assert sum(isinstance(one, WhatIfScreen) for one in app.screen_stack) == 1
+        assert "name: trino" in screen.edit_pane.editor.text

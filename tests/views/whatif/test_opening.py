@@ -17,7 +17,7 @@ from karptui.session.session import Session
 from karptui.session.whatif_base import base_of
 from karptui.sources.demo.source import DemoSource
 from karptui.state.cluster import EMPTY
-from karptui.views.whatif.opening import Opening, opening_for, ref_of
+from karptui.views.whatif.opening import Opening, opening_for, opening_for_all, ref_of
 from karptui.views.whatif.result import answer_lines, price_note, trust_line, version_text
 from karptui.whatif.edits import DeleteObject, ObjectRef, RemoveNode, SetField
 from karptui.whatif.honesty import Honesty
@@ -81,6 +81,24 @@ def test_names_and_values_of_the_cluster_are_offered(view: ClusterView) -> None:
     assert "spot" in known.labels["karpenter.sh/capacity-type"]
     assert "dedicated" in known.taints
     assert "front" in known.workloads
+
+
+def test_marked_nodes_are_removed_together_and_marked_pools_opened_together(view: ClusterView) -> None:
+    nodes = [("Node", name) for name in list(view.state.nodes)[:3]]
+    found = opening_for_all(view.state, nodes)
+    assert (found.name, found.replay) == ("without 3 nodes", Replay.REMOVE)
+    assert found.edits == tuple(RemoveNode(name) for _, name in nodes)
+    assert opening_for_all(view.state, nodes[:1]) == opening_for(view.state, *nodes[0])
+    pools = opening_for_all(view.state, [("NodePool", "general"), ("NodePool", "trino")])
+    assert (pools.name, pools.edits) == ("2 NodePools", ())
+    assert [ref.name for ref in pools.documents if ref.kind == "NodePool"] == ["general", "trino"]
+
+
+def test_a_pod_that_waits_begins_a_scenario_of_its_own(view: ClusterView) -> None:
+    waiting = next(iter(view.state.pending_pods))
+    running = next(key for key, pod in view.state.pods.items() if pod.node_name)
+    assert opening_for(view.state, "Pod", waiting).is_new
+    assert not opening_for(view.state, "Pod", running).is_new
 
 
 def test_an_answer_says_how_long_it_took_and_how_far_it_can_be_trusted(view: ClusterView) -> None:

@@ -1,0 +1,65 @@
+"""Scenarios that are not saved, kept for the next start: a private file in the state folder for each cluster."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from karptui.files import read_file
+from karptui.paths import state_dir
+from karptui.whatif.scenario import Scenario
+from karptui.whatif.scenario_file import ScenarioError, read_scenarios, write_scenarios
+
+MOST_BYTES: Final = 8 << 20
+"""What such a file holds at most; more is not kept."""
+MOST_NAME: Final = 40
+
+
+class KeptScenarios:
+    """The file of one cluster."""
+
+    def __init__(self, cluster: str) -> None:
+        """Name the file.
+
+        Args:
+            cluster: how the cluster is called; names that differ have files that differ.
+        """
+        readable = re.sub(r"[^a-zA-Z0-9]+", "-", cluster).strip("-")[:MOST_NAME]
+        number = hashlib.sha256(cluster.encode()).hexdigest()[:12]
+        self._name = f"{readable}-{number}.yaml"
+
+    def read(self) -> tuple[Scenario, ...]:
+        """Return what was kept; nothing where there is nothing, or nothing that can be read."""
+        with suppress(OSError, UnicodeDecodeError, ScenarioError):
+            path = self._path()
+            return read_scenarios(read_file(path, MOST_BYTES, is_regular=True).decode(), str(path))
+        return ()
+
+    def write(self, scenarios: Sequence[Scenario]) -> bool:
+        """Keep scenarios in the place of those before, and return whether that could be done."""
+        text = write_scenarios(scenarios).encode() if scenarios else b""
+        if len(text) > MOST_BYTES:
+            return False
+        try:
+            path = self._path()
+            if not text:
+                path.unlink(missing_ok=True)
+                return True
+            fresh = path.with_suffix(f".{os.getpid()}")
+            fresh.unlink(missing_ok=True)
+            with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
+                file.write(text)
+            fresh.replace(path)
+        except OSError:
+            return False
+        return True
+
+    def _path(self) -> Path:
+        folder = state_dir() / "whatif"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder / self._name

@@ -1,0 +1,104 @@
+"""Scenarios of their own, what is not saved, and what is kept for the next start."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from karptui.paths import state_dir
+from karptui.screens.whatif.controller import WhatIf
+from karptui.screens.whatif.kept import KeptScenarios
+from karptui.views.whatif.opening import Opening
+from karptui.whatif.edits import CordonNode, ObjectRef, SetField
+from karptui.whatif.scenario import Replay, Scenario
+from tests.screens.whatif.hand import Cluster
+
+POOL = ObjectRef("NodePool", "general")
+LIGHTER = Opening("lighter", edits=(SetField(POOL, ("spec", "weight"), 5),), is_new=True)
+CORDON = Opening("cordon", edits=(CordonNode("n1"),), replay=Replay.NEXT, is_new=True)
+KEPT = KeptScenarios("prod/eu-1")
+
+
+def names(whatif: WhatIf) -> list[str]:
+    return [sheet.name for sheet in whatif.book.sheets]
+
+
+async def test_a_remedy_begins_a_scenario_of_its_own_and_the_same_one_once(whatif: WhatIf) -> None:
+    await whatif.open(Opening("general", (POOL,)))
+    whatif.put_text(whatif.book.sheet.text.replace("weight: 50", "weight: 60"), "typing")
+    await whatif.open(CORDON)
+    assert names(whatif) == ["general", "cordon"]
+    assert whatif.book.sheet.replay is Replay.NEXT
+    assert "weight" not in whatif.book.sheet.text
+    await whatif.open(LIGHTER)
+    await whatif.open(CORDON)
+    assert (names(whatif), whatif.book.index) == (["general", "cordon", "lighter"], 1)
+    whatif.put_edits((CordonNode("n1"), CordonNode("n2")), "another")
+    await whatif.open(CORDON)
+    assert names(whatif)[-1] == "cordon (2)"
+
+
+async def test_what_was_worked_on_and_is_in_no_file_is_asked_about_once(whatif: WhatIf, tmp_path: Path) -> None:
+    book = whatif.book
+    await whatif.open(Opening("general", (POOL,)))
+    await whatif.open(CORDON)
+    assert [one.name for one in book.unsaved()] == ["cordon"]
+    assert book.to_ask_about() == 0, "the same key makes it again"
+    whatif.put_edits((CordonNode("n2"),), "work")
+    assert (book.to_ask_about(), book.to_ask_about()) == (1, 0)
+    await whatif.open(LIGHTER)
+    assert (len(book.unsaved()), book.to_ask_about()) == (2, 0)
+    whatif.save_scenarios(str(tmp_path / "all.yaml"))
+    assert book.unsaved() == []
+    whatif.put_edits((CordonNode("n3"),), "more")
+    assert [one.name for one in book.unsaved()] == ["lighter"]
+    assert book.to_ask_about() == 1
+
+
+async def test_what_is_not_saved_is_there_again_after_a_start(cluster: Cluster, whatif: WhatIf) -> None:
+    first = WhatIf(cluster, KEPT)
+    first.keep()
+    assert await first.restore() == 0, "nothing is written before what was there has been read"
+    await first.open(CORDON)
+    await first.open(LIGHTER)
+    first.keep()
+    again = WhatIf(cluster, KEPT)
+    await again.open(Opening("general", (POOL,)))
+    assert (await again.restore(), await again.restore()) == (2, 0)
+    assert names(again) == ["cordon", "lighter", "general"]
+    assert again.book.index == 2
+    assert again.book.scenario_at(1) == first.book.scenario_at(1), "documents are held against the cluster again"
+    alone = WhatIf(cluster, KEPT)
+    await alone.restore()
+    assert names(alone) == ["cordon", "lighter"]
+    alone.book.note_saved(alone.book.unsaved())
+    alone.keep()
+    assert KEPT.read() == ()
+
+
+def test_the_file_is_its_owners_alone_and_of_one_cluster() -> None:
+    assert KEPT.write([Scenario("a", edits=(CordonNode("n"),))])
+    (path,) = (state_dir() / "whatif").iterdir()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert path.name.startswith("prod-eu-1-")
+    assert KeptScenarios("prod-eu-1").read() == ()
+    assert [one.name for one in KEPT.read()] == ["a"]
+    path.write_text("no: [scenario")
+    assert KEPT.read() == ()
+    assert KEPT.write([])
+    assert list(path.parent.iterdir()) == []
+
+
+def test_what_cannot_be_written_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karptui.screens.whatif.kept.MOST_BYTES", 10)
+    assert not KEPT.write([Scenario("a", edits=(CordonNode("n"),))])
+    monkeypatch.setattr("karptui.screens.whatif.kept.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("karptui.screens.whatif.kept.os.open", _refuse)
+    assert not KEPT.write([Scenario("a", edits=(CordonNode("n"),))])
+
+
+def _refuse(*_: object) -> int:
+    raise PermissionError(13, "no")
