@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -94,6 +95,17 @@ class Static:
 
     def stop(self) -> None:
         """Do nothing."""
+
+    def refresh(self) -> None:
+        """Do nothing: nothing waits."""
+
+    def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        """Return hardly more than the name."""
+        return {"kind": kind, "metadata": {"name": key}}
+
+    def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return nothing."""
+        return ()
 
 
 async def main(node_count: int, pod_count: int) -> None:

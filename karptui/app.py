@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
     from textual.theme import Theme
 
-    from karptui.screens.destinations import Destination
+    from karptui.screens.destinations import ToScreen
     from karptui.screens.whatif.controller import WhatIf
     from karptui.session.shared_base import SharedBase
     from karptui.views.whatif.opening import Opening
@@ -407,7 +407,7 @@ class KarptuiApp(LivingApp):
         if filter_text is not None and isinstance(screen, FrameScreen):
             screen.call_after_refresh(screen.filter_entered, filter_text)
 
-    def go(self, to: Destination) -> None:
+    def go(self, to: ToScreen) -> None:
         """Show the screen that stands at a destination, or say why there is none."""
         from karptui.screens.opener import screen_for  # noqa: PLC0415 - only when asked for
 

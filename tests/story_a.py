@@ -34,6 +34,7 @@ from tests.builders import (
     an_instance_type,
     an_owner,
 )
+from tests.builders.sources import QuietSource
 
 TYPES: Final = (
     an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.096}),
@@ -156,7 +157,7 @@ def story_view(
     return ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=study.analysis)
 
 
-class StoryASource:
+class StoryASource(QuietSource):
     """The story as a source."""
 
     title = "shop-eu-1"

@@ -33,6 +33,7 @@ from tests.builders import (
     an_instance_type,
     an_owner,
 )
+from tests.builders.sources import QuietSource
 
 TYPES: Final = (
     an_instance_type(name="m6i.large", cpu="2", memory="8Gi", prices={"on-demand": 0.096}),
@@ -193,7 +194,7 @@ def _statuses() -> list[tuple[str, SourceStatus]]:
     ]
 
 
-class StorySource:
+class StorySource(QuietSource):
     """The story as a source."""
 
     title = "prod-eu-1"

@@ -15,6 +15,7 @@ from karptui.sources.mailbox import Mailbox
 from karptui.state.inventory import objects_of, state_of
 from tests import story_e
 from tests.builders import MINUTE_NS, NOW_NS, a_nodepool, a_pdb, a_pod, a_requirement, amounts, an_owner
+from tests.builders.sources import QuietSource
 
 FAMILY: Final = f"{labels.AWS_GROUP}/instance-family"
 
@@ -63,7 +64,7 @@ def view() -> ClusterView:
     return ClusterView(state_of(inventory()), dict(statuses()), evidence=story_e.evidence())
 
 
-class TrapSource:
+class TrapSource(QuietSource):
     """The cluster as a source."""
 
     title = "prod-eu-1"

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.kube.quantity import Quantity
+from karptui.kube.resources import Shortage
 from karptui.kube.units import count_text, lacking_text
 
 _NEAREST_FIRST: Final = {
@@ -17,16 +17,6 @@ _NEAREST_FIRST: Final = {
     )
 }
 """How near a NodePool comes that fails a pod at a gate, where numbers do not tell."""
-
-
-class Shortage(msgspec.Struct, frozen=True, gc=False):
-    """A resource of which there is too little."""
-
-    resource: str
-    need: Quantity
-    """What the pod asks, with what daemons ask."""
-    room: Quantity
-    """What the instance type leaves for pods."""
 
 
 class PoolMiss(msgspec.Struct, frozen=True, gc=False):
@@ -113,7 +103,7 @@ def miss_text(miss: PoolMiss, pool: str) -> str:
 
 def shortage_text(shortage: Shortage) -> str:
     """Return what is short and by how much, never understated: ``memory 6,846Mi``."""
-    return f"{shortage.resource} {lacking_text(shortage.resource, shortage.need.nano - shortage.room.nano)}"
+    return f"{shortage.resource} {lacking_text(shortage.resource, shortage.lacking_nano)}"
 
 
 def _plain(requirement: str) -> str:

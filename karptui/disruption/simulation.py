@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from karptui.disruption.candidate import Candidate
-from karptui.disruption.no_place import NoPlace, PoolMiss, Shortage
+from karptui.disruption.no_place import NoPlace, PoolMiss
 from karptui.disruption.price import PriceBook
 from karptui.karpenter.pod_predicates import is_provisionable
 from karptui.karpenter.requirements import Requirements
@@ -153,8 +153,8 @@ def _miss(pool: PoolExplanation) -> PoolMiss:
         return msgspec.structs.replace(miss, asked=tuple(one.key for one in rejection.reasons))
     if isinstance(rejection, TypesExhausted):
         if pool.nearest is not None:
-            short = tuple(Shortage(one.resource, one.need, one.room) for one in pool.nearest.shortfalls)
-            return msgspec.structs.replace(miss, instance_type=pool.nearest.instance_type, shortages=short)
+            nearest = pool.nearest
+            return msgspec.structs.replace(miss, instance_type=nearest.instance_type, shortages=nearest.shortages)
         unmet = tuple(cost.requirement for cost in pool.label_costs if not cost.meeting)
         return msgspec.structs.replace(miss, asked=unmet[:1])
     return miss

@@ -28,6 +28,21 @@ HUGEPAGES_PREFIX: Final = "hugepages-"
 EMPTY: Final[ResourceList] = MappingProxyType({})
 
 
+class Shortage(msgspec.Struct, frozen=True, gc=False):
+    """A resource of which there is too little."""
+
+    resource: str
+    need: Quantity
+    """What is asked; on a new node with what daemons ask."""
+    room: Quantity
+    """What there is for it."""
+
+    @property
+    def lacking_nano(self) -> int:
+        """What is lacking, in nano-units."""
+        return self.need.nano - self.room.nano
+
+
 def add(*lists: ResourceList) -> dict[str, Quantity]:
     """Return the sum of the lists, name by name, in the format of the first amount that is not zero.
 

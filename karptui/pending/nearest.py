@@ -50,4 +50,4 @@ def is_for_daemons(pool: PoolExplanation) -> bool:
     assert isinstance(rejection, TypesExhausted)
     assert pool.nearest is not None
     own = rejection.pod_requests
-    return all(resources.nano(own, one.resource) <= one.room.nano for one in pool.nearest.shortfalls)
+    return all(resources.nano(own, one.resource) <= one.room.nano for one in pool.nearest.shortages)

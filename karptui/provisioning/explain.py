@@ -14,6 +14,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import condition_of
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import Quantity, QuantityFormat
+from karptui.kube.resources import Shortage
 from karptui.kube.taints import untolerated
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.claim_check import Fit
@@ -144,21 +145,11 @@ class LabelCost(msgspec.Struct, frozen=True):
     meeting: int
 
 
-class Shortfall(msgspec.Struct, frozen=True):
-    """A resource of which the type that comes nearest has too little."""
-
-    resource: str
-    need: Quantity
-    """The pod's request with what daemons ask."""
-    room: Quantity
-    """What the type leaves for pods."""
-
-
 class NearestMiss(msgspec.Struct, frozen=True):
     """The type with labels and offering that comes nearest to having room."""
 
     instance_type: str
-    shortfalls: tuple[Shortfall, ...]
+    shortages: tuple[Shortage, ...]
 
 
 class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
@@ -361,7 +352,7 @@ def _nearest(
     return NearestMiss(
         template.catalogue.types[best[1]].name,
         tuple(
-            Shortfall(name, _shown(name, need), _shown(name, room))
+            Shortage(name, _shown(name, need), _shown(name, room))
             for column, need, room in best[2]
             for name in (run.prepared.columns.names[column],)
         ),

@@ -17,7 +17,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
 from karptui.kube import resources
 from karptui.kube.quantity import Quantity, QuantityFormat
-from karptui.kube.resources import PODS, ResourceList
+from karptui.kube.resources import PODS, ResourceList, Shortage
 
 
 class Filter(StrEnum):
@@ -35,14 +35,6 @@ class Filter(StrEnum):
     """No pod fits beside the DaemonSets."""
     LIMITS = "limits"
     """The NodePool's limits leave too little for the whole node."""
-
-
-class Shortage(msgspec.Struct, frozen=True):
-    """A resource of which a type has too little."""
-
-    resource: str
-    have: Quantity
-    need: Quantity
 
 
 class TypeVerdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -124,7 +116,7 @@ def shortages(
 ) -> tuple[Shortage, ...]:
     """Return what there is too little of, pods first: the least visible."""
     short = [
-        Shortage(name, Quantity(have.get(name, 0), format_of(instance_type, name)), amount)
+        Shortage(name, amount, Quantity(have.get(name, 0), format_of(instance_type, name)))
         for name, amount in need.items()
         if amount.nano > have.get(name, 0) and amount.nano > 0
     ]

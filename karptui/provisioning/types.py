@@ -24,7 +24,7 @@ from karptui.karpenter.settings import Settings
 from karptui.kube import resources
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import Quantity
-from karptui.kube.resources import ResourceList
+from karptui.kube.resources import ResourceList, Shortage
 from karptui.kube.taints import untolerated
 from karptui.provisioning.amounts import with_pod_slots
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, catalogue_of
@@ -38,7 +38,6 @@ from karptui.provisioning.type_index import NO_PRICE
 from karptui.provisioning.type_verdict import (
     Filter,
     PoolTypes,
-    Shortage,
     TypeVerdict,
     counts_by_filter,
     format_of,
@@ -254,7 +253,7 @@ class _PoolReader:
     def _over_reserved(instance_type: InstanceType) -> TypeVerdict:
         short = tuple(
             Shortage(
-                name, Quantity(amount, format_of(instance_type, name)), Quantity(0, format_of(instance_type, name))
+                name, Quantity(0, format_of(instance_type, name)), Quantity(amount, format_of(instance_type, name))
             )
             for name, amount in allocatable_nano(instance_type).items()
             if amount < 0
@@ -302,11 +301,11 @@ class _PoolReader:
     def _over_limits(self, instance_type: InstanceType) -> tuple[Shortage, ...]:
         limits = self._pool.limits or {}
         return tuple(
-            Shortage(name, Quantity(left, limits[name].format), instance_type.capacity[name])
+            Shortage(name, instance_type.capacity[name], Quantity(left, limits[name].format))
             for name, left in self._remaining.items()
             if name in instance_type.capacity and (left < 0 or instance_type.capacity[name].nano > left)
         ) or tuple(
-            Shortage(name, Quantity(left, limits[name].format), Quantity(0, limits[name].format))
+            Shortage(name, Quantity(0, limits[name].format), Quantity(left, limits[name].format))
             for name, left in self._remaining.items()
             if left < 0
         )

@@ -60,4 +60,4 @@ class ToExplanation(msgspec.Struct, frozen=True):
     """``namespace/name``, or the name alone."""
 
 
-Destination: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation
+ToScreen: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from karptui.config import Config
     from karptui.screens.command_line import Command
-    from karptui.screens.destinations import Destination
+    from karptui.screens.destinations import ToScreen
     from karptui.session.border import Border, Focus
     from karptui.session.cluster_view import ClusterView
     from karptui.session.shared_base import SharedBase
@@ -73,7 +73,7 @@ class Host(Protocol):
         """Show a screen, with a filter if one is given."""
         ...
 
-    def go(self, to: Destination) -> None:
+    def go(self, to: ToScreen) -> None:
         """Show the screen that stands at a destination, or say why there is none."""
         ...
 

@@ -8,12 +8,12 @@ from typing import assert_never
 
 from karptui.decode.kinds import Kind
 from karptui.screens.destinations import (
-    Destination,
     ToExplanation,
     ToLedger,
     ToNode,
     ToPending,
     ToPool,
+    ToScreen,
     ToText,
     ToTypes,
 )
@@ -23,7 +23,7 @@ from karptui.session.border import ObjectWanted
 from karptui.views.sanitize import clean
 
 
-def screen_for(route: Destination, host: Host) -> FrameScreen | str:
+def screen_for(route: ToScreen, host: Host) -> FrameScreen | str:
     """Return a new screen, or a sentence that says why there is none."""
     match route:
         case ToText(title, fetch, language):
@@ -57,7 +57,7 @@ def screen_for(route: Destination, host: Host) -> FrameScreen | str:
             assert_never(route)
 
 
-def explanation_of(host: Host, kind: str, key: str) -> Destination | str:
+def explanation_of(host: Host, kind: str, key: str) -> ToScreen | str:
     """Return where an object is explained, or a sentence that says why nowhere.
 
     Args:

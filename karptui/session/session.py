@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final
 
 from karptui import crash
 from karptui.decode.kinds import Kind
@@ -19,33 +19,6 @@ from karptui.state.deltas import Batch, KindDelta
 from karptui.state.reducer import reduce
 
 LARGE_FROM_PODS: Final = 3_000
-
-
-@runtime_checkable
-class ObjectReader(Protocol):
-    """A source that can give single objects."""
-
-    def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Return an object; may take as long as a request, and raises SourceError with a sentence."""
-        ...
-
-
-@runtime_checkable
-class CrdReader(Protocol):
-    """A source that can give the CustomResourceDefinitions of Karpenter's kinds."""
-
-    def crds(self) -> tuple[dict[str, Any], ...]:
-        """Return them; may take as long as a few requests, and raises SourceError with a sentence."""
-        ...
-
-
-@runtime_checkable
-class Refreshable(Protocol):
-    """A source that waits now and then before it tries again."""
-
-    def refresh(self) -> None:
-        """Try again at once."""
-        ...
 
 
 class Session:
@@ -206,9 +179,8 @@ class Session:
 
     def refresh(self) -> None:
         """Have everything tried again at once, whatever it waits for."""
-        source: object = self.source
-        if isinstance(source, Refreshable):
-            source.refresh()
+        if self.source is not None:
+            self.source.refresh()
         self.evidence.refresh()
 
     def want_usage(self) -> None:
@@ -239,10 +211,9 @@ class Session:
         Raises:
             SourceError: when it cannot be had, with a sentence.
         """
-        reader: object = self.source
-        if not isinstance(reader, ObjectReader):
+        if self.source is None:
             raise SourceError(f"{self.title} cannot give single objects as they are; d describes what is known of them")
-        return reader.fetch_object(kind, key)
+        return self.source.fetch_object(kind, key)
 
     def crds(self) -> tuple[dict[str, Any], ...]:
         """Return the CustomResourceDefinitions of Karpenter's kinds; nothing where the source has none.
@@ -250,5 +221,4 @@ class Session:
         Raises:
             SourceError: when they cannot be had, with a sentence.
         """
-        reader: object = self.source
-        return reader.crds() if isinstance(reader, CrdReader) else ()
+        return self.source.crds() if self.source is not None else ()

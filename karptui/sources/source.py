@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from karptui.sources.mailbox import Mailbox
@@ -22,4 +22,30 @@ class Source(Protocol):
 
     def stop(self) -> None:
         """End every thread and connection; returns within about a second, and does nothing the second time."""
+        ...
+
+    def refresh(self) -> None:
+        """Try everything again now, whatever it waits for; return at once."""
+        ...
+
+    def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        """Return an object as the API server has it, without managedFields; may take as long as a request.
+
+        Args:
+            kind: as the API writes it, such as ``EC2NodeClass``.
+            key: ``namespace/name``, or the name of a cluster-scoped object.
+
+        Raises:
+            SourceError: when it cannot be had, with a sentence.
+        """
+        ...
+
+    def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return the CustomResourceDefinitions of Karpenter's kinds, nothing where there are none.
+
+        May take as long as a few requests.
+
+        Raises:
+            SourceError: when they cannot be had, with a sentence.
+        """
         ...

@@ -1,12 +1,13 @@
-"""Cells of what is requested, in bars of three parts, and of what is really used beside it."""
+"""What is requested, in bars of three parts; what is really used beside it; what there is too little of, in words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from karptui.kube.live_usage import LiveUsage, Used
+from karptui.kube.resources import CPU, PODS, Shortage
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import age_text, count_text, duration_text, percent_text
+from karptui.kube.units import age_text, count_text, duration_text, lacking_text, percent_text
 from karptui.state.usage import Share
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
@@ -93,3 +94,16 @@ def usage_note(live: LiveUsage, now_ns: int) -> Pieces:
     window = f", over {duration_text(live.window_ns // NS_PER_SECOND)}" if live.window_ns else ""
     measured = f"measured by metrics-server {age_text(live.read_at_ns, now_ns)} ago{window}"
     return ((f"{measured}; {REQUESTS_DECIDE}", Tone.MUTED),)
+
+
+def shortages_text(shortages: Iterable[Shortage]) -> str:
+    """Return what there is too little of, never understated: ``pods 8 of 11 needed, memory short by 6,846Mi``."""
+    return ", ".join(map(_shortage_text, shortages))
+
+
+def _shortage_text(one: Shortage) -> str:
+    name = clean(one.resource)
+    if one.resource == PODS:
+        return f"{name} {lacking_text(name, one.room.nano)} of {lacking_text(name, one.need.nano)} needed"
+    amount = lacking_text(one.resource, one.lacking_nano)
+    return f"{name} short by {amount}{' cores' if name == CPU and not amount.endswith('m') else ''}"

@@ -7,12 +7,13 @@ import pytest
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.methods import observed_fleet
-from karptui.disruption.no_place import NoPlace, PoolMiss, Shortage, cause_text, no_place_text, shortage_text
+from karptui.disruption.no_place import NoPlace, PoolMiss, cause_text, no_place_text, shortage_text
 from karptui.disruption.node_verdict import landings_of, verdict_of
 from karptui.disruption.outlook import Outlook
 from karptui.disruption.removal import EngineSimulator
 from karptui.karpenter import labels
 from karptui.kube.quantity import QuantityFormat, parse_quantity
+from karptui.kube.resources import Shortage
 from karptui.kube.taints import Taint
 from karptui.provisioning.rejection import PodError
 from tests.builders import a_node, a_nodepool, a_pod

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.disruption.no_place import NoPlace, PoolMiss, Shortage, cause_text, no_place_text
+from karptui.disruption.no_place import NoPlace, PoolMiss, cause_text, no_place_text
 from karptui.kube.quantity import parse_quantity
+from karptui.kube.resources import Shortage
 
 
 def short(resource: str, need: str, room: str) -> Shortage:

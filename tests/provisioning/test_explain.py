@@ -73,7 +73,7 @@ class TestPools:
         assert pool(found).failed is Gate.INSTANCE_TYPES
         nearest = pool(found).nearest
         assert nearest is not None
-        [short] = nearest.shortfalls
+        [short] = nearest.shortages
         assert (nearest.instance_type, short.resource, str(short.need), str(short.room)) == (
             "large",
             "cpu",
@@ -91,7 +91,7 @@ class TestPools:
     def test_memory_is_told_in_binary_units(self) -> None:
         nearest = pool(explained(a_pod(memory="40Gi"))).nearest
         assert nearest is not None
-        assert [(one.resource, str(one.need), str(one.room)) for one in nearest.shortfalls] == [
+        assert [(one.resource, str(one.need), str(one.room)) for one in nearest.shortages] == [
             ("memory", "40Gi", "32Gi")
         ]
 

@@ -13,9 +13,10 @@ from karptui.sources.mailbox import Mailbox
 from karptui.state.cluster import ClusterState
 from karptui.state.deltas import Batch
 from karptui.state.reducer import reduce
+from tests.builders.sources import QuietSource
 
 
-class Speaker:
+class Speaker(QuietSource):
     """A source that says how far it is with the nodes."""
 
     title = "speaker"

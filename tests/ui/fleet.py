@@ -28,6 +28,7 @@ from karptui.sources.mailbox import Mailbox
 from karptui.state.cluster import EMPTY
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.reducer import reduce
+from tests.builders.sources import QuietSource
 from tests.canvas import strips_of
 
 UNPRICED = Evidence(price_settings=PriceSettings(is_disabled=True))
@@ -383,7 +384,7 @@ def a_fleet() -> Fleet:
 
 
 @dataclass
-class FleetSource:
+class FleetSource(QuietSource):
     """A source that says everything at once, when it is started."""
 
     fleet: Fleet

@@ -174,8 +174,8 @@ def _finding(template: Template, found: PoolTypes, removed: list[TypeVerdict]) -
 def _short(verdict: TypeVerdict) -> str:
     short = verdict.shortages[0]
     if short.resource == PODS:
-        return f"{verdict.instance_type.name} ({short.have.units} pod slots)"
-    have = amount(short.have, short.resource)
+        return f"{verdict.instance_type.name} ({short.room.units} pod slots)"
+    have = amount(short.room, short.resource)
     return f"{verdict.instance_type.name} ({short.resource} {have}, {amount(short.need, short.resource)} needed)"
 
 

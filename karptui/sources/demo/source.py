@@ -104,6 +104,9 @@ class DemoSource:
         self._play.advance(self.clock.now_ns())
         self._tell(self._play.world.take_changes())
 
+    def refresh(self) -> None:
+        """Do nothing: nothing waits."""
+
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return one object as an API server would give it.
 
@@ -120,6 +123,10 @@ class DemoSource:
             raise SourceError(f"the demo has no {kind} {key}")
         copy: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(found))
         return copy
+
+    def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return nothing: the demo has none."""
+        return ()
 
     def _run(self) -> None:
         self._open()

@@ -48,6 +48,9 @@ class SnapshotSource:
     def stop(self) -> None:
         """Do nothing: nothing runs."""
 
+    def refresh(self) -> None:
+        """Do nothing: nothing waits."""
+
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return one object as the snapshot has it, without managedFields.
 
@@ -67,6 +70,10 @@ class SnapshotSource:
         if isinstance(metadata, dict):
             metadata.pop("managedFields", None)
         return fetched
+
+    def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return nothing: a snapshot holds none."""
+        return ()
 
 
 def _first_of(sentences: tuple[str, ...]) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from karptui.aws.lint import wildcard_values
+from karptui.kube.resources import Shortage
 from karptui.kube.units import age_text, count_text, counted
 from karptui.pending.causes import FAULTY
 from karptui.pending.groups import MOST_DESTINATIONS, PendingGroup
 from karptui.provisioning import NodeRefusal, PodExplanation, PoolExplanation
-from karptui.provisioning.explain import Shortfall
 from karptui.session.pending_report import PendingEntry, PodDetail
 from karptui.state.cluster import ClusterState
 from karptui.views.pending.columns import TABLE as PENDING
@@ -147,11 +147,11 @@ def _pool(pool: PoolExplanation, row: GateRow) -> dict[str, Any]:
         "karpenter_says": str(pool.rejection) if pool.rejection is not None else None,
         "types_left": {left.after.replace(" ", "_"): left.count for left in pool.types_left},
         "nearest_type": nearest.instance_type if nearest is not None else None,
-        "short": [_short(one) for one in nearest.shortfalls] if nearest is not None else [],
+        "short": [_short(one) for one in nearest.shortages] if nearest is not None else [],
     }
 
 
-def _short(one: Shortfall) -> dict[str, Any]:
+def _short(one: Shortage) -> dict[str, Any]:
     return {"resource": one.resource, "need": str(one.need), "room": str(one.room)}
 
 

@@ -12,11 +12,11 @@ import msgspec
 
 from karptui.karpenter.requirements import KeyConflict, UndefinedKey
 from karptui.kube import resources
-from karptui.kube.resources import CPU, MEMORY, PODS
+from karptui.kube.resources import CPU, MEMORY
 from karptui.kube.units import count_text, lacking_text
 from karptui.pending.nearest import is_for_daemons
 from karptui.provisioning import Gate, NodeRefusal, PodExplanation, PoolExplanation
-from karptui.provisioning.explain import NearestMiss, Shortfall
+from karptui.provisioning.explain import NearestMiss
 from karptui.provisioning.rejection import (
     LimitReached,
     NotReservable,
@@ -31,6 +31,7 @@ from karptui.views.names import short_name
 from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.usage import shortages_text
 
 
 def miss_text(pool: PoolExplanation) -> str:
@@ -70,7 +71,7 @@ def _label_text(reason: UndefinedKey | KeyConflict) -> str:
 def _types_text(pool: PoolExplanation, rejection: TypesExhausted) -> str:
     if rejection.unmet_min_values:
         return "minValues: " + ", ".join(f"only {count} of {clean(key)}" for key, count in rejection.unmet_min_values)
-    if pool.nearest is not None and pool.nearest.shortfalls:
+    if pool.nearest is not None and pool.nearest.shortages:
         return nearest_text(pool.nearest) + _cut_text(pool)
     if rejection.clashing_ports and not rejection.considered:
         return "DaemonSets take its host ports"
@@ -93,15 +94,7 @@ def _cut_text(pool: PoolExplanation) -> str:
 
 def nearest_text(nearest: NearestMiss) -> str:
     """Return what the nearest type is short of: ``memory short by 6,846Mi on r5a.8xlarge``."""
-    return f"{', '.join(map(_short_text, nearest.shortfalls))} on {clean(nearest.instance_type)}"
-
-
-def _short_text(one: Shortfall) -> str:
-    name, need, room = clean(one.resource), one.need.nano, one.room.nano
-    if name == PODS:
-        return f"{name} {lacking_text(name, room)} of {lacking_text(name, need)}"
-    amount = lacking_text(name, need - room)
-    return f"{name} short by {amount}{' cores' if name == CPU and not amount.endswith('m') else ''}"
+    return f"{shortages_text(nearest.shortages)} on {clean(nearest.instance_type)}"
 
 
 def carried_text(pool: PoolExplanation) -> str:
@@ -227,7 +220,7 @@ def _column(pool: PoolExplanation) -> int:
         return _BY_GATE.get(pool.failed, 5)
     if rejection.unmet_min_values:
         return 6
-    if pool.nearest is not None and pool.nearest.shortfalls:
+    if pool.nearest is not None and pool.nearest.shortages:
         return 4 if is_for_daemons(pool) else 5
     if not rejection.with_labels and rejection.considered:
         return 2

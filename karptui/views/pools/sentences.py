@@ -22,9 +22,10 @@ from karptui.session.types import PoolEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.columns import why_text
-from karptui.views.types.fit import requests_text, shortages_text
+from karptui.views.types.fit import requests_text
 from karptui.views.types.pools import carries
 from karptui.views.types.sentences import finding_lines
+from karptui.views.usage import shortages_text
 
 
 def amount_text(resource: str, nano: int) -> str:

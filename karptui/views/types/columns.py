@@ -33,7 +33,8 @@ from karptui.views.names import short_zone
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.types.fit import Fit, carries_text, fit_of, matching_percent, shortages_text
+from karptui.views.types.fit import Fit, carries_text, fit_of, matching_percent
+from karptui.views.usage import shortages_text
 
 WORDS: Final = {
     Filter.REQUIREMENTS: "requirements",

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
 
 from karptui.aws.ledger import fitting_overhead_percent, matching_overhead_percent, rounded_down, rounded_up
 from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import Quantity
-from karptui.kube.resources import MEMORY, PODS, ResourceList
-from karptui.kube.units import cpu_text, lacking_text, memory_text
+from karptui.kube.resources import MEMORY, ResourceList
+from karptui.kube.units import cpu_text, memory_text
 from karptui.provisioning.amounts import with_pod_slots
-from karptui.provisioning.type_verdict import Shortage, TypeVerdict
+from karptui.provisioning.type_verdict import TypeVerdict
 from karptui.session.types import PoolEntry, TypeEntry
-from karptui.views.sanitize import clean
 
 
 def carries_text(verdict: TypeVerdict) -> str:
@@ -29,18 +26,6 @@ def requests_text(requests: ResourceList) -> str:
     """Return cpu and memory that are asked for: ``490m 938Mi``."""
     cpu, memory = resources.cpu_millis(requests), resources.memory_bytes(requests)
     return f"{cpu_text(cpu)} {memory_text(memory)}"
-
-
-def shortages_text(shortages: Iterable[Shortage]) -> str:
-    """Return what there is too little of: ``pods 8 of 11 needed, memory short by 6,846Mi``."""
-    return ", ".join(map(_shortage_text, shortages))
-
-
-def _shortage_text(one: Shortage) -> str:
-    name = clean(one.resource)
-    if one.resource == PODS:
-        return f"{name} {lacking_text(name, one.have.nano)} of {lacking_text(name, one.need.nano)} needed"
-    return f"{name} short by {lacking_text(one.resource, one.need.nano - one.have.nano)}"
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):

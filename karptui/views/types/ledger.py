@@ -21,7 +21,8 @@ from karptui.session.types import Offer, PoolEntry, Standing, TypeEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.columns import price_cell
-from karptui.views.types.fit import Fit, fit_of, matching_percent, reported_bytes, safe_percent, shortages_text
+from karptui.views.types.fit import Fit, fit_of, matching_percent, reported_bytes, safe_percent
+from karptui.views.usage import shortages_text
 
 _FIRST: Final = (MEMORY, CPU, PODS, EPHEMERAL_STORAGE)
 _TITLES: Final = {MEMORY: "memory Mi", CPU: "cpu m", PODS: "pods", EPHEMERAL_STORAGE: "disk Mi"}

@@ -68,7 +68,7 @@ def _reasons(entry: PoolEntry, count: FilterCount) -> str:
     reasons = count.reasons
     if count.filter is Filter.DAEMONSETS:
         crowded = sorted(
-            (one.verdict.shortages[0].have.units, one.name)
+            (one.verdict.shortages[0].room.units, one.name)
             for one in entry.types
             if one.verdict.removed_by is Filter.DAEMONSETS and one.verdict.reason.startswith("pods")
         )

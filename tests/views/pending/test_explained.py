@@ -129,7 +129,7 @@ class TestGates:
         types = (an_instance_type(name="small", pods="2"),)
         daemonsets = (a_daemonset(name="a"), a_daemonset(name="b"))
         [pool] = explained(a_pod(), types=types, daemonsets=daemonsets).pools
-        assert miss_text(pool) == "pods 2 of 3 on small"
+        assert miss_text(pool) == "pods 2 of 3 needed on small"
 
     def test_host_ports_that_daemonsets_take(self):
         port = (HostPort(8080),)

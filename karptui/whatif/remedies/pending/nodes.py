@@ -11,10 +11,9 @@ from karptui.aws.nodeclass import NodeClassError, parse_nodeclass
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.quantity import NANO
-from karptui.kube.resources import MEMORY, PODS
+from karptui.kube.resources import MEMORY, PODS, Shortage
 from karptui.kube.workload import DaemonSet
 from karptui.provisioning import PoolExplanation
-from karptui.provisioning.explain import Shortfall
 from karptui.whatif.edits import DeleteObject, ObjectRef, SetField, SetSetting
 from karptui.whatif.remedies.pending.remedy import RemedyKind, Trial, TrialStep, UnplacedPods, once
 
@@ -27,9 +26,9 @@ def node_trials(question: UnplacedPods) -> Iterator[Trial]:
     if question.explanation is None:
         return
     pools = {pool.name: pool for pool in question.base.inventory.nodepools}
-    misses = [one for one in question.explanation.pools if one.nearest is not None and one.nearest.shortfalls]
+    misses = [one for one in question.explanation.pools if one.nearest is not None and one.nearest.shortages]
     if not question.base.types.is_fixed:
-        if any(one.resource == MEMORY for miss in misses if miss.nearest for one in miss.nearest.shortfalls):
+        if any(one.resource == MEMORY for miss in misses if miss.nearest for one in miss.nearest.shortages):
             yield from _overhead(question, [pools[miss.nodepool] for miss in misses], misses)
         for miss in misses:
             yield from _max_pods(question, pools[miss.nodepool], miss)
@@ -37,14 +36,14 @@ def node_trials(question: UnplacedPods) -> Iterator[Trial]:
     for miss in misses:
         assert miss.nearest is not None
         for daemonset in question.base.inventory.daemonsets:
-            if daemonset.key not in seen and _covers(daemonset, miss.nearest.shortfalls):
+            if daemonset.key not in seen and _covers(daemonset, miss.nearest.shortages):
                 seen.add(daemonset.key)
                 edit = DeleteObject(ObjectRef("DaemonSet", daemonset.name, daemonset.namespace))
                 words = "take it away, or keep it off these nodes"
                 yield once(RemedyKind.DAEMONSET, f"DaemonSet {daemonset.key}", words, (edit,))
 
 
-def _covers(daemonset: DaemonSet, short: tuple[Shortfall, ...]) -> bool:
+def _covers(daemonset: DaemonSet, short: tuple[Shortage, ...]) -> bool:
     """Return whether what a DaemonSet asks is as much as what is missing."""
     requests = daemonset.template.requests
     return all(
@@ -83,7 +82,7 @@ def _guess(question: UnplacedPods, pool: NodePool, miss: PoolExplanation) -> flo
     nodeclass = _nodeclass(question, pool)
     if nearest is None or nodeclass is None:
         return None
-    short = next((one for one in nearest.shortfalls if one.resource == MEMORY), None)
+    short = next((one for one in nearest.shortages if one.resource == MEMORY), None)
     facts = instance_type_facts().get(nearest.instance_type)
     types = question.prepared.catalogues[pool.name].types
     instance_type = next((one for one in types if one.name == nearest.instance_type), None)
@@ -106,7 +105,7 @@ def _nodeclass(question: UnplacedPods, pool: NodePool) -> NodeClass | None:
 
 def _max_pods(question: UnplacedPods, pool: NodePool, miss: PoolExplanation) -> Iterator[Trial]:
     assert miss.nearest is not None
-    short = next((one for one in miss.nearest.shortfalls if one.resource == PODS), None)
+    short = next((one for one in miss.nearest.shortages if one.resource == PODS), None)
     nodeclass = _nodeclass(question, pool)
     if short is None or nodeclass is None:
         return

@@ -108,7 +108,7 @@ def _smaller(question: UnplacedPods, pools: Iterable[PoolExplanation]) -> Iterat
     seen: set[tuple[tuple[str, int], ...]] = set()
     requests = question.first.requests
     for pool in pools:
-        short = pool.nearest.shortfalls if pool.nearest is not None else ()
+        short = pool.nearest.shortages if pool.nearest is not None else ()
         if not short or any(one.resource == PODS or one.resource not in requests for one in short):
             continue
         left = tuple(

@@ -1,0 +1,24 @@
+"""What sources in tests have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from karptui.sources.base import SourceError
+
+
+class QuietSource:
+    """A source that waits for nothing and gives no single objects."""
+
+    title: str
+
+    def refresh(self) -> None:
+        """Do nothing: nothing waits."""
+
+    def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        """Refuse."""
+        raise SourceError(f"{self.title} has no {kind} {key}")
+
+    def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return nothing."""
+        return ()
