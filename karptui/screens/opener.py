@@ -23,9 +23,9 @@ from karptui.session.border import ObjectWanted
 from karptui.views.sanitize import clean
 
 
-def screen_for(route: ToScreen, host: Host) -> FrameScreen | str:
+def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
     """Return a new screen, or a sentence that says why there is none."""
-    match route:
+    match to:
         case ToText(title, fetch, language):
             from karptui.screens.text import TextScreen
 
@@ -54,7 +54,7 @@ def screen_for(route: ToScreen, host: Host) -> FrameScreen | str:
             explained = explanation_of(host, kind, key)
             return explained if isinstance(explained, str) else screen_for(explained, host)
         case _:
-            assert_never(route)
+            assert_never(to)
 
 
 def explanation_of(host: Host, kind: str, key: str) -> ToScreen | str:
