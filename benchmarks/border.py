@@ -24,9 +24,10 @@ from karptui.aws.evidence import Evidence
 from karptui.config import DEFAULTS
 from karptui.screens.lists import lists_of
 from karptui.session.analyst import Analyst
-from karptui.session.border import Focus, Overview, PositionWanted, RowsWanted, Window, WindowWanted, decoded, encoded
+from karptui.session.border import Focus, Overview, PositionWanted, RowsWanted, Window, WindowWanted
 from karptui.session.cluster_view import ClusterView
 from karptui.session.row_server import RowServer
+from karptui.session.wire import decoded, encoded
 from karptui.state.inventory import state_of
 
 TIMES = 20

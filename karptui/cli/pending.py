@@ -33,7 +33,8 @@ def run(args: argparse.Namespace) -> int:
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
     from karptui.pending.study import study_pending
-    from karptui.session.pending_report import PendingEntry, hears_events
+    from karptui.session.pending_entries import hears_events
+    from karptui.session.pending_report import PendingEntry
     from karptui.session.prepare import prepare_view
     from karptui.views.pending.columns import TABLE
 

@@ -186,7 +186,8 @@ def _next() -> List:
 
 def _pending() -> List:
     from karptui.session.last_answer import LastAnswer
-    from karptui.session.pending_report import PendingEntry, pending_entries
+    from karptui.session.pending_entries import pending_entries
+    from karptui.session.pending_report import PendingEntry
     from karptui.views.pending.columns import TABLE
 
     last: LastAnswer[tuple[PendingEntry, ...]] = LastAnswer()

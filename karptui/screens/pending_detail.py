@@ -18,7 +18,8 @@ from karptui.screens.pending import OPEN_LEDGER, show_nearest_ledger
 from karptui.screens.row_sources import MadeRows
 from karptui.session.border import Focus, ObjectWanted
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pending_report import PodDetail, hears_events
+from karptui.session.pending_entries import hears_events
+from karptui.session.pending_report import PodDetail
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
 from karptui.views.pending.gates import NODES_TABLE as NODES
 from karptui.views.pending.gates import refusals_text

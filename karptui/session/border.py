@@ -6,8 +6,7 @@ Every message can be written as bytes and read back, so that a session may run i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -16,8 +15,6 @@ from karptui.sources.base import SourceStatus
 
 if TYPE_CHECKING:
     from karptui.session.facts import Around, Fact
-
-MessageT = TypeVar("MessageT")
 
 
 class Focus(msgspec.Struct, frozen=True, kw_only=True):
@@ -273,26 +270,3 @@ class Border(Protocol):
     def around(self, wanted: AroundWanted) -> AroundFound:
         """Return what stands around the rows of a list."""
         ...
-
-
-def encoded(message: msgspec.Struct) -> bytes:
-    """Return a message as bytes."""
-    return _ENCODER.encode(message)
-
-
-def decoded(data: bytes, kind: type[MessageT]) -> MessageT:
-    """Return a message that ``encoded`` wrote."""
-    from karptui.session import facts  # noqa: PLC0415 - slow to import, and only readers need it
-
-    facts.name_types()
-    return msgspec.json.decode(data, type=kind)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, MappingProxyType):
-        return dict(value)
-    raise NotImplementedError(f"{type(value).__name__} does not cross the border")
-
-
-_ENCODER = msgspec.json.Encoder(enc_hook=_plain)
-"""As JSON: amounts in nano-units of a large node go beyond 64 bits, where other formats end."""

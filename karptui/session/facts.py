@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from karptui.disruption.analysis import NextReport, NodeFindings
+from karptui.disruption.analysis import NextReport
 from karptui.disruption.churn.report import Churn
 from karptui.disruption.expiry import Expiry
 from karptui.provisioning.overlap import Overlap
-from karptui.session import border, claims, nodes
 from karptui.session.budgets import BudgetEntry
 from karptui.session.churn import ChurnEntry, Replacement
 from karptui.session.claims import ClaimEntry
@@ -109,10 +108,3 @@ class TypesAround(msgspec.Struct, frozen=True, tag=True, eq=False):
 
 Around = ClaimsAround | BudgetsAround | ChurnAround | NextAround | PoolsAround | PoolAround | TypesAround
 """What stands around the rows of a list."""
-
-
-def name_types() -> None:
-    """Give those modules their types that know them only while types are checked: no first screen waits for engines."""
-    for module in (nodes, claims):
-        vars(module).setdefault("NodeFindings", NodeFindings)
-    vars(border).update(Fact=Fact, Around=Around)

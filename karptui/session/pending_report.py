@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from karptui.decode.kinds import Kind
 from karptui.pending.groups import PendingGroup
 from karptui.pending.report import PendingReport
 from karptui.provisioning import PodExplanation
-from karptui.session.cluster_view import ClusterView
 from karptui.whatif.remedies.pending.remedy import RemedyReport
 
 
@@ -44,24 +42,3 @@ class PendingEntry(msgspec.Struct, frozen=True, tag=True, eq=False):
     def key(self) -> str:
         """Identity across refreshes."""
         return self.group.key
-
-
-def hears_events(view: ClusterView) -> bool:
-    """Whether events may be listed."""
-    status = view.statuses.get(str(Kind.EVENT))
-    return status is None or status.phase not in ("forbidden", "not installed")
-
-
-def pending_entries(view: ClusterView) -> tuple[PendingEntry, ...]:
-    """Return the groups of the newest report, without those whose pods have all found a node or gone since."""
-    report = view.pending
-    if report is None:
-        return ()
-    hears, pods = hears_events(view), view.state.pods
-    is_now = report.generation == view.state.generation
-    return tuple(
-        PendingEntry(group, hears)
-        for group in report.groups
-        if is_now
-        or any((now := pods.get(pod.key)) is not None and now.node_name == pod.node_name for pod in group.pods)
-    )

@@ -33,8 +33,6 @@ from karptui.session.border import (
     TotalsWanted,
     Window,
     WindowWanted,
-    decoded,
-    encoded,
 )
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import ClusterTotals
@@ -42,6 +40,7 @@ from karptui.session.facts import NextAround
 from karptui.session.overview import overview_of
 from karptui.session.pods import PodEntry
 from karptui.session.row_server import RowServer
+from karptui.session.wire import decoded, encoded
 from karptui.views.events.columns import TABLE as EVENTS
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.pods.columns import TABLE as PODS

@@ -22,8 +22,9 @@ from karptui.provisioning.rejection import NoTemplates, NotReservable
 from karptui.provisioning.solution import solve
 from karptui.session.cluster_view import ClusterView
 from karptui.session.overview import overview_of
+from karptui.session.pending_entries import hears_events, pending_entries
 from karptui.session.pending_questions import KEPT, PendingQuestions
-from karptui.session.pending_report import PendingEntry, hears_events, pending_entries
+from karptui.session.pending_report import PendingEntry
 from karptui.session.prepare import prepare_view
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.inventory import state_of

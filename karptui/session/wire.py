@@ -1,0 +1,39 @@
+"""Messages of the border as bytes, and bytes as messages; importing this module imports what every fact is made of."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from karptui.disruption.analysis import NodeFindings
+from karptui.session import border, claims, nodes
+from karptui.session.facts import Around, Fact
+
+MessageT = TypeVar("MessageT")
+
+# Those modules know these types only while types are checked: no first screen waits for engines.
+for _module in (nodes, claims):
+    vars(_module).setdefault("NodeFindings", NodeFindings)
+vars(border).update(Fact=Fact, Around=Around)
+
+
+def encoded(message: msgspec.Struct) -> bytes:
+    """Return a message as bytes."""
+    return _ENCODER.encode(message)
+
+
+def decoded(data: bytes, kind: type[MessageT]) -> MessageT:
+    """Return a message that ``encoded`` wrote."""
+    return msgspec.json.decode(data, type=kind)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, MappingProxyType):
+        return dict(value)
+    raise NotImplementedError(f"{type(value).__name__} does not cross the border")
+
+
+_ENCODER: Final = msgspec.json.Encoder(enc_hook=_plain)
+"""As JSON: amounts in nano-units of a large node go beyond 64 bits, where other formats end."""
