@@ -81,7 +81,7 @@ def test_evidence_is_not_asked_for_after_the_end() -> None:
     assert evidence.starts == 0
 
 
-class Teller:
+class Teller(QuietSource):
     """A source of nodes."""
 
     title = "teller"
