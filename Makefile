@@ -23,8 +23,13 @@ test-newest-textual:
 
 newest-textual: $(VENV)/.installed-dev
 	@$(INSTALL) --upgrade '$(TEXTUAL)' || true
-	@$(BIN)/python -c 'from importlib.metadata import version; print("Textual", version("textual"))'
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadfile --no-pictures tests/ui tests/screens tests/widgets tests/terminal $(PYTEST_ARGS)
+	@newest=$$($(BIN)/python -c 'from importlib.metadata import version; print(version("textual"))'); \
+	if grep -q "\"textual==$$newest\"" pyproject.toml; then \
+		echo "Textual $$newest: there is none newer than that of make test"; \
+	else \
+		echo "Textual $$newest"; \
+		PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadfile --no-pictures tests/ui tests/screens tests/widgets tests/terminal $(PYTEST_ARGS); \
+	fi
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
