@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,7 @@ STORY = GOLDENS / "karpenter-1.14.1" / "storyE.jsonl.gz"
 
 
 @pytest.fixture
-def runners(tmp_path):
+def runners(tmp_path: Path) -> str:
     """Return a snapshot in which jobs hold nodes by do-not-disrupt."""
     snapshot = dict(
         next(scenario["snapshot"] for scenario in scenarios(STORY) if scenario["snapshot"]["name"][-1] == "2")
@@ -27,12 +29,14 @@ def runners(tmp_path):
     return str(path)
 
 
-def _json(capsys, *words):
+def _json(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     assert main(["blockers", *words, "-o", "json"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
-def test_every_protected_job_is_told_with_what_would_follow_without_it(runners, capsys):
+def test_every_protected_job_is_told_with_what_would_follow_without_it(
+    runners: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = _json(capsys, runners)
     jobs = [one for one in found if one["code"] == "POD_DND"]
     assert jobs
@@ -43,13 +47,13 @@ def test_every_protected_job_is_told_with_what_would_follow_without_it(runners, 
     assert any(one["reportedByKarpenter"] for one in jobs)
 
 
-def test_only_one_node_and_without_simulation(runners, capsys):
+def test_only_one_node_and_without_simulation(runners: str, capsys: pytest.CaptureFixture[str]) -> None:
     node = _json(capsys, runners)[0]["node"]
     found = _json(capsys, "--snapshot", runners, "--node", node, "--no-simulation")
     assert {(one["node"], one["wouldGoWithout"]) for one in found} == {(node, "unknown")}
 
 
-def test_table_and_csv(runners, capsys):
+def test_table_and_csv(runners: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["blockers", runners]) == 0
     table = capsys.readouterr().out.splitlines()
     assert table[0].split()[:3] == ["NODE", "$/H", "CODE"]
@@ -59,8 +63,8 @@ def test_table_and_csv(runners, capsys):
     assert {row["code"] for row in rows} >= {"POD_DND"}
 
 
-def test_what_is_in_the_way_of_nodes_that_no_method_wants_shares_a_line():
-    def row(node, *, wanted=False, pool="web", code="BUDGET_ZERO"):
+def test_what_is_in_the_way_of_nodes_that_no_method_wants_shares_a_line() -> None:
+    def row(node: str, *, wanted: bool = False, pool: str = "web", code: str = "BUDGET_ZERO") -> Any:
         shown = {"node": node, "code": code, "object": f"NodePool/{pool}", "wanted": wanted, "pricePerHour": 1.0}
         return {**shown, "since": "now", "wouldGoWithout": "delete", "podsInLastHour": 3, "value": "nodes 0"}
 
@@ -72,7 +76,7 @@ def test_what_is_in_the_way_of_nodes_that_no_method_wants_shares_a_line():
     assert (shown[1]["object"], shown[2]["object"], shown[2]["value"]) == ("", "NodePool/web", "nodes 0")
 
 
-def test_what_holds_the_cluster_comes_first(tmp_path, capsys):
+def test_what_holds_the_cluster_comes_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     claim = {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": "new"}}
     path = tmp_path / "new.json"
     path.write_text(json.dumps({"karptui": 1, "capturedAt": "2026-11-20T12:00:00Z", "objects": [claim]}))
@@ -81,12 +85,12 @@ def test_what_holds_the_cluster_comes_first(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("words", [["missing.json"], ["a.json", "--snapshot", "b.json"]])
-def test_what_cannot_be_read(words, capsys):
+def test_what_cannot_be_read(words: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["blockers", *words]) == 2
     assert "blockers: " in capsys.readouterr().err
 
 
-def test_what_was_assumed_is_said_aside(tmp_path, capsys):
+def test_what_was_assumed_is_said_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     selector = {"matchExpressions": [{"key": "app", "operator": "Like", "values": ["web"]}]}
     meta = {"name": "odd", "namespace": "web"}
     pdb = {

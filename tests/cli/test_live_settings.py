@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import Answered, Call, LoopbackServer
 
 from karptui.cli import evidence as module
 from karptui.cli.evidence import evidence_source
@@ -19,6 +18,7 @@ from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.source import ClusterSource
 from tests.builders import a_manifest
 from tests.cli.test_record import kubeconfig
+from tests.loopback import Answered, Call, LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
 
 OVERHEAD = "VM_MEMORY_OVERHEAD_PERCENT"

@@ -20,7 +20,7 @@ def as_before() -> Iterator[None]:
 def test_it_rests_and_then_leaves_alone_what_was_read() -> None:
     with collector_at_rest():
         assert not gc.isenabled()
-        read = [[] for _ in range(1000)]
+        read: list[list[object]] = [[] for _ in range(1000)]
     assert gc.isenabled()
     assert gc.get_freeze_count() > len(read)
 

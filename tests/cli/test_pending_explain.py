@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,28 +16,28 @@ from tests.story_d import hostile_document, story_document
 
 
 @pytest.fixture
-def story(tmp_path):
+def story(tmp_path: Path) -> str:
     """Return the snapshot of stories B and D."""
     path = tmp_path / "story-d.json"
     path.write_text(json.dumps(story_document()))
     return str(path)
 
 
-def run(capsys, *words):
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     status = main(list(words))
     out = capsys.readouterr()
     return status, out.out, out.err
 
 
 class TestPending:
-    def test_table_with_the_disagreements_below(self, story, capsys):
+    def test_table_with_the_disagreements_below(self, story: str, capsys: pytest.CaptureFixture[str]) -> None:
         status, out, err = run(capsys, "pending", "--snapshot", story)
         assert status == 0
         assert out.splitlines()[0].split()[:2] == ["PODS", "N"]
         assert "✘ trino: memory short by 6,846Mi on r5a.8xlarge" in out
         assert "web/front-7d4-x2kq9: ≠ nominated 30m ago to general-x1, which is gone, still pending" in err
 
-    def test_json_has_every_verdict(self, story, capsys):
+    def test_json_has_every_verdict(self, story: str, capsys: pytest.CaptureFixture[str]) -> None:
         _, out, _ = run(capsys, "pending", "--snapshot", story, "-n", "trino", "-o", "json")
         [group] = json.loads(out)
         assert group["pods"] == ["worker-0", "worker-1"]
@@ -45,20 +47,20 @@ class TestPending:
         assert group["nodes_refused"] == {"memory": 3}
         assert group["requests"] == {"cpu_millis": 28_000, "mem_bytes": 240 << 30}
 
-    def test_csv_filters_and_all_namespaces(self, story, capsys):
+    def test_csv_filters_and_all_namespaces(self, story: str, capsys: pytest.CaptureFixture[str]) -> None:
         words = ("--filter", "turn=gated", "-A", "-n", "ignored", "-o", "csv")
         _, out, _ = run(capsys, "pending", "--snapshot", story, *words)
         [row] = csv.DictReader(io.StringIO(out))
         assert row["name"] == "web/gated-0"
 
-    def test_what_cannot_be_read(self, capsys):
+    def test_what_cannot_be_read(self, capsys: pytest.CaptureFixture[str]) -> None:
         status, _, err = run(capsys, "pending", "--snapshot", "missing.json")
         assert status == 2
         assert err.startswith("karptui pending: ")
 
 
 class TestExplainPod:
-    def test_everything_in_lines(self, story, capsys):
+    def test_everything_in_lines(self, story: str, capsys: pytest.CaptureFixture[str]) -> None:
         status, out, _ = run(capsys, "explain", "pod", "trino/worker-0", "--snapshot", story)
         assert status == 0
         for part in (
@@ -72,7 +74,7 @@ class TestExplainPod:
         ):
             assert part in out
 
-    def test_json(self, story, capsys):
+    def test_json(self, story: str, capsys: pytest.CaptureFixture[str]) -> None:
         _, out, _ = run(capsys, "explain", "po", "worker-1", "-n", "trino", "--snapshot", story, "-o", "json")
         [pod] = json.loads(out)
         trino = next(pool for pool in pod["pools"] if pool["name"] == "trino")
@@ -84,11 +86,11 @@ class TestExplainPod:
             {"edit": "setting", "name": "VM_MEMORY_OVERHEAD_PERCENT", "value": "0.0488"}
         ]
 
-    def test_without_changes(self, story, capsys):
+    def test_without_changes(self, story: str, capsys: pytest.CaptureFixture[str]) -> None:
         _, out, _ = run(capsys, "explain", "pod", "worker-1", "--no-remedies", "--snapshot", story)
         assert "What would help" not in out
 
-    def test_a_pod_that_does_not_wait(self, tmp_path, capsys):
+    def test_a_pod_that_does_not_wait(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         path = a_file(tmp_path)
         status, out, _ = run(capsys, "explain", "pod", "web/api-1", "--snapshot", path)
         assert status == 0
@@ -97,7 +99,9 @@ class TestExplainPod:
         _, out, _ = run(capsys, "explain", "pod", "web/api-1", "--snapshot", path, "-o", "json")
         assert json.loads(out)[0]["turn"] == "bound"
 
-    def test_snapshot_types_leave_something_untried(self, story, tmp_path, capsys):
+    def test_snapshot_types_leave_something_untried(
+        self, story: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         document = story_document()
         kind = {
             "name": "r5a.8xlarge",
@@ -135,12 +139,14 @@ class TestExplainPod:
             (["pod/web", "x"], "'pod/web' cannot be explained"),
         ],
     )
-    def test_what_is_not_there(self, story, capsys, words, sentence):
+    def test_what_is_not_there(
+        self, story: str, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
+    ) -> None:
         status, _, err = run(capsys, "explain", *words, "--snapshot", story)
         assert status == 2
         assert sentence in err
 
-    def test_a_name_in_two_namespaces(self, tmp_path, capsys):
+    def test_a_name_in_two_namespaces(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         from tests.cli.files import a_pod_manifest
 
         path = a_file(tmp_path, a_pod_manifest("job-1", namespace="batch"))
@@ -150,7 +156,7 @@ class TestExplainPod:
 
 
 class TestExplainNodeAndPool:
-    def test_a_node(self, capsys):
+    def test_a_node(self, capsys: pytest.CaptureFixture[str]) -> None:
         _, out, _ = run(capsys, "nodes", "--demo", "--no-simulate", "-o", "json")
         name = next(node["name"] for node in json.loads(out) if node["status"] == "Ready" and node["pool"] == "general")
         status, out, _ = run(capsys, "explain", "node", name.partition(".")[0], "--demo")
@@ -163,13 +169,13 @@ class TestExplainNodeAndPool:
         assert [gate["gate"] for gate in node["gates"]][:3] == ["IN_COMMAND", "UNMANAGED", "NO_NODE"]
         assert node["outcome_now"] in ("delete", "replace", "no", "unknown")
 
-    def test_a_claim_that_has_no_node(self, tmp_path, capsys):
+    def test_a_claim_that_has_no_node(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         status, out, err = run(capsys, "explain", "node", "general-abcde", "--snapshot", a_file(tmp_path))
         assert status == 0
         assert "(general-abcde)" in out
         assert "explain" in err or err == ""
 
-    def test_a_pool(self, story, capsys):
+    def test_a_pool(self, story: str, capsys: pytest.CaptureFixture[str]) -> None:
         status, out, _ = run(capsys, "explain", "pool", "flex", "--snapshot", story)
         assert status == 0
         assert "* is not a wildcard" in out
@@ -183,7 +189,7 @@ class TestExplainNodeAndPool:
 @pytest.mark.parametrize(
     "text", ["\x1b[2J\x1b]0;owned\x07", "[bold red]x[/]", "a\nb\r\tc", "\u202egnp.exe", "x" * 5_000]
 )
-def test_nothing_that_a_terminal_would_act_on(tmp_path, capsys, text):
+def test_nothing_that_a_terminal_would_act_on(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
     path = tmp_path / "hostile.json"
     path.write_text(json.dumps(hostile_document(text)))
     main(["pending", "--snapshot", str(path)])
@@ -204,6 +210,8 @@ def test_nothing_that_a_terminal_would_act_on(tmp_path, capsys, text):
         ("pod trino/worker-0 -n web", "--namespace does not go with trino/worker-0, which names its own"),
     ],
 )
-def test_flags_without_effect_are_refused(words, sentence, story, capsys):
+def test_flags_without_effect_are_refused(
+    words: str, sentence: str, story: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     status, out, err = run(capsys, "explain", *words.split(), "--snapshot", story)
     assert (status, out, err) == (2, "", f"karptui explain: {sentence}\n")

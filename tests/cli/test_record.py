@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from loopback import Answered, Call, LoopbackServer
 
 from karptui.cli.main import main
 from tests.builders import a_manifest
 from tests.cli.files import OBJECTS, a_file, a_pod_manifest
+from tests.loopback import Answered, Call, LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import Answered, Call, LoopbackServer
 
 from karptui.cli.main import main
 from tests.builders import a_manifest
 from tests.cli.test_record import kubeconfig
+from tests.loopback import Answered, Call, LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
 
 CORE = "/api/v1/"

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 
 import pytest
-from loopback import Call, LoopbackServer
 
 from karptui.cli.evidence import measured_once
 from karptui.cli.main import main
@@ -15,6 +14,7 @@ from karptui.kube.live_usage import NO_LIVE_USAGE
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.mailbox import Mailbox
+from tests.loopback import Call, LoopbackServer
 
 
 @pytest.fixture(autouse=True)

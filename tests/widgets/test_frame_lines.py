@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
 import pytest
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
 from karptui.screens.registry import TABS
@@ -144,12 +145,12 @@ def test_no_keys_are_no_line() -> None:
 class Keyed(Static, can_focus=True):
     """Keys of its own among those that every screen has."""
 
-    BINDINGS = (
+    BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "app.bell", "Help", key_display="?", id="screen.help"),
         Binding("f", "app.bell", "Filter", id="list.filter"),
         Binding("o", "app.bell", "Own", id="own"),
         Binding("e", "app.bell", "Explain", id="nodes.explain"),
-    )
+    ]
 
 
 async def test_keys_of_a_screen_stand_before_those_of_every_screen() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -336,7 +337,12 @@ async def test_moving_the_cursor_draws_two_lines(monkeypatch: pytest.MonkeyPatch
     async with shown(monkeypatch, many(20)) as (pilot, found, _):
         asked: list[int] = []
         draw = found.draw_line
-        monkeypatch.setattr(found, "draw_line", lambda y, first, body: asked.append(y) or draw(y, first, body))
+
+        def noted(y: int, first: Any, body: Any) -> Any:
+            asked.append(y)
+            return draw(y, first, body)
+
+        monkeypatch.setattr(found, "draw_line", noted)
         await pilot.press("down")
         assert sorted(asked) == [0, 1]
         asked.clear()

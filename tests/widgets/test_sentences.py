@@ -2,9 +2,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from textual.content import Content
+
 from karptui.views.row import Pieces, Tone
 from karptui.widgets.sentences import Sentences
 from tests.widgets.harness import WidgetApp
+
+
+def text_of(sentences: Sentences) -> str:
+    """Return what is shown."""
+    assert isinstance(sentences.content, Content)
+    return sentences.content.plain
+
 
 LONG = (("* the quick brown fox jumps over", Tone.NORMAL), (" the [lazy] dog", Tone.STRONG))
 
@@ -14,12 +23,12 @@ async def test_lines_are_shown_as_they_are() -> None:
     async with app.run_test(size=(20, 8)):
         sentences = app.query_one(Sentences)
         sentences.set_lines([LONG, (("second", Tone.MUTED),)])
-        assert sentences.content.plain == "* the quick brown fox jumps over the [lazy] dog\nsecond"
+        assert text_of(sentences) == "* the quick brown fox jumps over the [lazy] dog\nsecond"
         shown = sentences.content
         sentences.set_lines([LONG, (("second", Tone.MUTED),)])
         assert sentences.content is shown
         sentences.set_lines(())
-        assert sentences.content.plain == ""
+        assert text_of(sentences) == ""
 
 
 async def test_hanging_lines_follow_the_width() -> None:
@@ -27,14 +36,14 @@ async def test_hanging_lines_follow_the_width() -> None:
     async with app.run_test(size=(24, 8)) as pilot:
         sentences = app.query_one(Sentences)
         sentences.set_hanging([LONG])
-        assert sentences.content.plain == "* the quick brown fox \n   jumps over the [lazy] \n   dog"
+        assert text_of(sentences) == "* the quick brown fox \n   jumps over the [lazy] \n   dog"
         await pilot.resize_terminal(60, 8)
         await pilot.pause()
-        assert sentences.content.plain == "* the quick brown fox jumps over the [lazy] dog"
+        assert text_of(sentences) == "* the quick brown fox jumps over the [lazy] dog"
         sentences.set_lines([LONG])
         await pilot.resize_terminal(24, 8)
         await pilot.pause()
-        assert "\n" not in sentences.content.plain
+        assert "\n" not in text_of(sentences)
 
 
 async def test_wrapped_lines_follow_the_width_and_begin_with_no_separator() -> None:
@@ -43,10 +52,10 @@ async def test_wrapped_lines_follow_the_width_and_begin_with_no_separator() -> N
     async with app.run_test(size=(40, 8)) as pilot:
         sentences = app.query_one(Sentences)
         sentences.set_wrapped([line, LONG])
-        assert sentences.content.plain == "one · two three\n* the quick brown fox jumps over the\n[lazy] dog"
+        assert text_of(sentences) == "one · two three\n* the quick brown fox jumps over the\n[lazy] dog"
         await pilot.resize_terminal(4, 8)
         await pilot.pause()
-        assert sentences.content.plain.startswith("one\ntwo\nthree\n*")
+        assert text_of(sentences).startswith("one\ntwo\nthree\n*")
 
 
 async def test_the_same_lines_are_not_broken_again() -> None:
@@ -65,4 +74,4 @@ async def test_the_same_lines_are_not_broken_again() -> None:
         sentences.set_lines(())
         sentences._break((LONG,), breaking)
         assert len(broken) == 2
-        assert sentences.content.plain.startswith("* the quick")
+        assert text_of(sentences).startswith("* the quick")

@@ -36,9 +36,12 @@ class Host(App[None]):
         return variable_defaults(self.current_theme)
 
     def compose(self) -> ComposeResult:
-        yield YamlEditor(complete, lambda: self.query_one(Input).focus())
+        yield YamlEditor(complete, self.focus_line)
         yield Input()
         yield CompletionList()
+
+    def focus_line(self) -> None:
+        self.query_one(Input).focus()
 
     def on_mount(self) -> None:
         editor = self.query_one(YamlEditor)

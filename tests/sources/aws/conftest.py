@@ -11,10 +11,10 @@ from urllib.parse import parse_qs
 
 import pytest
 from botocore.loaders import Loader
-from loopback import Call, LoopbackServer
 
 from karptui.sources.aws.calls import Caller
 from karptui.sources.aws.clients import AwsClients
+from tests.loopback import Call, LoopbackServer
 
 REGION = "us-east-1"
 _LEFT_OVER = (
@@ -103,11 +103,11 @@ class FakeAws:
 
     def json(self, action: str, *documents: Any) -> None:
         """Say what an action of the Pricing API answers, in turn; the last one for ever."""
-        type_ = "application/x-amz-json-1.1"
-        self.answers.setdefault(action, []).extend(
-            lambda call, document=document: call.text(json.dumps(document), Content_Type=type_)
-            for document in documents
-        )
+
+        def saying(document: Any) -> Callable[[Call], None]:
+            return lambda call: call.text(json.dumps(document), Content_Type="application/x-amz-json-1.1")
+
+        self.answers.setdefault(action, []).extend(map(saying, documents))
 
     def fault(self, action: str, code: str, status: int = 400, times: int = 1, message: str = "no") -> None:
         """Say that an action fails."""

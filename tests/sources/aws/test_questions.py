@@ -24,7 +24,7 @@ def one_type_of_each_family(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Leave moto one type of each family and TYPES: it draws up all thousand in ten seconds. Return the families."""
     from moto.ec2.models.instance_types import InstanceTypeBackend
 
-    by_family = {one.get("InstanceType").partition(".")[0]: one for one in InstanceTypeBackend.instance_types}
+    by_family = {one["InstanceType"].partition(".")[0]: one for one in InstanceTypeBackend.instance_types}
     named = [one for one in InstanceTypeBackend.instance_types if one.get("InstanceType") in TYPES]
     left = {one.get("InstanceType"): one for one in (*by_family.values(), *named)}
     monkeypatch.setattr(InstanceTypeBackend, "instance_types", list(left.values()))

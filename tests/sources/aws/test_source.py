@@ -288,7 +288,11 @@ class TestThreads:
     ) -> None:
         reached = threading.Barrier(2, timeout=10)
         answers.trouble["identity"] = AwsError(Trouble.EXPIRED, "log in")
-        answers.meanwhile = lambda: reached.wait() and None  # type: ignore[func-returns-value]
+
+        def meet() -> None:
+            reached.wait()
+
+        answers.meanwhile = meet
         source = AwsSource(cache, clock=clock, opener=answers)
         source.start(REGION)
         reached.wait()

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from loopback import Answer, LoopbackServer
+
+from tests.loopback import Answer, LoopbackServer
 
 from .live import Serve
 

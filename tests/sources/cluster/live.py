@@ -9,14 +9,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from loopback import LoopbackServer
-
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.cluster.connection import Connection, Pem
 from karptui.sources.cluster.credentials import Credentials, credentials_for
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.mailbox import Mailbox
+from tests.loopback import LoopbackServer
 
 TLS = Path(__file__).resolve().parents[2] / "data" / "tls"
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import Call, Script, listing, named
 
 from karptui.sources.base import Phase, SourceError
 from karptui.sources.cluster import body, stream
@@ -23,6 +22,7 @@ from karptui.sources.cluster.errors import ApiError, ConfigError, CredentialErro
 from karptui.sources.cluster.stream import EndlessLineError, LineBuffer
 from karptui.sources.controller import read_controller
 from karptui.sources.usage import read_nodes
+from tests.loopback import Call, Script, listing, named
 
 from .live import Serve, transport_to
 from .test_reflector import Bench

@@ -3,11 +3,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from loopback import Call
 
 from karptui.decode.kinds import Kind
 from karptui.sources.cluster.discovery import AGGREGATED, discover
 from karptui.sources.cluster.errors import ApiError, UnreachableError
+from tests.loopback import Call
 
 from .live import Serve, transport_to
 

@@ -7,7 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from loopback import (
+from msgspec.structs import replace
+
+from karptui.decode.kinds import Kind
+from karptui.sources.base import Phase, SourceStatus
+from karptui.sources.cluster import reflector
+from karptui.sources.cluster.board import Board
+from karptui.sources.cluster.reflector import Reflector
+from karptui.sources.cluster.resources import LATER, NODES, PODS, Resource
+from karptui.sources.cluster.waits import Waits
+from tests.loopback import (
     Answer,
     Answered,
     Call,
@@ -21,15 +30,6 @@ from loopback import (
     listing,
     named,
 )
-from msgspec.structs import replace
-
-from karptui.decode.kinds import Kind
-from karptui.sources.base import Phase, SourceStatus
-from karptui.sources.cluster import reflector
-from karptui.sources.cluster.board import Board
-from karptui.sources.cluster.reflector import Reflector
-from karptui.sources.cluster.resources import LATER, NODES, PODS, Resource
-from karptui.sources.cluster.waits import Waits
 
 from .live import Serve, WatchedMailbox, transport_to
 
@@ -56,8 +56,11 @@ class Bench:
         )
         transport = transport_to(server, **options)
         self.reflector = Reflector(resource, transport, Board(self.mailbox), waits, recovered=self.recovered)
-        attempts = self.reflector.attempts(threading.Event())
-        self.step = lambda: next(attempts)
+        self._attempts = self.reflector.attempts(threading.Event())
+
+    def step(self) -> float:
+        """List or watch once; return the seconds to wait before the next time."""
+        return next(self._attempts)
 
     def recovered(self) -> None:
         self.recoveries += 1

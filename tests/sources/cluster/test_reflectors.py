@@ -4,7 +4,6 @@ import threading
 from typing import Any, Self
 
 import pytest
-from loopback import Answered, Call, FakeApi, LoopbackServer, named
 
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase
@@ -13,6 +12,7 @@ from karptui.sources.cluster.board import Board
 from karptui.sources.cluster.reflectors import Reflectors
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, EVENTS, LATER, NODECLAIMS, NODEPOOLS, NODES, PODS
 from karptui.sources.cluster.waits import Bell, Waits
+from tests.loopback import Answered, Call, FakeApi, LoopbackServer, named
 
 from .live import Serve, WatchedMailbox, transport_to
 

@@ -6,7 +6,6 @@ import threading
 import time
 
 import pytest
-from loopback import Call, LoopbackServer, named
 
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase, SourceError
@@ -16,6 +15,7 @@ from karptui.sources.cluster.errors import ApiError, UnreachableError
 from karptui.sources.cluster.resources import NODES, PODS
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.source import Source
+from tests.loopback import Call, LoopbackServer, named
 
 from .live import Serve, WatchedMailbox
 from .test_reflectors import EC2, karpenter

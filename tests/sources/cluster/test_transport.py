@@ -8,13 +8,13 @@ import time
 from typing import Any
 
 import pytest
-from loopback import Call, LoopbackServer, Script, failure
 
 from karptui import __version__
 from karptui.sources.cluster.connection import Connection, Impersonation
 from karptui.sources.cluster.credentials import FixedCredentials, Grant
 from karptui.sources.cluster.errors import ApiError, ConfigError, UnreachableError
 from karptui.sources.cluster.transport import Transport
+from tests.loopback import Call, LoopbackServer, Script, failure
 
 from .live import Serve, pem, server_tls, transport_to
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from loopback import Call, LoopbackServer
 
 from karptui.sources.cluster.transport import Transport
-from sources.cluster.live import transport_to
+from tests.loopback import Call, LoopbackServer
+from tests.sources.cluster.live import transport_to
 
 DEPLOYMENTS, PODS = "/apis/apps/v1/deployments", "/api/v1/pods"
 LEASES = "/apis/coordination.k8s.io/v1/leases"
@@ -28,7 +28,7 @@ def deployment(
 
 
 def pod(name: str, phase: str, **env: str) -> dict[str, Any]:
-    spec = deployment(**env)["spec"]["template"]["spec"]
+    spec = deployment("karpenter", namespace="kube-system", replicas=2, **env)["spec"]["template"]["spec"]
     return {"metadata": {"name": name, "namespace": "karpenter"}, "spec": spec, "status": {"phase": phase}}
 
 

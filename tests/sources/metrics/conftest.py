@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from loopback import Call, LoopbackServer
 
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.credentials import FixedCredentials, Grant
 from karptui.sources.cluster.transport import Transport
+from tests.loopback import Call, LoopbackServer
 
 from .exposition_text import KARPENTER
 

@@ -188,7 +188,8 @@ def test_a_stranger_among_the_files_of_a_directory_is_a_sentence(tmp_path: Path)
 
 
 def test_a_list_of_nothing_is_an_empty_cluster_and_that_is_said(tmp_path: Path) -> None:
-    for empty in ([], {"kind": "List", "apiVersion": "v1", "items": []}):
+    nothing: tuple[Any, ...] = ([], {"kind": "List", "apiVersion": "v1", "items": []})
+    for empty in nothing:
         snapshot = read(tmp_path, empty, now_ns=1)
         assert snapshot.notes == ("file0: it holds no objects",)
         assert not snapshot.problems

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from loopback import Call, LoopbackServer
 
 from karptui.clock import FrozenClock
 from karptui.kube.live_usage import Sample, first_seen
@@ -14,7 +13,8 @@ from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.sources.base import SourceError
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.usage import IDLE_SECONDS, ROOT, UsageError, UsageSource, read_nodes, read_pods
-from sources.cluster.live import transport_to
+from tests.loopback import Call, LoopbackServer
+from tests.sources.cluster.live import transport_to
 from tests.sources.turns import Turns
 
 NOW = 1_795_259_891_000_000_000

@@ -11,6 +11,7 @@ from types import MethodType
 from typing import Any
 
 import pytest
+from rich.text import Text
 from textual import events
 from textual.app import App, ComposeResult
 from textual.cache import LRUCache
@@ -280,7 +281,12 @@ async def test_what_looks_the_same_is_drawn_once(monkeypatch: pytest.MonkeyPatch
         await pilot.press("pagedown", "pagedown", "pageup", "pageup", "up")
         asked: list[int] = []
         get_line = editor.get_line
-        monkeypatch.setattr(editor, "get_line", lambda row: asked.append(row) or get_line(row))
+
+        def noted(row: int) -> Text:
+            asked.append(row)
+            return get_line(row)
+
+        monkeypatch.setattr(editor, "get_line", noted)
         await pilot.press("pagedown")
         assert set(asked) <= {0, editor.cursor_location[0]}, "the other lines have been seen before"
         check(editor, canvas)
