@@ -85,14 +85,14 @@ def test_it_reads_no_more_once_it_is_stopped() -> None:
 
     def stops_meanwhile(_: threading.Event, seconds: float) -> bool:
         rests.append(seconds)
-        source.stop()
+        stopped.stop()
         return True
 
-    source = CountingSource(0, wait=stops_meanwhile)
-    source._run()
-    assert (source.latest(), rests) == (1, [1.0])
-    source._run()
-    assert source.latest() == 1
+    stopped = CountingSource(0, wait=stops_meanwhile)
+    stopped._run()
+    assert (stopped.latest(), rests) == (1, [1.0])
+    stopped._run()
+    assert stopped.latest() == 1
 
 
 @pytest.mark.parametrize(
