@@ -14,6 +14,7 @@ from karptui.session.costs import ClusterTotals
 from karptui.sources.base import SourceStatus
 
 if TYPE_CHECKING:
+    from karptui.disruption.verdict import Finding
     from karptui.session.facts import Around, Fact
 
 
@@ -257,6 +258,10 @@ class Border(Protocol):
 
     def pick(self, wanted: PickWanted) -> Window:
         """Return single rows in their order."""
+        ...
+
+    def verdict(self, now_ns: int) -> tuple[Finding, ...]:
+        """Return what holds or endangers the cluster, worst first; nothing before nodes have been looked into."""
         ...
 
     def totals(self, wanted: TotalsWanted) -> ClusterTotals:

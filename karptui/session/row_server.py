@@ -31,6 +31,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.session.overview import overview_of
 
 if TYPE_CHECKING:
+    from karptui.disruption.verdict import Finding
     from karptui.session.facts import Around, Fact
 
 KEPT: Final = 2
@@ -88,11 +89,22 @@ class RowServer:
         self._rows: dict[int, _Rows] = {}
         self._number = 0
         self._overview: LastAnswer[Overview] = LastAnswer()
+        self._verdict: LastAnswer[tuple[Finding, ...]] = LastAnswer()
 
     def overview(self) -> Overview:
         """Return how much is known of the cluster; the same object for the same generation."""
         view = self._view()
         return self._overview.get((view,), lambda: overview_of(view))
+
+    def verdict(self, now_ns: int) -> tuple[Finding, ...]:
+        """Return what holds or endangers the cluster; worked out once for what is known of it."""
+        view = self._view()
+        if view.analysis is None:
+            return ()
+        from karptui.session.verdict import verdict_of_view  # noqa: PLC0415 - the first rows wait for no engine
+
+        known = (view.analysis, view.pending, view.hidden, view.state.nodepools)
+        return self._verdict.get(known, lambda: verdict_of_view(view, now_ns))
 
     def rows(self, wanted: RowsWanted) -> RowsFound:
         """Filter and sort a list; the same rows as before while nothing that counts has changed."""

@@ -1,0 +1,445 @@
+"""What holds or endangers a cluster, worst first: what an operator has to know before any table.
+
+Each finding is told once, with what it costs per hour, since when it holds and where it is proven. Pure: what it
+follows from comes as plain lines.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from karptui.disruption.analysis import Analysis, NodeFindings
+from karptui.disruption.blocker import Blocker
+from karptui.disruption.codes import CODES, Code, WhyCode
+from karptui.disruption.command import Method
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.timestamps import NS_PER_SECOND
+
+MINUTE_NS: Final = 60 * NS_PER_SECOND
+LAUNCH_PATIENCE_NS: Final = 2 * MINUTE_NS
+"""A launch takes about a minute: a NodeClaim without provider ID for longer is in trouble."""
+JOIN_PATIENCE_NS: Final = 5 * MINUTE_NS
+"""Nodes join within a few minutes of their launch."""
+DRIFT_PATIENCE_NS: Final = 60 * MINUTE_NS
+"""A rollout may take its time: drift that has not moved for so long is told."""
+SICK_NS: Final = 10 * MINUTE_NS
+NEARLY_FULL: Final = 0.95
+_WAITING_REASONS: Final = ("", "AwaitingReconciliation")
+
+
+class Severity(StrEnum):
+    """How bad a finding is."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class FindingCode(StrEnum):
+    """What a finding is about."""
+
+    STOPPED = "STOPPED"
+    """Karpenter disrupts nothing at all: a NodeClaim has no provider ID."""
+    NO_NODEPOOLS = "NO_NODEPOOLS"
+    CLAIM_STUCK = "CLAIM_STUCK"
+    """NodeClaims that do not get through."""
+    PENDING = "PENDING"
+    """Pods that cannot be placed."""
+    POOL_NOT_READY = "POOL_NOT_READY"
+    POOL_AT_LIMIT = "POOL_AT_LIMIT"
+    UNHEALTHY = "UNHEALTHY"
+    REPAIR_HELD = "REPAIR_HELD"
+    """Unhealthy nodes that Karpenter wants to repair and may not."""
+    POD_DND = "POD_DND"
+    NODE_DND = "NODE_DND"
+    PDB = "PDB"
+    BUDGET = "BUDGET"
+    DRIFT = "DRIFT"
+    """Drift that does not advance."""
+    NO_PERMISSION = "NO_PERMISSION"
+    NO_PRICES = "NO_PRICES"
+    NEXT = "NEXT"
+    """What Karpenter does next."""
+    FINE = "FINE"
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that holds or endangers the cluster."""
+
+    severity: Severity
+    code: FindingCode
+    price_per_hour: float | None = None
+    """Dollars per hour that it costs; None where it costs none, or nobody knows."""
+    since_ns: int | None = None
+    until_ns: int | None = None
+    """When it ends by itself."""
+    objects: tuple[str, ...] = ()
+    """``Kind/namespace/name`` of what it is about."""
+    names: tuple[str, ...] = ()
+    """What its sentence names."""
+    nodes: int = 0
+    pods: int = 0
+    recent_pods: int = 0
+    """Pods that came to those nodes in the last hour."""
+    detail: str = ""
+    """Words of Karpenter, or a reason."""
+    screen: str = ""
+    """Where it is proven."""
+    key: str = ""
+    """The key that leads there from Nodes."""
+    filter_text: str = ""
+    """What to filter by there."""
+
+
+class NodeLine(msgspec.Struct, frozen=True, eq=False):
+    """What is known of one node or NodeClaim."""
+
+    name: str
+    pool: str
+    claim: NodeClaim | None
+    has_node: bool
+    findings: NodeFindings | None = None
+    per_hour: float | None = None
+    held: float | None = None
+    """Dollars per hour that what holds it costs."""
+    would_save: float | None = None
+    """Dollars per hour that are saved once Karpenter goes on."""
+    not_ready_ns: int | None = None
+    """Since when it has not been ready; None while it is."""
+
+
+class PendingLine(msgspec.Struct, frozen=True):
+    """Pods that wait for one reason."""
+
+    name: str
+    pods: tuple[str, ...]
+    """``namespace/name`` of each."""
+    since_ns: int
+    group: str = ""
+    """Key of the group that the study of pending pods made of them; empty where it has not looked at them."""
+
+
+class LimitLine(msgspec.Struct, frozen=True):
+    """A limit of a NodePool that is as good as used up."""
+
+    pool: str
+    text: str
+
+
+class Situation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """A cluster, as far as its verdict goes."""
+
+    now_ns: int
+    nodes: Sequence[NodeLine] = ()
+    analysis: Analysis | None = None
+    pending: Sequence[PendingLine] = ()
+    pools: Sequence[NodePool] = ()
+    limits: Sequence[LimitLine] = ()
+    hidden: Sequence[str] = ()
+    """Kinds that may not be listed, in the plural."""
+    has_prices: bool = True
+
+
+def verdict_of(case: Situation) -> tuple[Finding, ...]:
+    """Return what holds or endangers a cluster, worst first; one finding that says so where nothing does."""
+    found = [
+        *_stopped(case),
+        *_pending(case),
+        *_stuck_claims(case),
+        *_pools(case),
+        *_unhealthy(case),
+        *_held(case),
+        *_drift(case),
+        *_missing(case),
+    ]
+    ranks = {severity: rank for rank, severity in enumerate(Severity)}
+    places = {code: place for place, code in enumerate(FindingCode)}
+    found.sort(key=lambda one: (ranks[one.severity], -(one.price_per_hour or 0.0), places[one.code], one.names))
+    if not any(one.severity is not Severity.INFO for one in found):
+        found.append(Finding(severity=Severity.INFO, code=FindingCode.FINE, nodes=len(case.nodes)))
+    return (*found, *_next(case))
+
+
+def _stopped(case: Situation) -> Iterator[Finding]:
+    cluster = case.analysis.cluster if case.analysis is not None else ()
+    waiting = [line for line in case.nodes if line.findings is not None and line.findings.why.code is WhyCode.WAITS]
+    price = _sum(line.would_save for line in waiting)
+    unsynced = [one for one in cluster if one.code is Code.UNSYNCED]
+    if unsynced:
+        since = min((one.since_ns for one in unsynced if one.since_ns), default=None)
+        is_long = since is None or case.now_ns - since >= LAUNCH_PATIENCE_NS
+        yield Finding(
+            severity=Severity.ERROR if is_long else Severity.INFO,
+            code=FindingCode.STOPPED,
+            price_per_hour=price,
+            since_ns=since,
+            objects=tuple(one.object_ref for one in unsynced),
+            names=tuple(one.object_key for one in unsynced),
+            nodes=len(waiting),
+            screen="claims",
+            key="3",
+        )
+    if any(one.code is Code.NO_NODEPOOLS for one in cluster):
+        yield Finding(severity=Severity.ERROR, code=FindingCode.NO_NODEPOOLS, screen="pools", key="2")
+
+
+def _pending(case: Situation) -> Iterator[Finding]:
+    for line in case.pending:
+        yield Finding(
+            severity=Severity.ERROR,
+            code=FindingCode.PENDING,
+            since_ns=line.since_ns or None,
+            objects=tuple(f"Pod/{key}" for key in line.pods),
+            names=(line.name,),
+            pods=len(line.pods),
+            detail=line.group,
+            screen="pending",
+            key="5",
+        )
+
+
+def _stuck_claims(case: Situation) -> Iterator[Finding]:
+    """Yield NodeClaims that were refused, or whose node has not joined for long."""
+    stuck: dict[str, list[NodeClaim]] = {}
+    for line in case.nodes:
+        claim = line.claim
+        if claim is None or line.has_node or claim.is_deleting:
+            continue
+        launched = claim.condition("Launched")
+        said = launched.message or launched.reason if launched is not None else ""
+        is_refused = (
+            launched is not None
+            and launched.status != "True"
+            and launched.reason not in (*_WAITING_REASONS, "Launched")
+        )
+        if is_refused:
+            stuck.setdefault(said, []).append(claim)
+        elif claim.provider_id and claim.created_ns and case.now_ns - claim.created_ns > JOIN_PATIENCE_NS:
+            stuck.setdefault("", []).append(claim)
+    for said, claims in stuck.items():
+        yield Finding(
+            severity=Severity.ERROR,
+            code=FindingCode.CLAIM_STUCK,
+            since_ns=min((claim.created_ns for claim in claims if claim.created_ns), default=None),
+            objects=tuple(f"NodeClaim/{claim.name}" for claim in claims),
+            names=tuple(claim.name for claim in claims),
+            detail=said,
+            screen="claims",
+            key="3",
+        )
+
+
+def _pools(case: Situation) -> Iterator[Finding]:
+    sick = [pool for pool in case.pools if not pool.is_ready and not pool.is_deleting]
+    if sick:
+        yield Finding(
+            severity=Severity.ERROR,
+            code=FindingCode.POOL_NOT_READY,
+            objects=tuple(f"NodePool/{pool.name}" for pool in sick),
+            names=tuple(pool.name for pool in sick),
+            screen="pools",
+            key="2",
+        )
+    for line in case.limits:
+        yield Finding(
+            severity=Severity.WARNING,
+            code=FindingCode.POOL_AT_LIMIT,
+            objects=(f"NodePool/{line.pool}",),
+            names=(line.pool,),
+            detail=line.text,
+            screen="pools",
+            key="2",
+        )
+
+
+def _unhealthy(case: Situation) -> Iterator[Finding]:
+    sick = [line for line in case.nodes if line.not_ready_ns is not None]
+    if sick:
+        since = min((line.not_ready_ns for line in sick if line.not_ready_ns), default=None)
+        is_long = since is not None and case.now_ns - since >= SICK_NS
+        yield Finding(
+            severity=Severity.ERROR if is_long else Severity.WARNING,
+            code=FindingCode.UNHEALTHY,
+            price_per_hour=_sum(line.per_hour for line in sick),
+            since_ns=since,
+            objects=tuple(f"Node/{line.name}" for line in sick),
+            names=tuple(line.name for line in sick),
+            nodes=len(sick),
+            screen="nodes",
+            key="enter",
+            filter_text="status=NotReady",
+        )
+
+
+_HELD: Final = {
+    WhyCode.DND: (FindingCode.POD_DND, "blockers", "6", "kind=POD-DND"),
+    WhyCode.NODE_DND: (FindingCode.NODE_DND, "blockers", "6", "kind=NODE-DND"),
+    WhyCode.PDB: (FindingCode.PDB, "blockers", "6", "kind=PDB*"),
+    WhyCode.BUDGET: (FindingCode.BUDGET, "budgets", "7", ""),
+    WhyCode.REPAIR: (FindingCode.REPAIR_HELD, "blockers", "6", ""),
+}
+
+
+def _held(case: Situation) -> Iterator[Finding]:
+    """Yield what holds nodes that a method wants, each node under what holds it first."""
+    groups: dict[WhyCode, list[NodeLine]] = {}
+    for line in case.nodes:
+        found = line.findings
+        if found is None or not found.is_held:
+            continue
+        if found.why.code is WhyCode.DRAIN and len(found.why.codes) > 1:
+            groups.setdefault(found.why.codes[1], []).append(line)
+        elif found.why.code in _HELD and not (found.why.code is WhyCode.BUDGET and found.why.method == Method.DRIFT):
+            groups.setdefault(found.why.code, []).append(line)
+    for why, lines in groups.items():
+        if why in _HELD:
+            yield _of_holders(why, lines)
+
+
+def _of_holders(why: WhyCode, lines: Sequence[NodeLine]) -> Finding:
+    code, screen, key, filter_text = _HELD[why]
+    own = [one for line in lines for one in _own(line, why)]
+    ends = [one.until_ns for one in own]
+    until = None if None in ends or not ends else max(end for end in ends if end is not None)
+    is_over = code is FindingCode.BUDGET and until is not None
+    return Finding(
+        severity=Severity.INFO if is_over else Severity.WARNING,
+        code=code,
+        price_per_hour=_sum(line.held for line in lines),
+        since_ns=min((one.since_ns for one in own if one.since_ns), default=None),
+        until_ns=until,
+        objects=tuple(dict.fromkeys(one.object_ref for one in own if one.object_ref)),
+        names=tuple(name for name, _ in Counter(_name(one, code) for one in own).most_common()),
+        nodes=len(lines),
+        pods=len({one.object_key for one in own if one.object_kind == "Pod"}),
+        recent_pods=sum(line.findings.recent_pods for line in lines if line.findings is not None),
+        screen=screen,
+        key=key,
+        filter_text=filter_text,
+    )
+
+
+def _own(line: NodeLine, why: WhyCode) -> list[Blocker]:
+    blockers = line.findings.blockers if line.findings is not None else ()
+    return [one for one in blockers if one.is_wanted and CODES[one.code].why is why]
+
+
+def _name(blocker: Blocker, code: FindingCode) -> str:
+    if code is FindingCode.POD_DND:
+        return blocker.origin.partition("/")[2] or blocker.object_key
+    if code is FindingCode.PDB:
+        return blocker.value
+    return blocker.object_key
+
+
+def _drift(case: Situation) -> Iterator[Finding]:
+    """Yield NodePools of which nodes have been drifted for long and none is on its way."""
+    pools: dict[str, list[NodeLine]] = {}
+    moving: set[str] = set()
+    for line in case.nodes:
+        found = line.findings
+        if found is None or line.claim is None or not line.claim.is_true("Drifted"):
+            continue
+        if found.why.code in (WhyCode.DRAIN, WhyCode.DELETING, WhyCode.COMMAND, WhyCode.OK, WhyCode.WAITS):
+            moving.add(line.pool)
+        else:
+            pools.setdefault(line.pool, []).append(line)
+    for name, lines in pools.items():
+        since = min((_drifted_ns(line) for line in lines), default=0)
+        if name in moving or case.now_ns - since < DRIFT_PATIENCE_NS:
+            continue
+        reasons = Counter(_drift_reason(line) for line in lines)
+        yield Finding(
+            severity=Severity.WARNING,
+            code=FindingCode.DRIFT,
+            since_ns=since or None,
+            objects=(f"NodePool/{name}",),
+            names=(name,),
+            nodes=len(lines),
+            detail=reasons.most_common(1)[0][0],
+            screen="nodes",
+            key="enter",
+            filter_text=f"pool={name} status=Drifted",
+        )
+
+
+def _drifted_ns(line: NodeLine) -> int:
+    condition = line.claim.condition("Drifted") if line.claim is not None else None
+    return condition.last_transition_ns if condition is not None else 0
+
+
+def _drift_reason(line: NodeLine) -> str:
+    """Return the code of what holds the drift of a node."""
+    assert line.findings is not None
+    lane = next((one for one in line.findings.lanes if one.method == Method.DRIFT), None)
+    return lane.code if lane is not None else ""
+
+
+def _missing(case: Situation) -> Iterator[Finding]:
+    if case.hidden:
+        yield Finding(severity=Severity.WARNING, code=FindingCode.NO_PERMISSION, names=tuple(case.hidden), key="?")
+    unpriced = [line for line in case.nodes if line.has_node and line.per_hour is None]
+    if case.has_prices and unpriced:
+        yield Finding(
+            severity=Severity.INFO,
+            code=FindingCode.NO_PRICES,
+            nodes=len(unpriced),
+            objects=tuple(f"Node/{line.name}" for line in unpriced),
+            screen="sources",
+            key=":sources",
+        )
+
+
+def _next(case: Situation) -> Iterator[Finding]:
+    """Yield what Karpenter does next, as far as that has been worked out."""
+    report = case.analysis.next if case.analysis is not None else None
+    if report is not None and report.commands:
+        first = report.commands[0]
+        yield Finding(
+            severity=Severity.INFO,
+            code=FindingCode.NEXT,
+            price_per_hour=first.savings_per_hour,
+            objects=tuple(f"Node/{name}" for name in first.node_names),
+            names=first.node_names,
+            nodes=len(first.node_names),
+            detail=f"{first.decision} {report.method}",
+            screen="next",
+            key="6 n",
+        )
+        return
+    waiting = [
+        line
+        for line in case.nodes
+        if (found := line.findings) is not None and found.why.code in (WhyCode.WAITS, WhyCode.OK)
+    ]
+    waiting.sort(key=_turn)
+    if waiting and (found := waiting[0].findings) is not None:
+        yield Finding(
+            severity=Severity.INFO,
+            code=FindingCode.NEXT,
+            price_per_hour=waiting[0].would_save,
+            objects=(f"Node/{waiting[0].name}",),
+            names=(waiting[0].name,),
+            nodes=1,
+            detail=f"{found.why.outcome} {found.why.method}",
+            screen="next",
+            key="6 n",
+        )
+
+
+def _turn(line: NodeLine) -> tuple[int, float, str]:
+    """Return the place of a node among those that go: by method in Karpenter's order, then by what it saves."""
+    order = [str(method) for method in Method]
+    method = line.findings.why.method if line.findings is not None else ""
+    return (order.index(method) if method in order else len(order), -(line.would_save or 0.0), line.name)
+
+
+def _sum(amounts: Iterable[float | None]) -> float | None:
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) if known else None

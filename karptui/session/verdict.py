@@ -1,0 +1,130 @@
+"""What the verdict of a cluster follows from, taken from a view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from karptui.decode.kinds import Kind
+from karptui.disruption.verdict import (
+    NEARLY_FULL,
+    Finding,
+    LimitLine,
+    NodeLine,
+    PendingLine,
+    Situation,
+    verdict_of,
+)
+from karptui.kube import resources
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import cpu_text, memory_text
+from karptui.pending.causes import FAULTY
+from karptui.session.costs import held_per_hour, share_saved
+from karptui.session.nodes import NodeEntry
+from karptui.session.status import plural
+
+if TYPE_CHECKING:
+    from karptui.karpenter.nodepool import NodePool
+    from karptui.session.cluster_view import ClusterView
+
+TOLD_FROM_NS: Final = 60 * NS_PER_SECOND
+"""Pods that wait for less are on their way to a node."""
+_HEEDED: Final = (
+    Kind.NODE,
+    Kind.NODECLAIM,
+    Kind.NODEPOOL,
+    Kind.POD,
+    Kind.PDB,
+    Kind.DAEMONSET,
+    Kind.NODECLASS,
+)
+"""Kinds without which the verdict is not whole."""
+
+
+def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[Finding, ...]:
+    """Return what holds or endangers a cluster, worst first."""
+    return verdict_of(
+        Situation(
+            now_ns=now_ns,
+            nodes=[_line(entry) for entry in view.node_entries],
+            analysis=view.analysis,
+            pending=tuple(_pending(view, now_ns)),
+            pools=tuple(view.state.nodepools.values()),
+            limits=tuple(_limits(view)),
+            hidden=tuple(plural(kind) for kind in _HEEDED if kind in view.hidden),
+            has_prices=not view.evidence.price_settings.is_disabled,
+        )
+    )
+
+
+def _line(entry: NodeEntry) -> NodeLine:
+    found, node = entry.findings, entry.node
+    would_save = None
+    if found is not None and found.outlook is not None and found.outlook.now.goes:
+        would_save = share_saved(entry, found.outlook.now)
+    ready = node.ready if node is not None else None
+    is_sick = node is not None and entry.is_managed and not entry.is_deleting and _has_joined(entry)
+    return NodeLine(
+        name=entry.name,
+        pool=entry.pool,
+        claim=entry.claim,
+        has_node=node is not None,
+        findings=found,
+        per_hour=entry.price.per_hour if entry.price is not None else None,
+        held=held_per_hour(entry) if found is not None and found.is_held else None,
+        would_save=would_save,
+        not_ready_ns=(ready.last_transition_ns if ready is not None else 0)
+        if is_sick and (ready is None or ready.status != "True")
+        else None,
+    )
+
+
+def _has_joined(entry: NodeEntry) -> bool:
+    return entry.claim is None or entry.claim.is_true("Initialized")
+
+
+def _pending(view: ClusterView, now_ns: int) -> Iterator[PendingLine]:
+    """Yield pods that cannot be placed; while nothing has looked at them, all that have waited for a while."""
+    if view.pending is not None:
+        for group in view.pending.groups:
+            if group.cause in FAULTY:
+                keys = tuple(pod.key for pod in group.pods)
+                yield PendingLine(group.name, keys, min(pod.created_ns for pod in group.pods), group.key)
+        return
+    late = [
+        pod
+        for key in view.state.pending_pods
+        if (pod := view.state.pods.get(key)) is not None and now_ns - pod.created_ns >= TOLD_FROM_NS
+    ]
+    if late:
+        yield PendingLine("", tuple(pod.key for pod in late), min(pod.created_ns for pod in late))
+
+
+def _limits(view: ClusterView) -> Iterator[LimitLine]:
+    """Yield the NodePools of which a limit is as good as used up by their nodes."""
+    used: dict[str, dict[str, int]] = {}
+    for entry in view.node_entries:
+        if entry.node is not None and entry.pool:
+            sums = used.setdefault(entry.pool, {})
+            for name in (resources.CPU, resources.MEMORY):
+                sums[name] = sums.get(name, 0) + resources.nano(entry.node.capacity, name)
+    for pool in view.state.nodepools.values():
+        text = _full(pool, used.get(pool.name, {}))
+        if text:
+            yield LimitLine(pool.name, text)
+
+
+def _full(pool: NodePool, used: dict[str, int]) -> str:
+    for name, write in ((resources.CPU, _cpu), (resources.MEMORY, _memory)):
+        limit = (pool.limits or {}).get(name)
+        if limit is not None and limit.nano and used.get(name, 0) >= NEARLY_FULL * limit.nano:
+            return f"{name} {write(used[name])} of {write(limit.nano)}"
+    return ""
+
+
+def _cpu(nano: int) -> str:
+    return cpu_text(nano // 1_000_000)
+
+
+def _memory(nano: int) -> str:
+    return memory_text(nano // 1_000_000_000)
