@@ -187,13 +187,16 @@ def add_why_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def analysed(view: ClusterView, now_ns: int, *, simulates: bool | None) -> tuple[ClusterView, tuple[str, ...]]:
+def analysed(
+    view: ClusterView, now_ns: int, *, simulates: bool | None, asks_next: bool | None = None
+) -> tuple[ClusterView, tuple[str, ...]]:
     """Return the view with why its nodes are still here, and what was assumed or left out, in sentences.
 
     Args:
         view: The cluster.
         now_ns: The instant: nanoseconds since the epoch.
         simulates: Whether to simulate removals; by the size of the cluster where None.
+        asks_next: Whether to ask what Karpenter would do next; where removals are simulated where None.
     """
     from karptui.disruption.study import Study, study_all
     from karptui.session.cluster_view import ClusterView
@@ -207,6 +210,9 @@ def analysed(view: ClusterView, now_ns: int, *, simulates: bool | None) -> tuple
     chosen = len(view.state.nodes) <= MOST_SIMULATED if simulates is None else simulates
     study = Study(prepared, view.state.generation, prices=view.evidence.price_settings)
     analysis = study_all(study, None if chosen else ())
+    if chosen if asks_next is None else asks_next:
+        study.ask_next()
+        analysis = study.analysis
     if simulates is None and not chosen:
         notes = (*notes, "removals are not simulated for so many nodes: --simulate does it")
     return ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=analysis), notes

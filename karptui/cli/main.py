@@ -28,6 +28,7 @@ COMMANDS: Final = MappingProxyType(
         "explain": "explain one pod, node or NodePool: why it waits, why it is still here, what it takes",
         "simulate": "say what Karpenter would do with snapshots, or what scenarios change: provisioning and disruption",
         "sweep": "say what each value of a setting or field comes to: nodes, costs, pending pods",
+        "verdict": "say what holds or endangers a cluster, worst first, each in one sentence with its cost",
         "blockers": "list everything that keeps Karpenter from disrupting each node",
         "next": "say what Karpenter would do next, and which nodes would go without what keeps them",
         "forward": "play clusters forward: what Karpenter does one after the other, and where it ends",

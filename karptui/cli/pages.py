@@ -53,6 +53,10 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui nodes -o wide --extra-labels team,cost-center", "every column, and two labels"),
             Entry("karptui nodes --filter why=DND -o json", "what do-not-disrupt keeps, for a script"),
         ),
+        "verdict": (
+            Entry("karptui verdict", "what holds or endangers the cluster, worst first"),
+            Entry("karptui verdict --fail-on error -o markdown incident.json", "of a snapshot, for a report"),
+        ),
         "pools": (
             Entry("karptui pools", "NodePools in order"),
             Entry("karptui pools --pool general", "one of them at length"),

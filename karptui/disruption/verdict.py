@@ -334,7 +334,7 @@ def _name(blocker: Blocker, code: FindingCode) -> str:
     if code is FindingCode.POD_DND:
         return blocker.origin.partition("/")[2] or blocker.object_key
     if code is FindingCode.PDB:
-        return blocker.value
+        return blocker.value.replace(" ", " + ")
     return blocker.object_key
 
 

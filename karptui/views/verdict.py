@@ -78,8 +78,8 @@ def _pending(one: Finding, now_ns: int, reasons: Reasons) -> str:
     since = age_text(one.since_ns, now_ns) if one.since_ns else "a while"
     if not one.detail:
         return f"{pods} {waits} for a node, the oldest for {since}"
-    of = f" of {one.names[0]}" if one.pods > 1 and one.names[0] else ""
-    who = f"{pods}{of}" if one.pods > 1 else one.names[0]
+    name = one.names[0].removesuffix(f" ({one.pods})")
+    who = f"{pods} of {name}" if one.pods > 1 else name
     reason = reasons.get(one.detail, "")
     return f"{who} {waits} {since}{': ' + reason if reason else ''}"
 

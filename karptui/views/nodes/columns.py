@@ -54,6 +54,7 @@ from karptui.views.row import Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.why.codes import is_held, why_cell, why_sort, why_text, why_words
+from karptui.views.why.lanes import LANES, lanes_text, lanes_values
 
 
 def _status_seconds(entry: NodeEntry, now_ns: int) -> int | None:
@@ -263,6 +264,13 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 NUMBER_OR_NULL,
                 "Dollars that would be saved then.",
             ),
+            Value(
+                "heldPricePerHour",
+                lambda entry, _: held_per_hour(entry),
+                NUMBER_OR_NULL,
+                "The same as held_per_hour.",
+            ),
+            Value("lanes", lanes_values, LANES, flat=lanes_text),
             Value(
                 "pods_in_last_hour",
                 lambda entry, _: entry.findings.recent_pods if entry.findings is not None else None,

@@ -1,0 +1,113 @@
+"""`karptui verdict`: what holds or endangers a cluster, worst first, each in one sentence."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from karptui.cli.advice import STATUSES
+from karptui.cli.errors import UsageError, fail
+from karptui.cli.evidence import add_price_flags
+from karptui.cli.flags import add_cluster_flags
+from karptui.cli.listing import refuse_unseen, report
+from karptui.cli.loading import add_why_flags
+
+if TYPE_CHECKING:
+    from karptui.cli.loading import Loaded
+
+FAIL_ON: Final = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
+"""By what ``--fail-on`` says, the severities that do not end in status 0."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("-o", "--output", choices=("text", "json", "markdown"), default="text", help="text")
+    parser.add_argument(
+        "--fail-on",
+        choices=tuple(FAIL_ON),
+        default="never",
+        metavar="SEVERITY",
+        help="end with 4 where an error is found, of warning also with 3 where a warning is (never)",
+    )
+    add_cluster_flags(parser)
+    add_price_flags(parser)
+    add_why_flags(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the findings; 1 where something is missing from them, 3 or 4 where one is as bad as ``--fail-on`` says."""
+    from karptui.decode.kinds import Kind
+    from karptui.session.verdict import verdict_of_view
+    from karptui.views.verdict import pending_reasons, verdict_values
+
+    try:
+        loaded = _loaded(args)
+        refuse_unseen("verdict", loaded, Kind.NODE, Kind.NODECLAIM)
+    except UsageError as error:
+        fail(str(error), "verdict")
+    findings = verdict_of_view(loaded.view, loaded.now_ns)
+    rows = verdict_values(findings, loaded.now_ns, pending_reasons(loaded.view.pending))
+    if args.output == "json":
+        # ASCII only: names from a cluster may hold what a terminal would act on.
+        json.dump(rows, sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        make = _markdown if args.output == "markdown" else _text
+        sys.stdout.write("".join(f"{line}\n" for line in make(rows)))
+    status = report("verdict", loaded)
+    bad = [STATUSES[row["severity"]] for row in rows if row["severity"] in FAIL_ON[args.fail_on]]
+    return max(bad, default=status)
+
+
+def _loaded(args: argparse.Namespace) -> Loaded:
+    """Return the cluster with everything worked out that the verdict follows from.
+
+    Raises:
+        UsageError: when it cannot be read.
+    """
+    from msgspec.structs import replace
+
+    from karptui.cli.loading import analysed, load
+    from karptui.decode.kinds import Kind
+    from karptui.pending.study import study_pending
+    from karptui.session.cluster_view import ClusterView
+    from karptui.session.pending_report import PendingAnswer
+    from karptui.session.prepare import prepare_view
+
+    needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET, Kind.EVENT)
+    loaded = load(args, needed)
+    view, notes = analysed(loaded.view, loaded.now_ns, simulates=args.simulate, asks_next=True)
+    if view.state.pending_pods and Kind.NODEPOOL not in view.hidden:
+        prepared, more = prepare_view(view, loaded.now_ns)
+        found = study_pending(prepared, view.state, prices=view.evidence.price_settings)
+        answer = PendingAnswer(found.generation, found.now_ns, found.groups, found.notes)
+        view = ClusterView(
+            view.state, view.statuses, view, evidence=view.evidence, analysis=view.analysis, pending=answer
+        )
+        notes = (*notes, *more)
+    return replace(loaded, view=view, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
+
+
+def _text(rows: list[dict[str, Any]]) -> list[str]:
+    from karptui.views.verdict import MARKS
+
+    width = max((len(row["text"]) for row in rows), default=0)
+    return [f"{MARKS[row['severity']][0]} {row['text']:<{width}}  {_money(row)}".rstrip() for row in rows]
+
+
+def _markdown(rows: list[dict[str, Any]]) -> list[str]:
+    lines = ["| | finding | $/h | proof |", "|---|---|---|---|"]
+    for row in rows:
+        text = row["text"].replace("|", "\\|")
+        proof = f"{row['proof']['screen']} (`{row['proof']['key']}`)" if row["proof"]["screen"] else ""
+        lines.append(f"| {row['severity']} | {text} | {_money(row)} | {proof} |")
+    return lines
+
+
+def _money(row: dict[str, Any]) -> str:
+    price = row["pricePerHour"]
+    if not price:
+        return ""
+    return f"{'saves ' if row['code'] == 'NEXT' else ''}${price:.2f}/h"

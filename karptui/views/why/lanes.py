@@ -1,0 +1,187 @@
+"""What each method makes of a node, in words: one line a method, and the values of scripts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from karptui.disruption.codes import CODES, Code
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import age_text, count_text, counted, duration_text
+from karptui.session.nodes import NodeEntry
+from karptui.views.column import Schema
+from karptui.views.row import Pieces, Tone
+from karptui.views.sanitize import clean
+from karptui.views.why.sentences import refusal_parts, verdict_text
+
+if TYPE_CHECKING:
+    from karptui.disruption.analysis import NodeFindings
+    from karptui.disruption.lanes import Lane
+
+EXPIRY: Final = "Expiry"
+SHORT: Final = {"MultiNodeConsolidation": "Multi", "SingleNodeConsolidation": "Single"}
+"""Names of methods where room is short."""
+_LACKS: Final = {
+    "STATIC": "static NodePool: only drift takes its nodes",
+    "EMPTY": "empty: Emptiness is asked for it",
+    "NOT_DRIFTED": "not drifted",
+    "HEALTHY": "healthy",
+    "CONSOLIDATION_DISABLED": "consolidateAfter is Never",
+    "WHEN_EMPTY_POLICY": "consolidationPolicy WhenEmpty, and it is not empty",
+    "BUFFER_PODS": "holds room for a CapacityBuffer",
+    "INSTANCE_TYPE_UNKNOWN": "its instance type is not among those of its NodePool",
+    "NO_CAPACITY_TYPE_LABEL": "its capacity type label is missing",
+    "NO_ZONE_LABEL": "its zone label is missing",
+    "NODEPOOL_UNRESOLVED": "its NodePool is gone or has no instance types",
+    "NO_NODEPOOL_LABEL": "its NodePool label is missing",
+    "": "it is on its way out",
+}
+LANES: Final[Schema] = {
+    "type": ["object", "null"],
+    "description": (
+        "By method what it makes of the node, in Karpenter's order, with expiry; null where it is not known or"
+        " Karpenter does not manage the node."
+    ),
+    "additionalProperties": {
+        "type": "object",
+        "required": ["wanted", "heldBy", "lacks", "message"],
+        "properties": {
+            "wanted": {"type": "boolean", "description": "Whether the method wants the node, whatever holds it."},
+            "heldBy": {
+                "type": "string",
+                "description": "Code of the first thing that holds it, or empty.",
+            },
+            "lacks": {"type": "string", "description": "Where it is not wanted, code of what is missing."},
+            "message": {"type": "string", "description": "The same in words."},
+        },
+    },
+}
+
+
+def lane_message(entry: NodeEntry, found: NodeFindings, lane: Lane, now_ns: int) -> str:
+    """Return in words what holds a method that wants a node, what it lacks, or what becomes of the node."""
+    blocker = found.blockers[lane.blocker] if lane.blocker is not None else None
+    if not lane.is_wanted:
+        if lane.code == "NOT_EMPTY":
+            return f"has {counted(entry.pods.requested, 'pod')}" if entry.pods.requested else "not empty"
+        if lane.code == "NOT_CONSOLIDATABLE":
+            until = blocker.until_ns if blocker is not None else None
+            left = (until - now_ns) // NS_PER_SECOND if until is not None else 0
+            return f"not consolidatable for {duration_text(left)}" if left > 0 else "not marked Consolidatable yet"
+        return _LACKS.get(lane.code, lane.code)
+    if lane.goes:
+        outlook = found.outlook
+        own = outlook is not None and outlook.now.goes and outlook.now.method == lane.method
+        return verdict_text(outlook.now) if own and outlook is not None else f"would be {lane.outcome}d with others"
+    if blocker is not None:
+        return _held_text(found, lane, now_ns)
+    if lane.code:
+        return _refused_text(found, lane)
+    if lane.method == "MultiNodeConsolidation":
+        return "only together with others: Next says which"
+    if found.outlook is None:
+        return "being simulated"
+    return "another method takes it first" if found.outlook.now.goes else "no NodePool can take its pods"
+
+
+def _held_text(found: NodeFindings, lane: Lane, now_ns: int) -> str:
+    assert lane.blocker is not None
+    first = found.blockers[lane.blocker]
+    alike = sum(1 for one in found.blockers if one.code is first.code and one.is_wanted)
+    what = CODES[first.code].meaning
+    if first.code is Code.BUDGET_ZERO:
+        return clean(f"{first.object_key}: {first.message}")
+    more = f" and {count_text(alike - 1)} more" if alike > 1 else ""
+    since = f", since {age_text(first.since_ns, now_ns)}" if first.since_ns else ""
+    named = f" ({first.object_key}{more}{since})" if first.object_kind == "Pod" else since
+    return clean(f"{what}{named}")
+
+
+def _refused_text(found: NodeFindings, lane: Lane) -> str:
+    outlook = found.outlook
+    if outlook is None:
+        return lane.code
+    if lane.code == outlook.now.refusal_code:
+        return clean(refusal_parts(outlook.now)[0])
+    return clean(next((one.message for one in outlook.now.refused if one.method == lane.method), lane.code))
+
+
+def lane_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
+    """Return a line for each method, then expiry: wanted or not, what holds it, and what would follow."""
+    found = entry.findings
+    if found is None or not found.lanes:
+        return ()
+    lines = [_line(entry, found, lane, now_ns) for lane in found.lanes]
+    return (*lines, *_expiry_line(entry, now_ns))
+
+
+def _line(entry: NodeEntry, found: NodeFindings, lane: Lane, now_ns: int) -> Pieces:
+    name = f" {SHORT.get(lane.method, lane.method):<10}"
+    message = lane_message(entry, found, lane, now_ns)
+    if not lane.is_wanted:
+        return ((name, Tone.MUTED), ("–  ", Tone.MUTED), (message, Tone.MUTED))
+    wanted = f"wanted{_since(entry, lane, now_ns)}  "
+    if lane.is_held:
+        first = found.why.method == lane.method
+        return ((name, Tone.STRONG), (wanted, Tone.NORMAL), ("✘ ", Tone.FAULT), (message, _held_tone(is_first=first)))
+    if lane.goes:
+        waits = str(found.why.code) == "WAITS"
+        mark = ("… waits, then: ", Tone.ACTIVE) if waits else ("✔ ", Tone.GOOD)
+        return ((name, Tone.STRONG), (wanted, Tone.NORMAL), mark, (message, Tone.STRONG))
+    return ((name, Tone.NORMAL), (wanted, Tone.NORMAL), ("? ", Tone.ACTIVE), (message, Tone.NORMAL))
+
+
+def _held_tone(*, is_first: bool) -> Tone:
+    return Tone.STRONG if is_first else Tone.NORMAL
+
+
+def _since(entry: NodeEntry, lane: Lane, now_ns: int) -> str:
+    """Return why and since when a method wants the node: drift by its reason, consolidation by its mark."""
+    if entry.claim is None:
+        return ""
+    condition = entry.claim.condition("Drifted" if lane.method == "Drift" else "Consolidatable")
+    if condition is None or condition.status != "True" or lane.method == "Repair":
+        return ""
+    reason = f" {clean(condition.reason)}" if lane.method == "Drift" and condition.reason else ""
+    since = f" {age_text(condition.last_transition_ns, now_ns)}" if condition.last_transition_ns else ""
+    return f"{reason}{since}"
+
+
+def _expiry_text(entry: NodeEntry, now_ns: int) -> tuple[bool, str]:
+    """Return whether a node has expired, and when it does."""
+    if entry.claim is None or entry.claim.expires_ns is None:
+        return False, "never"
+    left = (entry.claim.expires_ns - now_ns) // NS_PER_SECOND
+    return (False, f"in {duration_text(left)}") if left > 0 else (True, "due: nothing holds it")
+
+
+def _expiry_line(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
+    if entry.claim is None:
+        return ()
+    is_due, text = _expiry_text(entry, now_ns)
+    return (((f" {EXPIRY:<10}", Tone.MUTED), (text, Tone.WARNING if is_due else Tone.MUTED)),)
+
+
+def lanes_values(entry: NodeEntry, now_ns: int) -> dict[str, Any] | None:
+    """Return by method what it makes of a node."""
+    found = entry.findings
+    if found is None or entry.claim is None:
+        return None
+    lanes: dict[str, Any] = {
+        lane.method: {
+            "wanted": lane.is_wanted,
+            "heldBy": lane.code if lane.is_held else "",
+            "lacks": "" if lane.is_wanted else lane.code,
+            "message": lane_message(entry, found, lane, now_ns),
+        }
+        for lane in found.lanes
+    }
+    is_due, text = _expiry_text(entry, now_ns)
+    return {
+        **lanes,
+        EXPIRY: {"wanted": is_due, "heldBy": "", "lacks": "" if is_due else "NOT_EXPIRED", "message": text},
+    }
+
+
+def lanes_text(lanes: dict[str, Any] | None) -> list[str]:
+    """Return the same for CSV: ``Drift=BUDGET_ZERO`` of those that want the node."""
+    return [f"{name}={lane['heldBy']}" for name, lane in (lanes or {}).items() if lane["wanted"]]

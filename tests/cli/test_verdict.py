@@ -1,0 +1,48 @@
+"""`karptui verdict`: its three forms, and what the exit status says."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from karptui.cli.main import main
+
+
+def told(capsys, *words):
+    status = main(["verdict", *words])
+    return status, capsys.readouterr().out
+
+
+def test_worst_first_with_cost_and_proof(capsys):
+    status, out = told(capsys, "--demo", "-o", "json")
+    rows = json.loads(out)
+    order = ["error", "warning", "info"]
+    assert status == 0
+    assert [order.index(row["severity"]) for row in rows] == sorted(order.index(row["severity"]) for row in rows)
+    by_code = {row["code"]: row for row in rows}
+    assert {"CLAIM_STUCK", "PENDING", "PDB", "DRIFT", "STOPPED", "NEXT"} <= set(by_code)
+    assert by_code["PDB"]["pricePerHour"] > 1
+    assert by_code["PDB"]["proof"] == {"screen": "blockers", "key": "6"}
+    assert rows[-1]["code"] == "NEXT"
+
+
+def test_text_and_markdown_say_the_same(capsys):
+    rows = json.loads(told(capsys, "--demo", "-o", "json")[1])
+    text, table = told(capsys, "--demo")[1].splitlines(), told(capsys, "--demo", "-o", "markdown")[1].splitlines()
+    assert len(text) == len(rows) == len(table) - 2
+    for row, line, cells in zip(rows, text, table[2:], strict=True):
+        assert row["text"] in line
+        assert row["text"].replace("|", "\\|") in cells
+
+
+@pytest.mark.parametrize(("words", "status"), [(("--fail-on", "error"), 4), (("--fail-on", "warning"), 4), ((), 0)])
+def test_the_status_says_how_bad_the_worst_is(capsys, words, status):
+    assert told(capsys, "--demo", *words)[0] == status
+
+
+def test_an_empty_cluster_is_fine(tmp_path, capsys):
+    path = tmp_path / "empty.json"
+    path.write_text(json.dumps({"karptui": 1, "capturedAt": "2026-11-20T12:00:00Z", "objects": []}))
+    status, out = told(capsys, "--snapshot", str(path), "-o", "json", "--fail-on", "warning")
+    assert (status, [row["code"] for row in json.loads(out)]) == (0, ["FINE"])

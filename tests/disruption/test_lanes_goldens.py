@@ -1,0 +1,54 @@
+"""Lanes agree with Karpenter's own candidates in every scenario of the goldens."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+
+from karptui.disruption.blockers import BlockerSurvey, methods_for
+from karptui.disruption.command import Method
+from karptui.disruption.gates import Gate
+from karptui.disruption.lanes import lanes_of
+from karptui.disruption.methods import fleet_of
+from tests.disruption.parity import GOLDENS, catalog, scenarios
+from tests.provisioning.loading import load
+
+FILES = (
+    *sorted((GOLDENS / "karpenter-1.14.1").glob("*.jsonl.gz")),
+    GOLDENS / "rules" / "rules-disruption.jsonl.gz",
+    *sorted((GOLDENS / "k115").glob("*.jsonl.gz")),
+)
+GATES = {*map(str, Gate), "DO_NOT_REPAIR", "REPAIR_UNBOUNDED"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name.partition(".")[0])
+def test_a_method_that_wants_a_node_past_the_gates_has_it_as_candidate(path):
+    wrong = {}
+    for scenario in scenarios(path):
+        snapshot = scenario["snapshot"]
+        if not snapshot.get("disruption"):
+            continue
+        types = catalog(path.parent / f"{snapshot['catalog']}.gz") if "catalog" in snapshot else ()
+        ours = _candidates(load(snapshot, types))
+        for method in scenario["expected"]["disruption"]:
+            if method["name"] != "LegacyRepair" and set(method["candidates"]) != ours[method["name"]]:
+                wrong[snapshot["name"], method["name"]] = set(method["candidates"]) ^ ours[method["name"]]
+    assert wrong == {}
+
+
+def _candidates(cluster):
+    """Return by method the nodes that it wants and no gate holds."""
+    fleet = fleet_of(cluster)
+    survey = BlockerSurvey(fleet)
+    found = defaultdict(set)
+    for node in fleet.nodes:
+        if node.claim is None:
+            continue
+        wanted = survey.wishes.of(node)
+        own = methods_for(fleet, node) | ({Method.REPAIR} if survey.wishes.repair is not None else set())
+        methods = [method for method in Method if method in own]
+        for method, lane in zip(methods, lanes_of(methods, wanted, survey.of(node, wanted), None), strict=True):
+            if lane.is_wanted and lane.code not in GATES:
+                found[str(method)].add(node.name)
+    return found
