@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from karptui.cli.main import main
 
 
-def told(capsys, *words):
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     status = main(["verdict", *words])
     return status, capsys.readouterr().out
 
 
-def test_worst_first_with_cost_and_proof(capsys):
+def test_worst_first_with_cost_and_proof(capsys: pytest.CaptureFixture[str]) -> None:
     status, out = told(capsys, "--demo", "-o", "json")
     rows = json.loads(out)
     order = ["error", "warning", "info"]
@@ -27,7 +28,7 @@ def test_worst_first_with_cost_and_proof(capsys):
     assert rows[-1]["code"] == "NEXT"
 
 
-def test_text_and_markdown_say_the_same(capsys):
+def test_text_and_markdown_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     rows = json.loads(told(capsys, "--demo", "-o", "json")[1])
     text, table = told(capsys, "--demo")[1].splitlines(), told(capsys, "--demo", "-o", "markdown")[1].splitlines()
     assert len(text) == len(rows) == len(table) - 2
@@ -37,11 +38,13 @@ def test_text_and_markdown_say_the_same(capsys):
 
 
 @pytest.mark.parametrize(("words", "status"), [(("--fail-on", "error"), 4), (("--fail-on", "warning"), 4), ((), 0)])
-def test_the_status_says_how_bad_the_worst_is(capsys, words, status):
+def test_the_status_says_how_bad_the_worst_is(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], status: int
+) -> None:
     assert told(capsys, "--demo", *words)[0] == status
 
 
-def test_an_empty_cluster_is_fine(tmp_path, capsys):
+def test_an_empty_cluster_is_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "empty.json"
     path.write_text(json.dumps({"karptui": 1, "capturedAt": "2026-11-20T12:00:00Z", "objects": []}))
     status, out = told(capsys, "--snapshot", str(path), "-o", "json", "--fail-on", "warning")

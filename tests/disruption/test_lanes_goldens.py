@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from karptui.disruption.command import Method
 from karptui.disruption.gates import Gate
 from karptui.disruption.lanes import lanes_of
 from karptui.disruption.methods import fleet_of
+from karptui.provisioning import Prepared
 from tests.disruption.parity import GOLDENS, catalog, scenarios
 from tests.provisioning.loading import load
 
@@ -23,7 +26,7 @@ GATES = {*map(str, Gate), "DO_NOT_REPAIR", "REPAIR_UNBOUNDED"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name.partition(".")[0])
-def test_a_method_that_wants_a_node_past_the_gates_has_it_as_candidate(path):
+def test_a_method_that_wants_a_node_past_the_gates_has_it_as_candidate(path: Path) -> None:
     wrong = {}
     for scenario in scenarios(path):
         snapshot = scenario["snapshot"]
@@ -37,11 +40,11 @@ def test_a_method_that_wants_a_node_past_the_gates_has_it_as_candidate(path):
     assert wrong == {}
 
 
-def _candidates(cluster):
+def _candidates(cluster: Prepared) -> Mapping[str, set[str]]:
     """Return by method the nodes that it wants and no gate holds."""
     fleet = fleet_of(cluster)
     survey = BlockerSurvey(fleet)
-    found = defaultdict(set)
+    found: dict[str, set[str]] = defaultdict(set)
     for node in fleet.nodes:
         if node.claim is None:
             continue
