@@ -244,6 +244,10 @@ class AdviceContext:
                     places.add((single_value(kind.requirements, ZONE), single_value(kind.requirements, CAPACITY_TYPE)))
         return types, frozenset(places)
 
+    def knows_types(self, pool: NodePool) -> bool:
+        """Return whether the types of a NodePool are those of its provider, not only what nodes show."""
+        return pool.name not in self.prepared.guessed_pools
+
     def offered_types(self, pool: NodePool) -> tuple[str, ...]:
         """Return the names of the types that a NodePool allows and that are to be had, whatever its limits."""
         catalogue = self.catalogue_of(pool)

@@ -114,6 +114,8 @@ class NextReport(msgspec.Struct, frozen=True, gc=False):
     """NodeClaims without provider ID: while there are any, Karpenter does not begin."""
     error: str = ""
     """Why the pass ended early, in Karpenter's words."""
+    unknown: int = 0
+    """Candidates about which nothing is sure: their provider's instance types are not known."""
     generation: int = 0
 
 

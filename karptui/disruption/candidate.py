@@ -64,6 +64,12 @@ class Candidate:
         return self.node.labels.get(CAPACITY_TYPE, "")
 
     @property
+    def is_type_guessed(self) -> bool:
+        """Whether its type is known from nodes alone."""
+        known = self.instance_type
+        return known is not None and known.seen_on > 0
+
+    @property
     def instance_type(self) -> InstanceType | None:
         """The instance type as the NodePool knows it now, None where it does not."""
         return self.book.types.get(self.type_name)

@@ -88,6 +88,8 @@ class WhyCode(StrEnum):
     NODES = "NODES"
     MIN_VALUES = "MINVALUES"
     PRICE = "PRICE"
+    UNKNOWN = "UNKNOWN"
+    """Whether it would go hangs on instance types and prices that are not known."""
     SPOT = "SPOT"
     GATE_OFF = "GATE-OFF"
     SCORE = "SCORE"

@@ -64,6 +64,20 @@ class RefusalCode:
     SPOT_OFF: Final = "SPOT_TO_SPOT_OFF"
     SPOT_FLEXIBILITY: Final = "SPOT_FLEXIBILITY"
     SCORE: Final = "BALANCED_REJECT"
+    NOT_KNOWN: Final = "NOT_KNOWN"
+    """Karpenter may refuse or not: its provider's instance types are not known here."""
+
+
+_HANGS_ON_TYPES: Final = frozenset(
+    {
+        RefusalCode.UNSCHEDULABLE,
+        RefusalCode.NEEDS_NODES,
+        RefusalCode.NOT_CHEAPER,
+        RefusalCode.MIN_VALUES,
+        RefusalCode.SPOT_FLEXIBILITY,
+    }
+)
+TYPES_NOT_KNOWN: Final = "the instance types and prices of its provider are not known"
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -128,6 +142,8 @@ class Consolidator:
         if isinstance(answer, Command):
             if answer.replacements:
                 answer.announce(self._recorder)
+        elif answer.code in _HANGS_ON_TYPES and any(one.is_type_guessed for one in candidates):
+            answer = msgspec.structs.replace(answer, code=RefusalCode.NOT_KNOWN, message=TYPES_NOT_KNOWN)
         elif len(candidates) == 1:
             self._recorder.unconsolidatable(candidates[0].node, answer.message)
         return answer

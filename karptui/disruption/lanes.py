@@ -52,6 +52,7 @@ _REFUSALS: Final = {
     RefusalCode.SPOT_OFF: WhyCode.GATE_OFF,
     RefusalCode.SPOT_FLEXIBILITY: WhyCode.SPOT,
     RefusalCode.SCORE: WhyCode.SCORE,
+    RefusalCode.NOT_KNOWN: WhyCode.UNKNOWN,
 }
 _COMMANDED: Final = (Code.IN_COMMAND, Code.REBOOTING)
 _STARTING: Final = (Code.NO_NODE, Code.NOT_INITIALIZED)

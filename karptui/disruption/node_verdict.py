@@ -12,6 +12,8 @@ from karptui.disruption.no_place import NoPlace
 from karptui.disruption.outlook import Outcome, Prospect
 from karptui.disruption.simulation import NewNode, Simulation, no_place
 from karptui.disruption.static_drift import template_types
+from karptui.provisioning.rejection import PodError
+from karptui.provisioning.run import Run
 
 MOST_REASONS: Final = 20
 """Templates of pods without a place whose reasons are looked into; the others have Karpenter's words only."""
@@ -85,6 +87,8 @@ class Landing(msgspec.Struct, frozen=True, gc=False):
     """Why it has no place, in Karpenter's words."""
     no_place: NoPlace | None = None
     """The same as data."""
+    is_known: bool = True
+    """Whether it hangs on no instance types that only nodes show."""
 
 
 def verdict_of(prospect: Prospect) -> Verdict:
@@ -129,12 +133,18 @@ def landings_of(simulation: Simulation) -> dict[str, Landing]:
     for node_name, pods in simulation.placements.items():
         found.update((pod.key, Landing(node_name=node_name)) for pod in pods)
     for new in simulation.new_nodes:
-        place = Landing(pool_name=new.pool_name, type_name=new.type_names[0] if new.type_names else "")
+        is_known = not any(one.seen_on for one in new.book.types.values())
+        place = Landing(
+            pool_name=new.pool_name, type_name=new.type_names[0] if new.type_names else "", is_known=is_known
+        )
         found.update(dict.fromkeys(new.pods, place))
     reasons: dict[int, NoPlace] = {}
+    run = simulation.solution.run if simulation.solution is not None else None
+    guessed = run.prepared.guessed_pools.keys() if isinstance(run, Run) else frozenset[str]()
     for pod, why in simulation.errors:
         cause = id(pod.template)
         if cause not in reasons and len(reasons) < MOST_REASONS and simulation.solution is not None:
             reasons[cause] = no_place(simulation.solution, pod, asks_nodes=True)
-        found[pod.key] = Landing(error=str(why), no_place=reasons.get(cause))
+        is_known = not (isinstance(why, PodError) and why.hangs_on(guessed))
+        found[pod.key] = Landing(error=str(why), no_place=reasons.get(cause), is_known=is_known)
     return found

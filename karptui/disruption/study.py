@@ -299,6 +299,7 @@ class Study:
             asked=tuple((str(result.method), len(result.candidates)) for result in found.results),
             paused_by=found.paused_by,
             error=found.error,
+            unknown=len({one.name for result in found.results for one in result.candidates if one.is_type_guessed}),
             generation=self._generation,
         )
         before = self._with_others

@@ -58,6 +58,10 @@ class InstanceType(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False
     capacity: ResourceList
     overhead: Overhead = Overhead()
     offerings: tuple[Offering, ...] = ()
+    seen_on: int = 0
+    """Nodes that it is known from, where its provider's own list is not; 0 where the list is known."""
+    unknown_keys: frozenset[str] = frozenset()
+    """Labels that are asked for and not known of a seen type."""
     volume_limits: Mapping[str, int] = {}
     """Volumes that a CSI driver may attach, by driver; a driver that is missing is not limited."""
 

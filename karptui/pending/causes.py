@@ -23,6 +23,8 @@ class Cause(StrEnum):
 
     UNPLACED = "no place"
     """Karpenter finds no place for it."""
+    UNKNOWN = "not known"
+    """Whether Karpenter finds a place hangs on instance types that are not known here."""
     RESERVED = "waits for reserved capacity"
     """Karpenter waits in silence for a reservation that another claim of the run holds."""
     IGNORED = "refused"
@@ -57,7 +59,7 @@ FAULTY: Final = frozenset({Cause.UNPLACED, Cause.IGNORED, Cause.SILENT, Cause.NO
 """Those that somebody has to do something about."""
 SILENT: Final = frozenset({Cause.RESERVED, Cause.SILENT, Cause.NO_POOL})
 """Those of which Karpenter publishes nothing."""
-ENGINE: Final = frozenset({Cause.UNPLACED, Cause.RESERVED, Cause.NODE, Cause.CLAIM})
+ENGINE: Final = frozenset({Cause.UNPLACED, Cause.UNKNOWN, Cause.RESERVED, Cause.NODE, Cause.CLAIM})
 """Those that a run of the engine decides."""
 
 
@@ -72,7 +74,7 @@ class Destination(msgspec.Struct, frozen=True):
     other_types: int = 0
     """Types that a new node may have besides."""
     price_per_hour: float | None = None
-    """Dollars, of the cheapest offering of a new node."""
+    """Dollars, of the cheapest offering of a new node; None where it is not known."""
     requests: ResourceList = {}
     """Of all pods of a new node, DaemonSets included."""
 
@@ -104,9 +106,14 @@ class Diagnoses:
         for filled in solution.nodes:
             destination = Destination(node=filled.state.name, nodepool=filled.state.nodepool_name)
             self._destinations.update((pod.uid, destination) for pod in filled.pods)
+        self._guessed = prepared.guessed_pools
+        self._unknown: set[str] = set()
+        """Pods that go to a type of which a label that they or the NodePool ask for is not known."""
         for claim in solution.claims:
             destination = destination_of_claim(claim, prices)
             self._destinations.update((pod.uid, destination) for pod in claim.pods)
+            if any(one.unknown_keys & claim.requirements.keys() for one in claim.catalogue.types):
+                self._unknown.update(pod.uid for pod in claim.pods)
 
     def of(self, pod: Pod) -> Diagnosis:
         """Return why a pod without a running node waits."""
@@ -120,11 +127,18 @@ class Diagnoses:
             return Diagnosis(Cause.NO_POOL)
         error = self._errors.get(pod.key)
         if error is not None:
-            return Diagnosis(Cause.RESERVED if error.is_reserved else Cause.UNPLACED, error=error)
+            return Diagnosis(self._unplaced(error), error=error)
+        if pod.uid in self._unknown:
+            return Diagnosis(Cause.UNKNOWN)
         destination = self._destinations.get(pod.uid)
         if destination is None:
             return Diagnosis(Cause.UNTRIED)
         return Diagnosis(Cause.NODE if destination.node else Cause.CLAIM, destination)
+
+    def _unplaced(self, error: PodError) -> Cause:
+        if error.is_reserved:
+            return Cause.RESERVED
+        return Cause.UNKNOWN if error.hangs_on(self._guessed.keys()) else Cause.UNPLACED
 
     def _outside(self, pod: Pod) -> Cause | None:
         """Return why Karpenter does not look for a place, None where it does.
@@ -160,6 +174,8 @@ def destination_of_claim(claim: NewClaim, settings: PriceSettings = LIST_PRICES)
         nodepool=claim.nodepool_name,
         instance_type=first,
         other_types=max(len(names) - 1, 0),
-        price_per_hour=settings.paid(claim.cheapest_price_per_hour),
+        price_per_hour=None
+        if any(one.seen_on for one in catalogue.types)
+        else settings.paid(claim.cheapest_price_per_hour),
         requests=claim.requests,
     )

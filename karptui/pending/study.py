@@ -27,6 +27,9 @@ def waiting_pods(state: ClusterState) -> Iterator[Pod]:
                 yield from (pod for pod in pods.values() if pod.phase == "Pending")
 
 
+_EXPLAINED = (Cause.UNPLACED, Cause.UNKNOWN, Cause.RESERVED)
+
+
 class PendingStudy:
     """One generation of a cluster.
 
@@ -87,7 +90,7 @@ class PendingStudy:
             now_ns=self._prepared.now_ns,
         )
         self._groups = {group.key: group for group in groups}
-        self._open = [group.key for group in reversed(groups) if group.cause in (Cause.UNPLACED, Cause.RESERVED)]
+        self._open = [group.key for group in reversed(groups) if group.cause in _EXPLAINED]
 
     def explain_next(self, first: str = "") -> bool:
         """Explain one more group and return whether there was one.

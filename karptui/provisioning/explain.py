@@ -24,7 +24,14 @@ from karptui.provisioning.node_check import FilledNode
 from karptui.provisioning.order import QueuedPod
 from karptui.provisioning.pod_class import Preferences, Stage
 from karptui.provisioning.ports import clash
-from karptui.provisioning.rejection import Gate, LimitReached, PodError, Rejection, TypesExhausted
+from karptui.provisioning.rejection import (
+    Gate,
+    LimitReached,
+    PodError,
+    Rejection,
+    TypesExhausted,
+    holds_for_all_types,
+)
 from karptui.provisioning.run import Run
 from karptui.provisioning.solution import Solution
 from karptui.provisioning.stage_memory import StageMemory
@@ -170,6 +177,17 @@ class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
     label_costs: tuple[LabelCost, ...] = ()
     """Requirements that rule types out, the most costly first."""
     nearest: NearestMiss | None = None
+    types_seen: int | None = None
+    """How many types nodes show, where the provider's own list is not known."""
+    unseen_labels: tuple[str, ...] = ()
+    """Labels that it or the pod asks for, and that no node of those types has."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether what it says holds whatever types its provider has."""
+        if self.types_seen is None or holds_for_all_types(self.rejection):
+            return True
+        return self.rejection is None and not self.unseen_labels and not self.takes_no_part
 
 
 class PodExplanation(msgspec.Struct, frozen=True, kw_only=True):
@@ -217,6 +235,7 @@ def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExpl
             weight=pool.weight,
             position=-1,
             takes_no_part=bystander(pool, left_out=run.prepared.left_out),
+            types_seen=run.prepared.guessed_pools.get(pool.name),
         )
         for pool in run.prepared.inventory.nodepools
     ]
@@ -298,7 +317,14 @@ def _explain_pool(run: Run, queued: QueuedPod, stage_memory: StageMemory, limit:
         types_left=_types_left(template, limit, outcome),
         label_costs=costs,
         nearest=nearest,
+        types_seen=run.prepared.guessed_pools.get(template.name),
+        unseen_labels=_unseen_labels(template, queued.pod),
     )
+
+
+def _unseen_labels(template: Template, pod: Pod) -> tuple[str, ...]:
+    asked = {term.key for term in template.pool.requirements} | pod.template.node_selector.keys()
+    return tuple(sorted(asked & frozenset().union(*(one.unknown_keys for one in template.catalogue.types))))
 
 
 def _types_left(template: Template, limit: LimitState, outcome: Fit | Rejection) -> tuple[TypesLeft, ...]:

@@ -29,7 +29,7 @@ from karptui.provisioning.template import Template, make_templates, pool_require
 from karptui.provisioning.topology import InverseBase, Topology
 from karptui.provisioning.topology_counts import DomainUniverse, NodeLabels, RunningPods
 from karptui.provisioning.topology_spec import NamespaceIndex, asked_keys, is_constrained, selector_keys
-from karptui.provisioning.types import InstanceTypes, catalogues_of, types_by_pool
+from karptui.provisioning.types import InstanceTypes, catalogues_of, guessed_pools, types_by_pool
 from karptui.provisioning.volumes import Attachments, VolumeIndex, VolumeLimits, VolumeLookupError
 from karptui.provisioning.waiting_pods import buffer_pods, leaving_pods, pending_pods
 
@@ -81,6 +81,8 @@ class Prepared:
         """Instance types of every NodePool, with NodeOverlays applied: also of those that take no part."""
         self.catalogues = catalogues_of(self.pools, self.types_by_pool, settings.rules)
         """The same, indexed, of the NodePools that take part."""
+        self.guessed_pools = guessed_pools(self.pools, self.types_by_pool)
+        """NodePools whose provider's types are not known, with how many nodes show one: a list that is not whole."""
         pause()
         self._template_set = {pod.template for pod in inventory.pods} | {pod.template for pod in self.buffer_pods}
         self._constrained = [template for template in self._template_set if is_constrained(template)]

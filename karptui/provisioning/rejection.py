@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from enum import StrEnum
 from typing import ClassVar, Final
 
@@ -262,6 +263,20 @@ class MinValuesLost(Rejection, frozen=True):
         )
 
 
+def holds_for_all_types(rejection: Rejection | None) -> bool:
+    """Return whether a NodePool says no whatever types its provider has: by its taints, labels or number of nodes."""
+    match rejection:
+        case TaintsNotTolerated() | VolumeUnreachable():
+            return True
+        case LimitReached():
+            return rejection.is_node_count
+        case RequirementsUnmet():
+            # A label with a domain may be one that the provider gives its nodes.
+            return any(isinstance(reason, KeyConflict) or "/" not in reason.key for reason in rejection.reasons)
+        case _:
+            return False
+
+
 class PodError(msgspec.Struct, frozen=True):
     """Why a pod found no place: a reason per NodePool, in the order in which they were tried."""
 
@@ -272,6 +287,10 @@ class PodError(msgspec.Struct, frozen=True):
     def is_reserved(self) -> bool:
         """Whether the pod only waits for reserved capacity, which Karpenter does not report."""
         return any(isinstance(rejection, WaitsForReservation) for _, rejection in self.rejections)
+
+    def hangs_on(self, guessed: AbstractSet[str]) -> bool:
+        """Return whether it might be otherwise: some of these NodePools say no only with the types that are known."""
+        return bool(guessed - {pool for pool, rejection in self.rejections if holds_for_all_types(rejection)})
 
     def __str__(self) -> str:
         return "; ".join(str(rejection) for _, rejection in self.rejections)

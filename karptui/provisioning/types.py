@@ -17,6 +17,7 @@ import msgspec
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import WELL_KNOWN
+from karptui.karpenter.nodeclass import is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.rules import Rules
@@ -47,6 +48,16 @@ from karptui.provisioning.type_verdict import (
 
 InstanceTypes = Sequence[InstanceType] | Mapping[str, Sequence[InstanceType]]
 """One list for every NodePool, or a list by NodePool name; a NodePool without an entry has no types."""
+
+
+def guessed_pools(pools: Iterable[NodePool], types: Mapping[str, Sequence[InstanceType]]) -> dict[str, int]:
+    """Return the NodePools whose types are those of nodes that were seen, and how many types these are."""
+    return {
+        pool.name: len(types.get(pool.name, ()))
+        for pool in pools
+        if (not types.get(pool.name) and not is_ec2(pool.node_class_ref))
+        or any(one.seen_on for one in types.get(pool.name, ()))
+    }
 
 
 def types_by_pool(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -26,7 +27,7 @@ from tests.builders import (
     an_event,
     an_instance_type,
 )
-from tests.disruption.making import LARGE, SMALL, a_buffer, a_claim, consolidatable, drifted, prepared
+from tests.disruption.making import LARGE, SMALL, TYPES, a_buffer, a_claim, consolidatable, drifted, prepared
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
 BIG = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
@@ -275,6 +276,11 @@ def test_too_few_types_for_min_values():
     assert found(pool=pool, pods=[a_pod(node="node-1")]).why.code is WhyCode.MIN_VALUES
 
 
+def test_a_node_whose_providers_types_are_not_known():
+    seen = [msgspec.structs.replace(one, seen_on=1) for one in TYPES]
+    assert found(types=seen, pods=[a_pod(node="node-1", cpu="5")]).why.code is WhyCode.UNKNOWN
+
+
 def test_a_running_command():
     claim = a_claim(
         instance_type="m5.2xlarge", conditions=(*RIPE, a_condition("DisruptionReason", reason="Underutilized"))
@@ -310,5 +316,5 @@ def test_the_first_gate_in_karpenters_order_comes_first():
 
 def test_every_blocker_and_every_code_has_its_place():
     assert set(CODES) == set(Code)
-    reached = {*BLOCKED, "NO-LABEL", "NODES", "SCORE", "MINVALUES", "COMMAND", "…"}
+    reached = {*BLOCKED, "NO-LABEL", "NODES", "SCORE", "MINVALUES", "UNKNOWN", "COMMAND", "…"}
     assert reached == {str(code) for code in RANKS}

@@ -117,7 +117,8 @@ def _deleting_blocks_all(context: AdviceContext) -> Iterator[Finding]:
     if not leaving:
         return
     errors = context.solution.errors
-    stuck = [pod for pod in leaving if pod.key in errors]
+    guessed = context.prepared.guessed_pools.keys()
+    stuck = [pod for pod in leaving if pod.key in errors and not errors[pod.key].hangs_on(guessed)]
     if not stuck:
         return
     nodes = list(dict.fromkeys(pod.node_name for pod in stuck))

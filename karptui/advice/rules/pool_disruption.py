@@ -326,6 +326,8 @@ def _spot_inflexible(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
         if pool.is_static or pool.consolidation_policy == WHEN_EMPTY or pool.consolidate_after_ns is None:
             continue
+        if not context.knows_types(pool):
+            continue
         nodes = [node for node in context.nodes_of(pool) if node.labels.get(CAPACITY_TYPE) == SPOT]
         offered = frozenset(context.offered_types(pool))
         types, running = len(offered), {node.labels.get(INSTANCE_TYPE, "") for node in nodes}

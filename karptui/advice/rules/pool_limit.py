@@ -82,7 +82,12 @@ def _raised(nano: int, resource: str) -> str:
 
 
 def _smallest(context: AdviceContext, pool: NodePool, resource: str) -> int | None:
-    """Return the least capacity of an allowed and available type, None where some type does not have the resource."""
+    """Return the least capacity of an allowed and available type, None where some type does not have the resource.
+
+    None too where only types that nodes show are known.
+    """
+    if not context.knows_types(pool):
+        return None
     catalogue = context.catalogue_of(pool)
     template = next((one for one in context.prepared.templates if one.name == pool.name), None)
     allowed = [catalogue.types[i].capacity for i in bits(template.types if template is not None else 0)]

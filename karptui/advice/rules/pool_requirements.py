@@ -83,7 +83,7 @@ def _lost(context: AdviceContext, pool: NodePool, nodeclass: Ec2NodeClass) -> di
 )
 def _capacity_type_open(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
-        if pool.is_static or CAPACITY_TYPE in context.requirements_of(pool):
+        if pool.is_static or CAPACITY_TYPE in context.requirements_of(pool) or not context.knows_types(pool):
             continue
         nodes = context.nodes_of(pool)
         spot = [node for node in nodes if node.labels.get(CAPACITY_TYPE) == SPOT]

@@ -58,12 +58,19 @@ def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, .
     elif report.commands:
         lines += _command_lines(report, late, has_prices=overview.has_prices)
     else:
-        lines.append((("Karpenter would do nothing now", Tone.GOOD), (late, Tone.ACTIVE)))
+        lines += _nothing_lines(report, late)
     if report.error:
         lines.append(((f"the pass ends early: {clean(report.error)}", Tone.FAULT),))
     if report.asked:
         lines.append(((f"asked: {_asked(report)}", Tone.MUTED),))
     return tuple(lines)
+
+
+def _nothing_lines(report: NextReport, late: str) -> tuple[Pieces, ...]:
+    if not report.unknown:
+        return ((("Karpenter would do nothing now", Tone.GOOD), (late, Tone.ACTIVE)),)
+    why = f"of {counted(report.unknown, 'node')} the provider's instance types and prices are not known"
+    return ((("No command is sure: ", Tone.WARNING), (why, Tone.WARNING), (late, Tone.ACTIVE)),)
 
 
 def _asked(report: NextReport) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from karptui.karpenter.requirements import KeyConflict, UndefinedKey
 from karptui.kube import resources
 from karptui.kube.resources import CPU, MEMORY
-from karptui.kube.units import count_text, lacking_text
+from karptui.kube.units import count_text, counted, lacking_text
 from karptui.pending.nearest import is_for_daemons
 from karptui.provisioning import Gate, NodeRefusal, PodExplanation, PoolExplanation
 from karptui.provisioning.explain import NearestMiss
@@ -36,6 +36,16 @@ from karptui.views.usage import shortages_text
 
 def miss_text(pool: PoolExplanation) -> str:
     """Return why a NodePool does not take a pod, empty where it would."""
+    text = _miss_text(pool)
+    if pool.is_certain:
+        return text
+    if pool.unseen_labels and not text:
+        return f"not known: no node shows {clean(', '.join(pool.unseen_labels))}"
+    seen = pool.types_seen or 0
+    return f"not known: {text}; only {counted(seen, 'type')} seen" if seen else "not known: no type of it was seen"
+
+
+def _miss_text(pool: PoolExplanation) -> str:
     if pool.takes_no_part:
         return clean(pool.takes_no_part)
     rejection = pool.rejection
@@ -190,6 +200,13 @@ class GateRow(msgspec.Struct, frozen=True):
     """What DaemonSets put on a new node."""
     types_left: tuple[tuple[str, int], ...] = ()
     """How many types each filter leaves, where types are the reason."""
+    is_certain: bool = True
+    """Whether the NodePool says so whatever types its provider has."""
+
+    @property
+    def mark(self) -> tuple[str, Tone]:
+        """What stands before the reason, and how grave that is."""
+        return ("✘ ", Tone.FAULT) if self.is_certain else ("? ", Tone.WARNING)
 
 
 def gate_rows(explanation: PodExplanation) -> tuple[GateRow, ...]:
@@ -209,12 +226,12 @@ def _row(pool: PoolExplanation) -> GateRow:
     left: tuple[tuple[str, int], ...] = ()
     if isinstance(pool.rejection, TypesExhausted):
         left = tuple((_LEFT.get(one.after, one.after), one.count) for one in pool.types_left)
-    return GateRow(pool.nodepool, tuple(marks), failed, miss_text(pool), carried_text(pool), left)
+    return GateRow(pool.nodepool, tuple(marks), failed, miss_text(pool), carried_text(pool), left, pool.is_certain)
 
 
 def _column(pool: PoolExplanation) -> int:
     if pool.failed is None:
-        return -1
+        return 2 if pool.unseen_labels and not pool.takes_no_part else -1
     rejection = pool.rejection
     if not isinstance(rejection, TypesExhausted):
         return _BY_GATE.get(pool.failed, 5)
@@ -259,7 +276,7 @@ def _wide(row: GateRow, name_width: int, width: int) -> Iterator[Pieces]:
     at = name_width + 2
     for index, title in enumerate(COLUMNS):
         if index == row.failed:
-            yield from _run_on(pieces, ("✘ ", row.reason, Tone.FAULT), at, width)
+            yield from _run_on(pieces, (row.mark[0], row.reason, row.mark[1]), at, width)
             yield from _left(row, name_width + 2, width)
             return
         figure = row.carried if index == 4 and len(row.carried) <= len(title) else ""
@@ -274,7 +291,7 @@ def _narrow(row: GateRow, name_width: int, width: int) -> Iterator[Pieces]:
     indent = name_width + 2
     if row.failed >= 0:
         text = f"{COLUMNS[row.failed]}: {row.reason}"
-        yield from _run_on(pieces, ("✘ ", text, Tone.FAULT), indent, width)
+        yield from _run_on(pieces, (row.mark[0], text, row.mark[1]), indent, width)
         yield from _left(row, indent, width)
     elif row.reason:
         yield from _run_on(pieces, ("– ", f"takes no part: {row.reason}", Tone.MUTED), indent, width)

@@ -73,6 +73,7 @@ _SHORT: Final[Mapping[str, str]] = {
 }
 _SENTENCES: Final[Mapping[Cause, str]] = {
     Cause.UNPLACED: "no NodePool and no node takes it",
+    Cause.UNKNOWN: "not known whether Karpenter finds a place: instance types are known from nodes alone",
     Cause.RESERVED: (
         "Karpenter waits for reserved capacity that another new node of this pass holds: it does not fall back in the"
         " same pass, and says nothing"
@@ -148,6 +149,8 @@ def others_text(count: int) -> str:
 
 def now_text(group: PendingGroup) -> str:
     """Return what the engine computes, in a few words."""
+    if group.cause is Cause.UNKNOWN:
+        return f"? {_unknown_text(group)}"
     if group.cause is Cause.UNPLACED:
         if group.explanation is not None:
             pool = furthest(group.explanation)
@@ -166,6 +169,16 @@ def now_text(group: PendingGroup) -> str:
         return f"{arrow}{destination_text(group.destinations[0])}{more}"
     mark = "✘ " if group.cause in (Cause.IGNORED, Cause.SILENT, Cause.NO_POOL, Cause.LOST_NODE) else ""
     return f"{mark}{group.cause}"
+
+
+def _unknown_text(group: PendingGroup) -> str:
+    pools = () if group.explanation is None else group.explanation.pools
+    for pool in pools:
+        if not pool.is_certain:
+            return f"{clean(pool.nodepool)}: {miss_text(pool)}"
+    return (
+        "not known: a label that is asked for is not known of its types" if not group.diagnosis.error else "not known"
+    )
 
 
 def karpenter_text(group: PendingGroup, now_ns: int) -> str:
@@ -238,7 +251,7 @@ def pending_sentences(entry: PendingEntry, now_ns: int) -> tuple[Pieces, ...]:
     many = f"{count_text(len(group.pods))} pods: " if len(group.pods) > 1 else ""
     lines: list[Pieces] = [((f"{many}{cause_sentence(group.first, group.cause)}", tone),)]
     lines += disagreement_lines(group)
-    if group.cause is Cause.UNPLACED:
+    if group.cause in (Cause.UNPLACED, Cause.UNKNOWN):
         lines += _nearest(entry)
     lines += problem_lines(group)
     lines += quote_lines(group, now_ns, hears_events=entry.hears_events)
@@ -250,6 +263,7 @@ def _nearest(entry: PendingEntry) -> tuple[Pieces, ...]:
     if explanation is None:
         return ((("why is being worked out", Tone.ACTIVE),),)
     pool = furthest(explanation)
+    mark = ("? ", Tone.WARNING) if entry.group.cause is Cause.UNKNOWN else ("✘ ", Tone.FAULT)
     parts = [] if pool is None else [f"closest: {clean(pool.nodepool)}: {miss_text(pool)}"]
     parts.append(f"nodes: {refusals_text(explanation)}")
-    return ((("✘ ", Tone.FAULT), (" · ".join(parts), Tone.NORMAL)),)
+    return ((mark, (" · ".join(parts), Tone.NORMAL)),)

@@ -82,7 +82,9 @@ def carries(entry: PoolEntry) -> str:
 
 
 def cheapest(entry: PoolEntry) -> TypeEntry | None:
-    """Return the type that Karpenter reckons cheapest among those that are left."""
+    """Return the type that Karpenter reckons cheapest among those that are left; None where others are not known."""
+    if any(one.instance_type.seen_on for one in entry.left):
+        return None
     return entry.left[0] if entry.left and entry.left[0].verdict.rank is not None else None
 
 
@@ -101,6 +103,8 @@ def note_of(entry: PoolEntry) -> tuple[str, Tone]:
         return entry.problem, Tone.FAULT
     if entry.found.why_not:
         return entry.found.why_not, Tone.WARNING
+    if any(one.instance_type.seen_on for one in entry.types):
+        return f"only types that nodes show: {counted(len(entry.types), 'type')} seen", Tone.WARNING
     if not entry.left:
         worst = max(
             entry.found.counts, key=lambda count: count.removed if count.filter is not Filter.REQUIREMENTS else 0

@@ -35,6 +35,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "BUFFER": "it holds capacity for a CapacityBuffer",
     "NOFIT": "its pods have nowhere to go (simulated)",
     "NODES 2": "its pods would need so many new nodes; Karpenter replaces by one at most (simulated)",
+    "UNKNOWN": "not known: the provider's instance types and prices are not",
     "MINVALUES": "too few cheaper types for the minValues of the NodePool (simulated)",
     "PRICE": "no cheaper replacement (simulated)",
     "SPOT 6/15": "spot-to-spot needs 15 cheaper types and found so many (simulated)",

@@ -211,6 +211,8 @@ def landing_cell(landing: Landing | None, *, is_daemon: bool) -> Cell:
     """Return where a pod would land."""
     if landing is None:
         return Cell("leaves with the node", Tone.MUTED) if is_daemon else NOT_APPLICABLE
+    if not landing.is_known:
+        return Cell("? not known: only types that nodes show are", Tone.WARNING)
     if landing.error:
         return Cell(f"✘ {no_landing_text(landing)}", Tone.FAULT)
     if landing.node_name:

@@ -1,0 +1,1 @@
+"""Clusters whose NodePools are not the AWS provider's: what is said of them must be true."""

@@ -1,0 +1,95 @@
+"""Clusters of other providers: what is not known is said to be, on every screen and by every command."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.cli.evidence import evidence_source
+from karptui.cli.main import main
+from karptui.clock import FrozenClock
+from karptui.config import Config
+from karptui.screens.registry import ENTRIES
+from karptui.sources.snapshot.reader import SnapshotReader
+from karptui.sources.snapshot.source import SnapshotSource
+from tests.foreign.clusters import PROVIDERS, Provider, snapshot
+from tests.ui.fleet import screen_text
+from tests.ui.stage import an_app, settled
+
+COMMANDS = (
+    *(["nodes"], ["pods"], ["claims"], ["pools"], ["types"], ["budgets"], ["pending"], ["blockers"], ["advice"]),
+    *(["next"], ["events"], ["churn"]),
+    *(["explain", "pod", f"default/{name}"] for name in ("fits", "large", "asks")),
+    *(["explain", "pool", "gpu"], ["explain", "node", "node-1"]),
+)
+FALSE = re.compile(
+    r"no NodePool and no node takes it|would do nothing|✘ gpu: cpu|→ new |no cheaper|no spot is offered|PRICE"
+)
+"""What nobody can know without the provider's list of types and prices."""
+
+
+@pytest.fixture(params=PROVIDERS, ids=lambda provider: provider.name)
+def provider(request: pytest.FixtureRequest) -> Provider:
+    found: Provider = request.param
+    return found
+
+
+@pytest.fixture
+def path(provider: Provider, tmp_path: Path) -> str:
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps(snapshot(provider)))
+    return str(file)
+
+
+def asked(capsys: pytest.CaptureFixture[str], path: str, *command: str) -> Any:
+    main([*command, "-o", "json", "--snapshot", path])
+    return json.loads(capsys.readouterr().out)
+
+
+def test_no_command_says_what_cannot_be_known(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in COMMANDS:
+        assert main([*command, "--snapshot", path]) in (0, 3), command
+        assert not FALSE.search(capsys.readouterr().out), command
+
+
+def test_a_pod_is_placed_where_that_is_known_alone(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert {row["name"]: row["turn"] for row in asked(capsys, path, "pending")} == {
+        "default/fits": "existing node",
+        "default/large": "not known",
+        "default/asks": "not known",
+    }
+
+
+def test_a_node_that_hangs_on_prices_is_not_refused(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (node,) = asked(capsys, path, "nodes")
+    assert node["why"] == "UNKNOWN"
+    assert node["price_per_hour"] is None
+
+
+def test_types_are_those_that_were_seen(provider: Provider, path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rows: list[Mapping[str, Any]] = asked(capsys, path, "types")
+    assert {row["note"] for row in rows} == {"only types that nodes show: 1 type seen"}
+    assert {row["cheapest"] for row in rows} == {None}
+    main(["pending", "--snapshot", path])
+    said = capsys.readouterr().err
+    assert (
+        f"the instance types and prices of {provider.kind} are not known: 1 type seen on 1 node stand for them" in said
+    )
+
+
+async def test_no_screen_says_what_cannot_be_known(path: str) -> None:
+    source = SnapshotSource(SnapshotReader().read([path], keeps_manifests=True))
+    clock = FrozenClock(source.snapshot.captured_at_ns)
+    app = an_app(source, clock=clock, evidence=evidence_source(source, Config()))
+    async with app.run_test(size=(160, 44)) as pilot:
+        await settled(pilot)
+        for entry in ENTRIES:
+            await pilot.press(entry.key)
+            await settled(pilot)
+            found = FALSE.search(screen_text(app))
+            assert found is None, f"{entry.name}: {found}"
