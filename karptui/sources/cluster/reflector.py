@@ -129,6 +129,8 @@ class Reflector:
         """Whether the server has spoken of an earlier one since: it was restored, or the answer was out of date."""
         self._must_confirm = False
         """Whether the server has to say how far it has come before what is known counts as true again."""
+        self._is_cut_short = False
+        """Whether the last watch ended at once, without a word."""
         self._unreadable_at: str | None = None
         """Where the watch was when an event could not be read."""
         self._verb = "list"
@@ -436,12 +438,20 @@ class Reflector:
             self._recovered()
         elif self._status.phase is Phase.FORBIDDEN:
             self._allowed()
+        elif self._is_cut_short:
+            self._is_cut_short = False
+            self._recovered()
 
     # How an attempt ended
 
     def _ended(self) -> float:
         if self._opened_at is not None and self._is_silent and not self._is_steady(SHORT_SECONDS):
-            return self._backoff.next_seconds()
+            # Nothing is followed meanwhile; a server whose etcd is away ends watches so.
+            self._must_confirm = self._is_cut_short = True
+            seconds = self._backoff.next_seconds()
+            sentence = f"{self._transport.server} ends the watch of {self.resource.title} at once"
+            self._report(Phase.STALE, sentence, retry_in_seconds=seconds)
+            return seconds
         if self._opened_at is not None:
             self._backoff.reset()
         return 0.0

@@ -171,7 +171,8 @@ class Reflectors:
         if self._missed:
             self._missed = 0
             self._board.trust()
-            self._recovered()
+            # Of those that it has woken before, some were refused by a server that was not ready yet.
+            self.wake()
 
     def _ask(self) -> str:
         """Ask the server how it is; return what is wrong, empty where it answers, be it that it may not say."""

@@ -452,11 +452,15 @@ def test_streaming_list_may_be_silent_for_longer_once_complete(serve: Serve, mon
 
 
 def test_watches_that_end_at_once_back_off(serve: Serve) -> None:
-    bench, _ = live(serve, *[answer()] * 3, answer(bookmark(11)), answer())
+    how_far = page(version="10")
+    ends = [answer(), how_far, answer(), how_far, answer(), how_far]
+    bench, _ = live(serve, *ends, answer(bookmark(11)), answer())
     assert [bench.step() for _ in range(3)] == [1.0, 2.0, 4.0]
+    assert bench.status.phase is Phase.STALE, "nothing is followed meanwhile"
+    assert bench.status.last_error.endswith("ends the watch of nodes at once")
     assert bench.step() == 0
-    assert bench.step() == 1.0
     assert bench.status.phase is Phase.LIVE
+    assert bench.step() == 1.0
 
 
 def test_quiet_watch_that_ends_in_time_is_no_failure(serve: Serve) -> None:
@@ -837,7 +841,7 @@ def test_pages_come_no_faster_than_any_cluster_needs_them(serve: Serve, monkeypa
 
 def test_object_that_becomes_unreadable_is_not_shown(serve: Serve) -> None:
     bad = {**named("a", version="11"), "spec": {"taints": "none"}}
-    bench, server = live(serve, answer(event("MODIFIED", bad), bookmark(12)), answer(), names=("a", "b"))
+    bench, server = live(serve, answer(event("MODIFIED", bad), bookmark(12)), answer(bookmark(13)), names=("a", "b"))
     bench.step()
     bench.step()
     assert bench.keys == {"b"}
