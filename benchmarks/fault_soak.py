@@ -355,8 +355,12 @@ def truth(client: Any) -> dict[str, dict[str, str]]:
 
 
 def until_equal(client: Any, follower: Follower) -> tuple[float, str]:
-    """Wait until the session holds what the server has and says so; return how long that took, and what is lacking."""
-    began = time.monotonic()
+    """Wait until the session holds what the server has and says so.
+
+    Returns:
+        How long that took, and what was lacking last; where it took no longer than allowed, something lacks no more.
+    """
+    began, lacked = time.monotonic(), ""
     while True:
         known, lacking = follower.ask(), ""
         try:
@@ -370,7 +374,8 @@ def until_equal(client: Any, follower: Follower) -> tuple[float, str]:
             lacking = f"the server does not answer: {error}"
         seconds = time.monotonic() - began
         if not lacking or seconds > EQUAL_SECONDS:
-            return seconds, lacking
+            return seconds, lacked
+        lacked = lacking
         time.sleep(0.25)
 
 
@@ -406,14 +411,14 @@ def soak(minutes: float, seed: int) -> int:
             churn.hold()
             seconds, lacking = until_equal(client, follower)
             took.setdefault(name, []).append(seconds)
-            failed += bool(lacking)
+            failed += seconds > EQUAL_SECONDS
             known = follower.ask()
             minute = (time.monotonic() - began) / 60
             samples.append((minute, known["rss"], known["threads"], known["descriptors"]))
-            outcome = f"NOT EQUAL: {lacking}" if lacking else f"equal and live after {seconds:5.1f} s"
+            outcome = f"{'NOT EQUAL' if seconds > EQUAL_SECONDS else 'equal and live'} after {seconds:5.1f} s"
             print(
                 f"{minute:5.1f} min  {name:34} {outcome}  {len(known['pods'])} pods, {churn.count} changes, "
-                f"{known['rss'] / (1 << 20):.0f} MiB, {known['threads']} threads, {known['descriptors']} descriptors",
+                f"{known['rss'] / (1 << 20):.0f} MiB, {known['threads']} threads, {known['descriptors']} descriptors; {lacking[:200]}",
                 flush=True,
             )
     finally:
