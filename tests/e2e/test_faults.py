@@ -1,0 +1,164 @@
+"""Faults of a real API server and its etcd: what is said meanwhile, and that the truth is shown again soon after."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from karptui.decode.kinds import Kind
+from karptui.sources.base import Phase
+from karptui.sources.cluster import reflectors
+from karptui.sources.cluster.connection import Impersonation, load_connection
+from karptui.sources.cluster.source import ClusterSource
+from tests.sources.cluster.live import WatchedMailbox
+
+from .control_plane import Client, ControlPlane
+from .test_live_cluster import NODES_PATH, PODS_PATH, a_node, a_pod, until_live
+
+pytestmark = pytest.mark.apiserver
+
+SECONDS = 90.0
+"""A limit for what takes much less, even on a busy machine."""
+SETTLED = (Phase.LIVE, Phase.NOT_INSTALLED)
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+
+
+@pytest.fixture(scope="module")
+def client(plane: ControlPlane) -> Client:
+    """Return a client on a control plane with a few nodes and pods."""
+    client = Client(plane)
+    client.create(NODES_PATH, (a_node(i) for i in range(5)))
+    client.create(PODS_PATH, (a_pod(f"pod-{i}", f"node-{i % 5}") for i in range(50)))
+    return client
+
+
+@pytest.fixture(autouse=True)
+def _asked_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reflectors, "CHECK_SECONDS", 0.5)
+    monkeypatch.setattr(reflectors, "RECHECK_SECONDS", 0.5)
+    monkeypatch.setattr(reflectors, "QUIET_SECONDS", 1.0)
+
+
+@contextmanager
+def following(plane: ControlPlane, user: str = "") -> Iterator[tuple[ClusterSource, WatchedMailbox]]:
+    """Follow a control plane, as a user or as an administrator."""
+    whom = Impersonation(user) if user else None
+    source = ClusterSource(load_connection(kubeconfig=plane.kubeconfig, environ={}, impersonation=whom))
+    mailbox = WatchedMailbox()
+    source.start(mailbox)
+    try:
+        yield source, mailbox
+    finally:
+        source.stop()
+
+
+def is_settled(mailbox: WatchedMailbox) -> bool:
+    """Whether every kind is said to be as it should be."""
+    return bool(mailbox.statuses) and all(one.phase in SETTLED for one in mailbox.statuses.values())
+
+
+def until_true(mailbox: WatchedMailbox, client: Client) -> None:
+    """Wait until what is shown is what the server has, and is said to be live."""
+    mailbox.until(lambda: is_settled(mailbox), SECONDS)
+    for kind, path in ((Kind.NODE, NODES_PATH), (Kind.POD, PODS_PATH)):
+        there = client.keys(path)
+        mailbox.until(lambda kind=kind, there=there: mailbox.keys(kind) == there, SECONDS)  # type: ignore[misc]
+
+
+def test_a_restore_leaves_no_phantoms(
+    plane: ControlPlane, client: Client, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    plane.kill_server()
+    plane.kill_etcd()
+    plane.back_up(tmp_path / "backup")
+    plane.start_etcd()
+    plane.start_server()
+    with following(plane) as (_, mailbox):
+        until_true(mailbox, client)
+        client.create(PODS_PATH, (a_pod(f"phantom-{i}", f"node-{i % 5}") for i in range(100)))
+        until_true(mailbox, client)
+        assert len(mailbox.keys(Kind.POD)) >= 150
+        plane.kill_server()
+        plane.kill_etcd()
+        plane.restore(tmp_path / "backup")
+        plane.start_etcd()
+        plane.start_server()
+        began = time.monotonic()
+        mailbox.until(lambda: not any("phantom" in key for key in mailbox.keys(Kind.POD)), SECONDS)
+        record_property("seconds_to_truth", time.monotonic() - began)
+        until_true(mailbox, client)
+        client.request("POST", PODS_PATH, a_pod("newcomer", "node-1"))
+        mailbox.until(lambda: "default/newcomer" in mailbox.keys(Kind.POD), SECONDS)
+
+
+@pytest.mark.parametrize("process", ["etcd", "kube-apiserver"])
+def test_nothing_is_live_while_a_process_stands_still(
+    plane: ControlPlane, client: Client, process: str, record_property: Callable[[str, object], None]
+) -> None:
+    with following(plane) as (_, mailbox):
+        until_true(mailbox, client)
+        plane.freeze(process)
+        try:
+            began = time.monotonic()
+            mailbox.until(lambda: not any(one.phase is Phase.LIVE for one in mailbox.statuses.values()), SECONDS)
+            record_property("seconds_to_doubt", time.monotonic() - began)
+            assert all(one.last_error for one in mailbox.statuses.values() if one.phase not in SETTLED)
+        finally:
+            plane.thaw(process)
+        plane.await_server()
+        began = time.monotonic()
+        until_true(mailbox, client)
+        record_property("seconds_to_live", time.monotonic() - began)
+
+
+def test_refresh_tries_every_kind_at_once(plane: ControlPlane, client: Client) -> None:
+    with following(plane) as (source, mailbox):
+        until_true(mailbox, client)
+        plane.kill_server()
+        mailbox.until(lambda: all(one.phase is not Phase.LIVE for one in mailbox.statuses.values()), SECONDS)
+        tries = len(mailbox.history)
+        source.refresh()
+        told = {one.kind for one in mailbox.history[:tries] if one.phase is Phase.DISCONNECTED}
+        mailbox.until(lambda: {one.kind for one in mailbox.history[tries:]} >= told, 5.0)
+        plane.start_server()
+        source.refresh()
+        until_true(mailbox, client)
+
+
+def test_permission_given_back_is_noticed_within_seconds(
+    plane: ControlPlane, client: Client, record_property: Callable[[str, object], None]
+) -> None:
+    rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]
+    client.request("POST", f"{RBAC}/clusterroles", {"metadata": {"name": "taken"}, "rules": rules})
+    binding = {
+        "metadata": {"name": "taken"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "taken"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "taken"}],
+    }
+    with following(plane, "taken") as (_, mailbox):
+        mailbox.until(lambda: mailbox.statuses.get(Kind.POD) is not None, SECONDS)
+        mailbox.until(lambda: mailbox.statuses[Kind.POD].phase is Phase.FORBIDDEN, SECONDS)
+        client.request("POST", f"{RBAC}/clusterrolebindings", binding)
+        began = time.monotonic()
+        until_live(mailbox, Kind.NODE, Kind.POD)
+        seconds = time.monotonic() - began
+        record_property("seconds_to_live", seconds)
+        assert seconds < 20
+        until_true(mailbox, client)
+
+
+def test_compaction_of_what_a_watch_would_go_on_from(plane: ControlPlane, client: Client) -> None:
+    with following(plane) as (source, mailbox):
+        until_true(mailbox, client)
+        plane.kill_server()
+        plane.start_server()
+        for number in range(20):
+            client.request("PATCH", f"{NODES_PATH}/node-1", {"metadata": {"labels": {"n": str(number)}}})
+        plane.compact()
+        client.request("DELETE", f"{PODS_PATH}/pod-3")
+        source.refresh()
+        until_true(mailbox, client)

@@ -1,0 +1,29 @@
+"""A few hundred hostile inputs of each sort that are read or refused; ``python tools/fuzz.py`` tries 50,000."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools import fuzz
+
+TARGETS = {target.name: target for target in fuzz.targets()}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_hostile_input_is_read_or_refused_with_a_sentence(name: str) -> None:
+    assert fuzz.fuzz((TARGETS[name],), range(60), seed=11) == []
+
+
+def test_the_same_seed_makes_the_same_input() -> None:
+    target = TARGETS["snapshots"]
+    assert [fuzz.made(target, number, 3) for number in range(30)] == [
+        fuzz.made(target, number, 3) for number in range(30)
+    ]
+
+
+def test_what_is_wrong_is_found() -> None:
+    def fails(_: bytes) -> object:
+        raise KeyError("x")
+
+    (found, *_) = fuzz.fuzz((fuzz.Target("broken", fails, (ValueError,), (b"{}",)),), range(2), seed=1)
+    assert found.problem.startswith("KeyError")
