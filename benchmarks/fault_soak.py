@@ -418,7 +418,8 @@ def soak(minutes: float, seed: int) -> int:
             outcome = f"{'NOT EQUAL' if seconds > EQUAL_SECONDS else 'equal and live'} after {seconds:5.1f} s"
             print(
                 f"{minute:5.1f} min  {name:34} {outcome}  {len(known['pods'])} pods, {churn.count} changes, "
-                f"{known['rss'] / (1 << 20):.0f} MiB, {known['threads']} threads, {known['descriptors']} descriptors; {lacking[:200]}",
+                f"{known['rss'] / (1 << 20):.0f} MiB, {known['threads']} threads, {known['descriptors']} descriptors; "
+                f"{lacking[:200]}",
                 flush=True,
             )
     finally:
