@@ -24,7 +24,7 @@ from karptui.aws.evidence import Evidence
 from karptui.config import DEFAULTS
 from karptui.screens.lists import lists_of
 from karptui.session.analyst import Analyst
-from karptui.session.border import Focus, Overview, PositionWanted, RowsWanted, Window, WindowWanted
+from karptui.session.border import Focus, Overview, PositionWanted, RowsWanted, RowWindow, WindowWanted
 from karptui.session.cluster_view import ClusterView
 from karptui.session.row_server import RowServer
 from karptui.session.wire import decoded, encoded
@@ -82,7 +82,7 @@ def measure_list(server: RowServer, name: str) -> None:
     data = encoded(window)
     tell(f"{name}: window of {WINDOW} rows as it is", processor_ms(lambda: server.window(ask)))
     tell(f"{name}: window written", processor_ms(lambda: encoded(window)), f", {len(data):,} bytes")
-    tell(f"{name}: window read", processor_ms(lambda: decoded(data, Window)))
+    tell(f"{name}: window read", processor_ms(lambda: decoded(data, RowWindow)))
     last = server.window(WindowWanted(number=found.number, offset=found.shown - 1, count=1)).keys[0]
     place = PositionWanted(number=found.number, key=last)
     tell(f"{name}: where the last row stands", processor_ms(lambda: server.position(place)))

@@ -18,7 +18,7 @@ from karptui import crash
 from karptui.clock import Clock, SystemClock
 from karptui.config import DEFAULTS, Config
 from karptui.screens import command_line
-from karptui.screens.command_line import Command, CommandError
+from karptui.screens.command_line import CommandError, TypedCommand
 from karptui.screens.commands import app_commands
 from karptui.screens.frame import FrameScreen, takes_text
 from karptui.screens.lists import lists_of
@@ -123,7 +123,7 @@ class KarptuiApp(LivingApp):
         self._contexts = contexts
         self._early_keys: list[events.Key] | None = []
         """Keys that came before there was a screen to take them; None from then on."""
-        self._commands: tuple[Command, ...] = ()
+        self._commands: tuple[TypedCommand, ...] = ()
         self._signals = Signals(self)
         self._is_over = False
         """Whether a fault before anything was shown has ended the app."""
@@ -318,7 +318,7 @@ class KarptuiApp(LivingApp):
     # What screens ask of the app
 
     @property
-    def commands(self) -> Sequence[Command]:
+    def commands(self) -> Sequence[TypedCommand]:
         """What can be typed after ``:``."""
         return self._commands
 

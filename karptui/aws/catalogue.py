@@ -32,7 +32,7 @@ ZONE_BITS_BASE: Final = 0x30
 _GZIP: Final = 31
 
 
-class Source(msgspec.Struct, frozen=True):
+class FactSource(msgspec.Struct, frozen=True):
     """Where facts come from."""
 
     what: str
@@ -76,10 +76,10 @@ def instance_type_facts() -> Mapping[str, InstanceTypeFacts]:
 
 
 @lru_cache(maxsize=1)
-def sources() -> tuple[Source, ...]:
+def sources() -> tuple[FactSource, ...]:
     """Return where everything in the catalogue comes from, and its dates."""
     return tuple(
-        msgspec.convert(source, Source)
+        msgspec.convert(source, FactSource)
         for name in ("types.json.gz", "zones.json.gz", "prices.json.gz", "changes.json.gz", "devices.json.gz")
         for source in _read(name)["sources"]
     )

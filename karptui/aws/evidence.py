@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from karptui.aws.prices import LIST_PRICES, PriceBook, PriceOrigin, PriceSettings, PriceSource, PriceTable, currency_of
+from karptui.aws.prices import LIST_PRICES, NodePrices, PriceOrigin, PriceSettings, PriceSource, PriceTable, currency_of
 from karptui.aws.region import NO_FACTS, FactKind, FactPhase, FactStatus, Place, RegionFacts
 from karptui.karpenter.controller import DEFAULTS, ControllerInfo, Layer, layered, parse_version
 from karptui.karpenter.instance_type import InstanceType, Offering
@@ -107,7 +107,7 @@ def with_rules(known: Evidence) -> Evidence:
     return msgspec.structs.replace(known, settings=msgspec.structs.replace(known.settings, rules=rules))
 
 
-def prices_of(evidence: Evidence, place: Place) -> PriceBook:
+def prices_of(evidence: Evidence, place: Place) -> NodePrices:
     """Return the prices to show for a cluster at a place, most trusted source first."""
     from karptui.aws.live import live_prices  # noqa: PLC0415 - the first screen has no prices yet
 
@@ -121,7 +121,7 @@ def prices_of(evidence: Evidence, place: Place) -> PriceBook:
     if evidence.instance_types is None:
         return book
     own = table_from_types(evidence.instance_types, place.region, evidence.taken_at_ns)
-    return PriceBook((own, *book.tables), book.settings)
+    return NodePrices((own, *book.tables), book.settings)
 
 
 def markets_of(evidence: Evidence, *, has_overlays: bool = False) -> MarketOf:

@@ -13,7 +13,7 @@ from karptui.aws.market import Market, OfferingKey, built_in_market
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.prices import (
     LIST_PRICES,
-    PriceBook,
+    NodePrices,
     PriceOrigin,
     PriceSettings,
     PriceSource,
@@ -80,7 +80,7 @@ def live_prices(
     facts: RegionFacts = NO_FACTS,
     metrics: ControllerMetrics | None = None,
     settings: PriceSettings = LIST_PRICES,
-) -> PriceBook:
+) -> NodePrices:
     """Return the prices to show: Karpenter's own, then the APIs', then the built-in list; arguments as ``live_market``.
 
     Off AWS (no region) there is no built-in list, as its prices would be made up.
@@ -92,7 +92,7 @@ def live_prices(
         tables += _api_tables(region, facts, _names_by_id(tuple(zones), facts))
     if region:
         tables.append(table_from_list(price_list(region), region))
-    return PriceBook(tuple(tables), settings)
+    return NodePrices(tuple(tables), settings)
 
 
 def _with_offerings(

@@ -131,7 +131,7 @@ LIST_PRICES: Final = PriceSettings()
 """Prices as they are."""
 
 
-class PriceBook(msgspec.Struct, frozen=True, eq=False):
+class NodePrices(msgspec.Struct, frozen=True, eq=False):
     """All sources together."""
 
     tables: tuple[PriceTable, ...] = ()
@@ -206,6 +206,6 @@ def date_ns(date: str) -> int:
     return parse_timestamp(f"{date}T00:00:00Z")
 
 
-def settings_of(book: PriceBook | None) -> PriceSettings:
+def settings_of(book: NodePrices | None) -> PriceSettings:
     """Return what a book makes of list prices; where there is no book, they stay as they are."""
     return book.settings if book is not None else LIST_PRICES

@@ -98,7 +98,7 @@ _COST: Final = re.compile(r"cost(?:\+(?P<amount>[0-9]+(?:\.[0-9]+)?)(?P<percent>
 _CENT: Final = 1e-6
 
 
-class Condition(NamedTuple):
+class FailCondition(NamedTuple):
     """A condition of ``--fail-on``."""
 
     text: str
@@ -124,15 +124,15 @@ class Condition(NamedTuple):
         return f"costs rise by {most}{change:.4f} $/h from {before:.4f} $/h" if change > limit + _CENT else ""
 
 
-def parse_condition(text: str) -> Condition:
+def parse_condition(text: str) -> FailCondition:
     """Return a condition of ``--fail-on``: ``pending``, ``drift``, ``cost``, ``cost+10%`` or ``cost+2.50``."""
     if text in ("pending", "drift"):
-        return Condition(text, text)
+        return FailCondition(text, text)
     match = _COST.fullmatch(text)
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not pending, drift, cost, cost+10% or cost+2.50 ($/h)")
     amount = float(match["amount"] or 0)
-    return Condition(text, "cost", amount / 100 if match["percent"] else amount, bool(match["percent"]))
+    return FailCondition(text, "cost", amount / 100 if match["percent"] else amount, bool(match["percent"]))
 
 
 def run_scenarios(args: argparse.Namespace) -> int:
@@ -237,7 +237,7 @@ def read_files(paths: Sequence[str]) -> list[Scenario]:
 
 
 def scenario_answer(
-    named: NamedBase, scenario: Scenario, mode: Replay | None, conditions: Sequence[Condition]
+    named: NamedBase, scenario: Scenario, mode: Replay | None, conditions: Sequence[FailCondition]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what a scenario changes about a cluster, and the conditions that are met, in words.
 

@@ -61,7 +61,7 @@ class WireClaimResources(Wire):
     requests: wires.WireQuantities | None = None
 
 
-class WireTemplateMeta(Wire):
+class WirePoolTemplateMeta(Wire):
     """``spec.template.metadata``."""
 
     labels: dict[str, str] | None = None
@@ -71,7 +71,7 @@ class WireTemplateMeta(Wire):
 class WireTemplate(Wire):
     """``spec.template``."""
 
-    metadata: WireTemplateMeta | None = None
+    metadata: WirePoolTemplateMeta | None = None
     spec: WireClaimSpec | None = None
 
 
@@ -186,7 +186,7 @@ def build_nodepool(wire: WireNodePool, raw: Mapping[str, Any]) -> NodePool:
     spec = wire.spec or WirePoolSpec()
     template = spec.template or WireTemplate()
     claim = template.spec or WireClaimSpec()
-    meta = template.metadata or WireTemplateMeta()
+    meta = template.metadata or WirePoolTemplateMeta()
     disruption = spec.disruption or WireDisruption()
     status = wire.status or WirePoolStatus()
     where = "spec.template.spec"

@@ -19,7 +19,7 @@ _IN_TREE: Final = (
 )
 
 
-class WireClaimSpec(Wire):
+class WireVolumeClaimSpec(Wire):
     """``spec`` of a PersistentVolumeClaim."""
 
     storage_class_name: str | None = None
@@ -35,7 +35,7 @@ class WirePhase(Wire):
 class WireClaim(wires.WireObject):
     """A PersistentVolumeClaim."""
 
-    spec: WireClaimSpec | None = None
+    spec: WireVolumeClaimSpec | None = None
     status: WirePhase | None = None
 
 
@@ -135,7 +135,7 @@ class WireCSINode(wires.WireObject):
 
 def build_claim(wire: WireClaim) -> PersistentVolumeClaim:
     """Return a PersistentVolumeClaim."""
-    spec = wire.spec or WireClaimSpec()
+    spec = wire.spec or WireVolumeClaimSpec()
     return PersistentVolumeClaim(
         **as_arguments(object_fields(wire.metadata)),
         storage_class_name=spec.storage_class_name,

@@ -32,7 +32,7 @@ _MAX_HITS: Final = 20_000
 """More hits than a schedule of every minute has in a week; keeps a hostile schedule from taking for ever."""
 
 
-class Span(msgspec.Struct, frozen=True, gc=False):
+class TimeSpan(msgspec.Struct, frozen=True, gc=False):
     """A stretch of time, the end excluded."""
 
     start_ns: int
@@ -47,14 +47,14 @@ class AllowanceSpan(msgspec.Struct, frozen=True, gc=False):
     allowed: int
 
 
-def open_spans(window: Window, start_ns: int, end_ns: int) -> Iterator[Span]:
+def open_spans(window: Window, start_ns: int, end_ns: int) -> Iterator[TimeSpan]:
     """Yield the spans within ``[start_ns, end_ns)`` in which a window is open, in order, overlapping ones merged."""
     if isinstance(window.schedule, IntervalSchedule):
         if window.is_open(start_ns):
-            yield Span(start_ns, end_ns)
+            yield TimeSpan(start_ns, end_ns)
         return
     if window.schedule.next_after(start_ns - window.duration_ns) is None:
-        yield Span(start_ns, end_ns)
+        yield TimeSpan(start_ns, end_ns)
         return
     begin = finish = start_ns
     cursor = start_ns - window.duration_ns
@@ -65,14 +65,14 @@ def open_spans(window: Window, start_ns: int, end_ns: int) -> Iterator[Span]:
         cursor = hit
         if hit > finish:
             if finish > begin:
-                yield Span(begin, min(finish, end_ns))
+                yield TimeSpan(begin, min(finish, end_ns))
             begin = hit
         finish = hit + window.duration_ns
         if finish >= end_ns:
             break
         cursor = max(cursor, _last_minute_hit(window, finish))
     if finish > begin:
-        yield Span(begin, min(finish, end_ns))
+        yield TimeSpan(begin, min(finish, end_ns))
 
 
 def _last_minute_hit(window: Window, finish_ns: int) -> int:
@@ -225,5 +225,5 @@ def _window(index: int, budget: DisruptionBudget, nodes: int, now_ns: int) -> Li
     return LineWindow(line, is_windowed=True, start_ns=_start(budget, found, now_ns), end_ns=end_ns)
 
 
-def _start(budget: DisruptionBudget, span: Span, now_ns: int) -> int | None:
+def _start(budget: DisruptionBudget, span: TimeSpan, now_ns: int) -> int | None:
     return span.start_ns if span.start_ns > now_ns else opened_at(budget, now_ns)

@@ -12,7 +12,7 @@ import msgspec
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import first_failure, is_overridden
-from karptui.disruption.price import PriceBook
+from karptui.disruption.price import ReckonedPrices
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -24,7 +24,7 @@ from karptui.provisioning.state_node import StateNode
 class Candidate:
     """A node that passed the gates."""
 
-    def __init__(self, fleet: Fleet, node: StateNode, pool: NodePool, book: PriceBook) -> None:
+    def __init__(self, fleet: Fleet, node: StateNode, pool: NodePool, book: ReckonedPrices) -> None:
         assert node.claim is not None
         self.node = node
         self.claim: NodeClaim = node.claim

@@ -33,7 +33,7 @@ _TERMINATING: Final = "InstanceTerminating"
 _GRACE_ELAPSED: Final = "TerminationGracePeriodElapsed"
 
 
-class Stage(StrEnum):
+class DrainStage(StrEnum):
     """How far a node has come towards its end."""
 
     IDLE = "Idle"
@@ -80,7 +80,7 @@ class WaitingPod(msgspec.Struct, frozen=True, gc=False):
 class DrainState(msgspec.Struct, frozen=True, gc=False):
     """A node's way out."""
 
-    stage: Stage
+    stage: DrainStage
     since_ns: int = ABSENT_NS
     """When the stage began, as far as objects tell; ``ABSENT_NS`` where they do not."""
     initiator: Initiator | None = None
@@ -104,19 +104,19 @@ class DrainState(msgspec.Struct, frozen=True, gc=False):
     def has_no_end(self) -> bool:
         """Whether it may stay like this for ever: something holds it, nothing bounds the wait."""
         held = any(pod.hold in (Hold.DND, Hold.PDB) and pod.until_ns is None for pod in self.waiting)
-        return self.stage is Stage.DRAINING and self.deadline is None and held
+        return self.stage is DrainStage.DRAINING and self.deadline is None and held
 
 
 def drain_state(fleet: Fleet, node: StateNode) -> DrainState:
     """Return how far a node has come; unmanaged nodes are always idle."""
     claim = node.claim
     if claim is None:
-        return DrainState(Stage.IDLE)
+        return DrainState(DrainStage.IDLE)
     if not claim.is_deleting:
         return _before_deletion(node, claim)
     stage, since_ns = _deletion_stage(claim)
     deadline = deadline_of(claim)
-    waiting = waiting_pods(fleet, node, deadline) if stage in (Stage.DELETING, Stage.DRAINING) else ()
+    waiting = waiting_pods(fleet, node, deadline) if stage in (DrainStage.DELETING, DrainStage.DRAINING) else ()
     return DrainState(
         stage=stage,
         since_ns=since_ns,
@@ -139,30 +139,30 @@ _NO_CONDITION: Final = _NoCondition()
 def _before_deletion(node: StateNode, claim: NodeClaim) -> DrainState:
     command = command_condition(node)
     if command is not None and is_commanded(node):
-        return DrainState(Stage.COMMANDED, command.last_transition_ns, reason=command.reason)
+        return DrainState(DrainStage.COMMANDED, command.last_transition_ns, reason=command.reason)
     wanted = [
         condition
         for condition in (claim.condition("Drifted"), claim.condition("Consolidatable"))
         if condition is not None and condition.status == "True"
     ]
     if not wanted:
-        return DrainState(Stage.IDLE)
+        return DrainState(DrainStage.IDLE)
     first = min(wanted, key=lambda condition: condition.last_transition_ns)
-    return DrainState(Stage.WANTED, first.last_transition_ns, reason=first.reason)
+    return DrainState(DrainStage.WANTED, first.last_transition_ns, reason=first.reason)
 
 
-def _deletion_stage(claim: NodeClaim) -> tuple[Stage, int]:
+def _deletion_stage(claim: NodeClaim) -> tuple[DrainStage, int]:
     drained, detached = claim.condition(_DRAINED), claim.condition(_DETACHED)
     if claim.is_true(_TERMINATING):
         condition = claim.condition(_TERMINATING)
-        return Stage.INSTANCE, ABSENT_NS if condition is None else condition.last_transition_ns
+        return DrainStage.INSTANCE, ABSENT_NS if condition is None else condition.last_transition_ns
     if drained is None:
-        return Stage.DELETING, claim.deletion_ns
+        return DrainStage.DELETING, claim.deletion_ns
     if drained.status != "True":
-        return Stage.DRAINING, drained.last_transition_ns or claim.deletion_ns
+        return DrainStage.DRAINING, drained.last_transition_ns or claim.deletion_ns
     if detached is not None and (detached.status == "True" or detached.reason == _GRACE_ELAPSED):
-        return Stage.INSTANCE, detached.last_transition_ns
-    return Stage.VOLUMES, drained.last_transition_ns
+        return DrainStage.INSTANCE, detached.last_transition_ns
+    return DrainStage.VOLUMES, drained.last_transition_ns
 
 
 def waiting_pods(fleet: Fleet, node: StateNode, deadline: Deadline | None) -> tuple[WaitingPod, ...]:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from karptui.disruption.budgets import PoolUse, count_use
-from karptui.disruption.price import PriceBook, pool_costs
+from karptui.disruption.price import ReckonedPrices, pool_costs
 from karptui.disruption.termination import INTERRUPTIONS
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
@@ -69,7 +69,7 @@ class Fleet:
             self._sorted_pods[node.name] = found
         return found
 
-    def resolved(self, pool_name: str) -> tuple[NodePool, PriceBook] | None:
+    def resolved(self, pool_name: str) -> tuple[NodePool, ReckonedPrices] | None:
         """Return a NodePool with its prices, None where Karpenter cannot make use of its nodes.
 
         That is so where the NodePool is gone or not Karpenter's, and where no instance types are known for it.
@@ -114,10 +114,10 @@ class Fleet:
         return cost
 
 
-def _books(types: Mapping[str, Sequence[InstanceType]], rules: Rules) -> dict[str, PriceBook]:
+def _books(types: Mapping[str, Sequence[InstanceType]], rules: Rules) -> dict[str, ReckonedPrices]:
     """Return a price book per NodePool; NodePools that draw on one list share one."""
-    made: dict[int, PriceBook] = {}
-    return {name: made.setdefault(id(own), PriceBook(own, rules)) for name, own in types.items()}
+    made: dict[int, ReckonedPrices] = {}
+    return {name: made.setdefault(id(own), ReckonedPrices(own, rules)) for name, own in types.items()}
 
 
 HOUR_NS: Final = 3600 * NS_PER_SECOND

@@ -17,7 +17,7 @@ from karptui.disruption.budgets import budget_state
 from karptui.disruption.codes import CODES, RANKS, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.consolidation import SPOT_TO_SPOT_TYPES, RefusalCode
-from karptui.disruption.drain import DrainState, Stage
+from karptui.disruption.drain import DrainStage, DrainState
 from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.node_verdict import Verdict
@@ -194,7 +194,7 @@ def why_of(fleet: Fleet, case: NodeCase, stopped: Collection[str] = ()) -> Why:
     wanted_codes = {CODES[one.code].why for one in blockers if one.is_wanted}
     held_by = tuple(sorted(wanted_codes, key=RANKS.__getitem__))
     if node.is_marked_for_deletion:
-        is_draining = drain.stage is Stage.DRAINING
+        is_draining = drain.stage is DrainStage.DRAINING
         code = WhyCode.DRAIN if is_draining else WhyCode.DELETING
         others = tuple(one for one in held_by if one not in (WhyCode.DRAIN, WhyCode.DELETING))
         return Why(code=code, since_ns=drain.since_ns, codes=(code, *others))

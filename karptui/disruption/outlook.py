@@ -22,7 +22,7 @@ from karptui.disruption.drift import DRIFTED
 from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
-from karptui.disruption.price import PriceBook
+from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
 from karptui.disruption.simulation import Simulation, SimulationError, no_place
 from karptui.disruption.wants import Wishes
@@ -142,7 +142,7 @@ class Outlook:
         free = own - frozenset(method for blocker in blockers for method in blocker.blocks)
         return self._prospect(self._candidate(node, *resolved), free, frozenset(), frozenset())
 
-    def _candidate(self, node: StateNode, pool: NodePool, book: PriceBook) -> Candidate:
+    def _candidate(self, node: StateNode, pool: NodePool, book: ReckonedPrices) -> Candidate:
         """Return a node as a candidate; of the last node only, as what is asked comes node by node."""
         found = self._candidates.get(node.name)
         if found is None:

@@ -21,7 +21,7 @@ from karptui.disruption.command import Method
 from karptui.disruption.consolidate_after import quiet_period
 from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.fleet import Fleet
-from karptui.disruption.price import PriceBook
+from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.termination import deadline_of
 from karptui.disruption.wants import Wanted
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
@@ -35,7 +35,7 @@ _REMOVAL: Final = _CONSOLIDATION | _EMPTINESS
 _LABELS: Final = {FilterCode.NO_CAPACITY_TYPE: CAPACITY_TYPE, FilterCode.NO_ZONE: ZONE}
 
 
-def consolidation_blockers(fleet: Fleet, node: StateNode, pool: NodePool, book: PriceBook) -> Iterator[Blocker]:
+def consolidation_blockers(fleet: Fleet, node: StateNode, pool: NodePool, book: ReckonedPrices) -> Iterator[Blocker]:
     """Yield everything that Emptiness and consolidation miss of a managed node of a dynamic NodePool."""
     candidate = Candidate(fleet, node, pool, book)
     told: dict[str, str] = {}

@@ -36,7 +36,7 @@ class PricedOffering(msgspec.Struct, frozen=True, gc=False):
     is_launchable: bool
 
 
-class PriceBook:
+class ReckonedPrices:
     """Prices of one list of instance types, looked up by name, zone and capacity type or by requirements."""
 
     def __init__(self, types: Iterable[InstanceType], rules: Rules = NEWEST) -> None:
@@ -120,7 +120,7 @@ def _places(instance_type: InstanceType | None) -> dict[tuple[str, str], float]:
     return places
 
 
-def pool_costs(claims: Iterable[NodeClaim], books: Mapping[str, PriceBook]) -> dict[str, float]:
+def pool_costs(claims: Iterable[NodeClaim], books: Mapping[str, ReckonedPrices]) -> dict[str, float]:
     """Return what the NodeClaims of each NodePool cost per hour, by the labels of the claims themselves.
 
     A claim counts once it carries instance type, capacity type, zone and NodePool; an unknown price counts as 0.

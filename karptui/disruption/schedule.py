@@ -37,7 +37,7 @@ class ScheduleError(ValueError):
     """A cron line that Karpenter cannot read; the whole NodePool is then closed for every reason."""
 
 
-class Field(msgspec.Struct, frozen=True, gc=False):
+class CronField(msgspec.Struct, frozen=True, gc=False):
     """One field of a cron line."""
 
     values: frozenset[int]
@@ -47,11 +47,11 @@ class Field(msgspec.Struct, frozen=True, gc=False):
 class CronSchedule(msgspec.Struct, frozen=True, gc=False):
     """A line of five fields."""
 
-    minute: Field
-    hour: Field
-    day: Field
-    month: Field
-    weekday: Field
+    minute: CronField
+    hour: CronField
+    day: CronField
+    month: CronField
+    weekday: CronField
 
     def next_after(self, instant_ns: int) -> int | None:
         """Return the first hit strictly later, in nanoseconds since the epoch; None without one in five years."""
@@ -141,14 +141,14 @@ def _every(line: str) -> IntervalSchedule:
     return IntervalSchedule(delay_ns - delay_ns % NS_PER_SECOND)
 
 
-def _field(text: str, low: int, high: int, names: dict[str, int]) -> Field:
+def _field(text: str, low: int, high: int, names: dict[str, int]) -> CronField:
     values: set[int] = set()
     is_star = False
     for expression in filter(None, text.split(",")):
         found, star = _range(expression, low, high, names)
         values |= found
         is_star |= star
-    return Field(frozenset(values), is_star)
+    return CronField(frozenset(values), is_star)
 
 
 def _range(expression: str, low: int, high: int, names: dict[str, int]) -> tuple[set[int], bool]:

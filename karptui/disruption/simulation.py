@@ -15,12 +15,18 @@ import msgspec
 
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.no_place import NoPlace, PoolMiss
-from karptui.disruption.price import PriceBook
+from karptui.disruption.price import ReckonedPrices
 from karptui.karpenter.pod_predicates import is_provisionable
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.pod import Pod
 from karptui.provisioning.explain import PodExplanation, PoolExplanation, explain
-from karptui.provisioning.rejection import Gate, PodError, RequirementsUnmet, TaintsNotTolerated, TypesExhausted
+from karptui.provisioning.rejection import (
+    PlacementGate,
+    PodError,
+    RequirementsUnmet,
+    TaintsNotTolerated,
+    TypesExhausted,
+)
 from karptui.provisioning.solution import Solution
 
 _MAX_ERRORS: Final = 5
@@ -36,7 +42,7 @@ class NewNode(msgspec.Struct, frozen=True, eq=False):
     """A NodeClaim that would be created."""
 
     pool_name: str
-    book: PriceBook
+    book: ReckonedPrices
     """Prices of the NodePool's types."""
     type_names: tuple[str, ...]
     """Instance types it may have, the cheapest first as ordered when it was computed."""
@@ -139,7 +145,7 @@ def no_place(solution: Solution, pod: Pod, *, others: int = 0, asks_nodes: bool 
 
 def _counted(found: PodExplanation) -> tuple[tuple[str, int], ...]:
     # A node that is taken away itself was never in question.
-    gates = Counter(str(one.gate) for one in found.nodes if one.gate is not Gate.NODEPOOLS)
+    gates = Counter(str(one.gate) for one in found.nodes if one.gate is not PlacementGate.NODEPOOLS)
     return tuple(sorted(gates.items(), key=lambda item: (-item[1], item[0])))
 
 

@@ -17,7 +17,7 @@ from karptui.disruption.drift import DRIFTED
 from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
-from karptui.disruption.price import UNREACHABLE, PriceBook
+from karptui.disruption.price import UNREACHABLE, ReckonedPrices
 from karptui.karpenter.labels import NODEPOOL, RESERVATION_ID, RESERVED, WELL_KNOWN
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
@@ -69,7 +69,7 @@ def headroom(fleet: Fleet, pool: NodePool) -> StaticHeadroom:
     return StaticHeadroom(len(own) - deleting, deleting, pool.replicas or 0, None if limit is None else limit.units)
 
 
-def template_types(pool: NodePool, book: PriceBook) -> tuple[tuple[str, ...], float]:
+def template_types(pool: NodePool, book: ReckonedPrices) -> tuple[tuple[str, ...], float]:
     """Return the instance types that a NodePool's template may be launched with, the cheapest first, and its price.
 
     Karpenter names none: the provider takes whatever the template allows and sells now, however small it is. The price
@@ -90,7 +90,7 @@ AT_LIMIT: Final = "static NodePool is at its node limit and cannot stage a repla
 RESERVATIONS_FULL: Final = "static NodePool's capacity reservations are full and cannot stage a replacement"
 
 
-def full_reservations(pool: NodePool, book: PriceBook) -> frozenset[str] | None:
+def full_reservations(pool: NodePool, book: ReckonedPrices) -> frozenset[str] | None:
     """Return the reservations that are still offered where a replacement could only go into full ones, else None.
 
     Any other offering that the template allows, even one that is sold out, is worth waiting for.

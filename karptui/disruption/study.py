@@ -30,7 +30,7 @@ from karptui.disruption.budgets import VOLUNTARY, budget_state
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Command, Method
-from karptui.disruption.drain import DrainState, Stage, drain_state
+from karptui.disruption.drain import DrainStage, DrainState, drain_state
 from karptui.disruption.fleet import arrivals
 from karptui.disruption.gates import all_gates
 from karptui.disruption.lanes import Lane, NodeCase, Why, lane_name, lanes_of, why_of
@@ -161,7 +161,7 @@ class Study:
             pool_name=node.nodepool_name,
             why=_UNKNOWN_WHY,
             blockers=blockers,
-            drain=None if drain.stage is Stage.IDLE else drain,
+            drain=None if drain.stage is DrainStage.IDLE else drain,
             recent_pods=len(arrivals(self.fleet, node)),
             grace_ns=node.claim.termination_grace_period_ns if node.claim is not None else None,
             price_per_hour=self._price(node),

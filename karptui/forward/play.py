@@ -24,7 +24,7 @@ from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.json_form import command_json
 from karptui.disruption.methods import MethodRun, NextPass, buffered_names, next_pass
-from karptui.disruption.price import PriceBook
+from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.schedule import ScheduleError
 from karptui.disruption.termination import commanded_names, deadline_of
@@ -116,7 +116,7 @@ class Play:
         self._series: list[Moment] = []
         self._prepared: tuple[int, int, Prepared] | None = None
         self._known_fleet: tuple[Prepared, Fleet] | None = None
-        self._books: Mapping[str, PriceBook] = {}
+        self._books: Mapping[str, ReckonedPrices] = {}
         self._nominated: dict[str, int] = {}
         self._running: list[_Running] = []
         self._drained: set[str] = set()
@@ -602,6 +602,6 @@ class Play:
             self.world.add_claim(with_condition(claim, condition))
 
 
-def template_order(pool: NodePool, book: PriceBook) -> LaunchOrder:
+def template_order(pool: NodePool, book: ReckonedPrices) -> LaunchOrder:
     """Return the order of a node of a static NodePool: its template as it stands."""
     return LaunchOrder(pool, tuple(book.types.values()), template_requirements(pool), {})

@@ -63,7 +63,7 @@ ENGINE: Final = frozenset({Cause.UNPLACED, Cause.UNKNOWN, Cause.RESERVED, Cause.
 """Those that a run of the engine decides."""
 
 
-class Destination(msgspec.Struct, frozen=True):
+class PodDestination(msgspec.Struct, frozen=True):
     """Where the engine puts a pod."""
 
     node: str = ""
@@ -83,7 +83,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
     """One pod."""
 
     cause: Cause
-    destination: Destination | None = None
+    destination: PodDestination | None = None
     error: PodError | None = None
     problems: tuple[str, ...] = ()
     """What Karpenter finds faulty, in its words."""
@@ -102,9 +102,9 @@ class Diagnoses:
         self._has_pools = bool(prepared.pools)
         self._ignored: dict[str, IgnoredPod] = {one.pod.uid: one for one in prepared.ignored}
         self._errors = solution.errors
-        self._destinations: dict[str, Destination] = {}
+        self._destinations: dict[str, PodDestination] = {}
         for filled in solution.nodes:
-            destination = Destination(node=filled.state.name, nodepool=filled.state.nodepool_name)
+            destination = PodDestination(node=filled.state.name, nodepool=filled.state.nodepool_name)
             self._destinations.update((pod.uid, destination) for pod in filled.pods)
         self._guessed = prepared.guessed_pools
         self._unknown: set[str] = set()
@@ -163,14 +163,14 @@ class Diagnoses:
         return None
 
 
-def destination_of_claim(claim: NewClaim, settings: PriceSettings = LIST_PRICES) -> Destination:
+def destination_of_claim(claim: NewClaim, settings: PriceSettings = LIST_PRICES) -> PodDestination:
     """Return a NodeClaim that would be created as a destination, by its cheapest type, in dollars that are paid."""
     catalogue = claim.catalogue
     prices = catalogue.prices(claim.requirements)
     types = {one.name: price for one, price in zip(catalogue.types, prices, strict=True)}
     names = claim.instance_type_names
     first = min(names, key=lambda name: (types[name], name), default="")
-    return Destination(
+    return PodDestination(
         nodepool=claim.nodepool_name,
         instance_type=first,
         other_types=max(len(names) - 1, 0),

@@ -12,7 +12,7 @@ from karptui.kube.node import Node
 from karptui.kube.objects import condition_of
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import age_text
-from karptui.pending.causes import ENGINE, Cause, Destination, Diagnosis
+from karptui.pending.causes import ENGINE, Cause, Diagnosis, PodDestination
 from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
 
 PATIENCE_NS: Final = 300 * NS_PER_SECOND
@@ -122,7 +122,7 @@ def _is_due(diagnosis: Diagnosis) -> bool:
     return diagnosis.cause in ENGINE and diagnosis.cause is not Cause.RESERVED
 
 
-def _where(destination: Destination) -> str:
+def _where(destination: PodDestination) -> str:
     if destination.node:
         return f"room on {destination.node}"
     return f"a new node of {destination.nodepool}"

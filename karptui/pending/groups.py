@@ -13,7 +13,7 @@ from karptui.disruption.owner import OriginIndex
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.kube.units import count_text
-from karptui.pending.causes import FAULTY, Cause, Destination, Diagnoses, Diagnosis
+from karptui.pending.causes import FAULTY, Cause, Diagnoses, Diagnosis, PodDestination
 from karptui.pending.disagreements import Disagreement, Nominations
 from karptui.pending.messages import NO_MESSAGES, PodMessages, with_condition
 from karptui.provisioning import PodExplanation
@@ -72,9 +72,9 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
         )
 
     @cached_property
-    def destinations(self) -> tuple[Destination, ...]:
+    def destinations(self) -> tuple[PodDestination, ...]:
         """The different places that the engine has for them."""
-        found: dict[tuple[str, str, str], Destination] = {}
+        found: dict[tuple[str, str, str], PodDestination] = {}
         for _, diagnosis, _ in self.members:
             if diagnosis.destination is not None:
                 destination = diagnosis.destination

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from karptui.provisioning.explain import NodeRefusal, PodExplanation, PoolExplanation, explain
 from karptui.provisioning.prepared import Prepared, prepare
-from karptui.provisioning.rejection import Gate, PodError, Rejection
+from karptui.provisioning.rejection import PlacementGate, PodError, Rejection
 from karptui.provisioning.reporter import Cancelled, Reporter
 from karptui.provisioning.solution import FilledStateNode, NewClaim, Solution, Tie, solve
 from karptui.provisioning.state_node import StateNode
@@ -22,11 +22,11 @@ from karptui.provisioning.waiting_pods import IgnoredPod
 __all__ = [
     "Cancelled",
     "FilledStateNode",
-    "Gate",
     "IgnoredPod",
     "InstanceTypes",
     "NewClaim",
     "NodeRefusal",
+    "PlacementGate",
     "PodError",
     "PodExplanation",
     "PoolExplanation",

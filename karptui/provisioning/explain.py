@@ -25,8 +25,8 @@ from karptui.provisioning.order import QueuedPod
 from karptui.provisioning.pod_class import Preferences, Stage
 from karptui.provisioning.ports import clash
 from karptui.provisioning.rejection import (
-    Gate,
     LimitReached,
+    PlacementGate,
     PodError,
     Rejection,
     TypesExhausted,
@@ -64,7 +64,7 @@ class NodeRefusal(msgspec.Struct, frozen=True):
     """One node, the first gate that the pod does not pass there, and what is missing."""
 
     node: str
-    gate: Gate
+    gate: PlacementGate
     reason: str
 
 
@@ -79,36 +79,36 @@ def refusal_of(run: Run, queued: QueuedPod, stage_memory: StageMemory, destinati
 
 def _first_gate(
     run: Run, queued: QueuedPod, stage_memory: StageMemory, destination: Destination, filled: FilledNode | None
-) -> tuple[Gate | None, str]:
+) -> tuple[PlacementGate | None, str]:
     """Return the first gate that fails, in Karpenter's order."""
     kind = destination.kind
     if destination.state.provider_id in run.variant.excluded:
-        return Gate.NODEPOOLS, "it is taken away"
+        return PlacementGate.NODEPOOLS, "it is taken away"
     missing = untolerated(kind.taints, stage_memory.stage.tolerations)
     if missing:
-        return Gate.TAINTS, f"does not tolerate {', '.join(map(str, missing))}"
+        return PlacementGate.TAINTS, f"does not tolerate {', '.join(map(str, missing))}"
     if queued.owner.attachments is None:
-        return Gate.VOLUMES, "a volume that the pod's claim is bound to does not exist"
+        return PlacementGate.VOLUMES, "a volume that the pod's claim is bound to does not exist"
     if destination.limits and run.node_check.exceeds_limits(queued, destination, filled):
-        return Gate.VOLUMES, "more volumes than a driver may attach"
+        return PlacementGate.VOLUMES, "more volumes than a driver may attach"
     taken = destination.ports if filled is None else filled.ports
     port = clash(queued.pod.key, queued.owner.host_ports, taken)
     if port is not None:
-        return Gate.PORTS, f"host port {port[1].port} is taken by {port[0]}"
+        return PlacementGate.PORTS, f"host port {port[1].port} is taken by {port[0]}"
     shortage = _shortage(run, queued, destination, filled)
     if shortage:
-        return Gate.ROOM, shortage
+        return PlacementGate.ROOM, shortage
     labels = kind.labels if filled is None else filled.labels
     asked = stage_memory.stage.asked.value
     reasons = [str(reason) for reason in labels.value.incompatibilities(asked)]
     if not host_allowed(stage_memory.stage.asked_host, destination.hostname):
         reasons.append(f"key {HOSTNAME}, {stage_memory.stage.asked_host} not in {HOSTNAME} In [{destination.hostname}]")
     if reasons:
-        return Gate.REQUIREMENTS, "; ".join(reasons)
+        return PlacementGate.REQUIREMENTS, "; ".join(reasons)
     if not stage_memory.host_verdict(destination.hostname):
-        return Gate.TOPOLOGY, "a rule on host names does not allow it here"
+        return PlacementGate.TOPOLOGY, "a rule on host names does not allow it here"
     if not run.node_check.labels_with(stage_memory, labels, destination.hostname):
-        gate = Gate.TOPOLOGY if stage_memory.rules else Gate.VOLUMES
+        gate = PlacementGate.TOPOLOGY if stage_memory.rules else PlacementGate.VOLUMES
         return gate, "volumes or topology rules leave no domain here"
     return None, ""
 
@@ -126,13 +126,13 @@ def _shortage(run: Run, queued: QueuedPod, destination: Destination, filled: Fil
 
 
 GATES = (
-    Gate.LIMITS,
-    Gate.TAINTS,
-    Gate.REQUIREMENTS,
-    Gate.VOLUMES,
-    Gate.TOPOLOGY,
-    Gate.INSTANCE_TYPES,
-    Gate.RESERVATIONS,
+    PlacementGate.LIMITS,
+    PlacementGate.TAINTS,
+    PlacementGate.REQUIREMENTS,
+    PlacementGate.VOLUMES,
+    PlacementGate.TOPOLOGY,
+    PlacementGate.INSTANCE_TYPES,
+    PlacementGate.RESERVATIONS,
 )
 """The gates of a NodePool in the order in which they are passed."""
 
@@ -166,8 +166,8 @@ class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
     weight: int
     position: int
     """Place in the order in which NodePools are tried, from 0; -1 where it takes no part."""
-    passed: tuple[Gate, ...] = ()
-    failed: Gate | None = None
+    passed: tuple[PlacementGate, ...] = ()
+    failed: PlacementGate | None = None
     """None where a new claim of the NodePool would take the pod, or where it takes no part."""
     rejection: Rejection | None = None
     """Its ``str`` is what Karpenter says."""

@@ -23,7 +23,7 @@ _MANY_CORES_NANO: Final = 1_000_000 * NANO
 _MAX_DOMAINS: Final = 25
 
 
-class Gate(StrEnum):
+class PlacementGate(StrEnum):
     """The checks that a pod passes on its way onto a node or claim."""
 
     DYNAMIC_RESOURCES = "dynamic resources"
@@ -43,14 +43,14 @@ class Gate(StrEnum):
 class Rejection(msgspec.Struct, frozen=True):
     """One reason; ``str`` gives Karpenter's words."""
 
-    gate: ClassVar[Gate]
+    gate: ClassVar[PlacementGate]
     """The check that failed."""
 
 
 class DynamicResourcesUnsupported(Rejection, frozen=True):
     """The pod asks for Dynamic Resource Allocation, which Karpenter passes over."""
 
-    gate: ClassVar[Gate] = Gate.DYNAMIC_RESOURCES
+    gate: ClassVar[PlacementGate] = PlacementGate.DYNAMIC_RESOURCES
 
     def __str__(self) -> str:
         return "pod has Dynamic Resource Allocation requirements that are not yet supported by Karpenter"
@@ -59,7 +59,7 @@ class DynamicResourcesUnsupported(Rejection, frozen=True):
 class NoTemplates(Rejection, frozen=True):
     """No NodePool has an instance type that it could launch."""
 
-    gate: ClassVar[Gate] = Gate.NODEPOOLS
+    gate: ClassVar[PlacementGate] = PlacementGate.NODEPOOLS
 
     def __str__(self) -> str:
         return "nodepool requirements filtered out all available instance types"
@@ -71,7 +71,7 @@ class LimitReached(Rejection, frozen=True):
     nodepool: str
     is_node_count: bool
 
-    gate: ClassVar[Gate] = Gate.LIMITS
+    gate: ClassVar[PlacementGate] = PlacementGate.LIMITS
 
     def __str__(self) -> str:
         if self.is_node_count:
@@ -84,7 +84,7 @@ class TaintsNotTolerated(Rejection, frozen=True):
 
     taints: tuple[Taint, ...]
 
-    gate: ClassVar[Gate] = Gate.TAINTS
+    gate: ClassVar[PlacementGate] = PlacementGate.TAINTS
 
     def __str__(self) -> str:
         return "; ".join(f"did not tolerate taint (taint={taint})" for taint in self.taints)
@@ -93,7 +93,7 @@ class TaintsNotTolerated(Rejection, frozen=True):
 class RequirementsUnmet(Rejection, frozen=True):
     """Labels that the pod asks for and the NodePool cannot give."""
 
-    gate: ClassVar[Gate] = Gate.REQUIREMENTS
+    gate: ClassVar[PlacementGate] = PlacementGate.REQUIREMENTS
 
     reasons: tuple[UndefinedKey | KeyConflict, ...]
 
@@ -104,7 +104,7 @@ class RequirementsUnmet(Rejection, frozen=True):
 class VolumeUnreachable(RequirementsUnmet, frozen=True):
     """The same of where the pod's volumes are."""
 
-    gate: ClassVar[Gate] = Gate.VOLUMES
+    gate: ClassVar[PlacementGate] = PlacementGate.VOLUMES
 
     def __str__(self) -> str:
         return "incompatible volume requirements, " + "; ".join(map(str, self.reasons))
@@ -113,7 +113,7 @@ class VolumeUnreachable(RequirementsUnmet, frozen=True):
 class DomainUnreachable(RequirementsUnmet, frozen=True):
     """The same of the domain that topology rules choose."""
 
-    gate: ClassVar[Gate] = Gate.TOPOLOGY
+    gate: ClassVar[PlacementGate] = PlacementGate.TOPOLOGY
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.reasons))
@@ -128,7 +128,7 @@ class TopologyUnmet(Rejection, frozen=True):
     pod_domains: Requirement
     node_domains: Requirement
 
-    gate: ClassVar[Gate] = Gate.TOPOLOGY
+    gate: ClassVar[PlacementGate] = PlacementGate.TOPOLOGY
 
     def __str__(self) -> str:
         names = sorted(self.counts)
@@ -144,7 +144,7 @@ class TopologyUnmet(Rejection, frozen=True):
 class WaitsForReservation(Rejection, frozen=True):
     """The pod waits for reserved capacity: no lighter NodePool is tried, and nothing is said."""
 
-    gate: ClassVar[Gate] = Gate.RESERVATIONS
+    gate: ClassVar[PlacementGate] = PlacementGate.RESERVATIONS
 
 
 class NotReservable(WaitsForReservation, frozen=True):
@@ -164,7 +164,7 @@ class ReservationsFull(WaitsForReservation, frozen=True):
 class ReservationPassedUp(Rejection, frozen=True):
     """The same where disruption asks, which tries lighter NodePools."""
 
-    gate: ClassVar[Gate] = Gate.RESERVATIONS
+    gate: ClassVar[PlacementGate] = PlacementGate.RESERVATIONS
 
     def __str__(self) -> str:
         return "the only compatible reserved offering is full; falling through to other NodePools"
@@ -178,7 +178,7 @@ class VolumesExceeded(Rejection, frozen=True):
     count: int = 0
     limit: int = 0
 
-    gate: ClassVar[Gate] = Gate.VOLUMES
+    gate: ClassVar[PlacementGate] = PlacementGate.VOLUMES
 
     def __str__(self) -> str:
         told = "would exceed volume limit for all instance type options"
@@ -209,7 +209,7 @@ class TypesExhausted(Rejection, frozen=True, kw_only=True):
     unmet_min_values: tuple[tuple[str, int], ...] = ()
     """Labels with fewer values than ``minValues`` among the types that are left, and how many there are."""
 
-    gate: ClassVar[Gate] = Gate.INSTANCE_TYPES
+    gate: ClassVar[PlacementGate] = PlacementGate.INSTANCE_TYPES
 
     @property
     def reason(self) -> str:
@@ -253,7 +253,7 @@ class MinValuesLost(Rejection, frozen=True):
     nodepool: str
     keys: tuple[str, ...]
 
-    gate: ClassVar[Gate] = Gate.MIN_VALUES
+    gate: ClassVar[PlacementGate] = PlacementGate.MIN_VALUES
 
     def __str__(self) -> str:
         keys = " ".join(sorted(self.keys))

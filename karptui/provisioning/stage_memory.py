@@ -9,7 +9,7 @@ from karptui.kube.taints import Taint, untolerated
 from karptui.provisioning.pod_class import Stage
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.topology import Topology
-from karptui.provisioning.topology_group import Choice, Ruled, TopologyGroup
+from karptui.provisioning.topology_group import DomainChoice, Ruled, TopologyGroup
 from karptui.provisioning.topology_spec import TopologyKind
 
 
@@ -87,7 +87,7 @@ class StageMemory:
         """Return a number that grows whenever a new claim may be judged differently."""
         return self.stamp + sum(group.version for group, _ in self.host_rules if group.kind is TopologyKind.AFFINITY)
 
-    def note_ties(self, labels: RequirementSet, choices: Sequence[Choice]) -> None:
+    def note_ties(self, labels: RequirementSet, choices: Sequence[DomainChoice]) -> None:
         """Remember which choices for a candidate with these labels are made among equals."""
         equals = [
             (group.spec.key, choice.equals)

@@ -17,7 +17,7 @@ _NONE: Final[frozenset[str]] = frozenset()
 _MAX_COUNT: Final = 2**31 - 1
 
 
-class Choice:
+class DomainChoice:
     """What a rule leaves of a key: the domains, and the others that Karpenter might have chosen as well."""
 
     __slots__ = ("domains", "equals")
@@ -29,7 +29,7 @@ class Choice:
         """Domains among which Karpenter chooses at random; the one chosen here is the first of them."""
 
 
-_NOWHERE: Final = Choice(_NONE)
+_NOWHERE: Final = DomainChoice(_NONE)
 
 
 class TopologyGroup:
@@ -49,7 +49,7 @@ class TopologyGroup:
         """Whether a domain was ever chosen among equals."""
         self.version = 0
         """Grows whenever a choice may come out differently than before."""
-        self._choices: dict[tuple[Requirement | None, Requirement | None, bool], Choice] = {}
+        self._choices: dict[tuple[Requirement | None, Requirement | None, bool], DomainChoice] = {}
         self._least: dict[Requirement | None, int] = {}
 
     def record(self, domains: Iterable[str]) -> None:
@@ -81,7 +81,9 @@ class TopologyGroup:
             return False
         return bool(count) or (is_selected and self._may_begin(pod_host))
 
-    def choose(self, pod_domains: Requirement | None, node_domains: Requirement | None, *, is_selected: bool) -> Choice:
+    def choose(
+        self, pod_domains: Requirement | None, node_domains: Requirement | None, *, is_selected: bool
+    ) -> DomainChoice:
         """Return the domains in which the rule allows a pod.
 
         Args:
@@ -97,7 +99,7 @@ class TopologyGroup:
             elif self.kind is TopologyKind.AFFINITY:
                 found = self._affinity(pod_domains, node_domains, is_selected=is_selected)
             else:
-                found = Choice(
+                found = DomainChoice(
                     frozenset(
                         domain
                         for domain in self._allowed(node_domains)
@@ -128,7 +130,7 @@ class TopologyGroup:
 
     def _spread(
         self, pod_domains: Requirement | None, node_domains: Requirement | None, *, is_selected: bool
-    ) -> Choice:
+    ) -> DomainChoice:
         limit = self.spec.max_skew + self.least(pod_domains) - is_selected
         valid = [domain for domain in self._allowed(node_domains) if self.counts[domain] <= limit]
         if not valid:
@@ -138,21 +140,21 @@ class TopologyGroup:
         equals = tuple(sorted(domain for domain in valid if self.counts[domain] == fewest and domain))
         return self._first(equals)
 
-    def _first(self, equals: tuple[str, ...]) -> Choice:
+    def _first(self, equals: tuple[str, ...]) -> DomainChoice:
         """Choose the first of domains that are equal to Karpenter."""
         if len(equals) > 1:
             self.met_tie = True
-            return Choice(frozenset(equals[:1]), equals)
-        return Choice(frozenset(equals))
+            return DomainChoice(frozenset(equals[:1]), equals)
+        return DomainChoice(frozenset(equals))
 
     def _affinity(
         self, pod_domains: Requirement | None, node_domains: Requirement | None, *, is_selected: bool
-    ) -> Choice:
+    ) -> DomainChoice:
         wanted = [domain for domain in self.counts if pod_domains is None or pod_domains.allows(domain)]
         both = [domain for domain in wanted if node_domains is None or node_domains.allows(domain)]
         occupied = frozenset(domain for domain in both if self.counts[domain])
         if occupied or not is_selected or not self._may_begin(pod_domains):
-            return Choice(occupied)
+            return DomainChoice(occupied)
         equals = tuple(sorted(both)) or tuple(sorted(wanted))
         return self._first(equals)
 
@@ -176,7 +178,7 @@ _MAX_TRIED: Final = 32
 
 def narrowed(
     rules: Sequence[Ruled], labels: Requirements, strict: Requirements
-) -> tuple[Sequence[Left], Sequence[Choice], Ruled | None]:
+) -> tuple[Sequence[Left], Sequence[DomainChoice], Ruled | None]:
     """Return what rules leave of their keys on a node or claim, a way for each way to break ties.
 
     Every rule sees the same labels; two rules on one key that choose differently leave nothing of it. Where Karpenter
@@ -190,7 +192,7 @@ def narrowed(
     Returns:
         The ways, the first by name first, the choices that were made, and the first rule that cannot be met, if any.
     """
-    choices: list[Choice] = []
+    choices: list[DomainChoice] = []
     has_tie = False
     for rule in rules:
         group, is_selected = rule
@@ -216,7 +218,7 @@ def _meet(rules: Sequence[Ruled], picks: Sequence[frozenset[str]], labels: Requi
     return left
 
 
-def _ways(rules: Sequence[Ruled], choices: Sequence[Choice], labels: Requirements) -> Iterator[Left]:
+def _ways(rules: Sequence[Ruled], choices: Sequence[DomainChoice], labels: Requirements) -> Iterator[Left]:
     """Yield what is left for each way to break ties, those first in which rules on one key agree."""
     common: dict[str, frozenset[str]] = {}
     for (group, _), choice in zip(rules, choices, strict=True):

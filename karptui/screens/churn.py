@@ -15,7 +15,7 @@ from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.row_sources import Asked
 from karptui.session.border import ObjectWanted
-from karptui.session.churn import ChurnEntry, Replacement, events_hidden, unknown_because
+from karptui.session.churn import ChurnEntry, ReplacedClaim, events_hidden, unknown_because
 from karptui.session.facts import ChurnAround
 from karptui.views.churn.columns import TABLE as POOLS
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
@@ -108,7 +108,7 @@ class ChurnScreen(ListScreen[ChurnEntry]):
         self.app.push_screen(ReplacementsScreen(item.key))
 
 
-class ReplacementsScreen(ListScreen[Replacement]):
+class ReplacementsScreen(ListScreen[ReplacedClaim]):
     """NodeClaims that were removed, in time order, with what came in their place."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -140,11 +140,11 @@ class ReplacementsScreen(ListScreen[Replacement]):
         text = "what came is told from times and reasons: Karpenter does not write down what replaces what"
         return ((text, Tone.MUTED),)
 
-    def story_of(self, item: Replacement) -> tuple[Pieces, ...]:
+    def story_of(self, item: ReplacedClaim) -> tuple[Pieces, ...]:
         """Return the removal in sentences."""
         return replacement_sentences(item, self.host.now_ns())
 
-    def name_of(self, item: Replacement) -> str:
+    def name_of(self, item: ReplacedClaim) -> str:
         """Return the NodeClaim's name."""
         return item.life.claim
 
@@ -169,7 +169,7 @@ class ReplacementsScreen(ListScreen[Replacement]):
         else:
             self._show_node(found[0].claim)
 
-    def open_row(self, item: Replacement) -> None:
+    def open_row(self, item: ReplacedClaim) -> None:
         """Show the node that was removed, while its NodeClaim is there."""
         self._show_node(item.life.claim)
 

@@ -16,7 +16,7 @@ def _no_arguments() -> Sequence[str]:
 
 
 @dataclass(frozen=True)
-class Command:
+class TypedCommand:
     """One command."""
 
     name: str
@@ -36,7 +36,7 @@ class Command:
         return bool(self.placeholder) and not self.placeholder.startswith("[")
 
 
-def find(commands: Sequence[Command], word: str) -> Command:
+def find(commands: Sequence[TypedCommand], word: str) -> TypedCommand:
     """Return the command of a name or alias.
 
     Raises:
@@ -50,7 +50,7 @@ def find(commands: Sequence[Command], word: str) -> Command:
     raise CommandError(f"there is no command :{word}; {hint}")
 
 
-def complete(commands: Sequence[Command], line: str) -> tuple[str, ...]:
+def complete(commands: Sequence[TypedCommand], line: str) -> tuple[str, ...]:
     """Return whole lines that what is typed could become, best first.
 
     Args:
@@ -71,7 +71,7 @@ def complete(commands: Sequence[Command], line: str) -> tuple[str, ...]:
     return tuple(f"{word} {value}" for value in (*starting, *containing))
 
 
-def run(commands: Sequence[Command], line: str) -> None:
+def run(commands: Sequence[TypedCommand], line: str) -> None:
     """Run a command line.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from karptui.screens.command_line import Command, CommandError
+from karptui.screens.command_line import CommandError, TypedCommand
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
 from karptui.screens.list_screen import ListScreen
@@ -57,7 +57,7 @@ class CommandHost(Host, Protocol):
         ...
 
 
-def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[Command, ...]:
+def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, ...]:
     """Return every command.
 
     Args:
@@ -66,25 +66,31 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[Command, ...]:
     """
     found = [_open(app, entry) if entry.name != "types" else _types(app, entry) for entry in ENTRIES]
     if can_switch:
-        found.append(Command("ctx", "Another context", app.switch_context, ("context",), app.context_names, "NAME"))
+        found.append(
+            TypedCommand("ctx", "Another context", app.switch_context, ("context",), app.context_names, "NAME")
+        )
     found += [
-        Command("theme", "Another theme", lambda name: _theme(app, name), (), lambda: _theme_names(app), "[NAME]"),
-        Command(
+        TypedCommand("theme", "Another theme", lambda name: _theme(app, name), (), lambda: _theme_names(app), "[NAME]"),
+        TypedCommand(
             "filter",
             "Filter the rows; nothing shows all",
             lambda text: _list(app).filter_entered(text),
             (),
             placeholder="[TEXT]",
         ),
-        Command("sort", "Sort by a column", lambda column: _sort(app, column), (), lambda: _column_ids(app), "COLUMN"),
-        Command(
+        TypedCommand(
+            "sort", "Sort by a column", lambda column: _sort(app, column), (), lambda: _column_ids(app), "COLUMN"
+        ),
+        TypedCommand(
             "save", "Save the rows to a file, .csv or .txt", lambda path: _save(app, path), ("w",), placeholder="FILE"
         ),
-        Command("wide", "Show every column, or those there is room for", lambda _: _list(app).action_wide()),
-        Command("faults", "Show only what is blocked or faulty, or everything", lambda _: _list(app).action_notable()),
-        Command("churn", "How often nodes are replaced, why, and whether it is a loop", lambda _: _churn(app)),
-        Command("next", "What Karpenter would do next, and what would go without blockers", lambda _: _next(app)),
-        Command(
+        TypedCommand("wide", "Show every column, or those there is room for", lambda _: _list(app).action_wide()),
+        TypedCommand(
+            "faults", "Show only what is blocked or faulty, or everything", lambda _: _list(app).action_notable()
+        ),
+        TypedCommand("churn", "How often nodes are replaced, why, and whether it is a loop", lambda _: _churn(app)),
+        TypedCommand("next", "What Karpenter would do next, and what would go without blockers", lambda _: _next(app)),
+        TypedCommand(
             "whatif",
             "Edit, and see what Karpenter would do then",
             lambda text: _whatif(app, text),
@@ -92,21 +98,21 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[Command, ...]:
             lambda: _whatif_words(app),
             "[KIND NAME]",
         ),
-        Command("sources", "How the source stands with every kind", lambda _: _sources(app)),
-        Command("help", "Keys, commands, columns and filters", lambda _: _help(app), ("h",)),
-        Command("quit", "Quit", lambda _: app.exit(), ("q", "q!", "exit")),
+        TypedCommand("sources", "How the source stands with every kind", lambda _: _sources(app)),
+        TypedCommand("help", "Keys, commands, columns and filters", lambda _: _help(app), ("h",)),
+        TypedCommand("quit", "Quit", lambda _: app.exit(), ("q", "q!", "exit")),
     ]
     return tuple(found)
 
 
-def _open(app: CommandHost, entry: ScreenEntry) -> Command:
+def _open(app: CommandHost, entry: ScreenEntry) -> TypedCommand:
     def run(text: str) -> None:
         app.open_screen(entry.name, filter_text=text or None)
 
-    return Command(entry.name, entry.help, run, entry.aliases)
+    return TypedCommand(entry.name, entry.help, run, entry.aliases)
 
 
-def _types(app: CommandHost, entry: ScreenEntry) -> Command:
+def _types(app: CommandHost, entry: ScreenEntry) -> TypedCommand:
     def run(text: str) -> None:
         pools = app.view.state.nodepools
         if text and text not in pools:
@@ -117,7 +123,7 @@ def _types(app: CommandHost, entry: ScreenEntry) -> Command:
 
             app.push_screen(TypesOfPoolScreen(text))
 
-    return Command(entry.name, entry.help, run, entry.aliases, lambda: sorted(app.view.state.nodepools), "[POOL]")
+    return TypedCommand(entry.name, entry.help, run, entry.aliases, lambda: sorted(app.view.state.nodepools), "[POOL]")
 
 
 def _list(app: CommandHost) -> ListScreen[object]:

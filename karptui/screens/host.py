@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
     from karptui.config import Config
-    from karptui.screens.command_line import Command
+    from karptui.screens.command_line import TypedCommand
     from karptui.screens.destinations import ToScreen
     from karptui.session.border import Border, Focus
     from karptui.session.cluster_view import ClusterView
@@ -41,7 +41,7 @@ class Host(Protocol):
         ...
 
     @property
-    def commands(self) -> Sequence[Command]:
+    def commands(self) -> Sequence[TypedCommand]:
         """What can be typed after ``:``."""
         ...
 

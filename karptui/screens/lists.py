@@ -16,7 +16,7 @@ from karptui.views.table import TableSpec
 
 if TYPE_CHECKING:
     from karptui.session.border import AroundWanted, RowsWanted
-    from karptui.session.churn import ChurnBook, ChurnEntry, Replacement
+    from karptui.session.churn import ChurnBook, ChurnEntry, ReplacedClaim
     from karptui.session.cluster_view import ClusterView
     from karptui.session.facts import (
         BudgetsAround,
@@ -141,9 +141,9 @@ class _Churn:
         from karptui.session.last_answer import LastAnswer
         from karptui.views.churn.replacements import TABLE
 
-        last: LastAnswer[tuple[Replacement, ...]] = LastAnswer()
+        last: LastAnswer[tuple[ReplacedClaim, ...]] = LastAnswer()
 
-        def items(view: ClusterView, wanted: RowsWanted) -> tuple[Replacement, ...]:
+        def items(view: ClusterView, wanted: RowsWanted) -> tuple[ReplacedClaim, ...]:
             churn, is_of_one, pool = self._known().churn(view, wanted.now_ns), *_pool_meant(wanted.of)
             if churn is None:
                 return ()

@@ -15,7 +15,7 @@ from karptui.session.border import (
     PositionWanted,
     RowsFound,
     RowsWanted,
-    Window,
+    RowWindow,
     WindowWanted,
 )
 from karptui.views.column import ItemT
@@ -81,9 +81,9 @@ class Pages:
         """
         self.border = border
         self.found = found
-        self._pages: dict[int, Window] = {}
+        self._pages: dict[int, RowWindow] = {}
 
-    def page(self, index: int) -> Window:
+    def page(self, index: int) -> RowWindow:
         """Return the page that holds a row."""
         number = index // PAGE
         page = self._pages.get(number)
@@ -96,7 +96,7 @@ class Pages:
 class _Paged(Sequence[ValueT]):
     """One part of every row."""
 
-    def __init__(self, pages: Pages, part: Callable[[Window], Sequence[Any]]) -> None:
+    def __init__(self, pages: Pages, part: Callable[[RowWindow], Sequence[Any]]) -> None:
         self._pages = pages
         self._part = part
 

@@ -151,7 +151,7 @@ class WindowWanted(msgspec.Struct, frozen=True, kw_only=True):
     count: int
 
 
-class Window(msgspec.Struct, frozen=True, kw_only=True):
+class RowWindow(msgspec.Struct, frozen=True, kw_only=True):
     """Rows one after the other, or single ones, as facts."""
 
     keys: tuple[str, ...] = ()
@@ -244,7 +244,7 @@ class Border(Protocol):
         """Filter and sort a list; takes a while for a long one, so it belongs in a thread."""
         ...
 
-    def window(self, wanted: WindowWanted) -> Window:
+    def window(self, wanted: WindowWanted) -> RowWindow:
         """Return some rows one after the other; fewer where they end."""
         ...
 
@@ -256,7 +256,7 @@ class Border(Protocol):
         """Return where a row stands."""
         ...
 
-    def pick(self, wanted: PickWanted) -> Window:
+    def pick(self, wanted: PickWanted) -> RowWindow:
         """Return single rows in their order."""
         ...
 

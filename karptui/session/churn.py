@@ -10,7 +10,7 @@ import msgspec
 from karptui.decode.kinds import Kind
 from karptui.disruption.churn.life import Life
 from karptui.disruption.churn.loops import circles, is_same_kind, is_short
-from karptui.disruption.churn.report import Churn, PoolChurn, Window, churn_of
+from karptui.disruption.churn.report import Churn, ChurnWindow, PoolChurn, churn_of
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.cluster_view import ClusterView
@@ -97,7 +97,7 @@ class ChurnEntry(msgspec.Struct, frozen=True, tag=True, eq=False):
     """The churn of one NodePool."""
 
     figures: PoolChurn
-    window: Window
+    window: ChurnWindow
     pool: NodePool | None = None
     """None where it is not there."""
     counters: Counters | None = None
@@ -113,7 +113,7 @@ class ChurnEntry(msgspec.Struct, frozen=True, tag=True, eq=False):
         return self.figures.pool or NO_POOL
 
 
-class Replacement(msgspec.Struct, frozen=True, tag=True, eq=False):
+class ReplacedClaim(msgspec.Struct, frozen=True, tag=True, eq=False):
     """A NodeClaim that was removed, and what came in its place."""
 
     life: Life
@@ -160,7 +160,7 @@ def _counters(view: ClusterView, name: str) -> Counters | None:
     )
 
 
-def replacements(churn: Churn, pool: str | None = None) -> tuple[Replacement, ...]:
+def replacements(churn: Churn, pool: str | None = None) -> tuple[ReplacedClaim, ...]:
     """Return what was removed within the window.
 
     Args:
@@ -174,15 +174,17 @@ def replacements(churn: Churn, pool: str | None = None) -> tuple[Replacement, ..
     moves: dict[str, int] = {}
     for move in churn.moves:
         moves[move.node] = moves.get(move.node, 0) + 1
-    found: list[Replacement] = []
+    found: list[ReplacedClaim] = []
     for own in by_pool.values():
         found += _of_pool(churn, own, moves)
     return tuple(found)
 
 
-def _of_pool(churn: Churn, own: Sequence[Life], moves: dict[str, int]) -> list[Replacement]:
+def _of_pool(churn: Churn, own: Sequence[Life], moves: dict[str, int]) -> list[ReplacedClaim]:
     back = circles(own, churn.succession)
     return [
-        Replacement(life, churn.succession.of(life), back.get(life.claim), moves.get(life.node, 0) if life.node else 0)
+        ReplacedClaim(
+            life, churn.succession.of(life), back.get(life.claim), moves.get(life.node, 0) if life.node else 0
+        )
         for life in own
     ]

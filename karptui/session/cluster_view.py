@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from karptui.aws.evidence import NO_EVIDENCE, Evidence, prices_of
-from karptui.aws.prices import Price, PriceBook
+from karptui.aws.prices import NodePrices, Price
 from karptui.aws.region import Place, place_of
 from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
@@ -36,7 +36,7 @@ class _Booked(NamedTuple):
     nodeclasses: Mapping[str, NodeClass]
     evidence: Evidence
     place: Place
-    book: PriceBook
+    book: NodePrices
 
 
 class _Nodes(NamedTuple):
@@ -170,7 +170,7 @@ class ClusterView:
         return self._known_prices().place
 
     @property
-    def prices(self) -> PriceBook:
+    def prices(self) -> NodePrices:
         """What nodes cost; the same object as long as nobody says anything else."""
         return self._known_prices().book
 

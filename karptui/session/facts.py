@@ -9,7 +9,7 @@ from karptui.disruption.churn.report import Churn
 from karptui.disruption.expiry import Expiry
 from karptui.provisioning.overlap import Overlap
 from karptui.session.budgets import BudgetEntry
-from karptui.session.churn import ChurnEntry, Replacement
+from karptui.session.churn import ChurnEntry, ReplacedClaim
 from karptui.session.claims import ClaimEntry
 from karptui.session.cluster_view import ClusterView
 from karptui.session.controller_counts import CountSource, count_source
@@ -28,7 +28,7 @@ Fact = (
     | ClaimEntry
     | BudgetEntry
     | ChurnEntry
-    | Replacement
+    | ReplacedClaim
     | PendingEntry
     | PoolRow
     | DaemonRow

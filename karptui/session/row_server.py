@@ -20,8 +20,8 @@ from karptui.session.border import (
     PositionWanted,
     RowsFound,
     RowsWanted,
+    RowWindow,
     TotalsWanted,
-    Window,
     WindowWanted,
 )
 from karptui.session.cluster_view import ClusterView
@@ -139,11 +139,11 @@ class RowServer:
                     return rows.found
         return None
 
-    def window(self, wanted: WindowWanted) -> Window:
+    def window(self, wanted: WindowWanted) -> RowWindow:
         """Return some rows one after the other; fewer where they end, none where newer ones have taken their place."""
         arranged = self._arranged(wanted.number)
         seen = slice(wanted.offset, wanted.offset + wanted.count)
-        return Window(keys=tuple(arranged.keys[seen]), facts=cast("tuple[Fact, ...]", tuple(arranged.items[seen])))
+        return RowWindow(keys=tuple(arranged.keys[seen]), facts=cast("tuple[Fact, ...]", tuple(arranged.items[seen])))
 
     def keys(self, wanted: KeysWanted) -> Keys:
         """Return the keys of all rows."""
@@ -156,11 +156,11 @@ class RowServer:
         except ValueError:
             return Position(index=None)
 
-    def pick(self, wanted: PickWanted) -> Window:
+    def pick(self, wanted: PickWanted) -> RowWindow:
         """Return single rows in their order."""
         arranged = self._arranged(wanted.number)
         both = [pair for pair in zip(arranged.keys, arranged.items, strict=True) if pair[0] in wanted.keys]
-        return Window(keys=tuple(key for key, _ in both), facts=tuple(item for _, item in both))
+        return RowWindow(keys=tuple(key for key, _ in both), facts=tuple(item for _, item in both))
 
     def totals(self, wanted: TotalsWanted) -> ClusterTotals:
         """Return what the nodes of some rows hold and cost together."""

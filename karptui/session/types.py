@@ -19,7 +19,7 @@ from karptui.aws.live import live_instance_types
 from karptui.aws.market import OfferingKey
 from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, parse_nodeclass
 from karptui.aws.observed import ObservedType, observed_types
-from karptui.aws.prices import Price, PriceBook, PriceOrigin, PriceSource
+from karptui.aws.prices import NodePrices, Price, PriceOrigin, PriceSource
 from karptui.aws.user_data import user_data_settings
 from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType, Offering
@@ -53,7 +53,7 @@ class Standing(StrEnum):
     NO_PRICE = "no price"
 
 
-class Offer(msgspec.Struct, frozen=True):
+class TypeOffer(msgspec.Struct, frozen=True):
     """One way to buy a type: a zone and a capacity type."""
 
     zone: str
@@ -72,7 +72,7 @@ class PoolContext(msgspec.Struct, frozen=True, eq=False):
     pool_name: str
     requirements: Requirements
     settings: Settings
-    book: PriceBook
+    book: NodePrices
     nodeclass: Ec2NodeClass | None
     """None off AWS, and where it cannot be read."""
     nodeclass_types: NodeClassTypes | None
@@ -150,7 +150,7 @@ class TypeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
         return {name: amount if amount.nano > 0 else Quantity(0, amount.format) for name, amount in left.items()}
 
     @cached_property
-    def offers(self) -> tuple[Offer, ...]:
+    def offers(self) -> tuple[TypeOffer, ...]:
         """Every way to buy it, by zone and capacity type; each pair once."""
         reason = self.ruled_out
         found = {
@@ -167,9 +167,9 @@ class TypeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
             return ""
         return incompatible_types(resolved.nodeclass, [facts]).get(self.name, "")
 
-    def _offer(self, offering: Offering, ruled_out: str) -> Offer:
+    def _offer(self, offering: Offering, ruled_out: str) -> TypeOffer:
         zone, capacity_type = offering_value(offering, ZONE), offering_value(offering, CAPACITY_TYPE)
-        return Offer(
+        return TypeOffer(
             zone,
             capacity_type,
             self._standing(offering, zone, capacity_type, ruled_out),

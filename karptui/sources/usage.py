@@ -23,11 +23,11 @@ PAGE: Final = "500"
 READ_SECONDS: Final = 30.0
 
 
-class UsageError(SourceError):
+class LiveUsageError(SourceError):
     """Live usage cannot be had; the sentence says why and what would help."""
 
 
-class Reading(msgspec.Struct, frozen=True):
+class UsageReading(msgspec.Struct, frozen=True):
     """What one list said."""
 
     samples: dict[str, Sample]
@@ -76,7 +76,7 @@ class _Page(msgspec.Struct, Generic[_ItemT]):
     items: list[_ItemT] = []
 
 
-def read_nodes(client: ProxyClient) -> Reading:
+def read_nodes(client: ProxyClient) -> UsageReading:
     """Return what nodes use.
 
     Raises:
@@ -87,7 +87,7 @@ def read_nodes(client: ProxyClient) -> Reading:
     return _reading({one.metadata.name: (one, (one.usage,)) for one in items})
 
 
-def read_pods(client: ProxyClient) -> Reading:
+def read_pods(client: ProxyClient) -> UsageReading:
     """Return what pods use, their containers together.
 
     Raises:
@@ -123,15 +123,15 @@ def _items(client: ProxyClient, resource: str, shape: type[_Page[_ItemT]]) -> li
 
 def _refusal(error: ApiError, resource: str) -> SourceError:
     if error.status == 404:
-        return UsageError("live usage is not known: metrics-server is not installed (no metrics.k8s.io/v1beta1)")
+        return LiveUsageError("live usage is not known: metrics-server is not installed (no metrics.k8s.io/v1beta1)")
     if error.status in (401, 403):
-        return UsageError(f"live usage needs permission to list {resource} of metrics.k8s.io")
+        return LiveUsageError(f"live usage needs permission to list {resource} of metrics.k8s.io")
     if error.status in (500, 502, 503, 504):
         return SourceError(f"metrics-server does not answer: {error.message}")
     return error
 
 
-def _reading(measured: dict[str, tuple[_NodeMetrics | _PodMetrics, tuple[_Amounts, ...]]]) -> Reading:
+def _reading(measured: dict[str, tuple[_NodeMetrics | _PodMetrics, tuple[_Amounts, ...]]]) -> UsageReading:
     samples: dict[str, Sample] = {}
     window_ns = 0
     for name, (one, parts) in measured.items():
@@ -146,7 +146,7 @@ def _reading(measured: dict[str, tuple[_NodeMetrics | _PodMetrics, tuple[_Amount
             # One that cannot be read is not known; the others are.
             continue
         samples[name] = sample
-    return Reading(samples, window_ns)
+    return UsageReading(samples, window_ns)
 
 
 LEAST_SECONDS: Final = 15.0
@@ -179,7 +179,7 @@ class UsageSource(PeriodicSource[LiveUsage]):
         try:
             nodes, pods = read_nodes(self._client), read_pods(self._client)
         except SourceError as error:
-            seconds = REFUSED_SECONDS if isinstance(error, UsageError) else REFRESH_SECONDS
+            seconds = REFUSED_SECONDS if isinstance(error, LiveUsageError) else REFRESH_SECONDS
             self.failed(error, seconds)
             return seconds
         window_ns = max(nodes.window_ns, pods.window_ns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from karptui.aws.money import node_price_text, total_text
-from karptui.aws.prices import Price, PriceBook
+from karptui.aws.prices import NodePrices, Price
 from karptui.karpenter.labels import SPOT
 from karptui.kube.units import NA, count_text
 from karptui.session.costs import Total
@@ -45,7 +45,7 @@ def origin_words(price: Price) -> str:
     return words
 
 
-def book_sentence(book: PriceBook) -> str:
+def book_sentence(book: NodePrices) -> str:
     """Return where all prices come from: ``prices: built-in list, 2026-07-06 · ×0.72 + $0.0100 a node``."""
     if book.settings.is_disabled:
         return "prices: off (--disable-pricing)"

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import msgspec
 
 from karptui.aws.evidence import offering_value
-from karptui.aws.prices import PriceBook
+from karptui.aws.prices import NodePrices
 from karptui.disruption.methods import NextPass
-from karptui.disruption.price import PriceBook as ReckonedPrices
+from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.simulation import NewNode
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, SPOT, WELL_KNOWN, ZONE
 from karptui.karpenter.requirements import Requirements
@@ -38,7 +38,7 @@ class Cost(NamedTuple):
     """Where nobody knows the price of a spot node, what it would cost on demand."""
 
 
-def cost_of_node(prices: PriceBook | None, books: Mapping[str, ReckonedPrices], state: StateNode) -> Cost:
+def cost_of_node(prices: NodePrices | None, books: Mapping[str, ReckonedPrices], state: StateNode) -> Cost:
     """Return what a node that exists costs, by its labels.
 
     Args:
@@ -52,20 +52,20 @@ def cost_of_node(prices: PriceBook | None, books: Mapping[str, ReckonedPrices], 
     return _cost(prices, *place, own.price(*place) if own is not None else None)
 
 
-def cost_of_option(prices: PriceBook | None, option: TypeOption | None) -> Cost:
+def cost_of_option(prices: NodePrices | None, option: TypeOption | None) -> Cost:
     """Return what a new node costs if it comes as this type."""
     if option is None:
         return Cost()
     return _cost(prices, option.name, option.zone, option.capacity_type, option.price_per_hour)
 
 
-def cost_of_new_node(prices: PriceBook | None, node: NewNode) -> Cost:
+def cost_of_new_node(prices: NodePrices | None, node: NewNode) -> Cost:
     """Return what a node that takes the place of others costs at its cheapest offering."""
     return cost_of_option(prices, _cheapest(node))
 
 
 def _cost(
-    prices: PriceBook | None, type_name: str, zone: str, capacity_type: str, reckoned_per_hour: float | None
+    prices: NodePrices | None, type_name: str, zone: str, capacity_type: str, reckoned_per_hour: float | None
 ) -> Cost:
     """Return a cost.
 
@@ -141,7 +141,7 @@ class ReplayOutcome:
         *,
         prepared: Prepared,
         books: Mapping[str, ReckonedPrices],
-        prices: PriceBook | None,
+        prices: NodePrices | None,
         claim_types: ClaimTypes,
         solution: Solution | None,
         next_pass: NextPass | None = None,

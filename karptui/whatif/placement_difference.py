@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from karptui.aws.prices import LIST_PRICES, PriceBook, settings_of
+from karptui.aws.prices import LIST_PRICES, NodePrices, settings_of
 from karptui.disruption.no_place import NoPlace, PoolMiss, reason_of
 from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.simulation import no_place
@@ -123,7 +123,7 @@ def _by_pool_and_pods(line: ClaimLine) -> tuple[str, tuple[str, ...]]:
 class _PaidTypes:
     """Types of claims in dollars that are paid; claims with the same types share them."""
 
-    def __init__(self, types: ClaimTypes, prices: PriceBook | None) -> None:
+    def __init__(self, types: ClaimTypes, prices: NodePrices | None) -> None:
         self.listed = types
         self._settings = settings_of(prices)
         self._paid: dict[int, tuple[_Options, _Options]] = {}
@@ -140,7 +140,7 @@ class _PaidTypes:
         return known[1]
 
 
-def _claim_line(claim: NewClaim, types: _PaidTypes, prices: PriceBook | None, *, is_changed: bool) -> ClaimLine:
+def _claim_line(claim: NewClaim, types: _PaidTypes, prices: NodePrices | None, *, is_changed: bool) -> ClaimLine:
     cost = cost_of_option(prices, types.listed.first(claim))
     return ClaimLine(
         pool_name=claim.nodepool_name,

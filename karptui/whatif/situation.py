@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.aws.prices import PriceBook as NodePrices
+from karptui.aws.prices import NodePrices
 from karptui.disruption.budgets import PoolUse, count_use
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.methods import observed_fleet
-from karptui.disruption.price import PriceBook
+from karptui.disruption.price import ReckonedPrices
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
@@ -123,11 +123,11 @@ class Situation:
         return count_use(self.prepared.states)
 
     @cached_property
-    def books(self) -> Mapping[str, PriceBook]:
+    def books(self) -> Mapping[str, ReckonedPrices]:
         """Prices by NodePool; NodePools that draw on one list share one."""
-        made: dict[int, PriceBook] = {}
+        made: dict[int, ReckonedPrices] = {}
         types = self.prepared.types_by_pool
-        return {name: made.setdefault(id(own), PriceBook(own)) for name, own in types.items()}
+        return {name: made.setdefault(id(own), ReckonedPrices(own)) for name, own in types.items()}
 
 
 class WhatIfBase(Situation):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from karptui.aws.catalogue import price_list
 from karptui.aws.prices import (
-    PriceBook,
+    NodePrices,
     PriceOrigin,
     PriceSettings,
     PriceSource,
@@ -37,7 +37,7 @@ def metrics(prices: dict[tuple[str, str, str], float | None]) -> ControllerMetri
 
 
 def test_the_most_trusted_source_wins() -> None:
-    book = PriceBook((table(on_demand={"m5.large": 0.1}), table(AWS, on_demand={"m5.large": 0.2, "c5.large": 0.3})))
+    book = NodePrices((table(on_demand={"m5.large": 0.1}), table(AWS, on_demand={"m5.large": 0.2, "c5.large": 0.3})))
     first, second = book.price("m5.large", "z", "on-demand"), book.price("c5.large", "z", "on-demand")
     assert first is not None
     assert second is not None
@@ -58,12 +58,12 @@ def test_origins_in_words(origin: PriceOrigin, label: str) -> None:
 
 
 def test_unknown_is_none() -> None:
-    assert PriceBook().price("m5.large", "z", "on-demand") is None
-    assert PriceBook().origins == ()
+    assert NodePrices().price("m5.large", "z", "on-demand") is None
+    assert NodePrices().origins == ()
 
 
 def test_a_spot_price_is_never_derived() -> None:
-    book = PriceBook((table(on_demand={"m5.large": 0.1}, zonal={("m5.large", "a", "spot"): 0.04}),))
+    book = NodePrices((table(on_demand={"m5.large": 0.1}, zonal={("m5.large", "a", "spot"): 0.04}),))
     spot = book.price("m5.large", "a", "spot")
     assert spot is not None
     assert spot.per_hour == 0.04
@@ -72,12 +72,12 @@ def test_a_spot_price_is_never_derived() -> None:
 
 
 def test_a_zones_own_on_demand_price_counts_before_the_regions() -> None:
-    book = PriceBook((table(on_demand={"m5.large": 0.1}, zonal={("m5.large", "a", "on-demand"): 0.12}),))
+    book = NodePrices((table(on_demand={"m5.large": 0.1}, zonal={("m5.large", "a", "on-demand"): 0.12}),))
     assert [book.price("m5.large", zone, "on-demand").per_hour for zone in "ab"] == [0.12, 0.1]  # type: ignore[union-attr]
 
 
 def test_a_reserved_node_costs_its_on_demand_price_and_says_so() -> None:
-    book = PriceBook((table(on_demand={"m5.large": 0.1}),))
+    book = NodePrices((table(on_demand={"m5.large": 0.1}),))
     reserved = book.price("m5.large", "a", "reserved")
     assert reserved is not None
     assert (reserved.per_hour, reserved.is_reservation) == (0.1, True)
@@ -88,7 +88,7 @@ def test_a_reserved_node_costs_its_on_demand_price_and_says_so() -> None:
 
 def test_multiplier_and_surcharge() -> None:
     settings = PriceSettings(multiplier=0.72, surcharge_per_node_hour=0.01)
-    book = PriceBook((table(on_demand={"m5.large": 0.1}),), settings)
+    book = NodePrices((table(on_demand={"m5.large": 0.1}),), settings)
     price = book.price("m5.large", "a", "on-demand")
     assert price is not None
     assert price.per_hour == pytest.approx(0.082)
@@ -96,7 +96,7 @@ def test_multiplier_and_surcharge() -> None:
 
 
 def test_disabled_prices_are_no_prices() -> None:
-    book = PriceBook((table(on_demand={"m5.large": 0.1}),), PriceSettings(is_disabled=True))
+    book = NodePrices((table(on_demand={"m5.large": 0.1}),), PriceSettings(is_disabled=True))
     assert book.price("m5.large", "a", "on-demand") is None
     assert book.origins == ()
 
@@ -109,7 +109,7 @@ def test_senseless_settings_are_refused(name: str, value: float) -> None:
 
 
 def test_origins_name_the_sources_that_know_anything() -> None:
-    book = PriceBook((table(), table(AWS, on_demand={"m5.large": 0.1})))
+    book = NodePrices((table(), table(AWS, on_demand={"m5.large": 0.1})))
     assert book.origins == (AWS,)
 
 
@@ -182,7 +182,7 @@ PRICES = st.dictionaries(st.sampled_from("abc"), st.floats(0.001, 100), max_size
 
 @given(st.lists(PRICES, max_size=4), st.sampled_from("abcd"))
 def test_a_book_answers_as_its_first_table_that_knows(lists: list[dict[str, float]], name: str) -> None:
-    book = PriceBook(tuple(table(on_demand=prices) for prices in lists))
+    book = NodePrices(tuple(table(on_demand=prices) for prices in lists))
     expected = next((prices[name] for prices in lists if name in prices), None)
     price = book.price(name, "", "on-demand")
     assert (price.per_hour if price is not None else None) == expected

@@ -8,7 +8,7 @@ from karptui.disruption.budget_calendar import (
     DAY_NS,
     WEEK_NS,
     AllowanceSpan,
-    Span,
+    TimeSpan,
     allowance,
     next_opening,
     open_spans,
@@ -147,21 +147,21 @@ def test_spans_of_a_daily_window():
     window = read_window(DisruptionBudget("0", "0 9 * * *", "8h"))
     nine = parse_timestamp("2026-11-20T09:00:00Z")
     assert list(open_spans(window, NOW_NS, NOW_NS + 2 * DAY_NS)) == [
-        Span(NOW_NS, nine + 8 * HOUR_NS),
-        Span(nine + DAY_NS, nine + DAY_NS + 8 * HOUR_NS),
-        Span(nine + 2 * DAY_NS, NOW_NS + 2 * DAY_NS),
+        TimeSpan(NOW_NS, nine + 8 * HOUR_NS),
+        TimeSpan(nine + DAY_NS, nine + DAY_NS + 8 * HOUR_NS),
+        TimeSpan(nine + 2 * DAY_NS, NOW_NS + 2 * DAY_NS),
     ]
 
 
 @pytest.mark.parametrize(
     ("schedule", "duration", "spans"),
     [
-        ("*/30 * * * *", "40m", [Span(NOW_NS, NOW_NS + DAY_NS)]),
-        ("0 0 30 2 *", "1h", [Span(NOW_NS, NOW_NS + DAY_NS)]),
+        ("*/30 * * * *", "40m", [TimeSpan(NOW_NS, NOW_NS + DAY_NS)]),
+        ("0 0 30 2 *", "1h", [TimeSpan(NOW_NS, NOW_NS + DAY_NS)]),
         ("0 0 29 2 *", "1h", []),
-        ("0 13 * * *", "1h", [Span(NOW_NS + HOUR_NS, NOW_NS + 2 * HOUR_NS)]),
+        ("0 13 * * *", "1h", [TimeSpan(NOW_NS + HOUR_NS, NOW_NS + 2 * HOUR_NS)]),
         ("0 13 * * *", None, []),
-        ("@every 1h", "2h", [Span(NOW_NS, NOW_NS + DAY_NS)]),
+        ("@every 1h", "2h", [TimeSpan(NOW_NS, NOW_NS + DAY_NS)]),
         ("@every 3h", "2h", []),
     ],
 )

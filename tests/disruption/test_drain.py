@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.disruption.drain import Hold, Stage, drain_state
+from karptui.disruption.drain import DrainStage, Hold, drain_state
 from karptui.disruption.termination import Deadline, Initiator, deadline_of, forced_at, is_forced
 from karptui.karpenter import labels
 from karptui.kube.taints import NO_SCHEDULE, Taint, Toleration
@@ -39,23 +39,23 @@ def _state(*, node=None, claim=None, **objects):
 @pytest.mark.parametrize(
     ("node", "claim", "stage"),
     [
-        (a_node(), a_claim(), Stage.IDLE),
-        (a_node(), a_claim(conditions=(drifted(),)), Stage.WANTED),
-        (a_node(), a_claim(conditions=(consolidatable(),)), Stage.WANTED),
-        (TAINTED, a_claim(conditions=(IN_COMMAND,)), Stage.COMMANDED),
-        (a_node(), a_claim(conditions=(IN_COMMAND,)), Stage.IDLE),
-        (a_node(), a_claim(**DELETED), Stage.DELETING),
-        (a_node(), a_claim(**DELETED, conditions=(STARTED,)), Stage.DRAINING),
-        (a_node(), a_claim(**DELETED, conditions=(a_condition("Drained"),)), Stage.VOLUMES),
+        (a_node(), a_claim(), DrainStage.IDLE),
+        (a_node(), a_claim(conditions=(drifted(),)), DrainStage.WANTED),
+        (a_node(), a_claim(conditions=(consolidatable(),)), DrainStage.WANTED),
+        (TAINTED, a_claim(conditions=(IN_COMMAND,)), DrainStage.COMMANDED),
+        (a_node(), a_claim(conditions=(IN_COMMAND,)), DrainStage.IDLE),
+        (a_node(), a_claim(**DELETED), DrainStage.DELETING),
+        (a_node(), a_claim(**DELETED, conditions=(STARTED,)), DrainStage.DRAINING),
+        (a_node(), a_claim(**DELETED, conditions=(a_condition("Drained"),)), DrainStage.VOLUMES),
         (
             a_node(),
             a_claim(**DELETED, conditions=(a_condition("Drained"), a_condition("VolumesDetached", status="Unknown"))),
-            Stage.VOLUMES,
+            DrainStage.VOLUMES,
         ),
         (
             a_node(),
             a_claim(**DELETED, conditions=(a_condition("Drained"), a_condition("VolumesDetached"))),
-            Stage.INSTANCE,
+            DrainStage.INSTANCE,
         ),
         (
             a_node(),
@@ -66,9 +66,9 @@ def _state(*, node=None, claim=None, **objects):
                     a_condition("VolumesDetached", status="False", reason="TerminationGracePeriodElapsed"),
                 ),
             ),
-            Stage.INSTANCE,
+            DrainStage.INSTANCE,
         ),
-        (a_node(), a_claim(**DELETED, conditions=(a_condition("InstanceTerminating"),)), Stage.INSTANCE),
+        (a_node(), a_claim(**DELETED, conditions=(a_condition("InstanceTerminating"),)), DrainStage.INSTANCE),
     ],
 )
 def test_stages(node, claim, stage):
@@ -77,7 +77,7 @@ def test_stages(node, claim, stage):
 
 def test_unmanaged_nodes_are_idle():
     fleet = a_fleet(nodes=[a_node(pool="")])
-    assert drain_state(fleet, fleet.nodes[0]).stage is Stage.IDLE
+    assert drain_state(fleet, fleet.nodes[0]).stage is DrainStage.IDLE
 
 
 def test_the_written_deadline_wins_over_the_grace_period():

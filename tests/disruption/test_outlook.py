@@ -12,7 +12,7 @@ from karptui.disruption.consolidation import RefusalCode
 from karptui.disruption.methods import fleet_of, next_pass, observed_fleet, simulate
 from karptui.disruption.node_verdict import verdict_of
 from karptui.disruption.outlook import Outcome, Outlook
-from karptui.disruption.price import PriceBook
+from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.static_drift import template_types
 from karptui.karpenter import labels
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget
@@ -267,7 +267,7 @@ def test_static_drift_replaces_one_for_one_as_far_as_it_may():
 )
 def test_types_that_a_template_may_be_launched_with(requirements, types, expected):
     pool = a_nodepool(requirements=tuple(a_requirement(*one) for one in requirements))
-    assert template_types(pool, PriceBook(TYPES if types is None else types)) == expected
+    assert template_types(pool, ReckonedPrices(TYPES if types is None else types)) == expected
 
 
 def test_simulating_takes_nothing_from_events():

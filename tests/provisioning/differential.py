@@ -17,7 +17,7 @@ from karptui.kube.quantity import NANO, parse_quantity
 from karptui.provisioning import Solution, topology_group
 from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.topology import Topology
-from karptui.provisioning.topology_group import Choice, Left, Ruled
+from karptui.provisioning.topology_group import DomainChoice, Left, Ruled
 from karptui.provisioning.topology_spec import TopologyKind
 
 Json = dict[str, Any]
@@ -133,7 +133,7 @@ def thrown(decide: Callable[[], Solution], times: int) -> Iterator[Json]:
         dice = random.Random(seed)
 
         def throw(
-            rules: Sequence[Ruled], choices: Sequence[Choice], labels: Requirements, dice: random.Random = dice
+            rules: Sequence[Ruled], choices: Sequence[DomainChoice], labels: Requirements, dice: random.Random = dice
         ) -> Iterator[Left]:
             picks = [
                 _pick(dice, choice, group.kind) if choice.equals else choice.domains
@@ -145,7 +145,7 @@ def thrown(decide: Callable[[], Solution], times: int) -> Iterator[Json]:
             yield decide().as_json()
 
 
-def _pick(dice: random.Random, choice: Choice, kind: TopologyKind) -> frozenset[str]:
+def _pick(dice: random.Random, choice: DomainChoice, kind: TopologyKind) -> frozenset[str]:
     """Return a domain; the first pod of a self-affine group leaves its claim one or two."""
     count = 2 if kind is TopologyKind.AFFINITY and dice.random() < 0.5 else 1
     return frozenset(dice.sample(choice.equals, count))

@@ -20,7 +20,7 @@ from karptui.kube.pod import (
 from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Taint
 from karptui.kube.volumes import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
-from karptui.provisioning import Gate, PodExplanation, PoolExplanation, explain, prepare
+from karptui.provisioning import PlacementGate, PodExplanation, PoolExplanation, explain, prepare
 from karptui.provisioning.events import provisioning_events
 from karptui.provisioning.rejection import RequirementsUnmet, TypesExhausted
 from karptui.provisioning.solution import solve
@@ -59,7 +59,7 @@ class TestPools:
         found = explained(a_pod(cpu="1"))
         assert (found.place, found.is_new_claim, found.error) == ("general", True, None)
         assert pool(found).failed is None
-        assert pool(found).passed[-1] is Gate.RESERVATIONS
+        assert pool(found).passed[-1] is PlacementGate.RESERVATIONS
         assert [(left.after, left.count) for left in pool(found).types_left] == [
             ("all", 2),
             ("on offer", 2),
@@ -70,7 +70,7 @@ class TestPools:
     def test_nearest_miss_in_numbers(self) -> None:
         daemonset = a_daemonset(cpu="500m", memory="1Gi")
         found = explained(a_pod(cpu="8", memory="1Gi"), daemonsets=(daemonset,))
-        assert pool(found).failed is Gate.INSTANCE_TYPES
+        assert pool(found).failed is PlacementGate.INSTANCE_TYPES
         nearest = pool(found).nearest
         assert nearest is not None
         [short] = nearest.shortages
@@ -116,10 +116,10 @@ class TestPools:
         elsewhere = a_nodepool(name="elsewhere", requirements=(a_requirement(ZONE, "In", "us-east-1b"),))
         found = explained(a_pod(node_selector={ZONE: "us-east-1a"}), heavy, limited, full, elsewhere)
         assert [(one.nodepool, one.failed, len(one.passed)) for one in found.pools] == [
-            ("heavy", Gate.TAINTS, 1),
-            ("limited", Gate.LIMITS, 0),
-            ("full", Gate.LIMITS, 0),
-            ("elsewhere", Gate.REQUIREMENTS, 2),
+            ("heavy", PlacementGate.TAINTS, 1),
+            ("limited", PlacementGate.LIMITS, 0),
+            ("full", PlacementGate.LIMITS, 0),
+            ("elsewhere", PlacementGate.REQUIREMENTS, 2),
         ]
         assert [str(one.rejection) for one in found.pools] == str(found.error).split("; ")
 
@@ -169,7 +169,7 @@ class TestPools:
         solution = solve(prepare(inventory, types, Settings(), NOW_NS))
         [failed] = solution.failed
         found = pool(explain(solution, failed))
-        assert (found.failed, found.rejection is not None) == (Gate.RESERVATIONS, True)
+        assert (found.failed, found.rejection is not None) == (PlacementGate.RESERVATIONS, True)
         assert explain(solution, failed).given_up == ()
         assert provisioning_events(prepare(inventory, types, Settings(), NOW_NS), solution) == {}
 
@@ -233,27 +233,29 @@ class TestNodes:
     @pytest.mark.parametrize(
         ("pod", "fields", "gate", "words"),
         [
-            (a_pod(), {"taints": (DEDICATED,)}, Gate.TAINTS, "dedicated=x:NoSchedule"),
-            (a_pod(cpu="3"), {}, Gate.ROOM, "cpu 3 asked, 1930m left"),
-            (a_pod(memory="9Gi"), {}, Gate.ROOM, "memory 9Gi asked, 7Gi left"),
-            (a_pod(node_selector={ZONE: "us-east-1b"}), {}, Gate.REQUIREMENTS, "us-east-1b"),
-            (a_pod(node_selector={"team": "x"}), {}, Gate.REQUIREMENTS, '"team"'),
+            (a_pod(), {"taints": (DEDICATED,)}, PlacementGate.TAINTS, "dedicated=x:NoSchedule"),
+            (a_pod(cpu="3"), {}, PlacementGate.ROOM, "cpu 3 asked, 1930m left"),
+            (a_pod(memory="9Gi"), {}, PlacementGate.ROOM, "memory 9Gi asked, 7Gi left"),
+            (a_pod(node_selector={ZONE: "us-east-1b"}), {}, PlacementGate.REQUIREMENTS, "us-east-1b"),
+            (a_pod(node_selector={"team": "x"}), {}, PlacementGate.REQUIREMENTS, '"team"'),
             (
                 a_pod(pod_affinity=(PodAffinityTerm(HOSTNAME, LabelSelector((("app", "db"),))),)),
                 {},
-                Gate.TOPOLOGY,
+                PlacementGate.TOPOLOGY,
                 "host names",
             ),
             (
                 a_pod(pod_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "db"),))),)),
                 {},
-                Gate.TOPOLOGY,
+                PlacementGate.TOPOLOGY,
                 "no domain",
             ),
-            (a_pod(), {"allocatable": {"hugepages-2Mi": "-1"}}, Gate.ROOM, "more than it has"),
+            (a_pod(), {"allocatable": {"hugepages-2Mi": "-1"}}, PlacementGate.ROOM, "more than it has"),
         ],
     )
-    def test_why_a_node_does_not_take_a_pod(self, pod: Pod, fields: dict[str, Any], gate: Gate, words: str) -> None:
+    def test_why_a_node_does_not_take_a_pod(
+        self, pod: Pod, fields: dict[str, Any], gate: PlacementGate, words: str
+    ) -> None:
         [refusal] = explained(pod, **running(**fields)).nodes
         assert (refusal.node, refusal.gate) == ("node-1", gate)
         assert words in refusal.reason
@@ -261,7 +263,7 @@ class TestNodes:
     def test_host_ports(self) -> None:
         holder = a_pod(name="holder", node="node-1", host_ports=(HostPort(80),))
         [refusal] = explained(a_pod(host_ports=(HostPort(80),)), pods=(holder,), **running()).nodes
-        assert (refusal.gate, refusal.reason) == (Gate.PORTS, "host port 80 is taken by default/holder")
+        assert (refusal.gate, refusal.reason) == (PlacementGate.PORTS, "host port 80 is taken by default/holder")
 
     def volumes(self, **fields: Any) -> dict[str, Any]:
         claim = PersistentVolumeClaim(
@@ -274,7 +276,7 @@ class TestNodes:
         limits = (CSINode(name="node-1", driver_limits=(("ebs.csi.aws.com", 0), ("other", None))),)
         pod = a_pod(volumes=[PodVolume(name="v", claim_name="data")])
         [refusal] = explained(pod, csi_nodes=limits, **self.volumes(storage_class_name="late"), **running()).nodes
-        assert (refusal.gate, refusal.reason) == (Gate.VOLUMES, "more volumes than a driver may attach")
+        assert (refusal.gate, refusal.reason) == (PlacementGate.VOLUMES, "more volumes than a driver may attach")
 
     @pytest.mark.parametrize("key", [ZONE, HOSTNAME])
     def test_a_volume_elsewhere(self, key: str) -> None:
@@ -286,7 +288,7 @@ class TestNodes:
         pod = a_pod(volumes=[PodVolume(name="v", claim_name="data")])
         found = explained(pod, volumes=(volume,), **self.volumes(volume_name="pv"), **running())
         assert [(refusal.gate, refusal.reason) for refusal in found.nodes] == [
-            (Gate.VOLUMES, "volumes or topology rules leave no domain here")
+            (PlacementGate.VOLUMES, "volumes or topology rules leave no domain here")
         ]
         assert found.place == ("general" if key == ZONE else "")
 
@@ -297,7 +299,7 @@ class TestNodes:
         }
         pod = a_pod(node="node-1", volumes=[PodVolume(name="v", claim_name="data")], node_selector={HOSTNAME: "node-1"})
         found = explained(pod, **self.volumes(volume_name="gone"), **going)
-        assert [(refusal.node, refusal.gate) for refusal in found.nodes] == [("node-2", Gate.VOLUMES)]
+        assert [(refusal.node, refusal.gate) for refusal in found.nodes] == [("node-2", PlacementGate.VOLUMES)]
         free = a_pod(node="node-1", node_selector={HOSTNAME: "node-1"})
         assert (
             explained(free, **going)
@@ -327,4 +329,4 @@ class TestNodes:
         pods = tuple(a_pod(name=f"p{i}", cpu="1", host_ports=(HostPort(80 + i),)) for i in range(2))
         found = explained(pods[1], pods=pods[:1], **running())
         assert found.place == "general"
-        assert [refusal.gate for refusal in found.nodes] == [Gate.ROOM]
+        assert [refusal.gate for refusal in found.nodes] == [PlacementGate.ROOM]

@@ -9,7 +9,7 @@ import pytest
 from karptui.config import DEFAULTS
 from karptui.screens.lists import lists_of
 from karptui.screens.row_sources import PAGE, PagedFacts, PagedKeys, Pages
-from karptui.session.border import RowsWanted, Window, WindowWanted
+from karptui.session.border import RowsWanted, RowWindow, WindowWanted
 from karptui.session.row_server import RowServer
 from tests.builders import NOW_NS
 from tests.ui.fleet import a_fleet, view_of
@@ -24,7 +24,7 @@ class Counting(RowServer):
         super().__init__(lambda: VIEW, lists_of(DEFAULTS))
         self.asked: Counter[int] = Counter()
 
-    def window(self, wanted: WindowWanted) -> Window:
+    def window(self, wanted: WindowWanted) -> RowWindow:
         self.asked[wanted.offset] += 1
         return super().window(wanted)
 

@@ -30,8 +30,8 @@ from karptui.session.border import (
     PositionWanted,
     RowsFound,
     RowsWanted,
+    RowWindow,
     TotalsWanted,
-    Window,
     WindowWanted,
 )
 from karptui.session.cluster_view import ClusterView
@@ -61,7 +61,7 @@ def rows_of(name: str, asked: RowServer, **given: Any) -> RowsFound:
     return asked.rows(RowsWanted(list=name, sort="name", now_ns=NOW_NS, **given))
 
 
-def window_of(view: ClusterView, name: str) -> Window:
+def window_of(view: ClusterView, name: str) -> RowWindow:
     asked = server(view)
     return asked.window(WindowWanted(number=rows_of(name, asked).number, offset=0, count=1_000))
 
@@ -139,7 +139,7 @@ def test_facts_that_were_read_draw_the_same_row() -> None:
         (ANALYSED, "nodes", nodes_table()),
     ):
         window = window_of(view, name)
-        read = decoded(encoded(window), Window)
+        read = decoded(encoded(window), RowWindow)
         here, there = (build_rows(spec, one.facts, now_ns=NOW_NS) for one in (window, read))
         assert list(here) == list(there)
         assert here.keys == there.keys
@@ -175,7 +175,7 @@ def test_rows_that_gave_way_are_empty() -> None:
     first = rows_of("nodes", asked)
     for text in ("a", "b"):
         rows_of("nodes", asked, filter_text=text)
-    assert asked.window(WindowWanted(number=first.number, offset=0, count=9)) == Window()
+    assert asked.window(WindowWanted(number=first.number, offset=0, count=9)) == RowWindow()
     assert asked.totals(TotalsWanted(number=first.number)) == ClusterTotals()
     assert asked.position(PositionWanted(number=first.number, key="node/a")) == Position(index=None)
 

@@ -10,7 +10,7 @@ from karptui.disruption.analysis import Analysis, NodeFindings
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
-from karptui.disruption.drain import DrainState, Stage
+from karptui.disruption.drain import DrainStage, DrainState
 from karptui.disruption.lanes import Lane, Why
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -99,12 +99,12 @@ RECKONED_END = (
         (entry(), "", Tone.NORMAL),
         (LEAVING, "its pods are being evicted", Tone.LEAVING),
         (
-            entry(deletion_ns=NOW_NS - MINUTE, findings=found(drain=DrainState(Stage.VOLUMES))),
+            entry(deletion_ns=NOW_NS - MINUTE, findings=found(drain=DrainState(DrainStage.VOLUMES))),
             "volumes",
             Tone.LEAVING,
         ),
         (
-            entry(findings=found(drain=DrainState(Stage.COMMANDED, reason="Underutilized"))),
+            entry(findings=found(drain=DrainState(DrainStage.COMMANDED, reason="Underutilized"))),
             "replacements to be ready, then it is deleted (Underutilized)",
             Tone.LEAVING,
         ),

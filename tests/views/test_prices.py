@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from karptui.aws.evidence import Evidence
-from karptui.aws.prices import Price, PriceBook, PriceOrigin, PriceSettings, PriceSource, PriceTable
+from karptui.aws.prices import NodePrices, Price, PriceOrigin, PriceSettings, PriceSource, PriceTable
 from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
@@ -68,11 +68,11 @@ def test_a_total_says_what_it_leaves_out() -> None:
 
 def test_where_prices_come_from() -> None:
     table = PriceTable(origin=BUILT_IN, on_demand={"m5.large": 0.096})
-    assert book_sentence(PriceBook((table,))) == "prices: built-in list, 2026-11-20"
-    changed = PriceBook((table,), PriceSettings(multiplier=0.72, surcharge_per_node_hour=0.01))
+    assert book_sentence(NodePrices((table,))) == "prices: built-in list, 2026-11-20"
+    changed = NodePrices((table,), PriceSettings(multiplier=0.72, surcharge_per_node_hour=0.01))
     assert book_sentence(changed) == "prices: built-in list, 2026-11-20 · ×0.72 · +$0.0100 a node"
-    assert book_sentence(PriceBook()) == "prices: none known"
-    assert book_sentence(PriceBook((table,), PriceSettings(is_disabled=True))) == "prices: off (--disable-pricing)"
+    assert book_sentence(NodePrices()) == "prices: none known"
+    assert book_sentence(NodePrices((table,), PriceSettings(is_disabled=True))) == "prices: off (--disable-pricing)"
 
 
 NODES = (

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from karptui.aws.prices import PriceBook
+from karptui.aws.prices import NodePrices
 from karptui.karpenter.instance_type import NodeOverlay
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.pod import PodVolume
@@ -406,7 +406,7 @@ def test_honesty() -> None:
         (Replay.NEXT, "of equal candidates"),
     ):
         assert any(words in one for one in honesty(start, side, mode).approximated)
-    start.prices = side.prices = PriceBook()
+    start.prices = side.prices = NodePrices()
     side.inventory = replace(side.inventory, overlays=(NodeOverlay(name="dear", price="9"),))
     priced = honesty(start, side, Replay.PENDING).approximated
     assert any("the top bar also" in one for one in priced)
@@ -441,7 +441,7 @@ def test_nothing_is_said_of_what_no_edit_touches() -> None:
     plain = "\n".join((*said.approximated, *said.not_modelled))
     for words in ("without a rollout", "the top bar also", "of an EC2NodeClass find", "admission", "drift by image"):
         assert words not in plain
-    start.prices = side.prices = PriceBook()
+    start.prices = side.prices = NodePrices()
     priced = honesty(start, side, Replay.PENDING).approximated
     assert any("the top bar also" in one for one in priced)
     assert not any("NodeOverlays" in one for one in priced)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from karptui.aws.prices import PriceBook, PriceOrigin, PriceSettings, PriceSource, PriceTable
-from karptui.disruption.price import PriceBook as Reckoned
+from karptui.aws.prices import NodePrices, PriceOrigin, PriceSettings, PriceSource, PriceTable
+from karptui.disruption.price import ReckonedPrices as Reckoned
 from karptui.disruption.simulation import NewNode
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
@@ -32,20 +32,20 @@ def an_option(capacity_type: str, price: float | None = 0.096) -> TypeOption:
         (None, None, Cost()),
         (None, an_option("spot"), Cost(0.096)),
         (None, an_option("spot", 0.0), Cost()),
-        (PriceBook((LISTED,)), None, Cost()),
-        (PriceBook((LISTED,)), an_option("on-demand"), Cost(0.096)),
-        (PriceBook((LISTED,)), an_option("spot"), Cost(None, 0.096)),
-        (PriceBook((LISTED,)), an_option("spot", None), Cost()),
-        (PriceBook((WITH_SPOT,)), an_option("spot"), Cost(0.03)),
+        (NodePrices((LISTED,)), None, Cost()),
+        (NodePrices((LISTED,)), an_option("on-demand"), Cost(0.096)),
+        (NodePrices((LISTED,)), an_option("spot"), Cost(None, 0.096)),
+        (NodePrices((LISTED,)), an_option("spot", None), Cost()),
+        (NodePrices((WITH_SPOT,)), an_option("spot"), Cost(0.03)),
         # A reservation is billed, however good as free it is to Karpenter.
-        (PriceBook((LISTED,)), an_option("reserved", 0.096 / 10**7), Cost(0.096)),
-        (PriceBook((LISTED,), DISCOUNT), an_option("on-demand"), Cost(0.058)),
-        (PriceBook((LISTED,), DISCOUNT), an_option("spot"), Cost(None, 0.058)),
-        (PriceBook((LISTED,), PriceSettings(is_disabled=True)), an_option("spot"), Cost()),
-        (PriceBook(), an_option("on-demand"), Cost()),
+        (NodePrices((LISTED,)), an_option("reserved", 0.096 / 10**7), Cost(0.096)),
+        (NodePrices((LISTED,), DISCOUNT), an_option("on-demand"), Cost(0.058)),
+        (NodePrices((LISTED,), DISCOUNT), an_option("spot"), Cost(None, 0.058)),
+        (NodePrices((LISTED,), PriceSettings(is_disabled=True)), an_option("spot"), Cost()),
+        (NodePrices(), an_option("on-demand"), Cost()),
     ],
 )
-def test_a_new_node(prices: PriceBook | None, option: TypeOption | None, cost: Cost) -> None:
+def test_a_new_node(prices: NodePrices | None, option: TypeOption | None, cost: Cost) -> None:
     assert cost_of_option(prices, option) == pytest.approx(cost)
 
 
@@ -83,4 +83,4 @@ def test_a_node_that_takes_the_place_of_others_counts_at_its_cheapest_offering(
         pods=(),
         annotations={},
     )
-    assert cost_of_new_node(PriceBook((LISTED,)), node) == cost
+    assert cost_of_new_node(NodePrices((LISTED,)), node) == cost

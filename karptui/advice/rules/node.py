@@ -11,7 +11,7 @@ from karptui.advice.objects import node_refs
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, counted, listed, nano_amount, share, span, verb
 from karptui.disruption.codes import Code
-from karptui.disruption.drain import Stage
+from karptui.disruption.drain import DrainStage
 from karptui.disruption.termination import deadline_of
 from karptui.karpenter.do_not_disrupt import protects_node
 from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE, NODEPOOL
@@ -46,7 +46,7 @@ def _candidate_only(context: AdviceContext) -> Iterator[Finding]:
         if node is None or node.is_marked_for_deletion or event.count < 2 or not is_old:
             continue
         known = context.findings.get(f"claim/{node.claim.name}") if node.claim is not None else None
-        if known is not None and known.drain is not None and known.drain.stage is not Stage.WANTED:
+        if known is not None and known.drain is not None and known.drain.stage is not DrainStage.WANTED:
             continue
         first[event.involved_name] = min(first.get(event.involved_name, event.first_ns), event.first_ns)
         times += event.count

@@ -17,7 +17,7 @@ from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory
 from karptui.kube.event import Event
 
 
-class Window(msgspec.Struct, frozen=True):
+class ChurnWindow(msgspec.Struct, frozen=True):
     """The time of which anything is known; instants are nanoseconds since the epoch, 0 where not known."""
 
     now_ns: int
@@ -64,7 +64,7 @@ class PoolChurn(msgspec.Struct, frozen=True, kw_only=True):
 class Churn(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """Churn of a cluster; rates are over the window."""
 
-    window: Window
+    window: ChurnWindow
     pools: tuple[PoolChurn, ...] = ()
     """Every NodePool, and last what has none; by name."""
     lives: tuple[Life, ...] = ()
@@ -126,9 +126,9 @@ def churn_of(inventory: Inventory, now_ns: int, history: ClusterHistory = NO_HIS
     )
 
 
-def _window(events: Sequence[Event], now_ns: int, history: ClusterHistory) -> Window:
+def _window(events: Sequence[Event], now_ns: int, history: ClusterHistory) -> ChurnWindow:
     oldest_ns = min((event.last_ns for event in events if event.last_ns), default=0)
-    return Window(now_ns, oldest_ns, history.began_ns)
+    return ChurnWindow(now_ns, oldest_ns, history.began_ns)
 
 
 def _namespaces(events: Iterable[Event], history: ClusterHistory) -> frozenset[str]:
@@ -141,7 +141,7 @@ class _Found(NamedTuple):
 
     lives: Sequence[Life]
     removed: Mapping[str, Sequence[Life]]
-    window: Window
+    window: ChurnWindow
     succession: Succession
     moves: Mapping[str, int]
     loops: Sequence[Loop]

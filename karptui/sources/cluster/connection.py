@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from karptui.files import read_file
-from karptui.sources.cluster.errors import ConfigError, one_line
-from karptui.sources.cluster.kubeconfig import Cluster, Defined, Exec, Kubeconfig, User, load_kubeconfig
+from karptui.sources.cluster.errors import KubeconfigError, one_line
+from karptui.sources.cluster.kubeconfig import Defined, Exec, Kubeconfig, KubeconfigCluster, User, load_kubeconfig
 
 
 class Impersonation(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ class Pem(msgspec.Struct, frozen=True):
         try:
             return read_file(self.path, PEM_BYTES)
         except OSError as error:
-            raise ConfigError(f"{self.title}: cannot read {self.path}: {error.strerror or error}") from error
+            raise KubeconfigError(f"{self.title}: cannot read {self.path}: {error.strerror or error}") from error
 
 
 class ExecPlugin(msgspec.Struct, frozen=True):
@@ -137,10 +137,10 @@ def load_connection(
     if not name and kubeconfig is None and (inside := _in_cluster(environ, service_account, impersonation)) is not None:
         return inside
     if not config.files:
-        raise ConfigError(f"no kubeconfig: {config.title} does not exist, and this is not a pod in a cluster")
+        raise KubeconfigError(f"no kubeconfig: {config.title} does not exist, and this is not a pod in a cluster")
     if not name:
         known = ", ".join(config.contexts) or "none is defined"
-        raise ConfigError(f"{config.title}: current-context is not set; choose with --context ({known})")
+        raise KubeconfigError(f"{config.title}: current-context is not set; choose with --context ({known})")
     return resolve(config, name, impersonation)
 
 
@@ -153,11 +153,11 @@ def resolve(config: Kubeconfig, context: str, impersonation: Impersonation | Non
     chosen = config.contexts.get(context)
     if chosen is None:
         near = difflib.get_close_matches(context, config.contexts, n=3) or list(config.contexts)[:8]
-        raise ConfigError(
+        raise KubeconfigError(
             f"{config.title}: there is no context {context!r}; there is {', '.join(near) or 'none at all'}"
         )
     if not chosen.value.cluster:
-        raise ConfigError(f"{chosen.file}: context {context!r} names no cluster")
+        raise KubeconfigError(f"{chosen.file}: context {context!r} names no cluster")
     cluster = _named(config.clusters, chosen.value.cluster, "cluster", context, chosen.file)
     user_name = chosen.value.user or ""
     user = _named(config.users, user_name, "user", context, chosen.file) if user_name else Defined(User(), chosen.file)
@@ -172,7 +172,7 @@ def resolve(config: Kubeconfig, context: str, impersonation: Impersonation | Non
     )
     skip = bool(cluster.value.insecure_skip_tls_verify)
     if skip and authority is not None:
-        raise ConfigError(f"insecure-skip-tls-verify {of_cluster} cannot stand beside a certificate-authority")
+        raise KubeconfigError(f"insecure-skip-tls-verify {of_cluster} cannot stand beside a certificate-authority")
     certificate, key = _client_pair(user, of_user)
     basic = (
         (user.value.username or "", user.value.password or "") if user.value.username or user.value.password else None
@@ -210,7 +210,9 @@ def resolve(config: Kubeconfig, context: str, impersonation: Impersonation | Non
 def _named(entries: Mapping[str, Defined[Entry]], name: str, what: str, context: str, file: Path) -> Defined[Entry]:
     entry = entries.get(name)
     if entry is None:
-        raise ConfigError(f"{file}: context {context!r} names the {what} {name!r}, which no kubeconfig file defines")
+        raise KubeconfigError(
+            f"{file}: context {context!r} names the {what} {name!r}, which no kubeconfig file defines"
+        )
     return entry
 
 
@@ -223,7 +225,7 @@ def _pem(name: str, owner: str, file: Path, path: str | None, data: str | None) 
         try:
             return Pem(f"{name}-data {owner}", data=base64.b64decode("".join(data.split()), validate=True))
         except (binascii.Error, ValueError) as error:
-            raise ConfigError(f"{name}-data {owner} is not base64: {one_line(str(error))}") from error
+            raise KubeconfigError(f"{name}-data {owner} is not base64: {one_line(str(error))}") from error
     if not path:
         return None
     pem = Pem(f"{name} {owner}", path=_beside(file, path))
@@ -237,24 +239,24 @@ def _client_pair(user: Defined[User], owner: str) -> tuple[Pem | None, Pem | Non
     )
     key = _pem("client-key", owner, user.file, user.value.client_key, user.value.client_key_data)
     if certificate is not None and key is None:
-        raise ConfigError(f"{certificate.title} has no client-key beside it")
+        raise KubeconfigError(f"{certificate.title} has no client-key beside it")
     return (certificate, key) if certificate is not None else (None, None)
 
 
 def _only_one_method(user: User, owner: str) -> None:
     if user.token and (user.username or user.password):
-        raise ConfigError(f"both a token and a username with password are given {owner}; kubectl takes only one")
+        raise KubeconfigError(f"both a token and a username with password are given {owner}; kubectl takes only one")
     if user.exec is not None and user.auth_provider is not None:
-        raise ConfigError(f"both exec and auth-provider are given {owner}; kubectl takes only one")
+        raise KubeconfigError(f"both exec and auth-provider are given {owner}; kubectl takes only one")
 
 
 def _server(server: str | None, owner: str, *, secure: bool) -> str:
     if not server:
-        raise ConfigError(f"no server {owner}")
+        raise KubeconfigError(f"no server {owner}")
     url = server if "://" in server else f"{'https' if secure else 'http'}://{server}"
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"server {owner} is not an http or https URL: {one_line(server, 100)}")
+        raise KubeconfigError(f"server {owner} is not an http or https URL: {one_line(server, 100)}")
     return url.rstrip("/")
 
 
@@ -263,7 +265,7 @@ def _proxy(url: str | None, owner: str) -> str:
         return ""
     parts = urlsplit(url)
     if parts.scheme not in PROXY_SCHEMES or not parts.hostname:
-        raise ConfigError(f"proxy-url {owner} must be an {', '.join(PROXY_SCHEMES)} URL")
+        raise KubeconfigError(f"proxy-url {owner} must be an {', '.join(PROXY_SCHEMES)} URL")
     return url
 
 
@@ -273,35 +275,35 @@ def _id_token(user: User, owner: str) -> str:
     name, config = user.auth_provider.name, user.auth_provider.config or {}
     if name == "oidc" and config.get("id-token"):
         return config["id-token"]
-    raise ConfigError(f"auth-provider {name!r} {owner} is not supported; use an exec plugin instead")
+    raise KubeconfigError(f"auth-provider {name!r} {owner} is not supported; use an exec plugin instead")
 
 
 def _impersonation(user: User, owner: str) -> Impersonation | None:
     if not user.as_user:
         if user.as_groups or user.as_uid or user.as_user_extra:
-            raise ConfigError(f"as-groups, as-uid or as-user-extra {owner} needs as")
+            raise KubeconfigError(f"as-groups, as-uid or as-user-extra {owner} needs as")
         return None
     return Impersonation(user.as_user, user.as_groups or (), user.as_uid or "", user.as_user_extra or {})
 
 
 def _exec_plugin(
-    user: Defined[User], owner: str, cluster: Defined[Cluster], authority: Pem | None, *, has_other: bool
+    user: Defined[User], owner: str, cluster: Defined[KubeconfigCluster], authority: Pem | None, *, has_other: bool
 ) -> ExecPlugin | None:
     given = user.value.exec
     # client-go runs a plugin only where nothing else identifies the user.
     if given is None or has_other:
         return None
     if not given.command:
-        raise ConfigError(f"exec {owner} has no command")
+        raise KubeconfigError(f"exec {owner} has no command")
     if not given.api_version:
-        raise ConfigError(f"exec {owner} has no apiVersion")
+        raise KubeconfigError(f"exec {owner} has no apiVersion")
     command = given.command
     if os.sep in command:
         command = str(_beside(user.file, command))
     env = {}
     for variable in given.env or ():
         if not variable.name:
-            raise ConfigError(f"exec {owner} has an env entry without a name")
+            raise KubeconfigError(f"exec {owner} has an env entry without a name")
         env[variable.name] = variable.value
     return ExecPlugin(
         command=command,
@@ -318,11 +320,11 @@ def _exec_plugin(
 def _demands_terminal(given: Exec, owner: str) -> bool:
     mode = given.interactive_mode
     if mode not in (None, "", "Never", "IfAvailable", "Always"):
-        raise ConfigError(f"interactiveMode {mode!r} of exec {owner} must be Never, IfAvailable or Always")
+        raise KubeconfigError(f"interactiveMode {mode!r} of exec {owner} must be Never, IfAvailable or Always")
     return mode == "Always"
 
 
-def _cluster_info(cluster: Cluster, authority: Pem | None) -> dict[str, object]:
+def _cluster_info(cluster: KubeconfigCluster, authority: Pem | None) -> dict[str, object]:
     extension = next((x.extension for x in cluster.extensions or () if x.name == EXEC_CLUSTER_EXTENSION), None)
     info: dict[str, object | None] = {
         "server": cluster.server,

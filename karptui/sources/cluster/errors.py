@@ -20,7 +20,7 @@ SENTENCE_LIMIT: Final = 400
 """Characters of somebody else's message that are worth showing."""
 
 
-class ConfigError(SourceError):
+class KubeconfigError(SourceError):
     """The kubeconfig, a certificate or an option cannot be used; names the file and the field."""
 
 

@@ -15,7 +15,7 @@ import msgspec
 import yaml
 
 from karptui.decode.errors import field_error
-from karptui.sources.cluster.errors import ConfigError, one_line
+from karptui.sources.cluster.errors import KubeconfigError, one_line
 
 ENV_FILES: Final = "KUBECONFIG"
 
@@ -27,7 +27,7 @@ class NamedExtension(msgspec.Struct, frozen=True):
     extension: Any = None
 
 
-class Cluster(msgspec.Struct, frozen=True, rename="kebab"):
+class KubeconfigCluster(msgspec.Struct, frozen=True, rename="kebab"):
     """``clusters[].cluster``."""
 
     server: str | None = None
@@ -95,7 +95,7 @@ class Context(msgspec.Struct, frozen=True):
 
 class _NamedCluster(msgspec.Struct, frozen=True):
     name: str
-    cluster: Cluster | None = None
+    cluster: KubeconfigCluster | None = None
 
 
 class _NamedUser(msgspec.Struct, frozen=True):
@@ -141,7 +141,7 @@ class Kubeconfig(msgspec.Struct, frozen=True):
 
     current_context: str
     """Empty where no file names one."""
-    clusters: Mapping[str, Defined[Cluster]]
+    clusters: Mapping[str, Defined[KubeconfigCluster]]
     users: Mapping[str, Defined[User]]
     contexts: Mapping[str, Defined[Context]]
     files: tuple[Path, ...]
@@ -188,7 +188,8 @@ def load_kubeconfig(
     return Kubeconfig(
         current_context=next((file.current_context for _, file in files if file.current_context), ""),
         clusters=_merge(
-            (path, "clusters", [(x.name, x.cluster or Cluster()) for x in file.clusters or ()]) for path, file in files
+            (path, "clusters", [(x.name, x.cluster or KubeconfigCluster()) for x in file.clusters or ()])
+            for path, file in files
         ),
         users=_merge((path, "users", [(x.name, x.user or User()) for x in file.users or ()]) for path, file in files),
         contexts=_merge(
@@ -216,10 +217,10 @@ def _read(path: Path, *, must_exist: bool) -> _File | None:
         data = path.read_bytes()
     except FileNotFoundError:
         if must_exist:
-            raise ConfigError(f"{path}: no such kubeconfig file") from None
+            raise KubeconfigError(f"{path}: no such kubeconfig file") from None
         return None
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise KubeconfigError(f"{path}: cannot be read: {error.strerror or error}") from error
     return _parse(path, data)
 
 
@@ -231,7 +232,7 @@ def _parse(path: Path, data: bytes) -> _File:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}:" if mark is not None else ""
         what = one_line(str(getattr(error, "problem", None) or error))
-        raise ConfigError(f"{path}:{where} not a kubeconfig, as it is not YAML: {what}") from error
+        raise KubeconfigError(f"{path}:{where} not a kubeconfig, as it is not YAML: {what}") from error
     if document is None:
         return _File()
     try:
@@ -239,7 +240,7 @@ def _parse(path: Path, data: bytes) -> _File:
     except msgspec.ValidationError as error:
         found = field_error(error, document)
         field = f"{found.path}: " if found.path else "not a kubeconfig: "
-        raise ConfigError(f"{path}: {field}{one_line(found.problem)}") from error
+        raise KubeconfigError(f"{path}: {field}{one_line(found.problem)}") from error
 
 
 def _merge(files: Iterable[tuple[Path, str, list[tuple[str, Entry]]]]) -> dict[str, Defined[Entry]]:
@@ -248,7 +249,7 @@ def _merge(files: Iterable[tuple[Path, str, list[tuple[str, Entry]]]]) -> dict[s
         seen: set[str] = set()
         for name, value in entries:
             if name in seen:
-                raise ConfigError(f"{path}: {field}: the name {name!r} is given twice")
+                raise KubeconfigError(f"{path}: {field}: the name {name!r} is given twice")
             seen.add(name)
             merged.setdefault(name, Defined(value, path))
     return merged

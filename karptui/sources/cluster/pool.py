@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import urllib3
 
 from karptui.sources.cluster.connection import Connection, Pem
-from karptui.sources.cluster.errors import ConfigError, one_line
+from karptui.sources.cluster.errors import KubeconfigError, one_line
 
 POOL_SIZE: Final = 64
 """More than there are streams and requests at a time: an overfull pool drops connections with a warning."""
@@ -46,7 +46,7 @@ def connection_pool(connection: Connection, certificate: Pem | None, key: Pem | 
         pool = _pool(proxy, settings)
     except (ValueError, urllib3.exceptions.HTTPError) as error:
         what = f"the proxy {_without_password(proxy)} cannot be used"
-        raise ConfigError(f"{what}: {one_line(str(error))}") from error
+        raise KubeconfigError(f"{what}: {one_line(str(error))}") from error
     if connection.skip_tls_verify:
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     return pool
@@ -59,7 +59,7 @@ def _pool(proxy: str, settings: dict[str, Any]) -> urllib3.PoolManager:
         return urllib3.ProxyManager(proxy, **settings)
     if importlib.util.find_spec("socks") is None:
         what = f"the proxy {_without_password(proxy)} needs the Python package PySocks"
-        raise ConfigError(f"{what}: pipx inject karptui PySocks")
+        raise KubeconfigError(f"{what}: pipx inject karptui PySocks")
     from urllib3.contrib.socks import SOCKSProxyManager  # noqa: PLC0415  needs a package that few have
 
     return SOCKSProxyManager(proxy, **settings)
@@ -76,7 +76,7 @@ def tls_context(connection: Connection, certificate: Pem | None, key: Pem | None
         context = ssl.create_default_context(cadata=authority.read().decode("ascii") if authority is not None else None)
     except (ssl.SSLError, ValueError) as error:
         assert authority is not None
-        raise ConfigError(f"{authority.title} holds no usable PEM certificate: {one_line(str(error))}") from error
+        raise KubeconfigError(f"{authority.title} holds no usable PEM certificate: {one_line(str(error))}") from error
     # Python 3.13 turns this on by default; certificate authorities of many clusters lack the extensions it asks for.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if connection.skip_tls_verify:
@@ -97,7 +97,7 @@ def _load_pair(context: ssl.SSLContext, certificate: Pem, key: Pem) -> None:
             # A password is given so that OpenSSL does not ask for one on the terminal.
             context.load_cert_chain(*paths, password="")
         except (ssl.SSLError, ValueError) as error:
-            raise ConfigError(f"{certificate.title} and its key cannot be used: {one_line(str(error))}") from error
+            raise KubeconfigError(f"{certificate.title} and its key cannot be used: {one_line(str(error))}") from error
 
 
 def _proxy(connection: Connection) -> str:

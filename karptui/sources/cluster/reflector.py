@@ -32,7 +32,7 @@ from karptui.sources.cluster.seen import SeenKeys, version_number
 from karptui.sources.cluster.stream import Line, LineStream
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.cluster.trouble import FORBIDDEN_SECONDS, Outage, reaction_to, rules_out_watch_list
-from karptui.sources.cluster.waits import Backoff, Ceiling, Turns, Waits
+from karptui.sources.cluster.waits import Backoff, Ceiling, SpacedTurns, Waits
 
 
 class Changes(NamedTuple):
@@ -90,7 +90,7 @@ class Reflector:
         decoding: threading.Lock | None = None,
         recovered: Callable[[], None] = lambda: None,
         allowed: Callable[[], None] = lambda: None,
-        turns: Turns | None = None,
+        turns: SpacedTurns | None = None,
     ) -> None:
         """Set up without connecting.
 
@@ -115,7 +115,7 @@ class Reflector:
         self._decoding = decoding or threading.Lock()
         self._recovered = recovered
         self._allowed = allowed
-        self._turns = turns or Turns(waits, FORBIDDEN_SECONDS)
+        self._turns = turns or SpacedTurns(waits, FORBIDDEN_SECONDS)
         self._attempts = Ceiling(waits, *ATTEMPTS)
         self._pages = Ceiling(waits, *PAGES)
         self._decoder = StreamDecoder(resource.kind, api_version=resource.api_version, api_kind=resource.api_kind)

@@ -19,7 +19,7 @@ from karptui.sources.cluster.reflector import Reflector
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
 from karptui.sources.cluster.transport import READ_SECONDS, Transport
 from karptui.sources.cluster.trouble import FORBIDDEN_SECONDS
-from karptui.sources.cluster.waits import Bell, Turns, Waits
+from karptui.sources.cluster.waits import Bell, SpacedTurns, Waits
 from karptui.sources.mailbox import Mailbox
 
 FIRST_SECONDS: Final = 2.0
@@ -74,7 +74,7 @@ class Reflectors:
         self._missed = 0
         self._discover_at = 0.0
         self._recovered_at = float("-inf")
-        self._turns = Turns(self._waits, FORBIDDEN_SECONDS)
+        self._turns = SpacedTurns(self._waits, FORBIDDEN_SECONDS)
 
     def run(self) -> None:
         """Follow until told to stop."""

@@ -97,7 +97,7 @@ class Ceiling:
         return max(0.0, -self._left / self._per_second)
 
 
-class Turns:
+class SpacedTurns:
     """Spreads what many threads do now and then: one of them every so many seconds."""
 
     def __init__(self, waits: Waits, seconds: float) -> None:

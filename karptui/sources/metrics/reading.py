@@ -24,7 +24,7 @@ MOST_NAMES: Final = 100_000
 """Offerings that are kept; all of a region are a fifth of it."""
 
 
-class Sample(NamedTuple):
+class MetricSample(NamedTuple):
     """One line: a family's value under one set of labels. A line that cannot be read has the value None."""
 
     family: str
@@ -32,7 +32,7 @@ class Sample(NamedTuple):
     value: float | None
 
 
-def samples(text: bytes, families: Container[bytes], prefixes: tuple[bytes, ...] = (b"",)) -> Iterator[Sample]:
+def samples(text: bytes, families: Container[bytes], prefixes: tuple[bytes, ...] = (b"",)) -> Iterator[MetricSample]:
     """Yield the samples of some families, in the order of the text.
 
     Args:
@@ -51,17 +51,17 @@ def samples(text: bytes, families: Container[bytes], prefixes: tuple[bytes, ...]
             yield _sample(name.decode(), line[len(name) :].decode(errors="replace"))
 
 
-def _sample(name: str, rest: str) -> Sample:
+def _sample(name: str, rest: str) -> MetricSample:
     """Return what stands behind the name: labels, if any, the value, and perhaps a timestamp."""
     end = rest.rfind("}")
     labels = (_labels(rest[1:end]) if end > 0 else None) if rest.startswith("{") else {}
     words = rest[end + 1 :].split()
     if labels is None or not 1 <= len(words) <= 2:
-        return Sample(name, {}, None)
+        return MetricSample(name, {}, None)
     try:
-        return Sample(name, labels, float(words[0]))
+        return MetricSample(name, labels, float(words[0]))
     except ValueError:
-        return Sample(name, {}, None)
+        return MetricSample(name, {}, None)
 
 
 def _labels(raw: str) -> dict[str, str] | None:

@@ -125,7 +125,7 @@ _GZIP_MAGIC: Final = b"\x1f\x8b"
 _BYTE: Final = re.compile(r" \(byte (\d+)\)$")
 
 
-class Document(msgspec.Struct, frozen=True):
+class SnapshotDocument(msgspec.Struct, frozen=True):
     """One document of a file."""
 
     value: Any
@@ -137,7 +137,7 @@ class Document(msgspec.Struct, frozen=True):
     """The path it was found by: a file, a directory or ``-``, as it was given."""
 
 
-def documents(paths: Sequence[str | Path], *, stdin: BinaryIO | None = None) -> Iterator[Document]:
+def documents(paths: Sequence[str | Path], *, stdin: BinaryIO | None = None) -> Iterator[SnapshotDocument]:
     """Return every document of files, directories (all that is JSON or YAML in them) and ``-``.
 
     Raises:
@@ -234,13 +234,13 @@ def _is_yaml(file: Path) -> bool:
     return file.name.lower().removesuffix(".gz").endswith((".yaml", ".yml"))
 
 
-def _parse(data: bytes, where: str, folder: Path, *, given: str, is_yaml: bool) -> Iterator[Document]:
+def _parse(data: bytes, where: str, folder: Path, *, given: str, is_yaml: bool) -> Iterator[SnapshotDocument]:
     text = as_utf8(unpack(data, where), where)
     values = _values(text, where, is_yaml=is_yaml)
     if not values:
         raise SnapshotError(sentence(where, "is empty"))
     for number, value in enumerate(values, 1):
-        yield Document(value, where if len(values) == 1 else f"{where}, document {number}", folder, given)
+        yield SnapshotDocument(value, where if len(values) == 1 else f"{where}, document {number}", folder, given)
 
 
 def _values(text: bytes, where: str, *, is_yaml: bool) -> list[Any]:

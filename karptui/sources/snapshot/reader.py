@@ -17,7 +17,7 @@ from karptui.karpenter.repair_policies import RepairPolicyError, parse_policies
 from karptui.karpenter.rules import rules_for
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
-from karptui.sources.snapshot.documents import STDIN, SUFFIXES, Document, SnapshotError, documents, sentence
+from karptui.sources.snapshot.documents import STDIN, SUFFIXES, SnapshotDocument, SnapshotError, documents, sentence
 from karptui.sources.snapshot.instance_types import Catalogs
 from karptui.sources.snapshot.objects import MARK, ObjectPile, is_recording, manifests
 
@@ -77,7 +77,7 @@ FORMAT: Final = 1
 class Recorded:
     """A document as ``karptui record`` writes it; what it does not say is at its default."""
 
-    def __init__(self, document: Document, catalogs: Catalogs) -> None:
+    def __init__(self, document: SnapshotDocument, catalogs: Catalogs) -> None:
         """Read everything but the objects.
 
         Raises:
@@ -159,7 +159,7 @@ class Recorded:
         except (TypeError, ValueError) as error:
             raise self._wrong("rebootHistory", error) from None
 
-    def _instance_types(self, document: Document, catalogs: Catalogs) -> tuple[InstanceType, ...] | None:
+    def _instance_types(self, document: SnapshotDocument, catalogs: Catalogs) -> tuple[InstanceType, ...] | None:
         types = self._field("instanceTypes", list, None)
         if types is not None:
             return catalogs.of_value(types, self.where)
@@ -276,7 +276,7 @@ class SnapshotReader:
         return msgspec.structs.replace(found, karpenter_version=version, settings=settings)
 
     def _gather(
-        self, pile: ObjectPile, found: Iterable[Document], *, wants_newest: bool
+        self, pile: ObjectPile, found: Iterable[SnapshotDocument], *, wants_newest: bool
     ) -> tuple[Recorded | None, int]:
         """Add the objects of documents, and return the recording among them and the newest instant of the others."""
         recorded: Recorded | None = None
@@ -300,7 +300,7 @@ class SnapshotReader:
         return recorded, newest_ns
 
 
-def _second(document: Document, recorded: Recorded) -> str:
+def _second(document: SnapshotDocument, recorded: Recorded) -> str:
     return sentence(document.where, f"is a second recording beside {recorded.where}: open one at a time")
 
 

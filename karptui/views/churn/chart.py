@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.disruption.churn.report import Churn, Window
+from karptui.disruption.churn.report import Churn, ChurnWindow
 from karptui.kube.timestamps import NS_PER_SECOND
 
 MINUTE_NS: Final = 60 * NS_PER_SECOND
@@ -77,7 +77,7 @@ def chart_of(churn: Churn, width: int) -> Chart:
     )
 
 
-def _step(window: Window, width: int) -> int:
+def _step(window: ChurnWindow, width: int) -> int:
     """Return the least step with which the window has room."""
     for step_ns in STEPS_NS:
         if window.now_ns // step_ns - window.since_ns // step_ns + 1 <= width:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from karptui.advice.churn import loop_fact
 from karptui.disruption.churn.loops import Loop
 from karptui.disruption.churn.moves import Moved
-from karptui.disruption.churn.report import Churn, Window
+from karptui.disruption.churn.report import Churn, ChurnWindow
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.views.churn.chart import chart_of
 from karptui.views.churn.sentences import window_limits
@@ -16,7 +16,7 @@ BINS: Final = 24
 """The most bins of a chart."""
 
 
-def window_values(window: Window) -> dict[str, Any]:
+def window_values(window: ChurnWindow) -> dict[str, Any]:
     """Return what time is known; None is what is not."""
     return {
         "now": _whole(window.now_ns),

@@ -7,7 +7,7 @@ from typing import Final
 from karptui.disruption.churn.life import FAILED, VOLUNTARY, Removal
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import age_text, clock_text, count_text
-from karptui.session.churn import Replacement
+from karptui.session.churn import ReplacedClaim
 from karptui.views.churn.sentences import came, span_text, successors_text
 from karptui.views.column import (
     BOOLEAN,
@@ -40,7 +40,7 @@ def _why_tone(why: Removal | None) -> Tone:
     return Tone.LEAVING if why in VOLUNTARY else Tone.NORMAL
 
 
-def _lived(item: Replacement) -> Cell:
+def _lived(item: ReplacedClaim) -> Cell:
     lived_ns = item.life.lived_ns
     if lived_ns is None:
         return NOT_AVAILABLE
@@ -51,7 +51,7 @@ def _unknown(text: str, tone: Tone = Tone.NORMAL, *, short: str = "") -> Cell:
     return text_cell(text, tone, short=short) if text else NOT_AVAILABLE
 
 
-def _successors(item: Replacement) -> Cell:
+def _successors(item: ReplacedClaim) -> Cell:
     text = successors_text(item)
     if not text:
         return NOT_APPLICABLE
@@ -60,13 +60,13 @@ def _successors(item: Replacement) -> Cell:
     return Cell(text, Tone.WARNING if is_same else Tone.NORMAL, f"= {short}" if is_same else short)
 
 
-def _pods(item: Replacement) -> Cell:
+def _pods(item: ReplacedClaim) -> Cell:
     if item.life.is_by_events:
         return NOT_AVAILABLE
     return Cell(count_text(item.moves), Tone.NORMAL if item.moves else Tone.MUTED)
 
 
-COLUMNS: Final[tuple[Column[Replacement], ...]] = (
+COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
     Column(
         Heading("age", "AGO", "How long ago its deletion began.", 5, 7, is_right_aligned=True),
         lambda item, now_ns: Cell(age_text(item.life.removed_ns, now_ns)),
@@ -209,13 +209,13 @@ COLUMNS: Final[tuple[Column[Replacement], ...]] = (
 """Every column in order."""
 
 
-def _text(item: Replacement) -> str:
+def _text(item: ReplacedClaim) -> str:
     life = item.life
     parts = (life.claim, life.node, life.pool, life.instance_type, str(life.why), successors_text(item))
     return " ".join(parts).lower()
 
 
-TABLE: Final[TableSpec[Replacement]] = TableSpec(
+TABLE: Final[TableSpec[ReplacedClaim]] = TableSpec(
     noun="replacements",
     columns=COLUMNS,
     text=_text,

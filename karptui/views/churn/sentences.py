@@ -10,10 +10,10 @@ from karptui.advice.churn import loop_fact, remedies
 from karptui.advice.words import counted
 from karptui.disruption.churn.life import Life, Removal
 from karptui.disruption.churn.loops import LoopKind
-from karptui.disruption.churn.report import Churn, Window
+from karptui.disruption.churn.report import Churn, ChurnWindow
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, clock_text, count_text, duration_text
-from karptui.session.churn import ChurnEntry, Counters, Replacement
+from karptui.session.churn import ChurnEntry, Counters, ReplacedClaim
 from karptui.views.churn.chart import Chart, blocks, chart_of
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
@@ -36,7 +36,7 @@ _MOST_MOVED: Final = 3
 _DAY_NS: Final = 24 * 3600 * NS_PER_SECOND
 
 
-def per_hour(count: int, window: Window) -> float | None:
+def per_hour(count: int, window: ChurnWindow) -> float | None:
     """Return a rate over the window; None where it is too short for one."""
     return count * 3600 * NS_PER_SECOND / window.length_ns if window.length_ns >= FEWEST_NS else None
 
@@ -52,7 +52,7 @@ def span_text(duration_ns: int) -> str:
     return duration_text(duration_ns // NS_PER_SECOND)
 
 
-def rate_text(count: int, window: Window) -> str:
+def rate_text(count: int, window: ChurnWindow) -> str:
     """Return ``14.1/h``; ``n/a`` over too short a window."""
     rate = per_hour(count, window)
     if rate is None:
@@ -60,7 +60,7 @@ def rate_text(count: int, window: Window) -> str:
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.1f}".removesuffix(".0")
 
 
-def window_text(window: Window, *, are_events_hidden: bool = False) -> str:
+def window_text(window: ChurnWindow, *, are_events_hidden: bool = False) -> str:
     """Return which time is known, and what is not seen of it."""
     known = []
     if are_events_hidden:
@@ -74,7 +74,7 @@ def window_text(window: Window, *, are_events_hidden: bool = False) -> str:
     return " · ".join(known)
 
 
-def window_limits(window: Window) -> str:
+def window_limits(window: ChurnWindow) -> str:
     """Return what is not seen because nobody watched."""
     if not window.events_since_ns and not window.observed_since_ns:
         return "nothing tells of NodeClaims that have gone; what goes from now on is remembered for a day"
@@ -186,12 +186,12 @@ def counters_text(counters: Counters, now_ns: int) -> str:
     )
 
 
-def came(item: Replacement) -> tuple[Life, ...]:
+def came(item: ReplacedClaim) -> tuple[Life, ...]:
     """Return what came in the place of a node, or took its removal back."""
     return item.successors or ((item.back,) if item.back is not None else ())
 
 
-def successors_text(item: Replacement) -> str:
+def successors_text(item: ReplacedClaim) -> str:
     """Return the names and types of what came in the place of a node; those of the same type are marked."""
     texts = []
     for one in came(item):
@@ -200,7 +200,7 @@ def successors_text(item: Replacement) -> str:
     return ", ".join(texts)
 
 
-def replacement_sentences(item: Replacement, now_ns: int) -> tuple[Pieces, ...]:
+def replacement_sentences(item: ReplacedClaim, now_ns: int) -> tuple[Pieces, ...]:
     """Return one removal in sentences: who, why, how long it lived, and what came in its place."""
     life = item.life
     between = (" · ", Tone.MUTED)

@@ -10,7 +10,7 @@ from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text
-from karptui.pending.causes import FAULTY, SILENT, Cause, Destination
+from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
 from karptui.pending.messages import PodMessage
 from karptui.pending.nearest import furthest
 from karptui.provisioning.explain import PoolExplanation
@@ -108,7 +108,7 @@ def message_values(said: PodMessage | None, now_ns: int) -> dict[str, Any] | Non
     }
 
 
-def destination_values(destination: Destination) -> dict[str, Any]:
+def destination_values(destination: PodDestination) -> dict[str, Any]:
     """Return a place for a pod."""
     return {
         "node": destination.node or None,

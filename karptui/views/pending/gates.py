@@ -15,7 +15,7 @@ from karptui.kube import resources
 from karptui.kube.resources import CPU, MEMORY
 from karptui.kube.units import count_text, counted, lacking_text
 from karptui.pending.nearest import is_for_daemons
-from karptui.provisioning import Gate, NodeRefusal, PodExplanation, PoolExplanation
+from karptui.provisioning import NodeRefusal, PlacementGate, PodExplanation, PoolExplanation
 from karptui.provisioning.explain import NearestMiss
 from karptui.provisioning.rejection import (
     LimitReached,
@@ -120,22 +120,22 @@ def carried_text(pool: PoolExplanation) -> str:
     return " ".join(parts)
 
 
-def gate_word(gate: Gate) -> str:
+def gate_word(gate: PlacementGate) -> str:
     """Return a gate in a word for counts of nodes."""
     words = {
-        Gate.TAINTS: "taint",
-        Gate.REQUIREMENTS: "label",
-        Gate.VOLUMES: "volume",
-        Gate.PORTS: "host port",
-        Gate.TOPOLOGY: "topology",
-        Gate.NODEPOOLS: "taken away",
+        PlacementGate.TAINTS: "taint",
+        PlacementGate.REQUIREMENTS: "label",
+        PlacementGate.VOLUMES: "volume",
+        PlacementGate.PORTS: "host port",
+        PlacementGate.TOPOLOGY: "topology",
+        PlacementGate.NODEPOOLS: "taken away",
     }
     return words.get(gate, str(gate))
 
 
 def refusal_word(refusal: NodeRefusal) -> str:
     """Return the reason of one node in a word: ``memory``, ``taint``, ``label``."""
-    if refusal.gate is not Gate.ROOM:
+    if refusal.gate is not PlacementGate.ROOM:
         return gate_word(refusal.gate)
     short = [part.partition(" ")[0] for part in refusal.reason.split(", ") if " asked" in part]
     return clean(" and ".join(short)) or "room"
@@ -159,12 +159,12 @@ def refusals_text(explanation: PodExplanation) -> str:
 COLUMNS: Final = ("LIMITS", "TAINTS", "LABELS", "TOPOLOGY", "DAEMONSETS", "RESOURCES", "OFFERING")
 """In the order in which Karpenter asks; the last three and the labels of types are one look at every type."""
 _BY_GATE: Final = {
-    Gate.LIMITS: 0,
-    Gate.TAINTS: 1,
-    Gate.REQUIREMENTS: 2,
-    Gate.VOLUMES: 3,
-    Gate.TOPOLOGY: 3,
-    Gate.RESERVATIONS: 6,
+    PlacementGate.LIMITS: 0,
+    PlacementGate.TAINTS: 1,
+    PlacementGate.REQUIREMENTS: 2,
+    PlacementGate.VOLUMES: 3,
+    PlacementGate.TOPOLOGY: 3,
+    PlacementGate.RESERVATIONS: 6,
 }
 _NAME_MOST: Final = 24
 _TEXT_LEAST: Final = 28

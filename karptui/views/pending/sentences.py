@@ -12,7 +12,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, MEMORY
 from karptui.kube.units import age_text, count_text, counted, cpu_text, memory_text
-from karptui.pending.causes import FAULTY, SILENT, Cause, Destination
+from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import PodMessage
 from karptui.pending.nearest import furthest
@@ -132,7 +132,7 @@ def requests_words(pod: Pod) -> str:
     return " ".join(parts) or "nothing"
 
 
-def destination_text(destination: Destination) -> str:
+def destination_text(destination: PodDestination) -> str:
     """Return where a pod would go."""
     if destination.node:
         pool = f" of {clean(destination.nodepool)}" if destination.nodepool else ""

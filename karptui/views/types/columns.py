@@ -33,7 +33,7 @@ from karptui.views.names import short_zone
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.types.fit import Fit, carries_text, fit_of, matching_percent
+from karptui.views.types.fit import TypeFit, carries_text, fit_of, matching_percent
 from karptui.views.usage import shortages_text
 
 WORDS: Final = {
@@ -431,7 +431,7 @@ def types_table(pool: PoolEntry | None = None, *, has_prices: bool = True) -> Ta
 def _fit_values(pool: PoolEntry | None) -> tuple[Value[TypeEntry], ...]:
     """Return what the pending pod that asks most comes to on each type."""
 
-    def fit_in(entry: TypeEntry) -> Fit | None:
+    def fit_in(entry: TypeEntry) -> TypeFit | None:
         return fit_of(pool, entry, pool.pods[0]) if pool is not None and pool.pods else None
 
     return (

@@ -28,7 +28,7 @@ def requests_text(requests: ResourceList) -> str:
     return f"{cpu_text(cpu)} {memory_text(memory)}"
 
 
-class Fit(msgspec.Struct, frozen=True, kw_only=True):
+class TypeFit(msgspec.Struct, frozen=True, kw_only=True):
     """A pod on an instance type."""
 
     pod: Pod
@@ -42,7 +42,7 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
     """The cheapest type of the pool that it fits on; of the same family where there is one."""
 
 
-def fit_of(pool: PoolEntry, entry: TypeEntry, pod: Pod) -> Fit:
+def fit_of(pool: PoolEntry, entry: TypeEntry, pod: Pod) -> TypeFit:
     """Return how a pod fits a type of a NodePool."""
     requests = with_pod_slots(pod.template.requests)
     short = shortage(entry, requests)
@@ -51,7 +51,7 @@ def fit_of(pool: PoolEntry, entry: TypeEntry, pod: Pod) -> Fit:
         needed = resources.add({MEMORY: Quantity(0)}, entry.verdict.daemons, requests)[MEMORY]
         found = fitting_overhead_percent(entry.facts, entry.context.nodeclass, entry.ledger, needed)
         percent = rounded_down(found) if found is not None else None
-    return Fit(
+    return TypeFit(
         pod=pod,
         requests=requests,
         short=short,

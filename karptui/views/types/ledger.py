@@ -17,11 +17,11 @@ from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList
 from karptui.kube.units import count_text, lacking_text, mebibytes_text, memory_text
 from karptui.provisioning.type_verdict import Filter
-from karptui.session.types import Offer, PoolEntry, Standing, TypeEntry
+from karptui.session.types import PoolEntry, Standing, TypeEntry, TypeOffer
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.columns import price_cell
-from karptui.views.types.fit import Fit, fit_of, matching_percent, reported_bytes, safe_percent
+from karptui.views.types.fit import TypeFit, fit_of, matching_percent, reported_bytes, safe_percent
 from karptui.views.usage import shortages_text
 
 _FIRST: Final = (MEMORY, CPU, PODS, EPHEMERAL_STORAGE)
@@ -68,7 +68,7 @@ def _aligned(texts: list[str], widths: list[int]) -> str:
     return first + "".join(f"  {text:>{width}}" for text, width in zip(texts[1:-1], widths[1:], strict=True))
 
 
-def _resources(entry: TypeEntry, fit: Fit | None) -> list[str]:
+def _resources(entry: TypeEntry, fit: TypeFit | None) -> list[str]:
     extended = sorted(
         name
         for name, amount in entry.instance_type.capacity.items()
@@ -89,7 +89,7 @@ class LedgerStep(NamedTuple):
     tone: Tone = Tone.NORMAL
 
 
-def ledger_steps(entry: TypeEntry, fit: Fit | None, evidence: Evidence) -> list[LedgerStep]:
+def ledger_steps(entry: TypeEntry, fit: TypeFit | None, evidence: Evidence) -> list[LedgerStep]:
     """Return the account from advertised down to the largest pod, and the pod that is held against it.
 
     Args:
@@ -202,7 +202,7 @@ def _ruled_out(entry: TypeEntry) -> str:
     return f"{verdict.removed_by}: {words}"
 
 
-def _remedies(entry: TypeEntry, fit: Fit) -> list[Pieces]:
+def _remedies(entry: TypeEntry, fit: TypeFit) -> list[Pieces]:
     lines: list[Pieces] = []
     if MEMORY in fit.short:
         if fit.overhead_percent is not None:
@@ -320,7 +320,7 @@ def offering_grid(entry: TypeEntry) -> Grid:
     return Grid(tuple(clean(name) or "-" for name in capacity_types), tuple(rows))
 
 
-def _square(offer: Offer) -> Square:
+def _square(offer: TypeOffer) -> Square:
     price = node_price_text(offer.price.per_hour, offer.price.currency) if offer.price is not None else "n/a"
     words = "" if offer.standing is Standing.OFFERED else offer.standing.value
     if offer.reservation_id and offer.standing is Standing.OFFERED:

@@ -7,7 +7,7 @@ from typing import Final
 
 from karptui.aws.evidence import Evidence
 from karptui.aws.lint import LintSeverity
-from karptui.aws.prices import PriceBook
+from karptui.aws.prices import NodePrices
 from karptui.aws.region import FactPhase, shared_sentence
 from karptui.karpenter.controller import SETTING_NAMES
 from karptui.kube.units import count_text, counted
@@ -98,7 +98,7 @@ def finding_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
     return tuple(lines)
 
 
-def source_lines(entry: PoolEntry | None, evidence: Evidence, book: PriceBook) -> tuple[Pieces, ...]:
+def source_lines(entry: PoolEntry | None, evidence: Evidence, book: NodePrices) -> tuple[Pieces, ...]:
     """Return where types, settings and prices come from; one quiet sentence where AWS cannot be asked."""
     percent = evidence.settings.vm_memory_overhead_percent
     parts = [book_sentence(book)]

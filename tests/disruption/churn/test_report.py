@@ -6,18 +6,18 @@ from msgspec.structs import replace
 
 from karptui.disruption.churn.life import Removal
 from karptui.disruption.churn.loops import LoopKind
-from karptui.disruption.churn.report import Window, churn_of
+from karptui.disruption.churn.report import ChurnWindow, churn_of
 from karptui.karpenter.inventory import ClusterHistory, GonePod, Inventory
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_nodeclaim, a_nodepool
 from tests.disruption.churn.lives import a_leaver, ago, gone, said
 
 
 def test_the_window_begins_with_what_is_known_first() -> None:
-    assert Window(NOW_NS).since_ns == NOW_NS
-    assert Window(NOW_NS).length_ns == 0
-    assert Window(NOW_NS, ago(60)).length_ns == HOUR_NS
-    assert Window(NOW_NS, ago(60), ago(90)).since_ns == ago(90)
-    assert Window(NOW_NS, NOW_NS + 1).length_ns == 0
+    assert ChurnWindow(NOW_NS).since_ns == NOW_NS
+    assert ChurnWindow(NOW_NS).length_ns == 0
+    assert ChurnWindow(NOW_NS, ago(60)).length_ns == HOUR_NS
+    assert ChurnWindow(NOW_NS, ago(60), ago(90)).since_ns == ago(90)
+    assert ChurnWindow(NOW_NS, NOW_NS + 1).length_ns == 0
 
 
 def test_nothing_happened() -> None:

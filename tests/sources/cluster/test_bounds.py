@@ -18,7 +18,7 @@ from karptui.sources.cluster import body, stream
 from karptui.sources.cluster.connection import ExecPlugin, Pem
 from karptui.sources.cluster.credentials import ExecCredential, FileCredentials
 from karptui.sources.cluster.discovery import discover
-from karptui.sources.cluster.errors import ApiError, ConfigError, CredentialError, UnreachableError
+from karptui.sources.cluster.errors import ApiError, CredentialError, KubeconfigError, UnreachableError
 from karptui.sources.cluster.stream import EndlessLineError, LineBuffer
 from karptui.sources.controller import read_controller
 from karptui.sources.usage import read_nodes
@@ -254,5 +254,5 @@ def test_token_file_and_certificate_without_an_end(monkeypatch: pytest.MonkeyPat
     with at_most(5), pytest.raises(CredentialError, match="it is larger than 1 MiB"):
         FileCredentials(Path("/dev/zero")).current()
     monkeypatch.setattr("karptui.sources.cluster.connection.PEM_BYTES", MIB)
-    with at_most(5), pytest.raises(ConfigError, match="it is larger than 1 MiB"):
+    with at_most(5), pytest.raises(KubeconfigError, match="it is larger than 1 MiB"):
         Pem("certificate", path=Path("/dev/zero")).read()

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from karptui.sources.cluster.connection import OIDC_REFUSED, Connection, Impersonation, load_connection
-from karptui.sources.cluster.errors import ConfigError
+from karptui.sources.cluster.errors import KubeconfigError
 
 Fields = dict[str, Any]
 
@@ -195,7 +195,7 @@ def test_exec_plugin_is_passed_over_where_a_token_is_given(tmp_path: Path) -> No
     ],
 )
 def test_errors_name_file_and_field(tmp_path: Path, cluster: Fields, user: Fields, sentence: str) -> None:
-    with pytest.raises(ConfigError, match=sentence):
+    with pytest.raises(KubeconfigError, match=sentence):
         connect(tmp_path, cluster=cluster, user=user)
 
 
@@ -222,7 +222,7 @@ contexts:
 )
 def test_contexts_that_cannot_be_used(tmp_path: Path, context: str | None, sentence: str) -> None:
     (tmp_path / "config").write_text(CONTEXTS)
-    with pytest.raises(ConfigError, match=sentence):
+    with pytest.raises(KubeconfigError, match=sentence):
         load_connection(kubeconfig=str(tmp_path / "config"), context=context, environ={})
 
 
@@ -234,9 +234,9 @@ def test_context_without_a_user_is_anonymous(tmp_path: Path) -> None:
 
 def test_no_context_at_all(tmp_path: Path) -> None:
     (tmp_path / "config").write_text("")
-    with pytest.raises(ConfigError, match=r"choose with --context \(none is defined\)"):
+    with pytest.raises(KubeconfigError, match=r"choose with --context \(none is defined\)"):
         load_connection(kubeconfig=str(tmp_path / "config"), environ={})
-    with pytest.raises(ConfigError, match="there is no context 'x'; there is none at all"):
+    with pytest.raises(KubeconfigError, match="there is no context 'x'; there is none at all"):
         load_connection(kubeconfig=str(tmp_path / "config"), context="x", environ={})
 
 
@@ -275,5 +275,5 @@ def test_kubeconfig_wins_over_the_pod(tmp_path: Path) -> None:
 
 
 def test_neither_kubeconfig_nor_pod(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"no kubeconfig: .*/\.kube/config does not exist, and this is not a pod"):
+    with pytest.raises(KubeconfigError, match=r"no kubeconfig: .*/\.kube/config does not exist, and this is not a pod"):
         load_connection(environ={}, home=tmp_path, service_account=tmp_path)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from karptui.sources.cluster.errors import ConfigError
+from karptui.sources.cluster.errors import KubeconfigError
 from karptui.sources.cluster.kubeconfig import load_kubeconfig
 
 FIRST = """
@@ -74,12 +74,12 @@ def test_explicit_file_alone_is_read(tmp_path: Path) -> None:
 
 
 def test_explicit_file_must_exist(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="absent: no such kubeconfig file"):
+    with pytest.raises(KubeconfigError, match="absent: no such kubeconfig file"):
         load_kubeconfig(str(tmp_path / "absent"))
 
 
 def test_unreadable_file(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"cannot be read: Is a directory"):
+    with pytest.raises(KubeconfigError, match=r"cannot be read: Is a directory"):
         load_kubeconfig(str(tmp_path))
 
 
@@ -97,7 +97,7 @@ def test_unreadable_file(tmp_path: Path) -> None:
 )
 def test_bad_files_are_sentences(tmp_path: Path, text: str, sentence: str) -> None:
     write(tmp_path, "config", text)
-    with pytest.raises(ConfigError, match=sentence):
+    with pytest.raises(KubeconfigError, match=sentence):
         load_kubeconfig(str(tmp_path / "config"))
 
 

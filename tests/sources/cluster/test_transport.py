@@ -12,7 +12,7 @@ import pytest
 from karptui import __version__
 from karptui.sources.cluster.connection import Connection, Impersonation
 from karptui.sources.cluster.credentials import FixedCredentials, Grant
-from karptui.sources.cluster.errors import ApiError, ConfigError, UnreachableError
+from karptui.sources.cluster.errors import ApiError, KubeconfigError, UnreachableError
 from karptui.sources.cluster.transport import Transport
 from tests.loopback import Call, LoopbackServer, Script, failure
 
@@ -466,11 +466,11 @@ def test_proxy_that_is_not_there() -> None:
 
 def test_proxy_that_cannot_be_used() -> None:
     with pytest.raises(
-        ConfigError,
+        KubeconfigError,
         match=r"^the proxy socks5://proxy\.test:1 needs the Python package PySocks: pipx inject karptui PySocks$",
     ):
         transport_to("http://api.test", proxy_url="socks5://user:secret@proxy.test:1").get("/")
-    with pytest.raises(ConfigError, match=r"^the proxy gopher://proxy\.test:1 cannot be used: "):
+    with pytest.raises(KubeconfigError, match=r"^the proxy gopher://proxy\.test:1 cannot be used: "):
         transport_to("http://api.test", proxy_url="gopher://user:secret@proxy.test:1").get("/")
 
 
@@ -493,7 +493,7 @@ def test_proxy_that_cannot_be_used() -> None:
     ],
 )
 def test_certificates_that_cannot_be_used(fields: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(ConfigError, match=sentence):
+    with pytest.raises(KubeconfigError, match=sentence):
         transport_to("https://127.0.0.1:1", **fields).get("/")
 
 

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName, PoolMetrics
 from karptui.sources.metrics import reading
-from karptui.sources.metrics.reading import Sample, read_metrics, samples
+from karptui.sources.metrics.reading import MetricSample, read_metrics, samples
 
 from .exposition_text import KARPENTER, before_spot_prices, standby
 
 FAMILIES = frozenset({b"f", b"g_total"})
 
 
-def read(text: str) -> list[Sample]:
+def read(text: str) -> list[MetricSample]:
     return list(samples(text.encode(), FAMILIES))
 
 
@@ -39,7 +39,7 @@ def read(text: str) -> list[Sample]:
     ],
 )  # fmt: skip
 def test_reads_a_line(line: str, labels: dict[str, str], value: float) -> None:
-    assert read(f"# TYPE f gauge\n{line}\n") == [Sample("f", labels, value)]
+    assert read(f"# TYPE f gauge\n{line}\n") == [MetricSample("f", labels, value)]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_line_that_cannot_be_read_has_no_value(line: str) -> None:
 
 
 def test_passes_over_what_is_not_wanted() -> None:
-    assert read('\n# HELP f of it\nff 1\n  \nh{f="1"} 2\ng_total 3') == [Sample("g_total", {}, 3.0)]
+    assert read('\n# HELP f of it\nff 1\n  \nh{f="1"} 2\ng_total 3') == [MetricSample("g_total", {}, 3.0)]
 
 
 def test_prefixes_only_save_time() -> None:
@@ -74,7 +74,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n
 def test_reads_what_a_registry_writes(labels: dict[str, str], value: float) -> None:
     escaped = {k: v.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for k, v in labels.items()}
     inside = ",".join(f'{name}="{text}"' for name, text in escaped.items())
-    assert read(f"f{{{inside}}} {value!r}\n") == [Sample("f", labels, value)]
+    assert read(f"f{{{inside}}} {value!r}\n") == [MetricSample("f", labels, value)]
 
 
 @given(st.binary())

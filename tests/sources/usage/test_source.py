@@ -12,7 +12,7 @@ from karptui.kube.live_usage import Sample, first_seen
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.sources.base import SourceError
 from karptui.sources.cluster.transport import Transport
-from karptui.sources.usage import IDLE_SECONDS, ROOT, UsageError, UsageSource, read_nodes, read_pods
+from karptui.sources.usage import IDLE_SECONDS, ROOT, LiveUsageError, UsageSource, read_nodes, read_pods
 from tests.loopback import Call, LoopbackServer
 from tests.sources.cluster.live import transport_to
 from tests.sources.turns import Turns
@@ -118,7 +118,7 @@ def test_faults_are_sentences(api: Api, client: Transport, status: int, says: st
     api.status = status
     with pytest.raises(SourceError, match=says) as caught:
         read_nodes(client)
-    assert isinstance(caught.value, UsageError) == is_refusal
+    assert isinstance(caught.value, LiveUsageError) == is_refusal
 
 
 def test_an_answer_that_is_no_list(api: Api, client: Transport) -> None:

@@ -7,14 +7,14 @@ from msgspec.structs import replace
 
 from karptui.disruption.churn.life import Life
 from karptui.disruption.churn.moves import Move
-from karptui.disruption.churn.report import Churn, Window
+from karptui.disruption.churn.report import Churn, ChurnWindow
 from karptui.views.churn.chart import Chart, blocks, chart_of
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS
 from tests.disruption.churn.lives import a_life, ago
 
 
 def a_churn(*lives: Life, since: float = 60, moves: tuple[Move, ...] = ()) -> Churn:
-    return Churn(window=Window(NOW_NS, ago(since)), lives=lives, moves=moves)
+    return Churn(window=ChurnWindow(NOW_NS, ago(since)), lives=lives, moves=moves)
 
 
 def test_counts_by_bin() -> None:

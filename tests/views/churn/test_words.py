@@ -11,9 +11,9 @@ from karptui.aws.evidence import Evidence
 from karptui.disruption.churn.life import Life, Removal
 from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.disruption.churn.moves import Move, Moved
-from karptui.disruption.churn.report import Churn, PoolChurn, Window
+from karptui.disruption.churn.report import Churn, ChurnWindow, PoolChurn
 from karptui.karpenter.metrics import ControllerMetrics, PoolMetrics
-from karptui.session.churn import ChurnEntry, Counters, Replacement, churn_entries, replacements
+from karptui.session.churn import ChurnEntry, Counters, ReplacedClaim, churn_entries, replacements
 from karptui.session.cluster_view import ClusterView
 from karptui.views.churn.columns import TABLE
 from karptui.views.churn.document import chart_values, loop_values, window_values, workload_values
@@ -35,7 +35,7 @@ from karptui.views.table import Sort, build_rows
 from tests.builders import DAY_NS, HOUR_NS, MINUTE_NS, NOW_NS, SECOND_NS, a_cluster, a_nodepool
 from tests.disruption.churn.lives import a_life, ago
 
-HOUR = Window(NOW_NS, ago(60), ago(12))
+HOUR = ChurnWindow(NOW_NS, ago(60), ago(12))
 UNDERUTILIZED = ((Removal.UNDERUTILIZED, 3), (Removal.DRIFTED, 1))
 
 
@@ -44,7 +44,7 @@ def a_loop(kind: LoopKind = LoopKind.SHORT_LIVED, **fields: Any) -> Loop:
     return Loop(kind=kind, **given)  # type: ignore[arg-type]
 
 
-def a_churn(*lives: Life, window: Window = HOUR, **fields: Any) -> Churn:
+def a_churn(*lives: Life, window: ChurnWindow = HOUR, **fields: Any) -> Churn:
     return Churn(window=window, lives=lives, **fields)
 
 
@@ -56,27 +56,27 @@ def said(lines: Any) -> str:
     ("window", "known", "limits"),
     [
         (HOUR, "events since 11:00Z · observed 12m", "before that nothing is known, and what ended without an event"),
-        (Window(NOW_NS, 0, ago(2)), "no events · observed 2m", "what went before is not known"),
-        (Window(NOW_NS, ago(60 * 30)), "events since 2026-11-19 06:00Z", "before that nothing is known"),
-        (Window(NOW_NS), "no events", "nothing tells of NodeClaims that have gone"),
+        (ChurnWindow(NOW_NS, 0, ago(2)), "no events · observed 2m", "what went before is not known"),
+        (ChurnWindow(NOW_NS, ago(60 * 30)), "events since 2026-11-19 06:00Z", "before that nothing is known"),
+        (ChurnWindow(NOW_NS), "no events", "nothing tells of NodeClaims that have gone"),
     ],
 )
-def test_what_is_known(window: Window, known: str, limits: str) -> None:
+def test_what_is_known(window: ChurnWindow, known: str, limits: str) -> None:
     assert window_text(window) == known
     assert window_limits(window).startswith(limits)
 
 
 def test_hidden_events_are_said_to_be() -> None:
-    assert window_text(Window(NOW_NS, 0, ago(2)), are_events_hidden=True) == "events !rbac · observed 2m"
-    (line,) = summary_lines(a_churn(window=Window(NOW_NS)), 80, are_events_hidden=True)
+    assert window_text(ChurnWindow(NOW_NS, 0, ago(2)), are_events_hidden=True) == "events !rbac · observed 2m"
+    (line,) = summary_lines(a_churn(window=ChurnWindow(NOW_NS)), 80, are_events_hidden=True)
     assert line[1] == ("events !rbac", Tone.WARNING)
 
 
 def test_rates() -> None:
     assert (rate_text(3, HOUR), rate_text(500, HOUR), rate_text(0, HOUR)) == ("3", "500", "0")
-    assert per_hour(3, Window(NOW_NS, ago(9))) is None
-    assert rate_text(3, Window(NOW_NS, ago(9))) == "n/a"
-    assert rate_text(1, Window(NOW_NS, ago(90))) == "0.7"
+    assert per_hour(3, ChurnWindow(NOW_NS, ago(9))) is None
+    assert rate_text(3, ChurnWindow(NOW_NS, ago(9))) == "n/a"
+    assert rate_text(1, ChurnWindow(NOW_NS, ago(90))) == "0.7"
     assert since_text(NOW_NS - DAY_NS, NOW_NS) == "2026-11-19 12:00Z"
 
 
@@ -88,7 +88,7 @@ def test_charts_above_the_table() -> None:
     assert "pods moved      0       0/h  ·" in text
     assert "1m each, at most 1           11:00Z" in text
     assert "no loop: nothing that was made" in text
-    short = said(summary_lines(a_churn(window=Window(NOW_NS, ago(1))), 120))
+    short = said(summary_lines(a_churn(window=ChurnWindow(NOW_NS, ago(1))), 120))
     assert "created         0            ··" in short
     assert "1m each, at most 0           11:59Z\n" in short
 
@@ -120,7 +120,7 @@ RESTLESS = figures(
 )  # fmt: skip
 COUNTERS = Counters(since_ns=NOW_NS - HOUR_NS, created=40, disrupted=(("drifted", 3), ("expired", 1)), terminated=38)
 ENTRY = ChurnEntry(RESTLESS, HOUR, a_nodepool(labels={"team": "web"}), COUNTERS)
-QUIET = ChurnEntry(figures(pool=""), Window(NOW_NS, ago(5)))
+QUIET = ChurnEntry(figures(pool=""), ChurnWindow(NOW_NS, ago(5)))
 
 
 def test_a_pool_in_sentences() -> None:
@@ -233,7 +233,7 @@ MOVES = (
 CHURN = a_churn(LEFT, FOR_LEFT, EMPTY, BACK, TOLD, CAME, moves=MOVES)
 
 
-def one(name: str) -> Replacement:
+def one(name: str) -> ReplacedClaim:
     return next(item for item in replacements(CHURN) if item.key == name)
 
 
@@ -270,10 +270,10 @@ def test_cells_of_replacements() -> None:
     assert {name for name, text in told.items() if text == "n/a"} == {
         "node", "pool", "type", "cap", "zone", "lived", "moved",
     }  # fmt: skip
-    alone = Replacement(a_life("a", born=90, left=5, why=Removal.EXPIRED))
+    alone = ReplacedClaim(a_life("a", born=90, left=5, why=Removal.EXPIRED))
     assert cells(alone, REPLACEMENTS)["by"] == "-"
     assert said(replacement_sentences(alone, NOW_NS)).count("\n") == 0
-    unknown = Replacement(LEFT, (Life(claim="x"),))
+    unknown = ReplacedClaim(LEFT, (Life(claim="x"),))
     assert cells(unknown, REPLACEMENTS)["by"] == "x of unknown type"
 
 
@@ -311,10 +311,10 @@ def test_values_of_replacements() -> None:
 
 
 def test_parts_of_the_document() -> None:
-    window = Window(NOW_NS + 5, ago(60), ago(12) + 7)
+    window = ChurnWindow(NOW_NS + 5, ago(60), ago(12) + 7)
     assert window_values(window)["observed_since"] == "2026-11-20T11:48:00Z"
     assert window_values(window)["seconds"] == HOUR_NS // SECOND_NS
-    empty = window_values(Window(NOW_NS))
+    empty = window_values(ChurnWindow(NOW_NS))
     assert (empty["events_since"], empty["observed_since"], empty["seconds"]) == (None, None, 0)
     chart = chart_values(CHURN)
     assert (sum(chart["removed"]), chart["step_seconds"]) == (3, 300)

@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 from karptui.provisioning.explain import NodeRefusal
-from karptui.provisioning.rejection import Gate
+from karptui.provisioning.rejection import PlacementGate
 from karptui.views.pending.gates import NODES_TABLE
 from karptui.views.query import parse_query
 from karptui.views.table import build_rows
 from tests.builders import NOW_NS
 
 REFUSALS = (
-    NodeRefusal("ip-10-0-1-2.ec2.internal", Gate.ROOM, "memory 32Gi asked, 26Gi free, cpu 5 asked, 2 free"),
-    NodeRefusal("n2", Gate.TAINTS, "does not tolerate [team=x]"),
+    NodeRefusal("ip-10-0-1-2.ec2.internal", PlacementGate.ROOM, "memory 32Gi asked, 26Gi free, cpu 5 asked, 2 free"),
+    NodeRefusal("n2", PlacementGate.TAINTS, "does not tolerate [team=x]"),
 )
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from karptui.disruption.analysis import NodeFindings, NodeOutlook
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code, WhyCode
-from karptui.disruption.drain import DrainState, Hold, Stage, WaitingPod
+from karptui.disruption.drain import DrainStage, DrainState, Hold, WaitingPod
 from karptui.disruption.lanes import Why
 from karptui.disruption.no_place import NoPlace
 from karptui.disruption.node_verdict import Verdict
@@ -127,24 +127,24 @@ def _waiting(name: str, hold: Hold, **fields) -> WaitingPod:
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        (DrainState(Stage.INSTANCE), "instance"),
+        (DrainState(DrainStage.INSTANCE), "instance"),
         (
-            DrainState(Stage.DRAINING, tier=1, waiting=(_waiting("a", Hold.EVICTED_NOW),) * 2),
+            DrainState(DrainStage.DRAINING, tier=1, waiting=(_waiting("a", Hold.EVICTED_NOW),) * 2),
             "draining, waits for 2 pods that are being evicted",
         ),
         (
-            DrainState(Stage.DRAINING, tier=1, waiting=tuple(_waiting(name, Hold.DND) for name in "abcd")),
+            DrainState(DrainStage.DRAINING, tier=1, waiting=tuple(_waiting(name, Hold.DND) for name in "abcd")),
             (
                 "draining, waits for default/a (do-not-disrupt), default/b (do-not-disrupt) and 2 more,"
                 " never ends by itself: no terminationGracePeriod"
             ),
         ),
         (
-            DrainState(Stage.DRAINING, deadline=Deadline(NOW_NS), latest_end_ns=NOW_NS - MINUTE_NS),
+            DrainState(DrainStage.DRAINING, deadline=Deadline(NOW_NS), latest_end_ns=NOW_NS - MINUTE_NS),
             "draining, its deadline has passed",
         ),
         (
-            DrainState(Stage.DRAINING, deadline=Deadline(NOW_NS), latest_end_ns=NOW_NS + 2 * HOUR_NS),
+            DrainState(DrainStage.DRAINING, deadline=Deadline(NOW_NS), latest_end_ns=NOW_NS + 2 * HOUR_NS),
             "draining, over by force in 120m",
         ),
     ],
