@@ -164,10 +164,10 @@ class FleetGenerator:
         ready = "False" if self.chance(0.06) else "True"
         since = self.ago()
         # A NodePool that lacks one of these is not ready, whatever its Ready condition says.
-        kinds = {"ValidationSucceeded": "True", "NodeClassReady": ready, "Ready": ready}
+        readiness = {"ValidationSucceeded": "True", "NodeClassReady": ready, "Ready": ready}
         conditions = [
             {"type": kind, "status": value, "reason": kind, "lastTransitionTime": since}
-            for kind, value in kinds.items()
+            for kind, value in readiness.items()
         ]
         status = {"conditions": conditions}
         return self.add("karpenter.sh/v1", "NodePool", name, metadata=meta, spec=spec, status=status)

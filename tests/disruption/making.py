@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.methods import observed_fleet
@@ -80,7 +81,7 @@ def node_of(fleet: Fleet, name: str = "node-1") -> StateNode:
     return next(node for node in fleet.nodes if node.name == name)
 
 
-def blockers_of(fleet: Fleet, name: str = "node-1"):
+def blockers_of(fleet: Fleet, name: str = "node-1") -> dict[str, Blocker]:
     """Return the blockers of a node by code; of several of one code the last."""
     return {str(blocker.code): blocker for blocker in BlockerSurvey(fleet).of(node_of(fleet, name))}
 

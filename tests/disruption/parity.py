@@ -37,7 +37,8 @@ def scenarios(path: Path) -> Iterator[dict[str, Any]]:
 @cache
 def catalog(path: Path) -> Sequence[Mapping[str, Any]]:
     """Return a catalog of instance types."""
-    return json.loads(gzip.decompress(path.read_bytes()))
+    types: list[Mapping[str, Any]] = json.loads(gzip.decompress(path.read_bytes()))
+    return types
 
 
 def answer(snapshot: Mapping[str, Any], types: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:

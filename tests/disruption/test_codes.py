@@ -7,7 +7,7 @@ import pytest
 from karptui.disruption.codes import CODES, RANKS, Code, Scope, WhyCode, codes_shown_as
 
 
-def test_every_code_has_its_facts():
+def test_every_code_has_its_facts() -> None:
     assert set(CODES) == set(Code)
     assert all(facts.word and facts.meaning for facts in CODES.values())
     assert {facts.why for facts in CODES.values()} <= set(RANKS) == set(WhyCode)
@@ -23,10 +23,10 @@ def test_every_code_has_its_facts():
         (WhyCode.OK, set()),
     ],
 )
-def test_what_a_code_of_the_why_column_stands_for(why, codes):
+def test_what_a_code_of_the_why_column_stands_for(why: WhyCode, codes: set[Code]) -> None:
     assert set(codes_shown_as(why)) == codes
 
 
-def test_scopes():
+def test_scopes() -> None:
     assert CODES[Code.BUDGET_ZERO].scope is Scope.NODEPOOL
     assert CODES[Code.NODE_DND].scope is Scope.NODE

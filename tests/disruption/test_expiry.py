@@ -9,7 +9,7 @@ from tests.builders import DAY_NS, HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodecla
 from tests.disruption.making import a_claim, a_fleet
 
 
-def test_expiries_in_order():
+def test_expiries_in_order() -> None:
     fleet = a_fleet(
         nodes=[a_node(name="a"), a_node(name="b"), a_node(name="u", pool="")],
         nodeclaims=[
@@ -27,7 +27,7 @@ def test_expiries_in_order():
     )
 
 
-def test_an_expiry_without_a_grace_period_has_no_forced_end():
+def test_an_expiry_without_a_grace_period_has_no_forced_end() -> None:
     fleet = a_fleet(nodes=[a_node()], nodeclaims=[a_claim(expire_after_ns=DAY_NS)])
     expiry = expiry_of(fleet.nodes[0])
     assert expiry is not None
@@ -45,7 +45,7 @@ def test_an_expiry_without_a_grace_period_has_no_forced_end():
         ((0, 10, 100, 110), (0, 10)),
     ],
 )
-def test_the_largest_wave_and_of_equal_ones_the_first(minutes, wave):
+def test_the_largest_wave_and_of_equal_ones_the_first(minutes: tuple[int, ...], wave: tuple[int, ...]) -> None:
     assert WAVE_NS == 30 * MINUTE_NS
     coming = [Expiry(str(minute), "", minute * MINUTE_NS, None) for minute in minutes]
     assert [int(one.claim_name) for one in expiry_wave(coming)] == list(wave)

@@ -10,6 +10,9 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +26,7 @@ RUNS = 25
 pytestmark = [pytest.mark.oracle, pytest.mark.skipif(not ORACLE, reason="KARPTUI_ORACLE is not set")]
 
 
-def test_random_fleets_are_decided_as_karpenter_decides_them(tmp_path):
+def test_random_fleets_are_decided_as_karpenter_decides_them(tmp_path: Path) -> None:
     seed = os.environ.get("KARPTUI_ORACLE_SEED", "1")
     files = {}
     for number in range(int(os.environ.get("KARPTUI_ORACLE_FLEETS", "300"))):
@@ -31,7 +34,7 @@ def test_random_fleets_are_decided_as_karpenter_decides_them(tmp_path):
         files[name] = tmp_path / f"{name}.json"
         files[name].write_text(json.dumps(FleetGenerator(name, VERSION).snapshot(name)))
     ours = {name: answer(json.loads(path.read_text())) for name, path in files.items()}
-    seen = {name: [] for name in files}
+    seen: dict[str, list[dict[str, Any]]] = {name: [] for name in files}
     differing = list(files)
     for _ in range(RUNS):
         for name, theirs in _asked([files[name] for name in differing]):
@@ -42,7 +45,7 @@ def test_random_fleets_are_decided_as_karpenter_decides_them(tmp_path):
     assert differing == []
 
 
-def _asked(paths):
+def _asked(paths: Sequence[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
     for start in range(0, len(paths), 50):
         batch = [str(path) for path in paths[start : start + 50]]
         lines = subprocess.run([ORACLE, *batch], check=True, capture_output=True, text=True).stdout.splitlines()
@@ -53,7 +56,7 @@ def _asked(paths):
             yield document["name"], document
 
 
-def _is_right(ours, seen):
+def _is_right(ours: dict[str, Any], seen: Sequence[dict[str, Any]]) -> bool:
     """Whether each method's answer, and the events as a whole, are among those seen; a refusal asks nothing."""
     if not seen:
         return True

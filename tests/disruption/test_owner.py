@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from msgspec.structs import replace
 
@@ -15,10 +17,16 @@ CRON = OwnerReference("batch/v1", "CronJob", "nightly", controller=True)
 KNOWN = (Workload(name="nightly-29384920", namespace="ci", api_version="batch/v1", kind="Job", owners=(CRON,)),)
 
 
-def origin(name: str, kind: str = "", owner: str = "", workloads=KNOWN, **labels: str) -> str:
+def origin(
+    name: str,
+    kind: str = "",
+    owner: str = "",
+    *,
+    workloads: tuple[Workload, ...] = KNOWN,
+    labels: Mapping[str, str] | None = None,
+) -> str:
     made = (an_owner(kind=kind, name=owner),) if kind else ()
-    found = {key.replace("__", "/"): value for key, value in labels.items()}
-    pod = a_pod(name=name, template=a_pod_template(namespace="ci", owners=made, labels=found))
+    pod = a_pod(name=name, template=a_pod_template(namespace="ci", owners=made, labels=labels or {}))
     return OriginIndex(OwnerIndex(workloads)).of(pod)
 
 
@@ -31,28 +39,28 @@ def origin(name: str, kind: str = "", owner: str = "", workloads=KNOWN, **labels
         (origin("x", "Job", "ci-4711"), "Job/ci/ci"),
         (origin("x", "Job", "migrate"), "Job/ci/migrate"),
         (
-            origin("x", "ReplicaSet", "front-5c9d8b7f6", **{"pod-template-hash": "5c9d8b7f6"}),
+            origin("x", "ReplicaSet", "front-5c9d8b7f6", labels={"pod-template-hash": "5c9d8b7f6"}),
             "Deployment/ci/front",
         ),
         (origin("x", "ReplicaSet", "front-5c9d8b7f6"), "ReplicaSet/ci/front-5c9d8b7f6"),
-        (origin("x", "ReplicaSet", "front", **{"pod-template-hash": "5c9d8b7f6"}), "ReplicaSet/ci/front"),
+        (origin("x", "ReplicaSet", "front", labels={"pod-template-hash": "5c9d8b7f6"}), "ReplicaSet/ci/front"),
         (origin("runner-7f2c4"), "Pod/ci/runner"),
         (origin("plain"), "Pod/ci/plain"),
         (
             origin(
-                "x", "EphemeralRunner", "arc-x2-abcd1-runner-z9k2p", **{"actions.github.com__scale-set-name": "arc"}
+                "x", "EphemeralRunner", "arc-x2-abcd1-runner-z9k2p", labels={"actions.github.com/scale-set-name": "arc"}
             ),
             "EphemeralRunner/ci/arc",
         ),
         (
-            origin("x", "Workflow", "etl-x7k2p", **{"workflows.argoproj.io__workflow": "etl-x7k2p"}),
+            origin("x", "Workflow", "etl-x7k2p", labels={"workflows.argoproj.io/workflow": "etl-x7k2p"}),
             "Workflow/ci/etl",
         ),
-        (origin("x", "TaskRun", "build-run-9", **{"tekton.dev__pipeline": "build"}), "TaskRun/ci/build"),
-        (origin("x", "TaskRun", "build-run-9", **{"tekton.dev__pipeline": ""}), "TaskRun/ci/build-run"),
+        (origin("x", "TaskRun", "build-run-9", labels={"tekton.dev/pipeline": "build"}), "TaskRun/ci/build"),
+        (origin("x", "TaskRun", "build-run-9", labels={"tekton.dev/pipeline": ""}), "TaskRun/ci/build-run"),
     ],
 )
-def test_rules_in_their_order(found, expected):
+def test_rules_in_their_order(found: str, expected: str) -> None:
     assert found == expected
 
 
@@ -71,11 +79,11 @@ def test_rules_in_their_order(found, expected):
         ("a-1-2-3", "a"),
     ],
 )
-def test_generated_endings(name, rest):
+def test_generated_endings(name: str, rest: str) -> None:
     assert stem(name) == rest
 
 
-def test_pods_of_one_template_are_looked_up_once_unless_their_own_labels_tell_more():
+def test_pods_of_one_template_are_looked_up_once_unless_their_own_labels_tell_more() -> None:
     template = a_pod_template(namespace="ci", owners=(an_owner(kind="Workflow", name="etl-x7k2p"),))
     index = OriginIndex(OwnerIndex(()))
     assert [index.of(a_pod(name=name, template=template)) for name in "ab"] == ["Workflow/ci/etl"] * 2
@@ -83,7 +91,7 @@ def test_pods_of_one_template_are_looked_up_once_unless_their_own_labels_tell_mo
     assert index.of(own) == "Workflow/ci/nightly"
 
 
-def test_jobs_of_one_kind_share_their_origin_and_no_other():
+def test_jobs_of_one_kind_share_their_origin_and_no_other() -> None:
     owners = OwnerIndex(())
     index = OriginIndex(owners)
     made = [

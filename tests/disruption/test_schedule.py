@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from karptui.disruption.schedule import ScheduleError, parse_schedule
@@ -11,7 +13,7 @@ from karptui.kube.timestamps import format_timestamp, parse_timestamp
 NOON = "2026-11-20T12:00:00Z"
 
 
-def _next(text, after=NOON):
+def _next(text: str, after: Any = NOON) -> str | None:
     hit = parse_schedule(text).next_after(parse_timestamp(after))
     return None if hit is None else format_timestamp(hit)
 
@@ -50,11 +52,11 @@ def _next(text, after=NOON):
         ("@every 1ms", "2026-11-20T12:00:01Z"),
     ],
 )
-def test_next_hit(text, hit):
+def test_next_hit(text: str, hit: str | None) -> None:
     assert _next(text) == hit
 
 
-def test_hits_are_strictly_later_and_on_the_minute():
+def test_hits_are_strictly_later_and_on_the_minute() -> None:
     assert _next("* * * * *", "2026-11-20T11:59:59.5Z") == NOON
     assert _next("* * * * *", "2026-11-20T12:00:30Z") == "2026-11-20T12:01:00Z"
     assert _next("0 0 1 1 *", "2026-12-31T23:59:59Z") == "2027-01-01T00:00:00Z"
@@ -82,7 +84,7 @@ def test_hits_are_strictly_later_and_on_the_minute():
         ("@every soon", "failed to parse duration @every soon"),
     ],
 )
-def test_what_cannot_be_read(text, problem):
+def test_what_cannot_be_read(text: str, problem: str) -> None:
     with pytest.raises(ScheduleError) as caught:
         parse_schedule(text)
     assert problem in str(caught.value)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from karptui.decode.kinds import Kind
-from karptui.session.status import plural
+from karptui.session.status import KindStatus, plural
 from karptui.sources.base import Phase, SourceStatus
 from karptui.views.health import no_rows, notice, overall
 from karptui.views.row import Tone
@@ -108,7 +108,7 @@ def test_a_kind_without_news_does_not_make_the_picture_older() -> None:
     heard = {Kind.NAMESPACE: 600, Kind.POD: 42}
     stale = [status(kind, Phase.STALE, last_contact_ns=NOW_NS - ago * SECOND) for kind, ago in heard.items()]
     assert overall(stale, NOW_NS).text == "◌ stale for 42s"
-    gone = {
+    gone: dict[str, KindStatus] = {
         kind: status(kind, Phase.DISCONNECTED, last_contact_ns=NOW_NS - ago * SECOND) for kind, ago in heard.items()
     }
     said = notice(gone, {}, NOW_NS)

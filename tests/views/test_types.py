@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -271,8 +272,9 @@ def test_sold_out_is_struck_and_said() -> None:
 
 
 def test_spot_prices_are_shown_only_where_they_are_known() -> None:
-    spot = Dated({"t3.large": {"use1-az4": 0.03}}, AT_NS)
-    zones = Dated((SubnetZone("us-east-1a", "use1-az4"), SubnetZone("us-east-1b", "use1-az6")), AT_NS)
+    spot: Dated[Mapping[str, Mapping[str, float]]] = Dated({"t3.large": {"use1-az4": 0.03}}, AT_NS)
+    subnets = SubnetZone("us-east-1a", "use1-az4"), SubnetZone("us-east-1b", "use1-az6")
+    zones: Dated[tuple[SubnetZone, ...]] = Dated(subnets, AT_NS)
     view = stories_view(facts=RegionFacts(region="us-east-1", spot=spot, zones=zones))
     entry = type_of(pool_of(view, "small"), "t3.large")
     assert entry.spot is not None

@@ -112,7 +112,8 @@ def a_node(**given: Any) -> NodeEntry:
 
 
 def a_price(**given: Any) -> Price:
-    return Price(**({"per_hour": 0.0961, "listed_per_hour": 0.0961, "currency": "USD", "origin": ORIGIN} | given))
+    usual: dict[str, Any] = {"per_hour": 0.0961, "listed_per_hour": 0.0961, "currency": "USD", "origin": ORIGIN}
+    return Price(**{**usual, **given})
 
 
 SPEC = nodes_table(("example.com/team",))

@@ -51,7 +51,7 @@ def _after(line: dict[str, Any]) -> Manifest:
             _run(pods[key], node_name)
     snapshot["capturedAt"] = format_timestamp(decided_ns + HOUR_NS)
     snapshot.pop("disruption", None)
-    return snapshot
+    return dict(snapshot)
 
 
 def _key(manifest: Manifest) -> str:

@@ -504,7 +504,7 @@ def test_an_edited_cluster_is_freed_with_its_answer(mode: Replay) -> None:
 def test_a_replacement_costs_what_its_cheapest_type_does() -> None:
     made = node("node-1", instance_type="m5.4xlarge", cpu="15900m")
     claim = replace(made[1], conditions=(*made[1].conditions, a_condition("Consolidatable")))
-    claims = {"nodes": (made[0],), "nodeclaims": (claim,), "pods": running(1, "node-1", cpu="1")}
+    claims: dict[str, Any] = {"nodes": (made[0],), "nodeclaims": (claim,), "pods": running(1, "node-1", cpu="1")}
     found = changed(base(POOL, types=TYPES, **claims), mode=Replay.NEXT)
     assert found.next_after is not None
     assert found.next_after.commands[0].decision == "replace"

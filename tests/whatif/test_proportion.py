@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +23,7 @@ KNOWN = ("primary", "rest", "spare")
 SPOT = {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}
 
 
-def a_pool(name: str, *requirements: dict[str, object]) -> object:
+def a_pool(name: str, *requirements: Mapping[str, object]) -> object:
     written = {"spec": {"template": {"spec": {"requirements": list(requirements)}}}}
     return a_nodepool(name=name, raw=written)
 

@@ -37,7 +37,8 @@ TYPES = (an_instance_type(name="m5.large", cpu="2"), an_instance_type(name="m5.4
 def launched(start: WhatIfBase, **changes: Any) -> WhatIfBase:
     """Return the cluster after Karpenter did what the model says: NodeClaims and nodes are there, pods are bound."""
     outcome = replay(start, Replay.PENDING)
-    claims, nodes, places = [], [], {}
+    claims, nodes = [], []
+    places: dict[str, str] = {}
     for index, made in enumerate(outcome.claims):
         names = tuple(made.instance_type_names)
         option = outcome.claim_types.of(made)[0]

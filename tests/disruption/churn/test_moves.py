@@ -74,7 +74,7 @@ def an_eviction(pod: str, uid: str, message: str = "Evicted pod: Drifted", **whe
     from msgspec.structs import replace
 
     reason = "Evicted" if message.startswith("Evicted") else "Disrupted"
-    return replace(said(f"Pod/{pod}", reason, message, **when), involved_uid=uid)  # type: ignore[arg-type]
+    return replace(said(f"Pod/{pod}", reason, message, **when), involved_uid=uid)
 
 
 def test_a_move_that_two_tell_of_counts_once() -> None:

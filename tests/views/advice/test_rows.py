@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from karptui.advice.catalogue import BY_ID
@@ -40,11 +42,10 @@ def a_finding(
     rule: str = "pool-weight-tie",
     severity: Severity = Severity.INFO,
     objects: tuple[ObjectRef, ...] = (POOL,),
-    **fields: object,
+    **fields: Any,
 ) -> Finding:
-    return Finding(
-        **{"rule": rule, "severity": severity, "objects": objects, "fact": "so it is", "remedy": "do it", **fields}
-    )  # type: ignore[arg-type]
+    given = {"fact": "so it is", "remedy": "do it", **fields}
+    return Finding(rule=rule, severity=severity, objects=objects, **given)
 
 
 def an_entry(**fields: object) -> AdviceEntry:
@@ -204,8 +205,8 @@ def test_freshness() -> None:
     assert freshness(None, overview_of(NO_VIEW), NOW_NS)[0][0].endswith("on their way")
     report = AdviceReport(now_ns=NOW_NS - 5 * SECOND_NS)
     assert freshness(report, overview_of(traps.view()), NOW_NS) == (("rules asked 5s ago", Tone.MUTED),)
-    failed = AdviceReport(now_ns=NOW_NS, failures=("rule x failed",))
-    assert freshness(failed, overview_of(traps.view()), NOW_NS) == (
+    partial = AdviceReport(now_ns=NOW_NS, failures=("rule x failed",))
+    assert freshness(partial, overview_of(traps.view()), NOW_NS) == (
         ("rules asked just now; rule x failed", Tone.FAULT),
     )
 

@@ -40,8 +40,8 @@ UNDERUTILIZED = ((Removal.UNDERUTILIZED, 3), (Removal.DRIFTED, 1))
 
 
 def a_loop(kind: LoopKind = LoopKind.SHORT_LIVED, **fields: Any) -> Loop:
-    given = {"pool": "general", "times": 3, "first_ns": ago(50), "last_ns": ago(5), "reasons": UNDERUTILIZED, **fields}
-    return Loop(kind=kind, **given)  # type: ignore[arg-type]
+    usual: dict[str, Any] = {"pool": "general", "times": 3, "first_ns": ago(50), "last_ns": ago(5)}
+    return Loop(kind=kind, **{**usual, "reasons": UNDERUTILIZED, **fields})
 
 
 def a_churn(*lives: Life, window: ChurnWindow = HOUR, **fields: Any) -> Churn:

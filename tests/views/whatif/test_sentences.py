@@ -10,7 +10,7 @@ from karptui.views.whatif.sentences import headline, headline_text
 from karptui.whatif.difference import Difference
 from karptui.whatif.disruption_difference import BlockerLine
 from karptui.whatif.edits import AnyEdit, SetSetting
-from karptui.whatif.lines import ABSENT
+from karptui.whatif.lines import ABSENT, PlaceKind, PodPlace
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay, Scenario
 from tests.views.whatif.differences import (
@@ -23,8 +23,6 @@ from tests.views.whatif.differences import (
     MoveLine,
     NextLines,
     NodeLine,
-    PlaceKind,
-    PodPlace,
     a_claim,
     a_difference,
     a_type,

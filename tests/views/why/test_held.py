@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -15,7 +17,7 @@ from tests.builders import NOW_NS
 from tests.views.why.test_words import analysed, entry
 
 
-def _with(known: NodeEntry, *, has_price=True, **lifted) -> NodeEntry:
+def _with(known: NodeEntry, *, has_price: bool = True, **lifted: Any) -> NodeEntry:
     """Return a node with another answer to what becomes of it without what holds it."""
     assert known.findings is not None
     assert known.findings.outlook is not None
@@ -24,7 +26,7 @@ def _with(known: NodeEntry, *, has_price=True, **lifted) -> NodeEntry:
     return NodeEntry(known.node, known.claim, findings=found, price=known.price if has_price else None)
 
 
-def test_a_node_without_a_price_is_not_counted_as_nothing():
+def test_a_node_without_a_price_is_not_counted_as_nothing() -> None:
     bare = _with(entry(analysed(), "dnd"), has_price=False)
     assert held_per_hour(bare) is None
     assert saved_per_hour(bare) is None
@@ -33,7 +35,7 @@ def test_a_node_without_a_price_is_not_counted_as_nothing():
     assert build_rows(TABLE, [bare], now_ns=NOW_NS)[0].cells[4].text == "n/a"
 
 
-def test_a_replacement_saves_its_share_of_the_price_shown():
+def test_a_replacement_saves_its_share_of_the_price_shown() -> None:
     made = _with(entry(analysed(), "dnd"), outcome="replace", savings_per_hour=0.252)
     assert held_per_hour(made) == pytest.approx(0.252)
     assert saved_per_hour(made) == pytest.approx(0.252)
@@ -41,13 +43,13 @@ def test_a_replacement_saves_its_share_of_the_price_shown():
     assert cells[6] == "replace"
 
 
-def test_what_stays_anyway_holds_nothing():
+def test_what_stays_anyway_holds_nothing() -> None:
     stays = _with(entry(analysed(), "dnd"), outcome="no")
     assert held_per_hour(stays) == 0.0
     assert held_of([stays]) == Held()
 
 
-def test_before_the_simulation_nothing_is_known_of_the_next_table():
+def test_before_the_simulation_nothing_is_known_of_the_next_table() -> None:
     bare = NodeEntry(entry(analysed(), "dnd").node, None)
     cells = [cell.text for cell in build_rows(TABLE, [bare], now_ns=NOW_NS)[0].cells]
     assert (cells[4], cells[6], cells[7]) == ("n/a", "-", "-")
@@ -55,13 +57,13 @@ def test_before_the_simulation_nothing_is_known_of_the_next_table():
     assert bare not in going_nodes(analysed().node_entries)
 
 
-def test_other_currencies_and_nothing_held():
+def test_other_currencies_and_nothing_held() -> None:
     assert held_text(Held(1.5, "CNY", 1)) == "¥1.50/h"
     assert held_text(Held(1.5, "EUR", 1)) == "EUR 1.50/h"
     assert held_fact(Held()).tone is Tone.MUTED
 
 
-def test_nodes_that_nobody_has_looked_into_hold_an_unknown_amount():
+def test_nodes_that_nobody_has_looked_into_hold_an_unknown_amount() -> None:
     known = entry(analysed(), "dnd")
     unknown = NodeEntry(known.node, known.claim, price=known.price)
     unmanaged = NodeEntry(known.node, None, price=known.price)

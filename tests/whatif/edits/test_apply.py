@@ -640,7 +640,8 @@ def test_offerings_that_are_out() -> None:
     types = (an_instance_type(name="m5.large"), an_instance_type(name="c5.large"))
     start = base(POOL, types=types)
     side = edited(start, TakeOut(instance_type="m5.*", zone="us-east-1a"), TakeOut(zone="mars"))
-    m5, c5 = side.types.types  # type: ignore[misc]
+    assert isinstance(side.types.types, tuple)
+    m5, c5 = side.types.types
     assert c5 is types[1]
     out = {offering.is_available for offering in m5.offerings if "us-east-1a" in str(offering.requirements)}
     assert out == {False}

@@ -81,7 +81,7 @@ def test_adds_exactly_the_field(drawn: tuple[str, dict[str, Any]], data: st.Data
     whole = at(before, around)
     names = NAMES.filter(lambda name: name not in whole)
     step: str | int = len(whole) if isinstance(whole, list) else data.draw(names)
-    more = data.draw(st.sampled_from([(), ("x",), (0,), ("x", 0, "y")]))
+    more: Path = data.draw(st.sampled_from([(), ("x",), (0,), ("x", 0, "y")]))
     value = data.draw(VALUES)
     nested = value
     for inner in reversed(more):
