@@ -117,7 +117,7 @@ def _claims(step: Step) -> str:
     told = []
     for claim in step.claims[:_MAX_NAMES]:
         types, price = claim["instanceTypes"], claim["cheapestPrice"]
-        of = f" of {len(types)} types from {node_price_text(price)}" if types and price >= 0 else ""
+        of = f" of {counted(len(types), 'type')} from {node_price_text(price)}" if types and price >= 0 else ""
         told.append(f"1 {claim['nodePool']}{of}")
     rest = f" and {len(step.claims) - _MAX_NAMES} more" if len(step.claims) > _MAX_NAMES else ""
     return ", ".join(told) + rest

@@ -50,7 +50,8 @@ class Writer:
             return _pod(item, self._manifests[kind, item.key] if own else self._of_template[id(item.template)])
         manifest = copy.deepcopy(self._manifests[kind, item.key]) if known is not None else _metadata(kind, item)
         if kind == "PodDisruptionBudget":
-            manifest["status"] |= {
+            manifest["status"] = {
+                **manifest.get("status", {}),
                 "disruptionsAllowed": item.disruptions_allowed, "currentHealthy": item.current_healthy
             }  # fmt: skip
             return manifest

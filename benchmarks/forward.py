@@ -1,0 +1,81 @@
+"""How long it takes to play a cluster forward, and how much memory.
+
+    python benchmarks/forward.py [--hours N] [--instant] [--profile] [demo | NODES-PODS ...]
+
+``demo`` is the built-in demo as it begins; NODES-PODS that demo many times over (`many_demos.py`).
+Six hours each. Seconds are of the processor, so that others on the machine do not count; what is read and worked out
+of a file before is not part of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import pstats
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from many_demos import ManyDemos
+
+from karptui.aws.evidence import Evidence
+from karptui.forward.result import Played, StepKind
+from karptui.forward.run import forward
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.settings import Settings
+from karptui.session.offered_types import offered_types
+from karptui.state.inventory import FIELDS
+
+DEFAULT = ("demo", "500-10000")
+HOUR_NS = 3600 * 10**9
+
+
+def inventory(name: str) -> Inventory:
+    """Return a cluster."""
+    nodes, _, pods = ("60", "", "900") if name == "demo" else name.partition("-")
+    items = ManyDemos(int(nodes), int(pods), pending=6).items
+    fields: dict[str, Any] = {field: tuple(items[kind].values()) for kind, field in FIELDS.items()}
+    return Inventory(**fields)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("clusters", nargs="*", default=DEFAULT)
+    parser.add_argument("--hours", type=float, default=6.0)
+    parser.add_argument("--instant", action="store_true")
+    parser.add_argument("--profile", action="store_true")
+    args = parser.parse_args()
+    for name in args.clusters:
+        found = inventory(name)
+        settings = Settings()
+        types = offered_types(found, settings, Evidence(settings=settings)).types
+        now_ns = time.time_ns()
+        profile = cProfile.Profile()
+        began = time.process_time()
+        if args.profile:
+            profile.enable()
+        played = forward(found, types, settings, now_ns, horizon_ns=int(args.hours * HOUR_NS), is_instant=args.instant)
+        profile.disable()
+        print(line(name, played, time.process_time() - began))
+        if args.profile:
+            pstats.Stats(profile).sort_stats("cumtime").print_stats(40)
+
+
+def line(name: str, played: Played, seconds: float) -> str:
+    """Return what is measured."""
+    commands = sum(1 for step in played.steps if step.kind is StepKind.DISRUPT)
+    first, last = played.series[0], played.end
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return (
+        f"{name:>12}  {seconds:7.2f} s  {commands:4} commands  {seconds / max(commands, 1) * 1000:6.0f} ms each"
+        f"  {first.nodes} -> {last.nodes} nodes  ${first.price_per_hour:.2f} -> ${last.price_per_hour:.2f}/h"
+        f"  peak {memory} MB"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""What a play comes to, in words."""
+
+from __future__ import annotations
+
+from karptui.forward.result import KeptNode, Moment, Played, Step, StepKind
+from karptui.views.forward import chart, headline, kept_text, lines_of, step_text
+from tests.builders import MINUTE_NS, NOW_NS
+
+DELETED = Step(
+    at_ns=NOW_NS + MINUTE_NS,
+    kind=StepKind.DISRUPT,
+    method="Emptiness",
+    decision="delete",
+    nodes=("a", "b", "c", "d"),
+    savings_per_hour=0.5,
+    evictions=3,
+)
+
+
+def a_play(*steps: Step, moments: tuple[Moment, ...], is_quiescent: bool = True) -> Played:
+    return Played(
+        from_ns=NOW_NS,
+        until_ns=NOW_NS + MINUTE_NS,
+        is_quiescent=is_quiescent,
+        steps=steps,
+        series=moments,
+        kept=(KeptNode("x", "POD_DND", "Pod/a/b"), KeptNode("y", "POD_DND"), KeptNode("z", "NODE_DND")),
+        assumptions=("pods take their time",),
+        not_modelled=("spot",),
+    )
+
+
+BEFORE, AFTER = Moment(NOW_NS, 5, 2.5, 0), Moment(NOW_NS + MINUTE_NS, 3, 2.0, 1)
+
+
+def test_the_headline_says_what_it_comes_to() -> None:
+    assert headline(a_play(DELETED, moments=(BEFORE, AFTER))) == (
+        "5 → 3 nodes, $2.50/h → $2.00/h (-$0.50/h) within 60s, then nothing more: 1 command, 3 evictions;"
+        " 1 pod without a node"
+    )
+    assert "after 60s, and it goes on" in headline(a_play(DELETED, moments=(BEFORE, AFTER), is_quiescent=False))
+
+
+def test_nothing_to_do_is_said() -> None:
+    said = headline(a_play(moments=(BEFORE,)))
+    assert said == "nothing is disrupted and nothing launched: 5 nodes, $2.50/h"
+
+
+def test_steps_in_words() -> None:
+    assert step_text(DELETED) == "Emptiness: delete a, b, c and 1 more, -$0.50/h, 3 evictions"
+    claim = {"nodePool": "general", "instanceTypes": ["m5.large", "m6.large"], "cheapestPrice": 0.1}
+    made = Step(at_ns=NOW_NS, kind=StepKind.PROVISION, claims=(claim,), pods=("a/b",))
+    assert step_text(made) == "launch 1 general of 2 types from $0.1000 for 1 pod"
+    assert step_text(Step(at_ns=NOW_NS, kind=StepKind.EXPIRE, nodes=("a",))) == "expire a, 0 evictions"
+    rejected = Step(at_ns=NOW_NS, kind=StepKind.REJECT, method="Emptiness", nodes=("a",))
+    assert step_text(rejected) == "Emptiness looks again at a, and lets it be"
+
+
+def test_what_is_kept_is_counted_by_what_keeps_it() -> None:
+    assert kept_text(a_play(moments=(BEFORE,))) == "3 nodes: POD-DND 2, NODE-DND 1"
+
+
+def test_a_chart_goes_from_nothing_to_the_greatest() -> None:
+    assert chart([0, 1, 2, 4]) == "▁▃▅█"
+    assert chart([0, 0]) == "▁▁"
+
+
+def test_lines_end_with_what_is_assumed_and_left_out() -> None:
+    lines = list(lines_of("prod", "edited", a_play(DELETED, moments=(BEFORE, AFTER))))
+    assert lines[0].startswith("prod: edited: 5 → 3 nodes")
+    assert lines[-2:] == ["  assumed: pods take their time", "  not modelled: spot"]
+
+
+def test_many_commands_are_cut() -> None:
+    steps = [DELETED] * 50
+    lines = list(lines_of("prod", "", a_play(*steps, moments=(BEFORE, AFTER))))
+    assert "  and 10 more: -o json has all" in lines
