@@ -148,16 +148,28 @@ class PickScreen(DimmedScreen["str | None"]):
         self.dismiss(event.option.id)
 
 
+class NarrowingLine(Input):
+    """A line of words to narrow a checklist by; a blank is no letter of it but turns a line on or off."""
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Leave the blank to the screen."""
+        return key != "space" and super().check_consume_key(key, character)
+
+
 class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
-    """Asks for some of several; gives their ids, or None."""
+    """Asks for some of several; gives their ids, or None. What is typed narrows the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "give_up", "Cancel", id="checklist.cancel"),
         Binding("enter", "take", "Take", id="checklist.take", priority=True),
         Binding("space", "flip", "On or off", id="checklist.toggle", priority=True),
+        Binding("ctrl+a", "flip_all", "All on or off", id="checklist.all", priority=True),
+        Binding("down", "move('cursor_down')", "Down", show=False, id="checklist.down", priority=True),
+        Binding("up", "move('cursor_up')", "Up", show=False, id="checklist.up", priority=True),
     ]
 
     options = getters.query_one(OptionList)
+    line = getters.query_one(Input)
 
     def __init__(self, title: str, choices: Sequence[Choice], chosen: Iterable[str]) -> None:
         """Make the question.
@@ -170,20 +182,25 @@ class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
         super().__init__()
         self._heading = clean(title)
         self._choices = {one.id: one for one in choices}
+        self._shown = tuple(self._choices)
+        """Ids that what is typed leaves."""
         self._chosen = frozenset(chosen)
         self._width = min(max((cell_len(clean(one.title)) for one in choices), default=0), 44)
 
     def compose(self) -> ComposeResult:
-        """Yield the list."""
+        """Yield the list, below a line to narrow it."""
         with Vertical(classes="dialog") as frame:
             frame.border_title = Content(f" {self._heading} ")
-            frame.border_subtitle = Content(" space on or off · enter takes them · esc leaves ")
+            frame.border_subtitle = Content(" space on or off · ^a all shown · enter takes them · esc leaves ")
+            line = NarrowingLine(placeholder="type to narrow", select_on_focus=False)
+            line.styles.height = 1 if len(self._choices) >= FILTER_FROM else 0
+            yield line
             yield OptionList(*_lines(self._choices.values(), self._chosen), markup=False)
 
     def on_mount(self) -> None:
         """Put the cursor on the first."""
         self.options.highlighted = 0
-        self.options.focus()
+        self.set_focus(self.line)
 
     def action_give_up(self) -> None:
         """Leave without an answer."""
@@ -193,11 +210,36 @@ class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
         """Give what is on."""
         self.dismiss(self._chosen)
 
+    async def action_move(self, how: str) -> None:
+        """Move the cursor in the list, as the list itself does."""
+        await self.options.run_action(how)
+
     def action_flip(self) -> None:
         """Turn the one under the cursor on or off."""
         option = self.options.highlighted_option
         if option is not None and option.id is not None:
             self._toggle(option.id)
+
+    def action_flip_all(self) -> None:
+        """Turn all that are shown on; where they are on, off."""
+        are_on = self._chosen.issuperset(self._shown)
+        for one in self._shown:
+            if (one in self._chosen) == are_on:
+                self._toggle(one)
+
+    @on(Input.Changed)
+    def _narrowed(self, event: Input.Changed) -> None:
+        if event.value:
+            self.line.styles.height = 1
+        words = event.value.casefold().split()
+        left = [
+            one
+            for one in self._choices.values()
+            if all(word in f"{one.title} {one.detail}".casefold() for word in words)
+        ]
+        self._shown = tuple(one.id for one in left)
+        self.options.set_options(_lines(left, self._chosen))
+        self.options.highlighted = 0 if left else None
 
     def _toggle(self, choice_id: str) -> None:
         self._chosen ^= {choice_id}

@@ -34,7 +34,32 @@ def known_values(view: ClusterView) -> KnownValues:
         workloads=tuple(sorted({key.rpartition("/")[2] for kind in WORKLOAD_KINDS for key in state.of(kind)})),
         priority_classes=tuple(sorted(state.of(Kind.PRIORITY_CLASS))),
         taints=tuple(sorted(taints)),
+        types=_types(view),
     )
+
+
+def _types(view: ClusterView) -> tuple[Mapping[str, tuple[str, ...]], ...]:
+    """Return the labels of every instance type that some NodePool may have."""
+    types = offered_types_of(view).types
+    lists = {id(one): one for one in (types.values() if isinstance(types, Mapping) else [types])}
+    named = {
+        one.name: labels for own in lists.values() for one, labels in zip(own, type_labels(tuple(own)), strict=True)
+    }
+    return tuple(named.values())
+
+
+@lru_cache(maxsize=8)
+def type_labels(types: tuple[InstanceType, ...]) -> tuple[Mapping[str, tuple[str, ...]], ...]:
+    """Return the labels of types and of their offerings, with every value; kept for the same types."""
+    return tuple(_labels_of(one) for one in types)
+
+
+def _labels_of(one: InstanceType) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {}
+    offered = {id(offering.requirements): offering.requirements for offering in one.offerings}
+    for selector in (*one.requirements, *chain.from_iterable(offered.values())):
+        found.setdefault(selector.key, {}).update(dict.fromkeys(selector.values))
+    return {key: tuple(values) for key, values in found.items()}
 
 
 def _labels(view: ClusterView) -> dict[str, tuple[str, ...]]:

@@ -27,6 +27,7 @@ _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _DECIMAL: Final = re.compile(r"-?[0-9]+\.[0-9]+")
 _SETTING: Final = re.compile(r"[A-Z][A-Z0-9_]*(?:\.[A-Za-z]+)?")
 _UNITS: Final = frozenset({"s", "m", "h"})
+NS_PER_HOUR: Final = 3_600 * NS_PER_SECOND
 _STEPS: Final = 10
 """Steps of a range that names none."""
 
@@ -124,6 +125,40 @@ def parse_values(text: str) -> tuple[str, ...]:
     if len(values) > MOST_VALUES:
         raise SweepError(f"{text!r:.120} comes to more than {MOST_VALUES} values")
     return values
+
+
+_QUANTITY: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]*)")
+_LONG: Final = ("1h", "2h", "4h", "8h", "12h", "24h")
+_SHORT: Final = ("0s", "30s", "1m", "5m", "15m", "30m", "1h")
+
+
+def proposed_values(current: str, *, stride: float = 0, most: int = 0, is_duration: bool = False) -> str:
+    """Return a range or list around what a parameter is now, to begin with; empty where there is nothing to go by.
+
+    Args:
+        current: What it is now, as text.
+        stride: How far its steps go, where that is known: a share such as ``0.005``.
+        most: The largest value there may be; 0 where nothing bounds it.
+        is_duration: Whether it is a duration.
+    """
+    if is_duration:
+        try:
+            is_long = parse_duration(current) > NS_PER_HOUR
+        except DurationError:
+            is_long = False
+        usual = _LONG if is_long else _SHORT
+        return ",".join(usual if not current or current in usual else (*usual, current))
+    if most:
+        return f"1..{most}/{max(1, most // 9)}"
+    found = _QUANTITY.fullmatch(current)
+    if found is None:
+        return ""
+    amount, unit = Decimal(found[1]), found[2]
+    if stride and stride < 1:
+        top = max(amount * 4 / 3, Decimal(str(stride)) * 10)
+        return f"0..{round(top, 3).normalize():f}/{round(top / 10, 4).normalize():f}"
+    low, high = int(amount / 2), max(int(amount * 2), 4)
+    return f"{low}{unit}..{high}{unit}/{max(1, (high - low) // 8)}{unit}"
 
 
 def typed(value: str) -> Any:

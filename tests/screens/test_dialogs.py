@@ -111,6 +111,17 @@ async def test_a_checklist_gives_what_is_on() -> None:
         assert await app.ask(pilot, ChecklistScreen("Some", FEW, ["a"]), "space", "escape") is None
 
 
+async def test_what_is_typed_narrows_a_checklist_and_all_that_is_shown_is_turned_on_at_once() -> None:
+    app = Host()
+    choices = [Choice(one, one) for one in ("c7i", "c7i-flex", "m7i", "m7i-flex")]
+    async with app.run_test() as pilot:
+        given = await app.ask(pilot, ChecklistScreen("Some", choices, ["m7i"]), *"flex", "ctrl+a", "enter")
+        assert given == {"m7i", "c7i-flex", "m7i-flex"}
+        again = ChecklistScreen("Some", choices, given or ())
+        assert await app.ask(pilot, again, *"m7i", "ctrl+a", "enter") == {"c7i-flex"}
+        assert await app.ask(pilot, ChecklistScreen("Some", choices, []), *"nothing", "space", "enter") == frozenset()
+
+
 async def test_a_checklist_follows_clicks() -> None:
     app = Host()
     async with app.run_test() as pilot:

@@ -13,7 +13,7 @@ from karptui.session.sweeper import Sweeper, dumps
 from karptui.whatif.edits import ObjectRef, SetField, SetSetting, TakeOut
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import TypesResult, WhatIfBase
-from karptui.whatif.sweep import Sweep, SweepError, parse_sweep, parse_values, sweep_point, typed
+from karptui.whatif.sweep import Sweep, SweepError, parse_sweep, parse_values, proposed_values, sweep_point, typed
 from tests.builders import NOW_NS, a_pod, an_instance_type
 from tests.whatif.edits.test_apply import POOL
 from tests.whatif.snapshots import base
@@ -181,3 +181,24 @@ def test_processes_start_while_a_screen_holds_the_standard_streams(tmp_path: Pat
     environment = {**os.environ, "PYTHONPATH": str(root)}
     ran = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=False)
     assert ran.stdout.strip() == str(len(LIMITS.values)), ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"current": "0.075", "stride": 0.005}, "0..0.1/0.01"),
+        ({"current": "0", "stride": 1}, "0..4/1"),
+        ({"current": "480"}, "240..960/90"),
+        ({"current": "1600Gi"}, "800Gi..3200Gi/300Gi"),
+        ({"current": "50", "most": 100}, "1..100/11"),
+        ({"current": "", "most": 100}, "1..100/11"),
+        ({"current": "5m", "is_duration": True}, "0s,30s,1m,5m,15m,30m,1h"),
+        ({"current": "720h", "is_duration": True}, "1h,2h,4h,8h,12h,24h,720h"),
+        ({"current": "Never", "is_duration": True}, "0s,30s,1m,5m,15m,30m,1h,Never"),
+        ({"current": ""}, ""),
+    ],
+)
+def test_values_are_proposed_around_what_there_is(given: dict[str, Any], expected: str) -> None:
+    assert proposed_values(**given) == expected
+    if expected:
+        assert len(parse_values(expected)) >= 5

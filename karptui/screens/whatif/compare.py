@@ -6,6 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec.structs import replace
 from textual import getters, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -17,6 +18,8 @@ from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.compare import COLUMN_WIDTH, LABEL_WIDTH, MOST_COMPARED, Compared, compare_lines
+from karptui.views.whatif.totals import mode_text
+from karptui.whatif.scenario import Replay
 from karptui.widgets.sentences import Sentences
 
 if TYPE_CHECKING:
@@ -29,6 +32,9 @@ class CompareScreen(FrameScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "n", "page(1)", "Next ones", id="compare.next", tooltip="Where there are more scenarios than have room"
+        ),
+        Binding(
+            "m", "mode", "Mode", id="compare.mode", tooltip="What is replayed of every scenario: the next of the modes"
         ),
         Binding("j,down", "scroll(1)", "Down", show=False, id="compare.down"),
         Binding("k,up", "scroll(-1)", "Up", show=False, id="compare.up"),
@@ -49,6 +55,10 @@ class CompareScreen(FrameScreen):
         self._shared = whatif.replayer.shared_base
         self._first = 0
         self._compared: list[Compared] = []
+        modes = {sheet.replay for sheet in self._book.sheets}
+        self._mode = self._book.sheet.replay
+        """What is replayed of every scenario, so that the figures can be compared."""
+        self._has_others = len(modes) > 1
 
     def compose_body(self) -> ComposeResult:
         """Yield the table."""
@@ -75,7 +85,7 @@ class CompareScreen(FrameScreen):
                 return answer(base, scenario, silent, time.monotonic)
 
         for place, at in enumerate(indices):
-            scenario = self._book.scenario_at(at)
+            scenario = replace(self._book.scenario_at(at), replay=self._mode)
             found = await asyncio.to_thread(replayed, scenario)
             self._compared[place] = Compared(scenario.name, found.difference, found.problem)
             self._show()
@@ -94,7 +104,7 @@ class CompareScreen(FrameScreen):
         lines += [((f"✘ {one.name}: {one.problem}", Tone.FAULT),) for one in self._compared if one.problem]
         self.table.set_lines(lines)
         shown = f"{self._first + 1}-{self._first + len(self._compared)} of {count_text(len(self._book.sheets))}"
-        self.panel.border_title = Content(f" Scenarios compared ─ {shown} ")
+        self.panel.border_title = Content(f" Scenarios compared ─ {mode_text(self._mode)} ─ {shown} ")
 
     def on_resize(self) -> None:
         """Draw the columns as wide as there is room for."""
@@ -107,11 +117,18 @@ class CompareScreen(FrameScreen):
         """Say what is compared."""
         if len(self._book.sheets) == 1:
             return (("there is one scenario; s in the what-if duplicates it or begins another", Tone.MUTED),)
-        return (("each scenario against the cluster as it is now", Tone.MUTED),)
+        others = f"; some ask something else: all are replayed as {mode_text(self._mode)}" if self._has_others else ""
+        return ((f"each scenario against the cluster as it is now{others} · m replays another mode", Tone.MUTED),)
 
     def focus_body(self) -> None:
         """Give the keys back to the table."""
         self.panel.focus()
+
+    def action_mode(self) -> None:
+        """Replay every scenario in the next mode."""
+        modes = list(Replay)
+        self._mode = modes[(modes.index(self._mode) + 1) % len(modes)]
+        self._replay()
 
     def action_page(self, step: int) -> None:
         """Show the next scenarios; after the last the first again."""

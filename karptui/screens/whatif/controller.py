@@ -440,5 +440,13 @@ class WhatIf:
             return export_yaml(changes) or "# no document is edited\n"
         if form == "diff":
             return export_diff(changes) or "# no document is edited\n"
-        commands = export_commands(changes, self.book.sheet.edits, self.documents.schemas)
+        evidence = self.cluster.view.evidence
+        said_by = evidence.controller.title if evidence.controller is not None else ""
+        commands = export_commands(
+            changes,
+            self.book.sheet.edits,
+            self.documents.schemas,
+            gates=evidence.settings.gates,
+            controller=said_by.removeprefix("Deployment ") if said_by.startswith("Deployment ") else "",
+        )
         return f"# Nothing has been applied. Check each line before you run it.\n{commands}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 from textual.app import App
@@ -16,18 +16,18 @@ from karptui.screens import routes
 from karptui.screens.dialogs import AskScreen, Choice, PickScreen
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
-from karptui.screens.whatif.quick_edits import QuickEdits
+from karptui.screens.whatif.quick_edits import QuickEdits, control_of
 from karptui.screens.whatif.workbook import FileError, FileIsThereError
 from karptui.views.row import Tone
 from karptui.views.whatif.self_check import self_check_text
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.path import path_text
-from karptui.whatif.quick_edits.actions import SETTING_EDITS
+from karptui.whatif.quick_edits.actions import SETTING_EDITS, SettingEdit
 from karptui.whatif.quick_edits.catalogue import quick_edits_for
-from karptui.whatif.quick_edits.quick_edit import Input
+from karptui.whatif.quick_edits.quick_edit import Input, QuickEdit
 from karptui.whatif.scenario import Replay
 from karptui.whatif.sheet import Sheet
-from karptui.whatif.sweep import SweepError, parse_sweep
+from karptui.whatif.sweep import SweepError, parse_sweep, proposed_values
 from karptui.whatif.yaml.parse import Document
 
 GROUP: Final = "asking"
@@ -237,19 +237,21 @@ class Dialogs:
             self._whatif.say("there is one scenario; s duplicates it or begins another", Tone.MUTED)
         self._app.push_screen(CompareScreen(self._whatif))
 
-    async def sweep(self, document: Document | None) -> None:
-        """Ask for a parameter and its values.
+    async def sweep(self, document: Document | None, control_id: str = "") -> None:
+        """Ask for a parameter and its values; that under the cursor and a range around what it is are proposed.
 
         Args:
             document: the one that the cursor is in.
+            control_id: of the quick edit under the cursor.
         """
         from karptui.screens.whatif.sweep import SweepScreen  # noqa: PLC0415 - only when asked for
 
         offers = list(_parameters(document))
-        chosen = await self._pick("Sweep over", [choice for choice, _ in offers])
+        meant = _parameter_of(control_id, document)
+        chosen = await self._pick("Sweep over", [one.choice for one in offers], meant)
         if chosen is None:
             return
-        kind = next(kind for choice, kind in offers if choice.id == chosen)
+        offer = next(one for one in offers if one.choice.id == chosen)
 
         def fault(text: str) -> str:
             try:
@@ -258,7 +260,12 @@ class Dialogs:
                 return str(error)
             return ""
 
-        asked = AskScreen(f"Values of {chosen}", hint=f"a range or a list: {EXAMPLES[kind]}", check=fault)
+        asked = AskScreen(
+            f"Values of {chosen}",
+            value=self._proposed(offer),
+            hint=f"a range or a list: {EXAMPLES[offer.input]}",
+            check=fault,
+        )
         values = await self._app.push_screen_wait(asked)
         if values is not None:
             scenario = self._whatif.scenario()
@@ -266,6 +273,14 @@ class Dialogs:
             current = self._quick.current_value(chosen, document)
             shared = self._whatif.replayer.shared_base
             self._app.push_screen(SweepScreen(shared, sweep, scenario.replay, current))
+
+    def _proposed(self, offer: Parameter) -> str:
+        """Return values to begin with."""
+        setting = offer.setting
+        if setting is not None:
+            return proposed_values(self._quick.setting_value(setting), stride=setting.stride)
+        most = 100 if offer.choice.id.endswith(":spec.weight") else 0
+        return proposed_values(offer.current, most=most, is_duration=offer.input is Input.DURATION)
 
     async def verify(self) -> None:
         """Put the model to the test on the NodeClaims created lately."""
@@ -280,13 +295,35 @@ class Dialogs:
         routes.show_text(self._screen, "does the model make the NodeClaims that Karpenter made?", checked)
 
 
-def _parameters(document: Document | None) -> Iterator[tuple[Choice, Input]]:
+class Parameter(NamedTuple):
+    """What can be swept."""
+
+    choice: Choice
+    input: Input
+    current: str = ""
+    """What it is now."""
+    setting: SettingEdit | None = None
+
+
+def _parameters(document: Document | None) -> Iterator[Parameter]:
     if document is not None and document.body is not None:
-        ref = document.ref
         for quick in quick_edits_for(document.kind):
             if quick.input in SWEPT:
-                id_ = f"{ref.kind}/{ref.key}:{path_text(quick.path)}"
-                yield Choice(id_, f"{quick.title} of {document.name}", quick.current(document.body)), quick.input
+                current = quick.current(document.body)
+                title = f"{quick.title} of {document.name}"
+                yield Parameter(Choice(_field_of(document, quick), title, current), quick.input, current)
     for setting in SETTING_EDITS:
         if setting.stride:
-            yield Choice(setting.name, setting.name, setting.hint), Input.NUMBER
+            yield Parameter(Choice(setting.name, setting.name, setting.hint), Input.NUMBER, setting=setting)
+
+
+def _field_of(document: Document, quick: QuickEdit) -> str:
+    return f"{document.ref.kind}/{document.ref.key}:{path_text(quick.path)}"
+
+
+def _parameter_of(control_id: str, document: Document | None) -> str:
+    """Return the parameter that a quick edit changes."""
+    control = control_of(control_id)
+    if control.setting is not None:
+        return control.setting.name
+    return _field_of(document, control.quick) if control.quick is not None and document is not None else ""

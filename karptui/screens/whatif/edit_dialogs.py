@@ -20,7 +20,9 @@ from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.views.row import Tone
 from karptui.views.whatif.opening import ref_of
 from karptui.whatif.edits import ObjectRef
+from karptui.whatif.path import POOL_REQUIREMENTS, value_at
 from karptui.whatif.quick_edits.actions import QUICK_ACTIONS, SETTING_EDITS, QuickAction, SettingEdit
+from karptui.whatif.quick_edits.fields import types_left, values_left
 from karptui.whatif.quick_edits.pools import add_daemonset, own_pool, split_pool
 from karptui.whatif.quick_edits.quick_edit import Input, QuickEdit
 from karptui.whatif.schema.offers import KnownValues
@@ -107,6 +109,16 @@ class EditDialogs:
         chosen = await self._app.push_screen_wait(asked)
         if chosen is not None:
             self._quick.put_toggles(quick, document, before, chosen)
+            self._warn_of_nothing_left(quick)
+
+    def _warn_of_nothing_left(self, quick: QuickEdit) -> None:
+        """Say so where no instance type meets what a document requires now."""
+        document = self._pane.document
+        requirements = value_at(document.body, quick.path, []) if document is not None and document.body else []
+        if types_left(requirements, self._whatif.documents.known_values.types) == 0:
+            self._whatif.say(
+                f"no instance type is left for {quick.title}: nothing meets all requirements", Tone.WARNING
+            )
 
     async def _items(self, quick: QuickEdit, document: Document) -> None:
         options = quick.options(document.body or {}, await self._whatif.names())
@@ -185,7 +197,10 @@ class EditDialogs:
         key = await self._pick("Prefer some values of", [Choice(key, title, key) for key, title in SPLIT_KEYS])
         if key is None:
             return
-        values = (await self._whatif.names()).labels.get(key, ())
+        known = await self._whatif.names()
+        requirements = value_at(document.body or {}, POOL_REQUIREMENTS, [])
+        left = values_left(requirements, key, known.types)
+        values = [one for one in known.labels.get(key, ()) if left is None or one in left]
         asked = ChecklistScreen("What the preferred pool takes", [Choice(value, value) for value in values], ())
         chosen = await self._app.push_screen_wait(asked)
         name = chosen and await self._ask_name("Name of the preferred pool", f"{document.name}-preferred")
@@ -248,6 +263,11 @@ class EditDialogs:
                 return
             answers[name] = answer
         self._quick.act(action, ref, answers)
+
+
+def document_name(document: Document | None) -> str:
+    """Return what a document is called."""
+    return document.name if document is not None else "the document"
 
 
 def _offers(document: Document | None) -> Iterator[Choice]:

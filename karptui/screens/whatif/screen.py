@@ -323,7 +323,7 @@ class WhatIfScreen(FrameScreen):
 
     def action_sweep(self) -> None:
         """Ask for a parameter and its values."""
-        ask_aside(self, lambda: self._dialogs.sweep(self.edit_pane.document))
+        ask_aside(self, lambda: self._dialogs.sweep(self.edit_pane.document, self.edit_pane.controls.current_key))
 
     def action_export(self) -> None:
         """Choose a form and show it."""

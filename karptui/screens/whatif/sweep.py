@@ -16,7 +16,7 @@ from karptui.kube.units import count_text
 from karptui.screens.frame import FrameScreen
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.whatif.sweep import sweep_lines
+from karptui.views.whatif.sweep import sweep_lines, sweep_sentence
 from karptui.views.whatif.totals import mode_text
 from karptui.whatif.scenario import Replay
 from karptui.whatif.sweep import Sweep, SweepPoint
@@ -40,6 +40,7 @@ class SweepScreen(FrameScreen):
     BINDING_GROUP_TITLE = "Sweep"
 
     panel = getters.query_one("#sweep-panel", VerticalScroll)
+    answer = getters.query_one("#sweep-answer", Sentences)
     table = getters.query_one("#sweep-table", Sentences)
 
     def __init__(self, shared: SharedBase, sweep: Sweep, mode: Replay, current: str = "") -> None:
@@ -61,8 +62,9 @@ class SweepScreen(FrameScreen):
         self._failure = ""
 
     def compose_body(self) -> ComposeResult:
-        """Yield the table."""
+        """Yield the answer above the table."""
         with VerticalScroll(id="sweep-panel"):
+            yield Sentences(id="sweep-answer")
             yield Sentences(id="sweep-table")
 
     def prepare(self) -> None:
@@ -99,7 +101,9 @@ class SweepScreen(FrameScreen):
         self._show()
 
     def _show(self) -> None:
-        lines = list(sweep_lines(self._sweep.values, self._points, self._current, self.size.width - 4))
+        values, points = self._sweep.values, self._points
+        self.answer.set_wrapped((said,) if (said := sweep_sentence(values, points)) else ())
+        lines = list(sweep_lines(values, points, self._current, self.size.width - 4))
         if self._failure:
             lines.append((("✘ ", Tone.FAULT), (f"a process failed: {self._failure}", Tone.FAULT)))
         self.table.set_lines(lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 from karptui.kube.units import count_text
@@ -11,6 +12,8 @@ from karptui.whatif.sweep import SweepPoint
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 LEAST_CHART: Final = 10
+MOST_CHANGES: Final = 2
+"""Changes of what waits that the sentence tells."""
 FIGURES_WIDTH: Final = 56
 
 
@@ -40,6 +43,35 @@ def sweep_lines(
         else:
             lines.append((mark, *_figures(point, wide), _bar(_most(point), most, chart)))
     return tuple(lines)
+
+
+def sweep_sentence(values: Sequence[str], points: Mapping[int, SweepPoint]) -> Pieces:
+    """Return what the values come to in a sentence: where pods begin to wait, and what is cheapest.
+
+    Nothing is said before all are ready.
+
+    Args:
+        values: Of the parameter.
+        points: What is ready, by position.
+    """
+    found = [points[at] for at in range(len(values)) if at in points and not points[at].problem]
+    if len(points) < len(values) or len(found) < 2:
+        return ()
+    said: list[str] = []
+    for before, after in pairwise(found):
+        if before.pending != after.pending:
+            pods = f"{count_text(before.pending)} → {count_text(after.pending)} pods wait"
+            said.append(f"{pods} from {before.value} to {after.value}")
+    more = len(said) - MOST_CHANGES
+    shown = "; ".join((*said[:MOST_CHANGES], *([f"{count_text(more)} changes more"] if more > 0 else ())))
+    prices = [round(_most(point), 2) for point in found]
+    if min(prices) == max(prices):
+        money = "the same $/h for each value"
+    else:
+        cheap, dear = (found[prices.index(edge(prices))] for edge in (min, max))
+        money = f"cheapest at {cheap.value} (${min(prices):,.2f}/h), dearest at {dear.value} (${max(prices):,.2f}/h)"
+    text = f"{shown}; {money}." if shown else f"As many pods wait at each value; {money}."
+    return ((text, Tone.STRONG),)
 
 
 def _figures(point: SweepPoint, wide: int) -> Pieces:

@@ -15,9 +15,9 @@ from karptui.whatif.scenario import Replay
 LABEL_WIDTH: Final = 12
 FIGURE_WIDTH: Final = 10
 MOST_POOL_WIDTH: Final = 24
-NODES_WIDTH: Final = 11
-DOLLARS_WIDTH: Final = 17
-SHARE_WIDTH: Final = 16
+NODES_WIDTH: Final = 10
+DOLLARS_WIDTH: Final = 16
+SHARE_WIDTH: Final = 14
 MOST_SAME: Final = 4
 """NodePools without a change that are named."""
 

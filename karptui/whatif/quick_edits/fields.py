@@ -265,8 +265,16 @@ def requirement_field(
     def options(body: Body, known: KnownValues) -> tuple[Option, ...]:
         requirements = value_at(body, path)
         named = [value for one in _of_key(requirements, key) for value in one.get("values") or ()]
-        values = dict.fromkeys((*usual, *known.labels.get(key, ()), *(str(value) for value in named)))
-        return tuple(Option(value, allows(requirements, key, value)) for value in values)
+        own = [str(value) for value in named]
+        values = dict.fromkeys((*usual, *known.labels.get(key, ()), *own))
+        left = values_left(requirements, key, known.types)
+        if left is None:
+            return tuple(Option(value, allows(requirements, key, value)) for value in values)
+        return tuple(
+            Option(value, allows(requirements, key, value), "" if value in left else NO_TYPE)
+            for value in values
+            if value in left or value in own
+        )
 
     return QuickEdit(
         id=id_,
@@ -331,6 +339,55 @@ def allows(requirements: Any, key: str, value: str) -> bool:
         ):
             return False
     return True
+
+
+Types = Sequence[Mapping[str, tuple[str, ...]]]
+NO_TYPE: Final = "no instance type that the other requirements allow has it"
+
+
+def values_left(requirements: Any, key: str, types: Types) -> frozenset[str] | None:
+    """Return the values of a label that instance types have which the other requirements allow.
+
+    None where that cannot be told: no type is known, or none has the label.
+    """
+    if not any(key in labels for labels in types):
+        return None
+    others = [one for one in _all(requirements) if one.get("key") != key]
+    return frozenset(value for labels in types if _meets(labels, others) for value in labels.get(key, ()))
+
+
+def types_left(requirements: Any, types: Types) -> int | None:
+    """Return how many instance types meet requirements; None where no type is known."""
+    return sum(_meets(labels, _all(requirements)) for labels in types) if types else None
+
+
+def _all(requirements: Any) -> list[Mapping[str, Any]]:
+    return [one for one in requirements if isinstance(one, Mapping)] if isinstance(requirements, list) else []
+
+
+def _meets(labels: Mapping[str, tuple[str, ...]], requirements: Sequence[Mapping[str, Any]]) -> bool:
+    """Say whether a type meets requirements, as far as they are about labels that types have."""
+    return all(_allowed(labels[key], one) for one in requirements if (key := one.get("key", "")) in labels)
+
+
+def _allowed(values: tuple[str, ...], requirement: Mapping[str, Any]) -> bool:
+    wanted = [str(one) for one in requirement.get("values") or ()]
+    match requirement.get("operator"):
+        case "In":
+            return any(value in wanted for value in values)
+        case "NotIn":
+            return any(value not in wanted for value in values)
+        case "DoesNotExist":
+            return False
+        case "Gt" | "Gte" | "Lt" | "Lte" as operator if wanted and wanted[0].isdecimal():
+            limit = int(wanted[0])
+            numbers = [int(value) for value in values if value.isdecimal()]
+            return any(
+                (number > limit if operator[0] == "G" else number < limit) or (operator[-1] == "e" and number == limit)
+                for number in numbers
+            )
+        case _:
+            return True
 
 
 def requirement_text(requirements: Any, key: str) -> str:

@@ -25,6 +25,8 @@ class KnownValues:
     priority_classes: tuple[str, ...] = ()
     taints: tuple[str, ...] = ()
     """Taint keys of the pools and nodes."""
+    types: tuple[Mapping[str, tuple[str, ...]], ...] = ()
+    """Of each instance type its labels and those of its offerings, with every value; empty where none are known."""
 
 
 Taken = Mapping[Path, Mapping[str, str]]

@@ -6,8 +6,9 @@ import difflib
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, assert_never
+from typing import Any, Final, NamedTuple, assert_never
 
+from karptui.karpenter.settings import GATE_PREFIX
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,
@@ -160,6 +161,19 @@ def changes_of(
     return tuple(changes)
 
 
+USUAL_CONTROLLER: Final = "kube-system/karpenter"
+CHART: Final = "oci://public.ecr.aws/karpenter/karpenter"
+_CHART_VALUES: Final[Mapping[str, str]] = {
+    "VM_MEMORY_OVERHEAD_PERCENT": "vmMemoryOverheadPercent",
+    "RESERVED_ENIS": "reservedENIs",
+    "PREFERENCE_POLICY": "preferencePolicy",
+    "MIN_VALUES_POLICY": "minValuesPolicy",
+    "IGNORE_DRA_REQUESTS": "ignoreDRARequests",
+    "BATCH_MAX_DURATION": "batchMaxDuration",
+}
+"""By environment name, as ``charts/karpenter/templates/deployment.yaml`` of the AWS provider has them."""
+
+
 def export_yaml(changes: Iterable[Change]) -> str:
     """Write the edited objects as one YAML stream, as they were typed."""
     return "---\n".join(_ended(change.document.text) for change in changes)
@@ -170,7 +184,15 @@ def export_diff(changes: Iterable[Change]) -> str:
     return "".join(_diff(change) for change in changes)
 
 
-def export_commands(changes: Iterable[Change], edits: Iterable[AnyEdit], schemas: Schemas, *, context: str = "") -> str:
+def export_commands(
+    changes: Iterable[Change],
+    edits: Iterable[AnyEdit],
+    schemas: Schemas,
+    *,
+    context: str = "",
+    gates: Mapping[str, bool] | None = None,
+    controller: str = "",
+) -> str:
     """Write kubectl commands that make the edits.
 
     Karpenter's kinds take a merge patch, in which a list is replaced as a whole; Kubernetes' own kinds a strategic one,
@@ -181,10 +203,14 @@ def export_commands(changes: Iterable[Change], edits: Iterable[AnyEdit], schemas
         edits: The edits beside them.
         schemas: Tell the resource's name and whose kind it is.
         context: kubectl's context, if the commands are to name it.
+        gates: Feature gates as the controller has them: one variable holds them all.
+        controller: ``namespace/name`` of Karpenter's Deployment, empty where it is not known.
     """
     kubectl = ["kubectl", *(["--context", context] if context else [])]
+    own = list(edits)
     lines = [_document_command(change, schemas, kubectl) for change in changes]
-    lines += [line for edit in edits for line in _edit_lines(edit, schemas, kubectl)]
+    lines += [line for edit in own for line in _edit_lines(edit, schemas, kubectl)]
+    lines += _setting_lines([one for one in own if isinstance(one, SetSetting)], gates or {}, controller, kubectl)
     return "".join(line + "\n" for line in lines)
 
 
@@ -273,7 +299,7 @@ def _edit_lines(edit: AnyEdit, schemas: Schemas, kubectl: list[str]) -> Iterator
         case RemoveNode():
             yield f"# drains: {shlex.join([*kubectl, 'delete', 'node', edit.name])}"
         case SetSetting():
-            yield f"# Karpenter's controller: {_comment(edit.name)}={_comment(edit.value)} in its environment"
+            return  # all of them in one command
         case CopyPod():
             yield f"# simulation only: {edit.count} pods like {_comment(edit.object.key)}"
         case TakeOut():
@@ -281,6 +307,36 @@ def _edit_lines(edit: AnyEdit, schemas: Schemas, kubectl: list[str]) -> Iterator
             yield f"# simulation only: {_comment(parts)} out of capacity"
         case _:
             assert_never(edit)
+
+
+def _setting_lines(
+    edits: list[SetSetting], gates: Mapping[str, bool], controller: str, kubectl: list[str]
+) -> Iterator[str]:
+    """Yield what changes Karpenter's settings: in the Deployment at once, and as values of its chart for good."""
+    if not edits:
+        return
+    namespace, _, name = (controller or USUAL_CONTROLLER).rpartition("/")
+    changed = {edit.name.removeprefix(GATE_PREFIX): edit.value for edit in edits if edit.name.startswith(GATE_PREFIX)}
+    variables = [f"{edit.name}={edit.value}" for edit in edits if not edit.name.startswith(GATE_PREFIX)]
+    if changed:
+        both = {**{gate: str(is_on).lower() for gate, is_on in gates.items()}, **changed}
+        variables.append(f"FEATURE_GATES={','.join(f'{gate}={value}' for gate, value in both.items())}")
+    if not controller:
+        yield f"# the usual place of Karpenter's Deployment, {USUAL_CONTROLLER}: it was not seen"
+    yield shlex.join([*kubectl, "-n", namespace, "set", "env", f"deployment/{name}", *variables])
+    yield "# that lasts until the next helm upgrade; for good, as values of the chart:"
+    # Numbers as text: the chart leaves out a value that is 0, and Karpenter would take its default.
+    values = [word for edit in edits for word in ("--set-string", f"{_chart_value(edit.name)}={edit.value}")]
+    chart = ["helm", "upgrade", name, CHART, "-n", namespace, "--reuse-values", *values]
+    yield f"# {_comment(shlex.join(chart))}"
+
+
+def _chart_value(name: str) -> str:
+    """Return the value of Karpenter's chart that a setting comes from."""
+    if name.startswith(GATE_PREFIX):
+        gate = name.removeprefix(GATE_PREFIX)
+        return f"settings.featureGates.{gate[:1].lower()}{gate[1:]}"
+    return f"settings.{_CHART_VALUES.get(name, name)}"
 
 
 def _comment(text: str) -> str:

@@ -101,11 +101,11 @@ def test_pools_whose_figures_change_are_named() -> None:
     )
     lines = pool_lines(a_difference(pools=pools))
     assert texts(lines) == [
-        "NodePools              nodes              $/h",
-        "  general            48 → 49    17.40 → 17.71",
-        "  spare                    0             0.00  new",
-        "  old                48 → 40    17.40 → 10.00  gone",
-        "  not Karpenter's    48 → 47            17.40",
+        "NodePools             nodes             $/h",
+        "  general           48 → 49   17.40 → 17.71",
+        "  spare                   0            0.00  new",
+        "  old               48 → 40   17.40 → 10.00  gone",
+        "  not Karpenter's   48 → 47           17.40",
         "  as now: same",
     ]
     assert [line.target for line in lines[1:4]] == [("NodePool", name, "") for name in ("general", "spare", "old")]

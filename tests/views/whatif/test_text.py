@@ -11,7 +11,7 @@ from karptui.views.whatif.compare import Compared, compare_lines
 from karptui.views.whatif.controls import controls_of, edit_text, focused, setting_value
 from karptui.views.whatif.notes import line_notes, problem_at
 from karptui.views.whatif.self_check import self_check_text
-from karptui.views.whatif.sweep import sweep_lines
+from karptui.views.whatif.sweep import sweep_lines, sweep_sentence
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,
@@ -227,3 +227,19 @@ def test_the_self_check_in_words() -> None:
         "✔ b-22  b  m5.xlarge  reproduced      with the same list of types",
         "✘ c-3   c  c5.large   differs         the model takes NodePool d",
     ]
+
+
+def test_a_sweep_says_where_pods_begin_to_wait_and_what_is_cheapest() -> None:
+    def told(*points: SweepPoint) -> str:
+        values = [point.value for point in points]
+        return "".join(text for text, _ in sweep_sentence(values, dict(enumerate(points))))
+
+    cheap, dear = SweepPoint("0.04", price_per_hour=30.0, pending=3), SweepPoint("0.05", price_per_hour=35.42)
+    assert told(cheap, dear) == (
+        "3 → 0 pods wait from 0.04 to 0.05; cheapest at 0.04 ($30.00/h), dearest at 0.05 ($35.42/h)."
+    )
+    assert told(cheap, cheap) == "As many pods wait at each value; the same $/h for each value."
+    many = tuple(SweepPoint(str(at), pending=at) for at in range(5))
+    assert told(*many).startswith("0 → 1 pods wait from 0 to 1; 1 → 2 pods wait from 1 to 2; 2 changes more; the same")
+    assert told(cheap) == told(cheap, SweepPoint("x", problem="no")) == ""
+    assert sweep_sentence(["1", "2"], {0: cheap}) == ()

@@ -21,12 +21,16 @@ from karptui.whatif.path import Path, value_at
 from karptui.whatif.quick_edits.actions import QUICK_ACTIONS, SETTING_EDITS, QuickAction, SettingEdit
 from karptui.whatif.quick_edits.catalogue import QUICK_EDITS, quick_edits_for
 from karptui.whatif.quick_edits.fields import (
+    NO_TYPE,
+    Types,
     allows,
     requirement_text,
     set_requirement,
     step_ladder,
     step_quantity,
     toggle_value,
+    types_left,
+    values_left,
 )
 from karptui.whatif.quick_edits.item_fields import change_budget
 from karptui.whatif.quick_edits.pools import add_daemonset, append_document, own_pool, split_pool
@@ -572,3 +576,54 @@ def test_actions_refuse_what_makes_no_sense() -> None:
         with pytest.raises(EditRefusedError):
             action(name).make(ObjectRef("X", "a"), answers)
     assert len(QUICK_ACTIONS) == 6
+
+
+FLEX: Types = (
+    {"family": ("c7i-flex",), "arch": ("amd64",), "cpu": ("4",), "zone": ("a", "b")},
+    {"family": ("c7i",), "arch": ("amd64",), "cpu": ("64",), "zone": ("a",)},
+    {"family": ("c7g",), "arch": ("arm64",), "cpu": ("4",), "zone": ("b",)},
+)
+
+
+def a_requirement(key: str, operator: str, *values: str) -> dict[str, Any]:
+    return {"key": key, "operator": operator, "values": list(values)}
+
+
+@pytest.mark.parametrize(
+    ("requirement", "families"),
+    [
+        (("arch", "In", "amd64"), {"c7i-flex", "c7i"}),
+        (("arch", "NotIn", "amd64"), {"c7g"}),
+        (("cpu", "Gt", "4"), {"c7i"}),
+        (("cpu", "Lt", "5"), {"c7i-flex", "c7g"}),
+        (("cpu", "Gte", "64"), {"c7i"}),
+        (("zone", "In", "b"), {"c7i-flex", "c7g"}),
+        (("arch", "DoesNotExist"), set()),
+        (("arch", "Exists"), {"c7i-flex", "c7i", "c7g"}),
+        (("team", "In", "ml"), {"c7i-flex", "c7i", "c7g"}),
+        (("family", "In", "c7g"), {"c7i-flex", "c7i", "c7g"}),
+    ],
+)
+def test_values_are_those_that_the_other_requirements_leave(requirement: tuple[str, ...], families: set[str]) -> None:
+    asked = [a_requirement(*requirement)]
+    assert values_left(asked, "family", FLEX) == families
+    assert types_left([*asked, a_requirement("family", "In", *families)], FLEX) == (
+        len(families) if requirement[0] != "family" else 1
+    )
+
+
+def test_without_types_nothing_is_narrowed() -> None:
+    assert values_left([a_requirement("arch", "In", "amd64")], "family", ()) is None
+    assert values_left([], "unknown", FLEX) is None
+    assert types_left([], ()) is None
+
+
+def test_what_is_named_stays_and_says_that_nothing_has_it() -> None:
+    edit = next(one for one in QUICK_EDITS if one.title == "families")
+    key = "karpenter.k8s.aws/instance-family"
+    types = tuple({key: one["family"], "kubernetes.io/arch": one["arch"]} for one in FLEX)
+    known = KnownValues(labels={key: ("c7g", "c7i", "c7i-flex")}, types=types)
+    own = [a_requirement(key, "In", "c7g"), a_requirement("kubernetes.io/arch", "In", "amd64")]
+    body: dict[str, Any] = {"spec": {"template": {"spec": {"requirements": own}}}}
+    found = {one.value: (one.is_on, one.detail) for one in edit.options(body, known)}
+    assert found == {"c7g": (True, NO_TYPE), "c7i": (False, ""), "c7i-flex": (False, "")}

@@ -351,10 +351,36 @@ def test_edits_beside_the_documents_have_their_commands() -> None:
         "kubectl scale deployments.apps web -n default --replicas 3",
         "kubectl cordon 'node;rm'",
         "# drains: kubectl delete node node-1",
-        "# Karpenter's controller: RESERVED_ENIS=1 2 in its environment",
         "# simulation only: 4 pods like b/a",
         "# simulation only: us-east-1a spot out of capacity",
         "# simulation only: every offering out of capacity",
+        "# the usual place of Karpenter's Deployment, kube-system/karpenter: it was not seen",
+        "kubectl -n kube-system set env deployment/karpenter 'RESERVED_ENIS=1",
+        "2'",
+        "# that lasts until the next helm upgrade; for good, as values of the chart:",
+        (
+            "# helm upgrade karpenter oci://public.ecr.aws/karpenter/karpenter -n kube-system --reuse-values"
+            " --set-string 'settings.reservedENIs=1 2'"
+        ),
+    ]
+
+
+def test_settings_are_one_command_with_every_gate_and_values_of_the_chart() -> None:
+    edits = (
+        SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.0488"),
+        SetSetting("FEATURE_GATES.SpotToSpotConsolidation", "true"),
+    )
+    gates = {"NodeRepair": True, "SpotToSpotConsolidation": False}
+    text = export_commands((), edits, shipped_schemas(), context="prod", gates=gates, controller="karpenter/main")
+    command, _, chart = text.splitlines()
+    assert shlex.split(command) == [
+        *("kubectl", "--context", "prod", "-n", "karpenter", "set", "env", "deployment/main"),
+        "VM_MEMORY_OVERHEAD_PERCENT=0.0488",
+        "FEATURE_GATES=NodeRepair=true,SpotToSpotConsolidation=true",
+    ]
+    assert shlex.split(chart)[-4:] == [
+        *("--set-string", "settings.vmMemoryOverheadPercent=0.0488"),
+        *("--set-string", "settings.featureGates.spotToSpotConsolidation=true"),
     ]
 
 
