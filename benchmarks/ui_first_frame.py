@@ -84,10 +84,19 @@ def one_run(arguments: list[str], compiled: str) -> dict[str, tuple[float, float
         for name, mark in MARKS.items():
             if name not in found and mark in seen:
                 found[name] = (time.perf_counter() - began, cpu_seconds(process.pid))
-    process.send_signal(signal.SIGTERM)
-    process.wait()
-    os.close(master)
+    leave(process, master)
     return found
+
+
+def leave(process: subprocess.Popen[bytes], terminal: int) -> None:
+    """End a run: what it still writes is read, or it would wait for ever for room in the terminal."""
+    process.send_signal(signal.SIGTERM)
+    with contextlib.suppress(OSError):
+        while process.poll() is None:
+            if select.select([terminal], [], [], 0.05)[0]:
+                os.read(terminal, 65_536)
+    process.wait()
+    os.close(terminal)
 
 
 def main(runs: int, arguments: list[str], *, is_live: bool) -> None:
