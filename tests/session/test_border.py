@@ -74,7 +74,7 @@ def around(name: str, view: ClusterView = ANALYSED) -> AroundFound:
     return found
 
 
-MORE_LISTS = ("claims", "budgets", "churn", "replacements", "next", "pending")
+MORE_LISTS = ("claims", "budgets", "churn", "replacements", "next", "pending", "daemonsets")
 MESSAGES = (
     Focus(keys=("node/a",), detail="node/b", asks_next=True, pod="x/y"),
     overview_of(FLEET),
@@ -98,7 +98,7 @@ MESSAGES = (
     ObjectWanted(kind="Node", key="a"),
     ObjectFound(is_there=True, node_key="node/a"),
     AroundWanted(list="next", now_ns=NOW_NS),
-    *(around(name) for name in ("claims", "budgets", "churn")),
+    *(around(name) for name in ("claims", "budgets", "churn", "pools")),
     AroundFound(fact=NextAround(report=NextReport(method="drift", asked=(("drift", 2),)))),
     Analysed(generation=1, now_ns=2, nodes=3, simulated=1, managed=3, notes=("types are guessed",)),
     PendingStudied(generation=1, now_ns=2, groups=3, explained=1),
