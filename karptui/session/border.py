@@ -233,6 +233,20 @@ class AroundFound(msgspec.Struct, frozen=True, kw_only=True):
     """None where nothing is known, or whose rows were meant is not there."""
 
 
+class VerdictWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds or endangers the cluster."""
+
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class VerdictFound(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds or endangers the cluster."""
+
+    findings: tuple[Finding, ...] = ()
+    """Worst first; nothing before nodes have been looked into."""
+
+
 class Border(Protocol):
     """What a screen may ask a session, and what it answers."""
 
@@ -260,8 +274,8 @@ class Border(Protocol):
         """Return single rows in their order."""
         ...
 
-    def verdict(self, now_ns: int) -> tuple[Finding, ...]:
-        """Return what holds or endangers the cluster, worst first; nothing before nodes have been looked into."""
+    def verdict(self, wanted: VerdictWanted) -> VerdictFound:
+        """Return what holds or endangers the cluster."""
         ...
 
     def totals(self, wanted: TotalsWanted) -> ClusterTotals:

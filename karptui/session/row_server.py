@@ -22,6 +22,8 @@ from karptui.session.border import (
     RowsWanted,
     RowWindow,
     TotalsWanted,
+    VerdictFound,
+    VerdictWanted,
     WindowWanted,
 )
 from karptui.session.cluster_view import ClusterView
@@ -96,15 +98,15 @@ class RowServer:
         view = self._view()
         return self._overview.get((view,), lambda: overview_of(view))
 
-    def verdict(self, now_ns: int) -> tuple[Finding, ...]:
+    def verdict(self, wanted: VerdictWanted) -> VerdictFound:
         """Return what holds or endangers the cluster; worked out once for what is known of it."""
         view = self._view()
         if view.analysis is None:
-            return ()
+            return VerdictFound()
         from karptui.session.verdict import verdict_of_view  # noqa: PLC0415 - the first rows wait for no engine
 
         known = (view.analysis, view.pending, view.hidden, view.state.nodepools)
-        return self._verdict.get(known, lambda: verdict_of_view(view, now_ns))
+        return VerdictFound(findings=self._verdict.get(known, lambda: verdict_of_view(view, wanted.now_ns)))
 
     def rows(self, wanted: RowsWanted) -> RowsFound:
         """Filter and sort a list; the same rows as before while nothing that counts has changed."""

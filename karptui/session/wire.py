@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from karptui.disruption.analysis import NodeFindings
+from karptui.disruption.verdict import Finding
 from karptui.session import border, claims, nodes
 from karptui.session.facts import Around, Fact
 
@@ -16,7 +17,7 @@ MessageT = TypeVar("MessageT")
 # Those modules know these types only while types are checked: no first screen waits for engines.
 for _module in (nodes, claims):
     vars(_module).setdefault("NodeFindings", NodeFindings)
-vars(border).update(Fact=Fact, Around=Around)
+vars(border).update(Fact=Fact, Around=Around, Finding=Finding)
 
 
 def encoded(message: msgspec.Struct) -> bytes:

@@ -32,6 +32,7 @@ from karptui.session.border import (
     RowsWanted,
     RowWindow,
     TotalsWanted,
+    VerdictWanted,
     WindowWanted,
 )
 from karptui.session.cluster_view import ClusterView
@@ -98,6 +99,8 @@ MESSAGES = (
     ObjectWanted(kind="Node", key="a"),
     ObjectFound(is_there=True, node_key="node/a"),
     AroundWanted(list="next", now_ns=NOW_NS),
+    VerdictWanted(now_ns=NOW_NS),
+    server(ANALYSED).verdict(VerdictWanted(now_ns=NOW_NS)),
     *(around(name) for name in ("claims", "budgets", "churn", "pools")),
     AroundFound(fact=NextAround(report=NextReport(method="drift", asked=(("drift", 2),)))),
     Analysed(generation=1, now_ns=2, nodes=3, simulated=1, managed=3, notes=("types are guessed",)),
