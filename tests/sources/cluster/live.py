@@ -5,7 +5,8 @@ from __future__ import annotations
 import ssl
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from karptui.sources.cluster.connection import Connection, Pem
 from karptui.sources.cluster.credentials import Credentials, credentials_for
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.mailbox import Mailbox
-from tests.loopback import LoopbackServer
+from tests.loopback import Answer, LoopbackServer
 
 TLS = Path(__file__).resolve().parents[2] / "data" / "tls"
 
@@ -44,6 +45,15 @@ def transport_to(
     url = server if isinstance(server, str) else server.url
     connection = Connection(server=url, context="test", **fields)
     return Transport(connection, credentials or credentials_for(connection), read_seconds=read_seconds)
+
+
+@contextmanager
+def transport_that_hears(answer: Answer) -> Iterator[Transport]:
+    """Give a transport to a server of its own."""
+    with LoopbackServer(answer) as server:
+        transport = transport_to(server)
+        yield transport
+        transport.close()
 
 
 class WatchedMailbox(Mailbox):

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from karptui.sources.cluster.transport import Transport
-from tests.loopback import Call, LoopbackServer
-from tests.sources.cluster.live import transport_to
+from tests.loopback import Call
+from tests.sources.cluster.live import transport_that_hears
 
 DEPLOYMENTS, PODS = "/apis/apps/v1/deployments", "/api/v1/pods"
 LEASES = "/apis/coordination.k8s.io/v1/leases"
@@ -68,7 +68,5 @@ def api() -> Api:
 
 @pytest.fixture
 def client(api: Api) -> Iterator[Transport]:
-    with LoopbackServer(api) as server:
-        transport = transport_to(server)
+    with transport_that_hears(api) as transport:
         yield transport
-        transport.close()

@@ -13,8 +13,8 @@ from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.sources.base import SourceError
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.usage import IDLE_SECONDS, ROOT, LiveUsageError, UsageSource, read_nodes, read_pods
-from tests.loopback import Call, LoopbackServer
-from tests.sources.cluster.live import transport_to
+from tests.loopback import Call
+from tests.sources.cluster.live import transport_that_hears
 from tests.sources.turns import Turns
 
 NOW = 1_795_259_891_000_000_000
@@ -65,10 +65,8 @@ def api() -> Api:
 
 @pytest.fixture
 def client(api: Api) -> Iterator[Transport]:
-    with LoopbackServer(api) as server:
-        transport = transport_to(server)
+    with transport_that_hears(api) as transport:
         yield transport
-        transport.close()
 
 
 def test_nodes_in_cores_and_bytes(api: Api, client: Transport) -> None:
