@@ -78,9 +78,9 @@ def parse_amount(kind: FieldKind, text: str) -> float:
         return float(text.removeprefix("$"))
     try:
         quantity = parse_quantity(text)
-    except QuantityError as error:
+        return quantity.nano / 1_000_000 if kind is FieldKind.CPU else quantity.nano / 1_000_000_000
+    except (QuantityError, OverflowError) as error:
         raise ValueError(str(error)) from error
-    return quantity.nano / 1_000_000 if kind is FieldKind.CPU else quantity.nano / 1_000_000_000
 
 
 def parse_duration(text: str) -> float:

@@ -143,3 +143,19 @@ def test_an_interruption_has_its_own_status(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr("karptui.cli.completion.run", interrupt)
     assert cli.main(["completion", "bash"]) == 130
+
+
+@pytest.mark.crashes
+@pytest.mark.parametrize("error", [ZeroDivisionError("cannot send Bearer abc.def"), OSError(9, "odd")])
+def test_a_fault_inside_is_a_sentence_with_a_report(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> int:
+        raise error
+
+    monkeypatch.setattr("karptui.cli.main._execute", fail)
+    assert main(["nodes", "--demo"]) == 70
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"karptui: internal error while running karptui nodes: {type(error).__name__}")
+    assert "; report in " in line
+    assert "abc.def" not in line

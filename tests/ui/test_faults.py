@@ -14,7 +14,7 @@ from karptui.screens.nodes import NodesScreen
 from karptui.session.session import Session
 from karptui.widgets.row_table import RowTable
 from tests.ui.conftest import MakeApp
-from tests.ui.fleet import lines_of
+from tests.ui.fleet import FleetSource, lines_of
 from tests.ui.stage import settled
 
 pytestmark = pytest.mark.crashes
@@ -201,3 +201,13 @@ async def test_what_spoils_a_view_is_named_in_the_top_bar(make_app: MakeApp, mon
         app.show_changes(is_changed=True)
         await pilot.pause()
         assert "✖ Pod web/broken cannot be shown: ZeroDivisionError" in lines_of(app)[0]
+
+
+async def test_refresh_has_the_source_try_again(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    refreshed: list[str] = []
+    monkeypatch.setattr(FleetSource, "refresh", lambda self: refreshed.append(self.title))
+    async with make_app().run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("ctrl+r")
+        await pilot.pause()
+        assert refreshed == ["prod-eu-1"]

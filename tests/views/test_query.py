@@ -108,6 +108,7 @@ def test_filters(text: str, names: list[str]) -> None:
             ),
         ),
         ("cpu>", "cpu> takes a value such as 500m or 2 or 80%; nothing follows"),
+        ("cpu>1e999", "cpu> takes a value such as 500m or 2 or 80%; '1e999' is not one"),
         ("mem>80%", "mem> takes a value such as 4Gi; '80%' is not one"),
         ("cpu>x%", "cpu> takes a value such as 500m or 2 or 80%; 'x%' is not one"),
         ("age<soon", "age< takes a value such as 2h; 'soon' is not one"),

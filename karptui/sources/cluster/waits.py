@@ -78,6 +78,10 @@ class Backoff:
             self._doublings = 0
 
 
+LONGEST_QUEUE: Final = 2
+"""Turns that anybody waits for at a ceiling."""
+
+
 class Ceiling:
     """Lets so many through at once, and after that so many a second."""
 
@@ -93,7 +97,8 @@ class Ceiling:
         if self._at is not None:
             self._left = min(self._burst, self._left + (now - self._at) * self._per_second)
         self._at = now
-        self._left -= 1
+        # Those who did not wait, as they were woken, are not made up for.
+        self._left = max(self._left - 1, -LONGEST_QUEUE)
         return max(0.0, -self._left / self._per_second)
 
 

@@ -271,7 +271,7 @@ def read_metrics(text: bytes, *, endpoint: str, read_at_ns: int) -> ControllerMe
             continue
         try:
             _FAMILIES[family.encode()](reading, labels, value)
-        except KeyError:
+        except (KeyError, OverflowError):
             unreadable += 1
     return ControllerMetrics(
         read_at_ns=read_at_ns,

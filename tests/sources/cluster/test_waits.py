@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import threading
 
-from karptui.sources.cluster.waits import Backoff, Bell, Waits
+from karptui.sources.cluster.waits import LONGEST_QUEUE, Backoff, Bell, Ceiling, Turns, Waits
 
 
 def test_waits_double_up_to_thirty_seconds_and_begin_anew() -> None:
@@ -46,3 +46,26 @@ def test_a_bell_rung_before_counts_once() -> None:
 
 def test_default_pause_waits() -> None:
     Waits().pause(0.001)
+
+
+def test_a_ceiling_lets_some_through_at_once_and_then_so_many_a_second() -> None:
+    now = [0.0]
+    ceiling = Ceiling(Waits(monotonic=lambda: now[0]), 3.0, 2.0)
+    assert [ceiling.wait_seconds() for _ in range(4)] == [0.0, 0.0, 0.0, 0.5]
+    now[0] = 1.0
+    assert ceiling.wait_seconds() == 0.0
+    now[0] = 100.0
+    assert [ceiling.wait_seconds() for _ in range(4)] == [0.0, 0.0, 0.0, 0.5]
+
+
+def test_whoever_is_woken_at_a_ceiling_leaves_no_long_queue_behind() -> None:
+    ceiling = Ceiling(Waits(monotonic=lambda: 0.0), 1.0, 1.0)
+    assert max(ceiling.wait_seconds() for _ in range(50)) == LONGEST_QUEUE
+
+
+def test_turns_are_spread() -> None:
+    now = [0.0]
+    turns = Turns(Waits(monotonic=lambda: now[0]), 5.0)
+    assert [turns.next_seconds() for _ in range(3)] == [5.0, 10.0, 15.0]
+    now[0] = 100.0
+    assert turns.next_seconds() == 5.0

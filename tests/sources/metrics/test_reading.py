@@ -207,3 +207,8 @@ def test_offerings_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> No
     known = read_metrics(b"".join(line % number for number in range(5)), endpoint="pod", read_at_ns=1)
     assert len(known.offerings) == 2
     assert known.unreadable_lines == 3
+
+
+def test_numbers_beyond_all_bounds_are_not_read() -> None:
+    known = read_metrics(b"process_start_time_seconds 1.7e308\n", endpoint="pod", read_at_ns=1)
+    assert (known.started_at_ns, known.unreadable_lines) == (0, 1)
