@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import threading
 
-from karptui.sources.cluster.waits import LONGEST_QUEUE, Backoff, Bell, Ceiling, Turns, Waits
+from karptui.sources.cluster.waits import LONGEST_QUEUE, Backoff, Bell, Ceiling, SpacedTurns, Waits
 
 
 def test_waits_double_up_to_thirty_seconds_and_begin_anew() -> None:
@@ -65,7 +65,7 @@ def test_whoever_is_woken_at_a_ceiling_leaves_no_long_queue_behind() -> None:
 
 def test_turns_are_spread() -> None:
     now = [0.0]
-    turns = Turns(Waits(monotonic=lambda: now[0]), 5.0)
+    turns = SpacedTurns(Waits(monotonic=lambda: now[0]), 5.0)
     assert [turns.next_seconds() for _ in range(3)] == [5.0, 10.0, 15.0]
     now[0] = 100.0
     assert turns.next_seconds() == 5.0
