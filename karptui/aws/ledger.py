@@ -16,7 +16,7 @@ import msgspec
 
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import allocatable
-from karptui.aws.nodeclass import Ec2NodeClass
+from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError
 from karptui.aws.overhead import MIB, contiguous_memory_mib, eviction_threshold, vm_overhead_mib
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.settings import Settings
@@ -89,7 +89,7 @@ def fitting_overhead_percent(
     """Return the largest VM_MEMORY_OVERHEAD_PERCENT with which a type has the memory, None where none does.
 
     Other resources are not looked at. Eviction thresholds in percent follow the estimate. Where a node has reported its
-    memory the setting has no effect, and the answer is None.
+    memory the setting has no effect, and the answer is None; so it is where Karpenter cannot read the threshold.
 
     Args:
         facts: The instance type.
@@ -107,7 +107,10 @@ def fitting_overhead_percent(
         eviction = eviction_threshold(memory, ledger.capacity[EPHEMERAL_STORAGE], nodeclass)[MEMORY]
         return memory.nano - kept_nano - eviction.nano >= needed.nano
 
-    if not fits(0):
+    try:
+        if not fits(0):
+            return None
+    except NodeClassError:
         return None
     low, high = 0, size_mib
     while low < high:

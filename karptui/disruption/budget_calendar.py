@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Final
 
 import msgspec
 
 from karptui.disruption.budgets import (
-    VOLUNTARY,
     BudgetLine,
     BudgetState,
     PoolUse,
@@ -18,6 +17,7 @@ from karptui.disruption.budgets import (
     budget_state,
     read_line,
     read_window,
+    reasons_of,
 )
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.schedule import IntervalSchedule, ScheduleError
@@ -158,11 +158,11 @@ class PoolBudgets(msgspec.Struct, frozen=True, eq=False):
     minute_ns: int
     """The minute that it holds for: windows open and close on the minute."""
     states: tuple[BudgetState, ...]
-    """One for each of ``Reason``, in their order."""
+    """One for each reason that the controller's methods have, in the order of ``Reason``."""
     windows: tuple[LineWindow, ...]
     """One for each line, in their order."""
     weeks: tuple[tuple[AllowanceSpan, ...], ...]
-    """For each of ``Reason`` what is allowed from the last midnight UTC for eight days, as nodes are now."""
+    """For each of them what is allowed from the last midnight UTC for eight days, as nodes are now."""
 
 
 def pool_budgets(fleet: Fleet, pool: NodePool, before: PoolBudgets | None = None) -> PoolBudgets:
@@ -175,6 +175,9 @@ def pool_budgets(fleet: Fleet, pool: NodePool, before: PoolBudgets | None = None
     """
     use, now_ns = fleet.use.get(pool.name, _UNUSED), fleet.now_ns
     minute_ns = now_ns - now_ns % MINUTE_NS
+    reasons = reasons_of(fleet.settings)
+    if before is not None and len(before.states) != len(reasons):
+        before = None
     if before is not None and before.pool is pool and before.use == use and before.minute_ns == minute_ns:
         return before
     budgets = pool.budgets or ()
@@ -182,11 +185,11 @@ def pool_budgets(fleet: Fleet, pool: NodePool, before: PoolBudgets | None = None
         pool=pool,
         use=use,
         minute_ns=minute_ns,
-        states=tuple(budget_state(pool, reason, use, now_ns) for reason in VOLUNTARY),
+        states=tuple(budget_state(pool, reason, use, now_ns) for reason in reasons),
         windows=tuple(_window(i, budget, use.nodes, now_ns) for i, budget in enumerate(budgets)),
         weeks=before.weeks
         if before is not None and _is_same_week(before, pool, use, now_ns)
-        else _weeks(pool, use, now_ns),
+        else _weeks(pool, use, now_ns, reasons),
     )
 
 
@@ -195,12 +198,14 @@ def _is_same_week(before: PoolBudgets, pool: NodePool, use: PoolUse, now_ns: int
     return is_same_day and before.pool is pool and before.use.nodes == use.nodes
 
 
-def _weeks(pool: NodePool, use: PoolUse, now_ns: int) -> tuple[tuple[AllowanceSpan, ...], ...]:
+def _weeks(
+    pool: NodePool, use: PoolUse, now_ns: int, reasons: Iterable[Reason]
+) -> tuple[tuple[AllowanceSpan, ...], ...]:
     """Return the week of each reason; reasons to which the same lines apply share one."""
     start_ns = now_ns - now_ns % DAY_NS
     made: dict[tuple[bool, ...], tuple[AllowanceSpan, ...]] = {}
     weeks = []
-    for reason in VOLUNTARY:
+    for reason in reasons:
         covers = tuple(one.reasons is None or reason in one.reasons for one in pool.budgets or ())
         if covers not in made:
             made[covers] = tuple(allowance(pool, reason, use, start_ns, start_ns + WEEK_NS + DAY_NS))

@@ -16,6 +16,7 @@ import msgspec
 
 from karptui.disruption.schedule import Schedule, ScheduleError, parse_schedule
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
+from karptui.karpenter.settings import Settings
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.objects import condition_of
 from karptui.provisioning.state_node import StateNode
@@ -37,6 +38,19 @@ class Reason(StrEnum):
 
 VOLUNTARY: Final = (Reason.EMPTY, Reason.DRIFTED, Reason.UNDERUTILIZED)
 """The reasons of methods that every cluster has; nodes are unhealthy only where Repair is at work."""
+
+
+REPAIR_GATE: Final = "NodeRepair"
+
+
+def is_repairing(settings: Settings) -> bool:
+    """Return whether Repair is a method of the controller: since 1.15, with the gate, not by the older controller."""
+    return settings.rules.has_repair_method and settings.gate(REPAIR_GATE) and not settings.legacy_node_repair
+
+
+def reasons_of(settings: Settings) -> tuple[Reason, ...]:
+    """Return the reasons that a controller's methods have."""
+    return (*VOLUNTARY, Reason.UNHEALTHY) if is_repairing(settings) else VOLUNTARY
 
 
 class BudgetLine(msgspec.Struct, frozen=True, gc=False):

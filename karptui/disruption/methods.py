@@ -13,7 +13,7 @@ import msgspec
 
 from karptui.disruption import consolidation, drift, emptiness, multi_node, repair, single_node, static_drift
 from karptui.disruption.balanced import BalancedPolicy, pool_totals
-from karptui.disruption.budgets import Reason, budget_state
+from karptui.disruption.budgets import Reason, budget_state, is_repairing
 from karptui.disruption.candidate import Candidate, Candidates, find_candidates
 from karptui.disruption.command import Command, Method, MethodResult
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, Consolidator
@@ -193,7 +193,7 @@ def observed_fleet(prepared: Prepared) -> Fleet:
 def methods_of(settings: Settings) -> tuple[Method, ...]:
     """Return the methods that a controller has, in the order in which it asks them."""
     absent = set()
-    if not repair.is_repairing(settings):
+    if not is_repairing(settings):
         absent.add(Method.REPAIR)
     if not settings.gate("StaticCapacity"):
         absent.add(Method.STATIC_DRIFT)
@@ -260,7 +260,7 @@ def next_pass(prepared: Prepared, fleet: Fleet, simulator: Simulator | None = No
         weigh_departing_pods(fleet, recorder)
         run = MethodRun(fleet, simulator or EngineSimulator(prepared, fleet), recorder)
         for method in Method:
-            if method is Method.REPAIR and not repair.is_repairing(fleet.settings):
+            if method is Method.REPAIR and not is_repairing(fleet.settings):
                 continue
             result = run.ask(method)
             results.append(result)

@@ -17,6 +17,7 @@ import msgspec
 
 from karptui.aws.repair_policies import aws_repair_policies
 from karptui.disruption import static_drift
+from karptui.disruption.budgets import REPAIR_GATE
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.command import Command, RepairCase, TerminateFirst
 from karptui.disruption.events import NODE_REPAIR_BLOCKED, Recorder
@@ -31,7 +32,6 @@ from karptui.karpenter.settings import Settings
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode
 
-REPAIR_GATE: Final = "NodeRepair"
 TERMINATE_FIRST_GATE: Final = "TerminateFirstRepair"
 REBOOTING: Final = "Rebooting"
 REBOOTS_BEFORE_REPLACEMENT: Final = 2
@@ -59,11 +59,6 @@ class Stop(NamedTuple):
 
 def _tripped_message(pool: str) -> str:
     return f'more than 20% of nodes in nodepool "{pool}" are unhealthy'
-
-
-def is_repairing(settings: Settings) -> bool:
-    """Return whether the method is at work."""
-    return settings.rules.has_repair_method and settings.gate(REPAIR_GATE) and not settings.legacy_node_repair
 
 
 def is_legacy(settings: Settings) -> bool:

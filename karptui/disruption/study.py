@@ -26,7 +26,7 @@ from karptui.disruption.analysis import (
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey, methods_for, price_of
 from karptui.disruption.budget_calendar import PoolBudgets, pool_budgets
-from karptui.disruption.budgets import VOLUNTARY, budget_state
+from karptui.disruption.budgets import budget_state, reasons_of
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Command, Method
@@ -266,7 +266,9 @@ class Study:
             return
         pool, book = resolved
         use = self.fleet.use.get(pool.name)
-        budgets = tuple(budget_state(pool, reason, use, self.fleet.now_ns) for reason in VOLUNTARY)
+        budgets = tuple(
+            budget_state(pool, reason, use, self.fleet.now_ns) for reason in reasons_of(self.fleet.settings)
+        )
         detail = NodeDetail(key, gates, budgets=budgets, consolidation_policy=pool.consolidation_policy)
         if node.node is None:
             self._detail = msgspec.structs.replace(detail, problem="no removal can be simulated: it has no node yet")

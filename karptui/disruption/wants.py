@@ -8,13 +8,14 @@ from typing import Final
 import msgspec
 
 from karptui.disruption import consolidation, drift, emptiness, static_drift
+from karptui.disruption.budgets import is_repairing
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.emptiness import CONSOLIDATABLE, FilterCode
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
-from karptui.disruption.repair import Repair, is_repairing
+from karptui.disruption.repair import Repair
 from karptui.karpenter.repair_policies import Ailment
 from karptui.provisioning.state_node import StateNode
 

@@ -84,5 +84,5 @@ def budget_entries(view: ClusterView) -> tuple[BudgetEntry, ...]:
         BudgetEntry(pool, reason, found, known is not None and found is None, missing)
         for name, pool in view.state.nodepools.items()
         for found in (known.get(name) if known is not None else None,)
-        for reason in VOLUNTARY
+        for reason in (VOLUNTARY if found is None else [state.reason for state in found.states])
     )

@@ -304,6 +304,36 @@ CASES = [
         lambda: with_class(ec2({"blockDeviceMappings": [{"deviceName": "/dev/xvda", "ebs": {}}]})),
     ),
     Case(
+        "nodeclass-refused-by-1-15",
+        lambda: with_class(
+            ec2({"amiFamily": "Bottlerocket", "kubelet": {"podsPerCore": 4, "clusterDNS": ["10.0.0.10", "fd00::a"]}})
+        ),
+        (
+            "Karpenter does not call it ready: UnsupportedKubeletConfiguration",
+            "the Bottlerocket AMI family that would be silently dropped: podsPerCore; spec.kubelet.clusterDNS",
+        ),
+        ERROR,
+    ),
+    Case(
+        "nodeclass-refused-by-1-15",
+        lambda: with_class(ec2({"kubelet": {"maxPods": "vcpus * 8"}})),
+        ("KubeletExpressionsDisabled",),
+        ERROR,
+        name="gate",
+    ),
+    Case(
+        "nodeclass-refused-by-1-15",
+        lambda: with_class(ec2({"kubelet": {"kubeReserved": {"cpu": "vcpus / (vcpus - 2)"}}})),
+        ("KubeletExpressionEvaluationFailed",),
+        ERROR,
+        settings={"AWS_FEATURE_GATES": "NodeClassCEL=true"},
+        name="evaluation",
+    ),
+    *quiet(
+        "nodeclass-refused-by-1-15",
+        lambda: with_class(ec2({"kubelet": {"podsPerCore": 4, "cpuManagerPolicy": "static"}})),
+    ),
+    Case(
         "nodeclass-windows-price",
         lambda: with_class(ec2({"amiFamily": "Windows2022"})),
         ("launches Windows2022 nodes", "3 nodes ($0.29/h) cost more"),

@@ -11,6 +11,7 @@ from karptui.disruption.budget_calendar import DAY_NS, PoolBudgets, pool_budgets
 from karptui.disruption.budgets import UNLIMITED, PoolUse
 from karptui.disruption.fleet import Fleet
 from karptui.karpenter.nodepool import DisruptionBudget
+from karptui.karpenter.settings import DEFAULTS, Settings, parse_settings
 from tests.builders import NOW_NS, a_nodepool
 
 HOUR_NS = DAY_NS // 24
@@ -25,9 +26,10 @@ def week_of(
     now_ns: int = NOW_NS,
     before: PoolBudgets | None = None,
     pool: Any = None,
+    settings: Settings = DEFAULTS,
 ) -> PoolBudgets:
     known = pool or a_nodepool(budgets=budgets or None)
-    fleet = SimpleNamespace(use={} if use is None else {known.name: use}, now_ns=now_ns)
+    fleet = SimpleNamespace(use={} if use is None else {known.name: use}, now_ns=now_ns, settings=settings)
     return pool_budgets(cast("Fleet", fleet), known, before)
 
 
@@ -59,6 +61,18 @@ def test_windows(budget: DisruptionBudget, hours: tuple[int | None, int | None] 
     one = week_of(budget).windows[0]
     found = tuple(None if at is None else (at - MIDNIGHT_NS) // HOUR_NS for at in (one.start_ns, one.end_ns))
     assert (one.is_windowed, found) == (hours is not None, hours or (None, None))
+
+
+def test_repair_has_a_budget_of_its_own_that_unready_nodes_do_not_use_up() -> None:
+    gate = {"FEATURE_GATES": "NodeRepair=true"}
+    budgets = (DisruptionBudget("4"), DisruptionBudget("0", reasons=("Unhealthy",)))
+    found = week_of(*budgets, settings=parse_settings(gate, "1.15.0"))
+    assert {str(one.reason): one.left for one in found.states}["Unhealthy"] == 0
+    assert week_of(DisruptionBudget("4"), settings=parse_settings(gate, "1.15.0")).states[3].left == 3
+    for settings in (parse_settings(gate, "1.14.1"), parse_settings({**gate, "LEGACY_NODE_REPAIR": "true"})):
+        assert len(week_of(*budgets, settings=settings).states) == 3
+    again = week_of(*budgets, before=found, pool=found.pool)
+    assert len(again.states) == len(again.weeks) == 3
 
 
 def test_without_budgets_or_nodes() -> None:

@@ -10,7 +10,9 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, counted, joined, listed
+from karptui.aws.live import live_instance_types
 from karptui.aws.nodeclass import AL2023, Ec2NodeClass, NodeClassError, parse_nodeclass
+from karptui.aws.refusals import refusal
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_ec2
 from karptui.karpenter.nodepool import NodePool
@@ -104,6 +106,35 @@ def _not_ready_fact(nodeclass: NodeClass) -> str:
         except NodeClassError as error:
             return f"cannot be read ({error})"
     return ""
+
+
+@rule(
+    "nodeclass-refused-by-1-15",
+    title="Karpenter 1.15 refuses the NodeClass",
+    what="spec.kubelet or an annotation of an EC2NodeClass is such that Karpenter 1.15 does not call it ready.",
+    why="Since 1.15 the API server takes spec.kubelet as it comes, and the controller judges it. Some of what 1.14 "
+    "accepts is refused: podsPerCore on Bottlerocket, several clusterDNS on AL2, Bottlerocket and Windows, negative or "
+    "empty thresholds. No NodePool of a NodeClass that is not ready takes pods.",
+    source="pkg/controllers/nodeclass/validation.go of the AWS provider, 1.15.1",
+    remedy="Mend what the message names, before an upgrade to 1.15 where 1.14 still runs.",
+)
+def _refused(context: AdviceContext) -> Iterator[Finding]:
+    runs = context.settings.rules.evaluates_kubelet
+    facts = live_instance_types(context.evidence.facts).values()
+    given = {one.name: one for one in context.inventory.nodeclasses if is_ec2(one)}
+    for nodeclass in context.ec2_nodeclasses:
+        found = refusal(given[nodeclass.name], nodeclass, context.settings, facts)
+        if found is None:
+            continue
+        pools = context.pools_with(nodeclass.name)
+        when = (
+            "Karpenter does not call it ready" if runs else "after an upgrade to 1.15 Karpenter would not call it ready"
+        )
+        yield Finding(
+            severity=(Severity.ERROR if runs else Severity.WARNING) if pools else Severity.INFO,
+            objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, pools)),
+            fact=f"{EC2_KIND} {nodeclass.name}: {when}: {found.reason}: {found.message}.",
+        )
 
 
 @rule(

@@ -1,0 +1,86 @@
+"""Why Karpenter 1.15 does not call an EC2NodeClass ready because of its ``spec.kubelet`` or its annotations.
+
+Source: pkg/controllers/nodeclass/validation.go of Karpenter's AWS provider 1.15.1; the order is that of the checks.
+What hangs on AWS itself is not among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from karptui.aws.devices import SHARING, sharing_problem
+from karptui.aws.facts import InstanceTypeFacts
+from karptui.aws.kubelet import CEL_GATE, compile_problem, expressions, failures
+from karptui.aws.kubelet_rules import parse_problem, rule_breaks, unmanaged_fields
+from karptui.aws.nodeclass import AL2023, CUSTOM, Ec2NodeClass
+from karptui.karpenter.nodeclass import NodeClass
+from karptui.karpenter.settings import Settings
+
+_PODS_PER_CORE: Final = "podsPerCore"
+
+
+class NodeClassRefusal(msgspec.Struct, frozen=True):
+    """The condition ValidationSucceeded, where it is False."""
+
+    reason: str
+    message: str
+
+
+def refusal(
+    given: NodeClass, parsed: Ec2NodeClass, settings: Settings, facts: Iterable[InstanceTypeFacts]
+) -> NodeClassRefusal | None:
+    """Return the first reason why 1.15 calls an EC2NodeClass not ready, None where there is none.
+
+    Args:
+        given: The object as it is.
+        parsed: The same as the model reads it.
+        settings: The provider's gates count.
+        facts: Types that expressions are tried on: Karpenter takes all, whatever NodePools allow.
+    """
+    kubelet = given.spec.get("kubelet") or {}
+    broken = rule_breaks(kubelet) or tuple(filter(None, (parse_problem(kubelet),)))
+    if broken:
+        return NodeClassRefusal("InvalidKubeletConfiguration", "; ".join(broken))
+    texts = expressions(parsed.kubelet)
+    if texts and not settings.aws_gates.get(CEL_GATE, False):
+        return NodeClassRefusal(
+            "KubeletExpressionsDisabled",
+            f"spec.kubelet contains a CEL expression, but the {CEL_GATE} feature gate is disabled",
+        )
+    if wrong := next(filter(None, map(compile_problem, texts.values())), ""):
+        return NodeClassRefusal("KubeletExpressionInvalid", wrong)
+    if dropped := _dropped(given, parsed):
+        return NodeClassRefusal("UnsupportedKubeletConfiguration", dropped)
+    reason, message = sharing_problem(given.annotations.get(SHARING, ""), settings)
+    if reason:
+        return NodeClassRefusal(reason, message)
+    for one in facts if texts else ():
+        if found := next(iter(failures(one, parsed, settings).values()), ""):
+            return NodeClassRefusal("KubeletExpressionEvaluationFailed", f"{one.name}: {found}")
+    return None
+
+
+def _dropped(given: NodeClass, parsed: Ec2NodeClass) -> str:
+    """Return what a family would not put on its nodes; AL2023 hands everything on, Custom nothing."""
+    kubelet, family = given.spec.get("kubelet") or {}, parsed.family
+    if not kubelet or family in (AL2023, CUSTOM):
+        return ""
+    fields = set(unmanaged_fields(kubelet))
+    if kubelet.get(_PODS_PER_CORE) is not None and not family.honours_pods_per_core:
+        fields.add(_PODS_PER_CORE)
+    said = []
+    if fields:
+        said.append(
+            f"spec.kubelet has fields not applied by the {family.name} AMI family that would be silently dropped: "
+            f"{', '.join(sorted(fields))}"
+        )
+    servers = len(kubelet.get("clusterDNS") or ())
+    if servers > 1:
+        said.append(
+            f"spec.kubelet.clusterDNS: the {family.name} AMI family doesn't accept multiple entries, only one, but "
+            f"{servers} were set"
+        )
+    return "; ".join(said)
