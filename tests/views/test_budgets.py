@@ -12,6 +12,7 @@ from karptui.disruption.budget_calendar import pool_budgets
 from karptui.disruption.budgets import VOLUNTARY, PoolUse, Reason
 from karptui.disruption.fleet import Fleet
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
+from karptui.karpenter.settings import DEFAULTS
 from karptui.session.budgets import BudgetEntry, budget_entries
 from karptui.session.cluster_view import ClusterView
 from karptui.views.budgets.columns import budgets_table
@@ -31,7 +32,7 @@ def entry(
     *budgets: DisruptionBudget, reason: Reason = Reason.DRIFTED, use: PoolUse = USED, now_ns: int = NOW_NS
 ) -> BudgetEntry:
     pool = NodePool(name="general", budgets=budgets, labels={"team": "web"})
-    fleet = cast("Fleet", SimpleNamespace(use={"general": use}, now_ns=now_ns))
+    fleet = cast("Fleet", SimpleNamespace(use={"general": use}, now_ns=now_ns, settings=DEFAULTS))
     return BudgetEntry(pool, reason, pool_budgets(fleet, pool))
 
 
@@ -243,7 +244,7 @@ def test_entries_of_a_view() -> None:
         None,
         False,
     )
-    fleet = cast("Fleet", SimpleNamespace(use={}, now_ns=NOW_NS))
+    fleet = cast("Fleet", SimpleNamespace(use={}, now_ns=NOW_NS, settings=DEFAULTS))
     analysis = Analysis(budgets={"general": pool_budgets(fleet, pool)})
     known = budget_entries(ClusterView(view.state, view.statuses, view, analysis=analysis))
     assert [one.is_passed_over for one in known] == [False] * 3 + [True] * 3
