@@ -222,3 +222,7 @@ def test_an_overview_is_made_once_for_a_generation() -> None:
     asked = server()
     assert isinstance(asked.overview(), Overview)
     assert asked.overview() is asked.overview()
+
+
+def test_every_list_has_a_size() -> None:
+    assert set(overview_of(FLEET).sizes) == set(lists_of(DEFAULTS))
