@@ -16,7 +16,7 @@ from textual.screen import Screen
 
 from karptui import crash
 from karptui.clock import Clock, SystemClock
-from karptui.config import DEFAULTS, Config
+from karptui.config import DEFAULTS, Banner, Config
 from karptui.screens import command_line
 from karptui.screens.command_line import CommandError, TypedCommand
 from karptui.screens.commands import app_commands
@@ -331,7 +331,11 @@ class KarptuiApp(LivingApp):
             health = Health(f"✖ {session.trouble}", "✖ not up to date", Tone.FAULT)
         if session.failure:
             health = Health(f"✖ {session.failure}", "✖ cannot start", Tone.FAULT)
-        return TopBarValues(session.title, settings.banner, settings.label, cluster_facts(session.view.totals), health)
+        label = " ".join(filter(None, (session.caution, settings.label)))
+        banner = settings.banner
+        if session.caution and banner is Banner.CALM:
+            banner = Banner.CAUTION
+        return TopBarValues(session.title, banner, label, cluster_facts(session.view.totals), health)
 
     @cached_property
     def whatif(self) -> WhatIf:

@@ -1,9 +1,11 @@
-"""Files that are read: never more of one than its reader can use."""
+"""Files: never more of one is read than its reader can use, and one that is written is whole, or not there."""
 
 from __future__ import annotations
 
 import errno
+import os
 import stat
+import tempfile
 from pathlib import Path
 
 
@@ -25,6 +27,43 @@ def read_file(path: Path, most_bytes: int, *, is_regular: bool = False) -> bytes
     if len(data) > most_bytes:
         raise OSError(errno.EFBIG, f"it is larger than {size_text(most_bytes)}")
     return data
+
+
+def write_file(path: Path, data: bytes, *, may_replace: bool = False, is_private: bool = False) -> None:
+    """Write a file: all of it, or nothing is left behind.
+
+    Args:
+        path: the file; where it is a link to a regular file, that is written.
+        data: its content.
+        may_replace: whether a file that is there is replaced; nothing but a regular one ever is.
+        is_private: whether nobody but its owner may read it.
+
+    Raises:
+        FileExistsError: when it is there and may not be replaced.
+        OSError: when it is no regular file, or cannot be written.
+    """
+    if os.path.lexists(path):
+        if not may_replace:
+            raise FileExistsError(errno.EEXIST, "it exists already")
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file, and only those are replaced")
+        path = path.resolve()
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".karptui-")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        if not is_private:
+            Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def size_text(count: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -22,14 +23,20 @@ def typed_path(text: str) -> Path:
 
 
 def cache_dir() -> Path:
-    """Return the folder for what can be fetched again; made when missing, readable by its owner only."""
-    return _private(platformdirs.user_cache_path(_NAME))
+    """Return the folder for what can be fetched again; made when missing, where that is possible."""
+    folder = platformdirs.user_cache_path(_NAME)
+    with contextlib.suppress(OSError):
+        _private(folder)
+    return folder
 
 
 def state_dir() -> Path:
     """Return the folder for what should survive a restart, such as the audit log.
 
     Made when missing, readable by its owner only.
+
+    Raises:
+        OSError: when it cannot be made.
     """
     return _private(platformdirs.user_state_path(_NAME))
 

@@ -161,6 +161,7 @@ class StoryASource(QuietSource):
     """The story as a source."""
 
     title = "shop-eu-1"
+    caution = ""
 
     def start(self, mailbox: Mailbox) -> None:
         """Tell everything at once."""

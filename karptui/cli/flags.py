@@ -222,9 +222,9 @@ def _version(text: str) -> str:
 
 
 def _instant(text: str) -> int:
-    from karptui.kube.timestamps import parse_timestamp
+    from karptui.kube.timestamps import parse_now
 
     try:
-        return parse_timestamp(text)
+        return parse_now(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None

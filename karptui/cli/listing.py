@@ -65,16 +65,18 @@ def cell(value: object) -> object:
     """Return a value as one cell holds it.
 
     Lists are their members between blanks, objects are ``name=value`` between blanks with the names of objects
-    within joined by dots, and objects in a list are parted by ``; ``. What a terminal would act on is made visible.
+    within joined by dots, and objects in a list are parted by ``; ``. What a terminal would act on is made visible, and
+    what a spreadsheet would work out is kept as text.
     """
+    from karptui.views.export import without_formula
     from karptui.views.sanitize import clean
 
     if isinstance(value, dict):
-        return clean(_pairs(value, ""))
+        return without_formula(clean(_pairs(value, "")))
     if isinstance(value, list | tuple):
         has_objects = any(isinstance(one, dict) for one in value)
-        return clean(("; " if has_objects else " ").join(_text(one) for one in value))
-    return clean(value) if isinstance(value, str) else value
+        return without_formula(clean(("; " if has_objects else " ").join(_text(one) for one in value)))
+    return without_formula(clean(value)) if isinstance(value, str) else value
 
 
 def _pairs(values: Mapping[str, Any], prefix: str) -> str:

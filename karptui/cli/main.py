@@ -12,12 +12,12 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NoReturn
 
 from karptui import __version__
 from karptui.cli.pages import epilog_of
+from karptui.cli.streams import prepare_streams
 
 COMMANDS: Final = MappingProxyType(
     {
@@ -105,17 +105,15 @@ def available() -> tuple[str, ...]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit status."""
-    command, words = split(sys.argv[1:] if argv is None else argv)
-    if command is None and words and not words[0].startswith("-"):
-        print(f"karptui: there is no command {words[0]!r}; {_hint(words[0])}", file=sys.stderr)
-        return 2
-    if words == ["--version"]:
-        print(f"karptui {__version__}")
-        return 0
+    prepare_streams()
+    command: str | None = None
     try:
-        return _execute(command, words)
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else 2
+        command, words = split(sys.argv[1:] if argv is None else argv)
+        try:
+            status = _execute(command, words)
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else 2
+        sys.stdout.flush()
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -130,6 +128,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except Exception as error:  # noqa: BLE001  a traceback helps nobody who runs a command
         return _crashed(error, command)
+    return status
 
 
 def _crashed(error: Exception, command: str | None) -> int:
@@ -142,16 +141,17 @@ def _crashed(error: Exception, command: str | None) -> int:
 
 
 def _execute(command: str | None, words: list[str]) -> int:
+    if command is None and words and not words[0].startswith("-"):
+        print(f"karptui: there is no command {words[0]!r}; {_hint(words[0])}", file=sys.stderr)
+        return 2
+    if words == ["--version"]:
+        print(f"karptui {__version__}")
+        return 0
     parser = build_parser(command)
     args, unknown = parser.parse_known_args(words)
     if unknown:
         parser_of(parser, command).error(f"unrecognized arguments: {' '.join(unknown)}")
-    if sys.stdout is None:
-        # Closed by whoever started this; what is printed goes nowhere, as asked.
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  for as long as the process runs
-    status = int(import_module(f"karptui.cli.{command or OPEN}").run(args))
-    sys.stdout.flush()
-    return status
+    return int(import_module(f"karptui.cli.{command or OPEN}").run(args))
 
 
 def _leave_output() -> None:

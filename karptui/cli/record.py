@@ -125,11 +125,15 @@ def _redactor() -> Redactor:
     """Return a redactor whose key is made once per user, so that recordings can be compared with each other."""
     import secrets
 
+    from karptui.files import read_file, write_file
     from karptui.paths import state_dir
     from karptui.sources.snapshot.redact import Redactor
 
-    file = state_dir() / "redact.key"
-    if not file.exists():
-        file.touch(mode=0o600)
-        file.write_bytes(secrets.token_bytes(32))
-    return Redactor(file.read_bytes())
+    try:
+        file = state_dir() / "redact.key"
+        if not file.exists():
+            write_file(file, secrets.token_bytes(32), is_private=True)
+        return Redactor(read_file(file, 1 << 10))
+    except OSError as error:
+        where = error.filename or "karptui's state folder"
+        raise UsageError(f"the key for pseudonyms cannot be kept in {where}: {error.strerror}") from None

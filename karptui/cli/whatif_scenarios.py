@@ -224,6 +224,8 @@ def read_files(paths: Sequence[str]) -> list[Scenario]:
     found: list[Scenario] = []
     for path in paths:
         where = "standard input" if path == "-" else path
+        if path == "-" and sys.stdin is None:
+            raise UsageError(f"{where} is closed")
         try:
             text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
             found.extend(read_scenarios(text, where))

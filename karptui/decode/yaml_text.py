@@ -55,15 +55,19 @@ class Dumper(_Scalars, yaml.CSafeDumper):
     """Quotes text that the loader would read as something else, such as ``y`` and ``0o17``."""
 
 
-def load_documents(text: bytes) -> list[Any]:
+def load_documents(text: bytes, loader: type[yaml.CSafeLoader] = _Loader) -> list[Any]:
     """Return the documents of a YAML stream; empty ones are left out.
+
+    Args:
+        text: the stream.
+        loader: what a scalar means; kubectl's rule for objects by default.
 
     Raises:
         YamlError: when it is not YAML, or its aliases multiply without end.
     """
     try:
         _check_depth(text)
-        documents = [document for document in yaml.load_all(text, Loader=_Loader) if document is not None]
+        documents = [document for document in yaml.load_all(text, Loader=loader) if document is not None]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""

@@ -18,6 +18,9 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _HOUR_LENGTH: Final = len("2006-01-02T15:")
 _PLAIN_LENGTH: Final = len("2006-01-02T15:04:05Z")
 _MAX_OFFSET_HOURS: Final = 23
+_FIRST_NOW_NS: Final = 24 * 3600 * NS_PER_SECOND
+_LAST_NOW_NS: Final = 9_214_646_400 * NS_PER_SECOND
+"""The beginning of 2262."""
 _MOST_HOURS: Final = 16_384
 _hours_ns: Final[dict[str, int]] = {}
 """By text such as ``2006-01-02T15:``, the instant that hour begins: most of a cluster's timestamps share their hour."""
@@ -44,6 +47,23 @@ def parse_timestamp(text: str) -> int:
         _rests_ns[text[_HOUR_LENGTH:]] = rest_ns
         _hours_ns[text[:_HOUR_LENGTH]] = instant_ns - rest_ns
     return instant_ns
+
+
+def parse_now(text: str) -> int:
+    """Parse an instant that may be now: one that Karpenter's clock can show.
+
+    Raises:
+        ValueError: when the text is no RFC 3339 instant, or too far away.
+    """
+    instant_ns = parse_timestamp(text)
+    if not may_be_now(instant_ns):
+        raise ValueError(f"{text!r} lies beyond what a clock shows: 1970-01-02 to 2261-12-31")
+    return instant_ns
+
+
+def may_be_now(instant_ns: int) -> bool:
+    """Return whether a clock that counts nanoseconds in 64 bits can show an instant, with a day to spare."""
+    return _FIRST_NOW_NS <= instant_ns < _LAST_NOW_NS
 
 
 def _parse_any(text: str) -> int:

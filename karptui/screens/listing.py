@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from operator import is_
 from typing import Any, Generic, TypeVar
 
+from karptui.files import write_file
 from karptui.kube.units import count_text, counted
 from karptui.paths import typed_path
 from karptui.screens.command_line import CommandError
@@ -192,7 +193,7 @@ class Listing(Generic[ItemT]):
         shown = [index for index, heading in enumerate(headings) if heading in drawn]
         write = as_text if path.suffix == ".txt" else as_csv
         try:
-            path.write_text(write(headings, self.rows, shown), encoding="utf-8")
+            write_file(path, write(headings, self.rows, shown).encode("utf-8", "replace"), may_replace=True)
         except OSError as error:
             raise CommandError(f"{path} cannot be written: {error.strerror}") from error
         return f"{counted(len(self.rows), 'row')} saved to {path}"

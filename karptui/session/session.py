@@ -66,6 +66,11 @@ class Session:
         return self.source.title if self.source is not None else "no cluster"
 
     @property
+    def caution(self) -> str:
+        """What is to be said against the connection, for the banner; empty as a rule."""
+        return self.source.caution if self.source is not None else ""
+
+    @property
     def is_large(self) -> bool:
         """Whether taking over a change takes longer than a key should wait."""
         return len(self.view.state.pods) + self._mailbox.waiting > LARGE_FROM_PODS

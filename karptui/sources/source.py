@@ -16,6 +16,11 @@ class Source(Protocol):
         """What the top bar calls it: the context, the file, ``demo``."""
         ...
 
+    @property
+    def caution(self) -> str:
+        """What is to be said against what it shows, in a few words for the banner; empty as a rule."""
+        ...
+
     def start(self, mailbox: Mailbox) -> None:
         """Begin to fill the mailbox and return at once."""
         ...

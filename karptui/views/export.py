@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from karptui.views.column import Heading
 from karptui.views.row import Row
+
+_FORMULA: Final = re.compile(r"[=@\t\r]|[+-](?!$|[\d.,]+ ?[A-Za-z%$/µ]{0,10}$)")
+"""Signed amounts are none, and neither is a dash alone."""
 
 
 def as_csv(headings: Sequence[Heading], rows: Iterable[Row], shown: Sequence[int]) -> str:
@@ -21,8 +26,13 @@ def as_csv(headings: Sequence[Heading], rows: Iterable[Row], shown: Sequence[int
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([headings[index].id for index in shown])
-    writer.writerows([row.cells[index].text for index in shown] for row in rows)
+    writer.writerows([without_formula(row.cells[index].text) for index in shown] for row in rows)
     return buffer.getvalue()
+
+
+def without_formula(text: str) -> str:
+    """Return the text of a cell, with an apostrophe before what a spreadsheet would take for a formula."""
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 def as_text(headings: Sequence[Heading], rows: Iterable[Row], shown: Sequence[int]) -> str:

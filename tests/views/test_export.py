@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import pytest
+
+from karptui.cli.listing import cell
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase
 from karptui.views.column import Heading
-from karptui.views.export import as_csv, as_text
+from karptui.views.export import as_csv, as_text, without_formula
 from karptui.views.row import Cell, Row
 from karptui.views.sources import TABLE
 from karptui.views.table import Sort, build_rows
@@ -15,6 +18,17 @@ ROWS = (Row("a", (Cell("a, b"), Cell("x"), Cell("5"))), Row("b", (Cell('"q"'), C
 
 def test_csv_quotes_what_needs_it() -> None:
     assert as_csv(HEADINGS, ROWS, (0, 2)) == 'name,size\n"a, b",5\n"""q""","1,024Mi"\n'
+
+
+@pytest.mark.parametrize("text", ["=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-2+3+cmd", "\t=1", '=HYPERLINK("x")'])
+def test_a_cell_that_begins_a_formula_stays_text(text: str) -> None:
+    assert without_formula(text) == f"'{text}"
+    assert text.startswith("\t") or str(cell(text)) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["-", "-5", "+1.25", "-0.5 $/h", "+3 nodes", "-1,024Mi", "a=b", "x@y", ""])
+def test_amounts_and_words_are_no_formulas(text: str) -> None:
+    assert without_formula(text) == text
 
 
 def test_text_is_aligned() -> None:

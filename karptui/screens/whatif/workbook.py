@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from karptui.files import write_file
 from karptui.paths import typed_path
 from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.history import TYPING, History
@@ -206,8 +207,7 @@ def save_scenarios(target: str, scenarios: Sequence[Scenario], *, replaces: bool
     """
     path = typed_path(target)
     try:
-        with path.open("w" if replaces else "x", encoding="utf-8") as file:
-            file.write(write_scenarios(scenarios))
+        write_file(path, write_scenarios(scenarios).encode("utf-8", "replace"), may_replace=replaces)
     except FileExistsError:
         raise FileIsThereError(f"{path} is there already") from None
     except OSError as error:

@@ -6,10 +6,11 @@ import base64
 import binascii
 import difflib
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 import msgspec
 
@@ -43,7 +44,7 @@ class Pem(msgspec.Struct, frozen=True):
         """Return the PEM text; a file is read anew each time, as certificates get rotated.
 
         Raises:
-            ConfigError: when the file cannot be read.
+            KubeconfigError: when the file cannot be read.
         """
         if self.data is not None:
             return self.data
@@ -105,6 +106,7 @@ OIDC_REFUSED: Final = (
     "the API server does not take the id-token of auth-provider oidc any more, and karptui does not renew it: "
     "any kubectl command does, after which karptui has to be started again; an exec plugin needs neither"
 )
+_CREDENTIALS: Final = re.compile(r"(?<=//)[^/@]*@")
 PROXY_SCHEMES: Final = ("http", "https", "socks5", "socks5h")
 
 Entry = TypeVar("Entry")
@@ -130,7 +132,7 @@ def load_connection(
         service_account: the folder a pod's credentials are mounted at.
 
     Raises:
-        ConfigError: with a sentence naming file and field.
+        KubeconfigError: with a sentence naming file and field.
     """
     config = load_kubeconfig(kubeconfig, environ=environ, home=home)
     name = config.current_context if context is None else context
@@ -148,7 +150,7 @@ def resolve(config: Kubeconfig, context: str, impersonation: Impersonation | Non
     """Return how to talk to the cluster of a context.
 
     Raises:
-        ConfigError: with a sentence naming file and field.
+        KubeconfigError: with a sentence naming file and field.
     """
     chosen = config.contexts.get(context)
     if chosen is None:
@@ -179,8 +181,12 @@ def resolve(config: Kubeconfig, context: str, impersonation: Impersonation | Non
     )
     _only_one_method(user.value, of_user)
     secure = authority is not None or skip or certificate is not None
+    server, in_url = _server(cluster.value.server, of_cluster, secure=secure)
+    has_other = bool(user.value.token or user.value.token_file or basic or certificate)
+    if in_url is not None and not has_other and user.value.exec is None:
+        basic = in_url
     return Connection(
-        server=_server(cluster.value.server, of_cluster, secure=secure),
+        server=server,
         context=context,
         cluster=chosen.value.cluster,
         user=user_name,
@@ -201,7 +207,7 @@ def resolve(config: Kubeconfig, context: str, impersonation: Impersonation | Non
             of_user,
             cluster,
             authority,
-            has_other=bool(user.value.token or user.value.token_file or basic or certificate),
+            has_other=has_other,
         ),
         impersonation=impersonation or _impersonation(user.value, of_user),
     )
@@ -250,23 +256,43 @@ def _only_one_method(user: User, owner: str) -> None:
         raise KubeconfigError(f"both exec and auth-provider are given {owner}; kubectl takes only one")
 
 
-def _server(server: str | None, owner: str, *, secure: bool) -> str:
+def _server(server: str | None, owner: str, *, secure: bool) -> tuple[str, tuple[str, str] | None]:
+    """Return the server's URL, and the user and password that stand in it."""
     if not server:
         raise KubeconfigError(f"no server {owner}")
     url = server if "://" in server else f"{'https' if secure else 'http'}://{server}"
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise KubeconfigError(f"server {owner} is not an http or https URL: {one_line(server, 100)}")
-    return url.rstrip("/")
+    parts = checked_url(url, ("http", "https"))
+    if parts is None or parts.query or parts.fragment:
+        raise KubeconfigError(f"server {owner} is not an http or https URL: {one_line(without_password(server), 100)}")
+    basic = (unquote(parts.username or ""), unquote(parts.password or "")) if parts.username else None
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", "")), basic
 
 
 def _proxy(url: str | None, owner: str) -> str:
     if not url:
         return ""
-    parts = urlsplit(url)
-    if parts.scheme not in PROXY_SCHEMES or not parts.hostname:
+    if checked_url(url, PROXY_SCHEMES) is None:
         raise KubeconfigError(f"proxy-url {owner} must be an {', '.join(PROXY_SCHEMES)} URL")
     return url
+
+
+def checked_url(url: str, schemes: tuple[str, ...]) -> SplitResult | None:
+    """Return the parts of a URL that something can be asked at; None for any other."""
+    if any(character <= " " or character == "\x7f" for character in url):
+        return None
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+        if ":" not in host:
+            host.rstrip(".").encode("idna")
+    except ValueError:
+        return None
+    return parts if parts.scheme in schemes and host.strip(".") else None
+
+
+def without_password(url: str) -> str:
+    """Return a URL as it may be shown: without the user and password in it."""
+    return _CREDENTIALS.sub("", url)
 
 
 def _id_token(user: User, owner: str) -> str:

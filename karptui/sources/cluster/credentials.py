@@ -6,6 +6,7 @@ import base64
 import contextlib
 import json
 import os
+import re
 import selectors
 import signal
 import subprocess
@@ -19,7 +20,7 @@ import msgspec
 
 from karptui.files import read_file, size_text
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
-from karptui.sources.cluster.connection import Connection, ExecPlugin, Pem
+from karptui.sources.cluster.connection import Connection, ExecPlugin, Pem, without_password
 from karptui.sources.cluster.errors import CredentialError, one_line
 
 API_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
@@ -34,6 +35,15 @@ RERUN_SECONDS: Final = 5.0
 PRINTED_BYTES: Final = 1 << 20
 """Of a credential: a token and two certificates take a hundredth of it."""
 PIECE: Final = 1 << 16
+
+
+_SAID_SECRET: Final = re.compile(
+    r"((?:\b[\w-]*(?:token|secret|password|passwd|api[_-]?key|access[_-]?key|signature|credential)\w*[\"']?\s*[:=]|"
+    r"\bBearer|\bBasic)\s*[\"']?)[^\s\"',;&}]{4,}",
+    re.IGNORECASE,
+)
+_OPAQUE: Final = re.compile(r"(?=[\w+/=.-]*\d)(?=[\w+/=.-]*[A-Za-z])(?<![\w/.:-])[A-Za-z0-9_+/=-]{32,}(?:\.[\w+/=-]+)*")
+"""Letters and digits without end are a key or a token; paths and names of hosts have dots or begin with a slash."""
 
 
 class EndlessOutputError(Exception):
@@ -158,7 +168,7 @@ class ExecCredential:
                 f"{title} prints more than {size_text(PRINTED_BYTES)}, which is no credential"
             ) from None
         if process.returncode:
-            words = one_line(stderr.decode(errors="replace")[-2000:]) or "and said nothing"
+            words = one_line(without_secrets(stderr.decode(errors="replace")[-2000:])) or "and said nothing"
             raise CredentialError(f"{title} failed with exit status {process.returncode}: {words}")
         return stdout
 
@@ -237,6 +247,12 @@ def printed(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, by
     except subprocess.TimeoutExpired:
         raise TimeoutError from None
     return bytes(output), bytes(said)
+
+
+def without_secrets(text: str) -> str:
+    """Return what a plugin has said without what may be a secret: it may print its token, or a URL with a password."""
+    text = _SAID_SECRET.sub(lambda found: f"{found[1]}…", without_password(text))
+    return _OPAQUE.sub("…", text)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

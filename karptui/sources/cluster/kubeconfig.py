@@ -7,6 +7,7 @@ Source of the rules: client-go's ``tools/clientcmd`` (loader.go, client_config.g
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
@@ -15,9 +16,14 @@ import msgspec
 import yaml
 
 from karptui.decode.errors import field_error
+from karptui.decode.yaml_text import YamlError, load_documents
+from karptui.files import read_file
 from karptui.sources.cluster.errors import KubeconfigError, one_line
 
 ENV_FILES: Final = "KUBECONFIG"
+_LINE: Final = re.compile(r"(line \d+), column \d+: (.*)", re.DOTALL)
+MOST_BYTES: Final = 16 << 20
+"""Of one file: a thousand clusters with their certificates take half of it."""
 
 
 class NamedExtension(msgspec.Struct, frozen=True):
@@ -179,7 +185,7 @@ def load_kubeconfig(
         home: the home folder; the user's own by default.
 
     Raises:
-        ConfigError: when a file cannot be read or a field in it has the wrong shape.
+        KubeconfigError: when a file cannot be read or a field in it has the wrong shape.
     """
     paths = _paths(explicit, environ, Path.home() if home is None else home)
     files = [
@@ -214,7 +220,7 @@ def _expanded(path: str, home: Path) -> Path:
 
 def _read(path: Path, *, must_exist: bool) -> _File | None:
     try:
-        data = path.read_bytes()
+        data = read_file(path, MOST_BYTES)
     except FileNotFoundError:
         if must_exist:
             raise KubeconfigError(f"{path}: no such kubeconfig file") from None
@@ -225,16 +231,17 @@ def _read(path: Path, *, must_exist: bool) -> _File | None:
 
 
 def _parse(path: Path, data: bytes) -> _File:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        document = yaml.load(data, Loader=loader)  # noqa: S506  the loader is one of the safe two
-    except (yaml.YAMLError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" line {mark.line + 1}:" if mark is not None else ""
-        what = one_line(str(getattr(error, "problem", None) or error))
-        raise KubeconfigError(f"{path}:{where} not a kubeconfig, as it is not YAML: {what}") from error
-    if document is None:
+        documents = load_documents(data, yaml.CSafeLoader)
+    except (YamlError, ValueError) as error:
+        found = _LINE.match(str(error))
+        where, what = (f" {found[1]}:", found[2]) if found is not None else ("", str(error))
+        raise KubeconfigError(f"{path}:{where} not a kubeconfig, as it is not YAML: {one_line(what)}") from error
+    if len(documents) > 1:
+        raise KubeconfigError(f"{path}: not a kubeconfig: it holds {len(documents)} documents")
+    if not documents:
         return _File()
+    (document,) = documents
     try:
         return msgspec.convert(document, _File)
     except msgspec.ValidationError as error:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import urllib3
 
-from karptui.sources.cluster.connection import Connection, Pem
+from karptui.sources.cluster.connection import Connection, Pem, without_password
 from karptui.sources.cluster.errors import KubeconfigError, one_line
 
 POOL_SIZE: Final = 64
@@ -29,7 +29,7 @@ def connection_pool(connection: Connection, certificate: Pem | None, key: Pem | 
     """Return a pool of connections.
 
     Raises:
-        ConfigError: when a certificate, a key or the proxy cannot be used.
+        KubeconfigError: when a certificate, a key or the proxy cannot be used.
     """
     settings: dict[str, Any] = {
         "retries": urllib3.Retry(total=False),
@@ -45,8 +45,8 @@ def connection_pool(connection: Connection, certificate: Pem | None, key: Pem | 
     try:
         pool = _pool(proxy, settings)
     except (ValueError, urllib3.exceptions.HTTPError) as error:
-        what = f"the proxy {_without_password(proxy)} cannot be used"
-        raise KubeconfigError(f"{what}: {one_line(str(error))}") from error
+        what = f"the proxy {without_password(proxy)} cannot be used"
+        raise KubeconfigError(f"{what}: {one_line(without_password(str(error)))}") from error
     if connection.skip_tls_verify:
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     return pool
@@ -58,7 +58,7 @@ def _pool(proxy: str, settings: dict[str, Any]) -> urllib3.PoolManager:
     if not proxy.lower().startswith(SOCKS):
         return urllib3.ProxyManager(proxy, **settings)
     if importlib.util.find_spec("socks") is None:
-        what = f"the proxy {_without_password(proxy)} needs the Python package PySocks"
+        what = f"the proxy {without_password(proxy)} needs the Python package PySocks"
         raise KubeconfigError(f"{what}: pipx inject karptui PySocks")
     from urllib3.contrib.socks import SOCKSProxyManager  # noqa: PLC0415  needs a package that few have
 
@@ -69,7 +69,7 @@ def tls_context(connection: Connection, certificate: Pem | None, key: Pem | None
     """Return the TLS settings of a connection.
 
     Raises:
-        ConfigError: naming the certificate or key that cannot be used.
+        KubeconfigError: naming the certificate or key that cannot be used.
     """
     authority = connection.certificate_authority
     try:
@@ -141,8 +141,3 @@ def _keepalive() -> list[tuple[int, int, int]]:
         if option is not None:
             options.append((socket.IPPROTO_TCP, option, value))
     return options
-
-
-def _without_password(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

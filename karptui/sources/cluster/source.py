@@ -57,6 +57,11 @@ class ClusterSource:
         return self.connection.context
 
     @property
+    def caution(self) -> str:
+        """That nobody checks whose server answers, where the kubeconfig says so."""
+        return "TLS not verified" if self.connection.skip_tls_verify else ""
+
+    @property
     def last_contact_ns(self) -> int:
         """When the server was last heard of: nanoseconds since the epoch, 0 for never."""
         return self._reflectors.transport.last_contact_ns if self._reflectors is not None else 0

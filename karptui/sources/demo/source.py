@@ -83,6 +83,11 @@ class DemoSource:
         """What the top bar calls it."""
         return "demo"
 
+    @property
+    def caution(self) -> str:
+        """Nothing: nobody is in between."""
+        return ""
+
     def start(self, mailbox: Mailbox) -> None:
         """Put the recording into the mailbox, and begin to play."""
         self._mailbox = mailbox

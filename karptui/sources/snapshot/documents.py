@@ -147,6 +147,8 @@ def documents(paths: Sequence[str | Path], *, stdin: BinaryIO | None = None) -> 
         if not str(path).strip():
             raise SnapshotError(NO_NAME)
         if str(path) == STDIN:
+            if stdin is None and sys.stdin is None:
+                raise SnapshotError(sentence("standard input", "is closed"))
             data = (stdin or sys.stdin.buffer).read(MAX_BYTES + 1)
             if len(data) > MAX_BYTES:
                 raise SnapshotError(sentence("standard input", f"is larger than {size_text(MAX_BYTES)}"))

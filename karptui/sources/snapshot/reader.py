@@ -16,7 +16,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.repair_policies import RepairPolicyError, parse_policies
 from karptui.karpenter.rules import rules_for
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
-from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
+from karptui.kube.timestamps import ABSENT_NS, parse_now, parse_timestamp
 from karptui.sources.snapshot.documents import STDIN, SUFFIXES, SnapshotDocument, SnapshotError, documents, sentence
 from karptui.sources.snapshot.instance_types import Catalogs
 from karptui.sources.snapshot.objects import MARK, ObjectPile, is_recording, manifests
@@ -64,8 +64,9 @@ def newest_timestamp_ns(value: Any) -> int:
 
 
 def _instant_ns(text: str) -> int:
+    """Return an instant, none where the text is none, or too far away to be taken for now."""
     try:
-        return parse_timestamp(text)
+        return parse_now(text)
     except ValueError:
         return ABSENT_NS
 
@@ -129,7 +130,7 @@ class Recorded:
     def _captured_ns(self) -> int:
         text = self._field("capturedAt", str, "")
         try:
-            return parse_timestamp(text) if text else ABSENT_NS
+            return parse_now(text) if text else ABSENT_NS
         except ValueError as error:
             raise self._wrong("capturedAt", error) from None
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from karptui.files import write_file
 from karptui.karpenter.controller import SETTING_NAMES
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.repair_policies import RepairPolicy
@@ -81,17 +80,13 @@ def write_recording(document: Mapping[str, Any], path: Path, *, may_replace: boo
     Raises:
         SnapshotError: when it exists and may not be replaced, or cannot be written.
     """
-    if path.exists() and not may_replace:
-        raise SnapshotError(sentence(str(path), "exists already; --force replaces it"))
     data = msgspec.json.encode(document)
     if path.name.endswith(".gz"):
         data = gzip.compress(data, compresslevel=6, mtime=0)
     try:
-        # mkstemp gives the file to its owner alone.
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        Path(temporary).replace(path)
+        write_file(path, data, may_replace=may_replace, is_private=True)
+    except FileExistsError:
+        raise SnapshotError(sentence(str(path), "exists already; --force replaces it")) from None
     except OSError as error:
         raise SnapshotError(sentence(str(path), f"cannot be written: {error.strerror or error}")) from None
     return len(data)

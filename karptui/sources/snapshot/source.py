@@ -26,6 +26,11 @@ class SnapshotSource:
         """The snapshot's name."""
         return self.snapshot.name
 
+    @property
+    def caution(self) -> str:
+        """Nothing: nobody is in between."""
+        return ""
+
     def start(self, mailbox: Mailbox) -> None:
         """Put every object into the mailbox."""
         taken_ns = self.snapshot.captured_at_ns

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 import yaml
 
-from karptui.sources.cluster.connection import OIDC_REFUSED, Connection, Impersonation, load_connection
+from karptui.sources.cluster.connection import (
+    OIDC_REFUSED,
+    Connection,
+    Impersonation,
+    load_connection,
+    without_password,
+)
 from karptui.sources.cluster.errors import KubeconfigError
 
 Fields = dict[str, Any]
@@ -277,3 +283,38 @@ def test_kubeconfig_wins_over_the_pod(tmp_path: Path) -> None:
 def test_neither_kubeconfig_nor_pod(tmp_path: Path) -> None:
     with pytest.raises(KubeconfigError, match=r"no kubeconfig: .*/\.kube/config does not exist, and this is not a pod"):
         load_connection(environ={}, home=tmp_path, service_account=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        "http://[::1",
+        "https://host:99999",
+        "https://host:abc",
+        "https://h ost",
+        "https://h\x01ost",
+        "http://h/?a=b",
+        "http://h#x",
+        "https://..",
+        "https://" + "a" * 70 + ".com",
+        "http://me:hunter2@h:99999",
+    ],
+)
+def test_servers_that_nothing_can_be_asked_at(tmp_path: Path, server: str) -> None:
+    with pytest.raises(KubeconfigError, match=r"server of cluster 'c' .* is not an http or https URL") as caught:
+        connect(tmp_path, cluster={"server": server})
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(KubeconfigError, match=r"proxy-url of cluster 'c' .* must be an http"):
+        connect(tmp_path, cluster={"proxy-url": server.replace("#x", " ").replace("/?a=b", "\t")})
+
+
+def test_a_password_in_the_servers_url_is_a_credential_and_not_shown(tmp_path: Path) -> None:
+    connection = connect(tmp_path, cluster={"server": "https://me:hunter%402@api.test:6443/x"})
+    assert (connection.server, connection.basic) == ("https://api.test:6443/x", ("me", "hunter@2"))
+    other = connect(tmp_path, cluster={"server": "https://me:hunter2@api.test"}, user={"token": "t"})
+    assert (other.server, other.basic, other.token) == ("https://api.test", None, "t")
+
+
+def test_urls_are_shown_without_passwords() -> None:
+    said = 'proxyconnect to "http://me:hunter2@proxy:3128" for https://api.test/a@b failed'
+    assert without_password(said) == 'proxyconnect to "http://proxy:3128" for https://api.test/a@b failed'

@@ -15,7 +15,7 @@ import pytest
 
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.sources.cluster.connection import ExecPlugin
-from karptui.sources.cluster.credentials import ExecCredential, _end
+from karptui.sources.cluster.credentials import ExecCredential, _end, without_secrets
 from karptui.sources.cluster.errors import CredentialError
 
 V1 = "client.authentication.k8s.io/v1"
@@ -218,6 +218,26 @@ def test_failures_are_sentences(bad: ExecPlugin, sentence: str) -> None:
         ExecCredential(bad).current()
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("token: k8s-aws-v1.aHR0cHM6Ly9zdHMuYW1h", "token: …"),
+        ('{"access_token":"abc123def", "x": 1}', '{"access_token":"…", "x": 1}'),
+        ("Authorization: Bearer abcdefgh", "Authorization: Bearer …"),
+        ("get https://me:hunter2@idp.test/x failed", "get https://idp.test/x failed"),
+        ("got eyJhbGciOiJSUzI1NiIsImtpZCI6IjEyMzQ1Njc4OTAifQ.eyJzdWIiOiIxIn0.c2ln", "got …"),
+        ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG is wrong", "AWS_SECRET_ACCESS_KEY=… is wrong"),
+        (
+            "The SSO session associated with this profile has expired, run aws sso login --profile prod-1",
+            "The SSO session associated with this profile has expired, run aws sso login --profile prod-1",
+        ),
+        ("no file /home/me/.aws/sso/cache/x1.json", "no file /home/me/.aws/sso/cache/x1.json"),
+    ],
+)
+def test_what_a_plugin_says_is_shown_without_secrets(said: str, shown: str) -> None:
+    assert without_secrets(said) == shown
+
+
 def test_missing_command_shows_the_hint() -> None:
     missing = ExecPlugin("no-such-command", (), {}, V1, "Get it from example.com.", False, None, "exec plugin x")
     with pytest.raises(CredentialError, match=r"^exec plugin x: command not found\. Get it from example\.com\.$"):
@@ -294,7 +314,7 @@ import fcntl, os, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 sys.path[:0] = {path!r}
 from karptui.sources.cluster.connection import ExecPlugin
-from karptui.sources.cluster.credentials import ExecCredential, _end
+from karptui.sources.cluster.credentials import ExecCredential, _end, without_secrets
 assert os.isatty(0) and os.isatty(2)
 open("/dev/tty", "w").close()
 version = "client.authentication.k8s.io/v1"

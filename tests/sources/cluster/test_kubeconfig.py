@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from karptui.sources.cluster.errors import KubeconfigError
-from karptui.sources.cluster.kubeconfig import load_kubeconfig
+from karptui.sources.cluster.kubeconfig import MOST_BYTES, load_kubeconfig
 
 FIRST = """
 current-context: blue
@@ -25,6 +25,11 @@ def write(folder: Path, name: str, text: str) -> Path:
     path = folder / name
     path.write_text(text)
     return path
+
+
+BOMB = b"a: &a [x,x,x,x,x,x,x,x,x,x]\n" + b"".join(
+    b"%c: &%c [%s]\n" % (98 + at, 98 + at, b",".join([b"*%c" % (97 + at)] * 10)) for at in range(9)
+)
 
 
 def test_first_file_wins_names_and_current_context(tmp_path: Path) -> None:
@@ -109,6 +114,19 @@ def test_empty_file_and_empty_sections(tmp_path: Path) -> None:
     assert config.current_context == ""
 
 
-def test_yaml_loader_in_pure_python_reads_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("yaml.CSafeLoader", raising=False)
-    assert load_kubeconfig(str(write(tmp_path, "a", FIRST))).current_context == "blue"
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"[" * 200_000, "nested more than 200 levels deep"),
+        (b"a: " + b"{a: " * 100_000, "nested more than 200 levels deep"),
+        (b"- " * 100_000, "nested more than 200 levels deep"),
+        (BOMB, "its aliases come to 12,345,679,011 values"),
+        (b"a: 1\n---\nb: 2\n", "it holds 2 documents"),
+        (b"#" * (MOST_BYTES + 1), "is larger than 16 MiB"),
+    ],
+    ids=["brackets", "braces", "dashes", "aliases", "documents", "size"],
+)
+def test_files_that_would_end_the_process_are_sentences(tmp_path: Path, data: bytes, sentence: str) -> None:
+    (tmp_path / "config").write_bytes(data)
+    with pytest.raises(KubeconfigError, match=sentence):
+        load_kubeconfig(str(tmp_path / "config"))
