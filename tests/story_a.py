@@ -161,7 +161,6 @@ class StoryASource(QuietSource):
     """The story as a source."""
 
     title = "shop-eu-1"
-    caution = ""
 
     def start(self, mailbox: Mailbox) -> None:
         """Tell everything at once."""

@@ -198,7 +198,6 @@ class StorySource(QuietSource):
     """The story as a source."""
 
     title = "prod-eu-1"
-    caution = ""
 
     def start(self, mailbox: Mailbox) -> None:
         """Put everything into the mailbox."""

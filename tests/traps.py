@@ -68,7 +68,6 @@ class TrapSource(QuietSource):
     """The cluster as a source."""
 
     title = "prod-eu-1"
-    caution = ""
 
     def start(self, mailbox: Mailbox) -> None:
         """Put everything into the mailbox."""

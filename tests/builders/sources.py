@@ -10,6 +10,8 @@ from karptui.sources.base import SourceError
 class QuietSource:
     """A source that waits for nothing and gives no single objects."""
 
+    caution: str = ""
+
     title: str
 
     def refresh(self) -> None:

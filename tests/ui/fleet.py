@@ -389,7 +389,6 @@ class FleetSource(QuietSource):
 
     fleet: Fleet
     title: str = "prod-eu-1"
-    caution: str = ""
     phase: Phase = Phase.LIVE
     mailbox: Mailbox | None = None
     stopped: int = 0

@@ -234,8 +234,8 @@ def _parse(path: Path, data: bytes) -> _File:
     try:
         documents = load_documents(data, yaml.CSafeLoader)
     except (YamlError, ValueError) as error:
-        found = _LINE.match(str(error))
-        where, what = (f" {found[1]}:", found[2]) if found is not None else ("", str(error))
+        line = _LINE.match(str(error))
+        where, what = (f" {line[1]}:", line[2]) if line is not None else ("", str(error))
         raise KubeconfigError(f"{path}:{where} not a kubeconfig, as it is not YAML: {one_line(what)}") from error
     if len(documents) > 1:
         raise KubeconfigError(f"{path}: not a kubeconfig: it holds {len(documents)} documents")
