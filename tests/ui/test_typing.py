@@ -96,7 +96,7 @@ async def test_rows_that_are_ready_once_their_screen_is_left_are_nothing_to_it(
     async with make_app().run_test(size=(80, 24)) as pilot:
         app = await settled(pilot)
         monkeypatch.setattr("karptui.screens.list_screen.BUILT_AT_ONCE", 0)
-        monkeypatch.setattr("karptui.screens.list_screen.asyncio.to_thread", in_time)
+        monkeypatch.setattr("karptui.screens.row_sources.asyncio.to_thread", in_time)
         monkeypatch.setattr(RowTable, "on_unmount", go, raising=False)
         app.push_screen(PoolDetailScreen("general"))
         await pilot.pause()
