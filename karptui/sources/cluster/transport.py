@@ -22,6 +22,8 @@ from karptui.sources.cluster.stream import BROKEN, LineStream, api_error, is_tls
 
 JSON: Final = "application/json"
 CONNECT_SECONDS: Final = 5.0
+OPEN_SECONDS: Final = 20.0
+"""How long the server may be silent before a stream begins."""
 READ_SECONDS: Final = 60.0
 """How long the server may be silent in the middle of an answer, streams excepted."""
 
@@ -100,9 +102,13 @@ class Transport:
             accept: the media type.
             silence_seconds: after this long without a byte the stream breaks.
         """
-        request = _Request(method="GET", path=path, query=query, accept=accept, read_seconds=silence_seconds)
-        response = self._answer(request)
+        # A server begins a stream at once, however long it is silent after that.
+        opens_within = min(silence_seconds, OPEN_SECONDS)
+        response = self._answer(
+            _Request(method="GET", path=path, query=query, accept=accept, read_seconds=opens_within)
+        )
         stream = LineStream(response, self.server, self._heard)
+        stream.allow_silence(silence_seconds)
         with self._lock:
             self._open.add(stream)
             closed = self._closed

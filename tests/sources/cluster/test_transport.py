@@ -523,3 +523,26 @@ def test_loopback_server_reports_unscripted_calls(serve: Serve) -> None:
     server: LoopbackServer = serve(Script())
     with pytest.raises(ApiError, match="the script is over"):
         transport_to(server).get("/")
+
+
+def test_stream_that_does_not_begin_is_given_up_long_before_it_may_be_silent(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("karptui.sources.cluster.transport.OPEN_SECONDS", 0.05)
+    transport = transport_to(serve(Call.stall))
+    opened = transport.stream("/watch", {}, silence_seconds=100)
+    with pytest.raises(UnreachableError, match="has fallen silent"):
+        opened.__enter__()
+
+
+def test_stream_that_has_begun_may_be_silent_for_longer(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karptui.sources.cluster.transport.OPEN_SECONDS", 0.05)
+
+    def pause(call: Call) -> None:
+        call.lines(b"one")
+        threading.Event().wait(0.2)
+        call.lines(b"two")
+        call.end()
+
+    with transport_to(serve(pause)).stream("/watch", {}, silence_seconds=10) as stream:
+        assert [bytes(line) for lines in stream.batches() for line in lines] == [b"one", b"two"]
