@@ -163,13 +163,20 @@ def cordon_node(ref: ObjectRef, _: Mapping[str, str]) -> tuple[AnyEdit, ...]:
 
 
 def take_out(_: ObjectRef, answers: Mapping[str, str]) -> tuple[AnyEdit, ...]:
-    """Make offerings unavailable."""
-    edit = TakeOut(
-        answers.get("type", "").strip(), answers.get("zone", "").strip(), answers.get("capacityType", "").strip()
-    )
-    if edit == TakeOut():
+    """Make offerings unavailable: an instance type, a zone and a capacity type in one line, in any order.
+
+    A part of a type's name, such as ``flex`` or ``m5``, stands for every type that has it.
+    """
+    found: dict[str, str] = {}
+    for word in answers.get("offerings", "").split():
+        sort = "capacity type" if word in _CAPACITY_TYPES else "zone" if _ZONE.fullmatch(word) else "instance type"
+        if sort in found:
+            raise refuse(f"{word}: {found[sort]} is the {sort} already; take further ones out by themselves")
+        is_part = sort == "instance type" and "." not in word and "*" not in word
+        found[sort] = f"*{word}*" if is_part else word
+    if not found:
         raise refuse("name an instance type, a zone or a capacity type: without one every offering would be out")
-    return (edit,)
+    return (TakeOut(found.get("instance type", ""), found.get("zone", ""), found.get("capacity type", "")),)
 
 
 def _count(answers: Mapping[str, str], name: str, *, low: int) -> int:
@@ -179,6 +186,9 @@ def _count(answers: Mapping[str, str], name: str, *, low: int) -> int:
     return int(text)
 
 
+_CAPACITY_TYPES: Final = frozenset({"spot", "on-demand", "reserved"})
+_ZONE: Final = re.compile(r"[a-z]{2,}(-[a-z0-9]+)*-[0-9][a-z]|[a-z]+[0-9]-az[0-9]+|[a-z]+-[a-z]+[0-9]-[a-z]")
+"""As AWS, and other clouds, name zones."""
 _SCALED: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "Job"})
 QUICK_ACTIONS: Final[tuple[QuickAction, ...]] = (
     QuickAction(id="scale", title="scale to n", kinds=_SCALED, asks=(("replicas", "replicas"),), make=scale_workload),
@@ -189,11 +199,7 @@ QUICK_ACTIONS: Final[tuple[QuickAction, ...]] = (
         id="outage",
         title="take an offering or zone out",
         kinds=frozenset(),
-        asks=(
-            ("type", "instance type, * for any part (any)"),
-            ("zone", "zone (any)"),
-            ("capacityType", "capacity type (any)"),
-        ),
+        asks=(("offerings", "instance types, zone, capacity type: m5.* us-east-1a spot, or a part: flex"),),
         make=take_out,
     ),
     QuickAction(id="remove-node", title="remove this node", kinds=frozenset({"Node"}), asks=(), make=remove_node),

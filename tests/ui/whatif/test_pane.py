@@ -219,11 +219,11 @@ async def test_offerings_are_taken_out_and_an_edit_is_taken_back() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         await begin(pilot)
-        await press(pilot, "a", *"offering", "enter", *"m7i*", "enter", "enter", *"spot", "enter")
+        await press(pilot, "a", *"offering", "enter", *"m7i* spot", "enter")
         assert app.whatif.book.sheet.edits == (TakeOut("m7i*", "", "spot"),)
         await control(pilot, "edit", "backspace")
         assert app.whatif.book.sheet.edits == ()
-        await press(pilot, "a", *"offering", "enter", "enter", "enter", "enter")
+        await press(pilot, "a", *"offering", "enter", "enter")
         assert app.whatif.book.sheet.edits == ()
 
 

@@ -553,7 +553,14 @@ def action(name: str) -> QuickAction:
     [
         ("scale", {"replicas": " 5 "}, ScaleWorkload(ObjectRef("X", "a"), 5)),
         ("copies", {"count": "3"}, CopyPod(ObjectRef("X", "a"), 3)),
-        ("outage", {"type": "m5.*", "zone": "", "capacityType": "spot"}, TakeOut("m5.*", "", "spot")),
+        ("outage", {"offerings": "spot m5.*"}, TakeOut("m5.*", "", "spot")),
+        ("outage", {"offerings": "flex"}, TakeOut("*flex*", "", "")),
+        ("outage", {"offerings": "us-east-1a"}, TakeOut("", "us-east-1a", "")),
+        (
+            "outage",
+            {"offerings": "m7i-flex.large us-gov-west-1b on-demand"},
+            TakeOut("m7i-flex.large", "us-gov-west-1b", "on-demand"),
+        ),
         ("remove-node", {}, RemoveNode("a")),
         ("cordon", {}, CordonNode("a")),
         ("delete", {}, DeleteObject(ObjectRef("X", "a"))),
@@ -571,7 +578,8 @@ def test_actions_refuse_what_makes_no_sense() -> None:
         ("scale", {"replicas": "-1"}),
         ("scale", {}),
         ("copies", {"count": "0"}),
-        ("outage", {"zone": " "}),
+        ("outage", {"offerings": " "}),
+        ("outage", {"offerings": "m5.large m6i.large"}),
     ):
         with pytest.raises(EditRefusedError):
             action(name).make(ObjectRef("X", "a"), answers)
