@@ -54,7 +54,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Name of the first screen."""
     wide: bool = False
     """Whether tables start with every column."""
-    node_sort: str = "name=asc"
+    node_sort: str = "held=dsc"
     """Order of the Nodes screen: a column, ``=``, and ``asc`` or ``dsc``."""
     extra_labels: tuple[str, ...] = ()
     """Node labels that get a column of their own on the Nodes screen."""

@@ -78,7 +78,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--resources", metavar="NAME,NAME", type=words, help="resources that get a column of the nodes; cpu,memory,pods"
     )
     group.add_argument(
-        "--node-sort", metavar="COLUMN=asc|dsc", help="order of the nodes, such as age=dsc (default: name=asc)"
+        "--node-sort",
+        metavar="COLUMN=asc|dsc",
+        help="order of the nodes, such as age=dsc (default: the order chosen last, at first held=dsc)",
     )
     group.add_argument("--wide", action="store_true", default=None, help="start with every column")
     add_price_flags(parser)
@@ -146,11 +148,29 @@ def _settings(args: argparse.Namespace) -> Config:
         config = load_config(Path(args.config) if args.config else config_file(), os.environ, flags)
     except ConfigError as error:
         raise UsageError(str(error)) from error
+    config = _as_ordered_last(config)
     _check_resources(config.resources)
     _check_nodes(config)
     _check_first_screen(config.screen)
     _check_theme(config.theme)
     return config
+
+
+def _as_ordered_last(config: Config) -> Config:
+    """Return the settings with the order of Nodes that was chosen last, where none is set."""
+    from msgspec.structs import replace
+
+    from karptui.remembered import remembered
+
+    chosen = remembered("node_sort")
+    if not chosen or config.node_sort != type(config)().node_sort:
+        return config
+    ordered = replace(config, node_sort=chosen)
+    try:
+        _check_nodes(ordered)
+    except UsageError:
+        return config
+    return ordered
 
 
 def app_of(args: argparse.Namespace) -> KarptuiApp:

@@ -180,13 +180,13 @@ class NodeCase(NamedTuple):
     """What becomes of it as things are; None while that is not worked out."""
 
 
-def why_of(fleet: Fleet, case: NodeCase, stopped: Collection[str] = ()) -> Why:
+def why_of(fleet: Fleet, case: NodeCase, stopped: Collection[Method] = ()) -> Why:
     """Return why a node is still here.
 
     Args:
         fleet: The cluster.
         case: The node.
-        stopped: Names of the lanes that something stops for every node.
+        stopped: Methods that something stops for every node.
     """
     node, blockers, drain = case.node, case.blockers, case.drain
     if node.claim is None:
@@ -204,19 +204,20 @@ def why_of(fleet: Fleet, case: NodeCase, stopped: Collection[str] = ()) -> Why:
     return msgspec.structs.replace(found, codes=(found.code, *(one for one in held_by if one is not found.code)))
 
 
-def _found(fleet: Fleet, case: NodeCase, stopped: Collection[str]) -> Why:
+def _found(fleet: Fleet, case: NodeCase, stopped: Collection[Method]) -> Why:
     lanes, now = case.lanes, case.now
     taken = next((lane for lane in lanes if lane.goes), None)
     if taken is not None:
-        code = WhyCode.WAITS if taken.method in stopped else WhyCode.OK
+        code = WhyCode.WAITS if _asked(fleet, case, taken) in stopped else WhyCode.OK
         return Why(code=code, outcome=taken.outcome, method=taken.method)
     held = next((lane for lane in lanes if lane.is_held), None)
     wanting = [lane for lane in lanes if lane.is_wanted]
     if wanting and (held is None or _is_open_before(held, wanting, now)):
-        first = wanting[0].method
+        first = wanting[0]
         if now is None:
-            return Why(code=WhyCode.PENDING, method=first)
-        return Why(code=WhyCode.WAITS if first in stopped else WhyCode.NOFIT, method=first)
+            return Why(code=WhyCode.PENDING, method=first.method)
+        code = WhyCode.WAITS if _asked(fleet, case, first) in stopped else WhyCode.NOFIT
+        return Why(code=code, method=first.method)
     if held is None:
         return _of_lack(case.blockers, lanes)
     if held.blocker is None:
@@ -231,6 +232,13 @@ def _found(fleet: Fleet, case: NodeCase, stopped: Collection[str]) -> Why:
             method=held.method,
         )
     return _of_blocker(fleet, case, held)
+
+
+def _asked(fleet: Fleet, case: NodeCase, lane: Lane) -> Method:
+    """Return the method of a lane: that of Drift is StaticDrift's for nodes of static NodePools."""
+    pool = fleet.pools.get(case.node.nodepool_name)
+    is_static = pool is not None and pool.is_static and lane.method == Method.DRIFT
+    return Method.STATIC_DRIFT if is_static else Method(lane.method)
 
 
 def _is_open_before(held: Lane, wanting: Sequence[Lane], now: Verdict | None) -> bool:

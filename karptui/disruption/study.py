@@ -33,7 +33,7 @@ from karptui.disruption.command import Command, Method
 from karptui.disruption.drain import DrainStage, DrainState, drain_state
 from karptui.disruption.fleet import arrivals
 from karptui.disruption.gates import all_gates
-from karptui.disruption.lanes import Lane, NodeCase, Why, lane_name, lanes_of, why_of
+from karptui.disruption.lanes import Lane, NodeCase, Why, lanes_of, why_of
 from karptui.disruption.methods import next_pass, observed_fleet
 from karptui.disruption.node_verdict import landings_of, replacements_of, verdict_of
 from karptui.disruption.outlook import Outcome, Outlook
@@ -346,9 +346,9 @@ def with_others(report: NextReport | None) -> dict[str, Outcome]:
     return {name: Outcome(one.decision) for one in report.commands for name in one.node_names}
 
 
-def _stopped(cluster: Iterable[Blocker]) -> frozenset[str]:
+def _stopped(cluster: Iterable[Blocker]) -> frozenset[Method]:
     """Return the methods that something stops for every node."""
-    return frozenset(lane_name(method) for one in cluster for method in one.blocks)
+    return frozenset(method for one in cluster for method in one.blocks)
 
 
 def _command(command: Command) -> NextCommand:

@@ -272,7 +272,7 @@ def _unhealthy(case: Situation) -> Iterator[Finding]:
             names=tuple(line.name for line in sick),
             nodes=len(sick),
             screen="nodes",
-            key="enter",
+            key="^z",
             filter_text="status=NotReady",
         )
 
@@ -363,9 +363,9 @@ def _drift(case: Situation) -> Iterator[Finding]:
             names=(name,),
             nodes=len(lines),
             detail=reasons.most_common(1)[0][0],
-            screen="nodes",
-            key="enter",
-            filter_text=f"pool={name} status=Drifted",
+            screen="claims",
+            key="3",
+            filter_text=f"pool={name}",
         )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import msgspec
 from textual.binding import Binding, BindingType
 
+from karptui.remembered import remember
 from karptui.screens import routes
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
@@ -28,8 +29,16 @@ from karptui.views.nodes.sentences import (
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows, Sort
 from karptui.views.top_bar import Fact, TopBarValues
+from karptui.views.verdict import pending_reasons, verdict_lines
 from karptui.views.why.codes import MEANINGS
 from karptui.views.why.freshness import why_unknown
+from karptui.widgets.sentences import Sentences
+
+FEW: Final = 3
+"""Findings that are shown where room is short."""
+MANY: Final = 5
+ROOMY: Final = 32
+"""Lines from which on there is room for more."""
 
 
 class NodesScreen(ListScreen[NodeEntry]):
@@ -38,6 +47,7 @@ class NodesScreen(ListScreen[NodeEntry]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "open_pods", "Pods of the node", show=False, id="nodes.pods"),
         Binding("e", "explain_why", "Explain", id="nodes.explain", tooltip="Why the node is still here, at length"),
+        Binding("v", "verdict", "Verdict", show=False, id="nodes.verdict", tooltip="All findings above the table"),
         Binding(
             "t", "open_ledger", "Ledger", show=False, id="nodes.ledger", tooltip="Where the memory of its type goes"
         ),
@@ -54,7 +64,9 @@ class NodesScreen(ListScreen[NodeEntry]):
     }
 
     def __init__(self) -> None:
-        super().__init__(nodes_table(), Asked("nodes"))
+        self.verdict = Sentences(id="verdict")
+        super().__init__(nodes_table(), Asked("nodes"), above=(self.verdict,))
+        self._shows_all_findings = False
         self._sums: Kept[tuple[Fact, ...]] = Kept()
         """The figures in the top bar, when they are not of all nodes."""
 
@@ -64,7 +76,8 @@ class NodesScreen(ListScreen[NodeEntry]):
         if config.extra_labels or config.disable_pricing or config.resources:
             self.use_table(nodes_spec(config))
         column, is_descending = config.order()
-        self.listing.sort = Sort(column, is_descending)
+        has_column = any(heading.id == column for heading in self.listing.spec.headings())
+        self.listing.sort = Sort(column, is_descending) if has_column else Sort("status")
         if config.node_selector:
             self.listing.query_text = f"-l '{config.node_selector}'"
         super().prepare()
@@ -74,7 +87,20 @@ class NodesScreen(ListScreen[NodeEntry]):
     def show_state(self) -> None:
         """Show the nodes, and have those in view analysed first."""
         super().show_state()
-        self.host.look_at(Focus(keys=self.table.visible_keys))
+        self._show_verdict()
+        is_waiting = self.host.border.overview().counts["pending"] > 0
+        self.host.look_at(Focus(keys=self.table.visible_keys, asks_pending=is_waiting))
+
+    def _show_verdict(self) -> None:
+        """Show what holds or endangers the cluster: as many findings as there is room for, or all of them."""
+        now_ns = self.host.now_ns()
+        found = self.host.border.verdict(now_ns)
+        self.verdict.display = bool(found)
+        if not found:
+            return
+        most = len(found) if self._shows_all_findings else FEW if self.size.height < ROOMY else MANY
+        reasons = pending_reasons(self.host.view.pending)
+        self.verdict.set_lines(verdict_lines(found, now_ns, reasons, self.size.width - 1, most))
 
     def show_rows(self, rows: Rows[NodeEntry]) -> None:
         """Show rows, and their sums in the top bar."""
@@ -141,6 +167,17 @@ class NodesScreen(ListScreen[NodeEntry]):
         return (("Codes of WHY, worst first", tuple(MEANINGS.items())), *super().help_text())
 
     # Keys
+
+    def action_verdict(self) -> None:
+        """Show all findings above the table, or only the worst."""
+        self._shows_all_findings = not self._shows_all_findings
+        self._show_verdict()
+
+    def action_sort(self, column_id: str) -> None:
+        """Sort by a column, and remember that for the next start."""
+        super().action_sort(column_id)
+        sort = self.listing.sort
+        remember("node_sort", f"{sort.column_id}={'dsc' if sort.is_descending else 'asc'}")
 
     def open_row(self, item: NodeEntry) -> None:
         """Show the node at length."""

@@ -194,9 +194,9 @@ _SENTENCES: Final = {
 
 
 def money_text(finding: Finding) -> str:
-    """Return ``$2.03/h``; of what comes next what it saves, ``–`` where no money is in it."""
+    """Return ``$2.03/h``; of what comes next what it saves, nothing where no money is in it."""
     if not finding.price_per_hour:
-        return "–"
+        return ""
     text = per_hour_text(finding.price_per_hour, "USD")
     return f"−{text}" if str(finding.code) == "NEXT" else text
 
@@ -216,13 +216,14 @@ def verdict_lines(
     known = list(findings)
     shown = known if len(known) <= most else known[:most]
     lines: list[Pieces] = []
+    keys = max((len(one.key) for one in shown), default=0)
     for place, one in enumerate(shown):
         mark, tone = MARKS[str(one.severity)]
         left = len(known) - len(shown)
         more = f"  v +{left}" if left and place == len(shown) - 1 else ""
         money = money_text(one)
-        tail = f"  {money:>8}  {one.key:<3}{more}".rstrip()
-        room = width - len(tail) - 4
+        tail = f"{f'  {money}' if money else ''}  {one.key:<{keys}}{more}"
+        room = width - len(tail) - 3
         text = sentence(one, now_ns, reasons)
         text = text if len(text) <= room else text[: max(room - 1, 1)].rstrip() + "…"
         is_quiet = str(one.severity) == "info"

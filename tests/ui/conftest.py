@@ -55,7 +55,7 @@ def make_app() -> MakeApp:
             source or FleetSource(fleet or a_fleet()),
             clock=FrozenClock(NOW_NS),
             evidence=price_evidence(usage),
-            config=Config(**given),
+            config=Config(**{"node_sort": "name=asc", **given}),
             connect=connect,
             contexts=context_names,
         )

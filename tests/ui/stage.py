@@ -35,7 +35,7 @@ def an_app(
     """Return the app over a source."""
     app = KarptuiApp(
         source,
-        config=config or Config(),
+        config=config or Config(node_sort="name=asc"),
         clock=clock,
         evidence_of=lambda _: evidence or EvidenceSource(),
         analyst_of=stepped_analyst,

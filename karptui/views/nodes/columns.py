@@ -30,6 +30,7 @@ from karptui.views.nodes.cells import (
     capacity_type_words,
     expires_cell,
     expires_words,
+    held_cell,
     image_cell,
     label_words,
     name_cell,
@@ -64,6 +65,11 @@ def _status_seconds(entry: NodeEntry, now_ns: int) -> int | None:
 def _expires_seconds(entry: NodeEntry, now_ns: int) -> int | None:
     at_ns = entry.claim.expires_ns if entry.claim is not None else None
     return (at_ns - now_ns) // NS_PER_SECOND if at_ns is not None else None
+
+
+def _worst_first(entry: NodeEntry) -> tuple[float, ...]:
+    """Return the place of a node when the worst comes first: what holds money, then what is faulty."""
+    return (round(held_per_hour(entry) or 0.0, 4), -float(node_status(entry).rank))
 
 
 def _without_blockers(entry: NodeEntry, _: int) -> str | None:
@@ -156,7 +162,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             "status",
             "STATUS",
             "The state that matters most, and for how long; worst first when sorted.",
-            min_width=17,
+            min_width=13,
             max_width=19,
         ),
         status_cell,
@@ -193,7 +199,6 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             "What the node costs per hour; n/a where nobody knows. The line below says who says so, and since when.",
             min_width=6,
             max_width=10,
-            drop_order=2,
             is_right_aligned=True,
             is_descending_first=True,
         ),
@@ -229,9 +234,31 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
     ),
     Column(
         Heading(
+            "held",
+            "HELD",
+            "Dollars per hour that lifting what holds it would save (simulated); sorted by it, faults come next.",
+            min_width=6,
+            max_width=10,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        held_cell,
+        _worst_first,
+        values=(
+            Value(
+                "heldPricePerHour",
+                lambda entry, _: held_per_hour(entry),
+                NUMBER_OR_NULL,
+                "The same as held_per_hour.",
+                after="held_per_hour",
+            ),
+        ),
+    ),
+    Column(
+        Heading(
             "why",
             "WHY",
-            "Why it is still here: the worst of what keeps it, or what Karpenter would do. The codes are below.",
+            "Why it is still here: what holds the method that wants it, or what it lacks. The codes are below.",
             min_width=9,
             max_width=20,
         ),
@@ -242,7 +269,8 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 "why",
                 lambda entry, now_ns: why_text(entry.findings.why, now_ns) if entry.findings is not None else None,
                 TEXT_OR_NULL,
-                "The worst of what keeps the node, as the WHY column words it; null where it is not known.",
+                "What holds the method that wants it, or what it lacks, as the WHY column words it; null: not known.",
+                after="price_source",
             ),
             Value(
                 "why_codes",
@@ -250,7 +278,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                     [str(code) for code in entry.findings.why.codes] if entry.findings is not None else None
                 ),
                 TEXTS_OR_NULL,
-                "Every code of that, the worst first.",
+                "The same code, then those of what else holds a method that wants the node.",
             ),
             Value(
                 "goes_without_blockers",
@@ -263,12 +291,6 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 lambda entry, _: held_per_hour(entry),
                 NUMBER_OR_NULL,
                 "Dollars that would be saved then.",
-            ),
-            Value(
-                "heldPricePerHour",
-                lambda entry, _: held_per_hour(entry),
-                NUMBER_OR_NULL,
-                "The same as held_per_hour.",
             ),
             Value("lanes", lanes_values, LANES, flat=lanes_text),
             Value(
@@ -429,7 +451,7 @@ def nodes_table(
     before = ("age_seconds", *(f"label:{key}" for key in extra_labels))
     labels = (label_column(key, value) for key, value in zip(extra_labels, before, strict=False))
     every = (*COLUMNS[:age], *labels, *COLUMNS[age:])
-    columns = every if has_prices else tuple(column for column in every if column.heading.id != "price")
+    columns = every if has_prices else tuple(column for column in every if column.heading.id not in ("price", "held"))
     if resources:
         chosen = {RESOURCE_COLUMNS[name] for name in resources}
         columns = tuple(

@@ -1,0 +1,37 @@
+"""What somebody chose last and expects to find again: the order of Nodes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from karptui.files import read_file
+from karptui.paths import state_dir
+
+_FILE: Final = "remembered.json"
+_MOST_BYTES: Final = 64 * 1024
+
+
+def remembered(name: str) -> str:
+    """Return what was remembered under a name, empty where nothing was or it cannot be read."""
+    found = _all().get(name)
+    return found if isinstance(found, str) else ""
+
+
+def remember(name: str, value: str) -> None:
+    """Remember something; a folder that cannot be written to remembers nothing."""
+    known = _all()
+    if known.get(name) == value:
+        return
+    try:
+        (state_dir() / _FILE).write_text(json.dumps({**known, name: value}), encoding="utf-8")
+    except OSError:
+        return
+
+
+def _all() -> dict[str, Any]:
+    try:
+        found = json.loads(read_file(state_dir() / _FILE, most_bytes=_MOST_BYTES))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
