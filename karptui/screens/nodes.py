@@ -15,7 +15,7 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
 from karptui.screens.lists import nodes_spec
 from karptui.screens.row_sources import Asked
-from karptui.session.border import Focus, TotalsWanted
+from karptui.session.border import Focus, TotalsWanted, VerdictWanted
 from karptui.session.nodes import NodeEntry
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.sentences import (
@@ -94,7 +94,7 @@ class NodesScreen(ListScreen[NodeEntry]):
     def _show_verdict(self) -> None:
         """Show what holds or endangers the cluster: as many findings as there is room for, or all of them."""
         now_ns = self.host.now_ns()
-        found = self.host.border.verdict(now_ns)
+        found = self.host.border.verdict(VerdictWanted(now_ns=now_ns)).findings
         self.verdict.display = bool(found)
         if not found:
             return
