@@ -27,6 +27,7 @@ from karptui.disruption.simulation import Simulation, Simulator
 from karptui.disruption.terminate_first import remove_or_terminate_first
 from karptui.karpenter.labels import DO_NOT_REPAIR, NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import is_aws
 from karptui.karpenter.repair_policies import Ailment, RepairAction, RepairPolicies, RepairPolicy, legacy_ailment
 from karptui.karpenter.settings import Settings
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -66,10 +67,12 @@ def is_legacy(settings: Settings) -> bool:
     return settings.rules.has_repair_method and settings.gate(REPAIR_GATE) and settings.legacy_node_repair
 
 
-def policies_of(settings: Settings) -> tuple[RepairPolicy, ...]:
-    """Return the policies in force: those that were told, else the AWS provider's."""
-    told = settings.repair_policies
-    return aws_repair_policies(settings) if told is None else told
+def policies_of(fleet: Fleet) -> tuple[RepairPolicy, ...]:
+    """Return the policies in force: those that were told, else the AWS provider's; none where those are not known."""
+    told = fleet.settings.repair_policies
+    if told is not None:
+        return told
+    return aws_repair_policies(fleet.settings) if is_aws(fleet.inventory.nodepools) else ()
 
 
 class Repair:
@@ -78,7 +81,7 @@ class Repair:
     def __init__(self, fleet: Fleet, recorder: Recorder) -> None:
         self._fleet = fleet
         self._recorder = recorder
-        self._policies = RepairPolicies(policies_of(fleet.settings))
+        self._policies = RepairPolicies(policies_of(fleet))
 
     def ailment_of(self, node: StateNode) -> Ailment | None:
         """Return what is wrong with a node whose toleration is over, whatever holds its repair back."""
@@ -267,7 +270,7 @@ _NODE_GATES: Final = frozenset({Gate.NOMINATED, Gate.NODE_DND, Gate.NO_NODEPOOL_
 
 def legacy_deletions(fleet: Fleet, recorder: Recorder) -> tuple[str, ...]:
     """Return the nodes that the controller of before deletes now: without budget, veto or a place for their pods."""
-    policies = [one for one in policies_of(fleet.settings) if one.action is RepairAction.REPLACE]
+    policies = [one for one in policies_of(fleet) if one.action is RepairAction.REPLACE]
     nodes = sorted(fleet.inventory.nodes, key=lambda node: node.name)
     unhealthy = {node.name for node in nodes if legacy_ailment(policies, node) is not None}
     claims = {claim.provider_id: claim for claim in fleet.inventory.nodeclaims}

@@ -51,6 +51,11 @@ def nodeclass_key(kind: str, name: str) -> str:
     return f"{kind}/{name}"
 
 
+def is_aws_group(ref: NodeClassRef) -> bool:
+    """Tell whether what refers to a NodeClass may mean the AWS provider's: a reference may leave the group out."""
+    return ref.group in ("", AWS_GROUP)
+
+
 def is_ec2(nodeclass: NodeClass | NodeClassRef) -> bool:
     """Tell whether a NodeClass, or what refers to one, is the AWS provider's; a reference may leave the group out."""
     return nodeclass.kind == EC2_KIND and nodeclass.group in ("", AWS_GROUP)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from karptui.karpenter.nodeclass import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClassRef, is_aws_group
 from karptui.kube import resources
 from karptui.kube.objects import EMPTY, EMPTY_LABELS, Condition, KubeObject, condition_of
 from karptui.kube.resources import ResourceList
@@ -30,6 +30,11 @@ class DisruptionBudget(msgspec.Struct, frozen=True, gc=False):
     """How long the schedule's window stays open, as written, or None."""
     reasons: tuple[str, ...] | None = None
     """``Empty``, ``Drifted``, ``Underutilized``; None is every reason."""
+
+
+def is_aws(pools: Sequence[NodePool]) -> bool:
+    """Tell whether some NodePool is the AWS provider's; without NodePools it is taken to be."""
+    return not pools or any(is_aws_group(pool.node_class_ref) for pool in pools)
 
 
 class NodePool(KubeObject, frozen=True, kw_only=True, gc=False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.nodepool import is_aws
 from karptui.karpenter.settings import Settings
 
 
@@ -15,6 +16,9 @@ def not_modelled(inventory: Inventory, settings: Settings) -> list[str]:
             f"IGNORE_DRA_REQUESTS is false: devices of Dynamic Resource Allocation are not allocated, so the {claiming}"
             " waiting pods that ask for them are placed by their other requests alone"
         )
+    if settings.gate("NodeRepair") and settings.repair_policies is None and not is_aws(inventory.nodepools):
+        groups = ", ".join(sorted({pool.node_class_ref.group for pool in inventory.nodepools}))
+        sentences.append(f"the repair policies of {groups} are not known, so no node counts as unhealthy")
     static = [pool.name for pool in inventory.nodepools if pool.is_static]
     if static and settings.gate("StaticCapacity"):
         sentences.append(

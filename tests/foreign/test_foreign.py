@@ -82,6 +82,23 @@ def test_types_are_those_that_were_seen(provider: Provider, path: str, capsys: p
     )
 
 
+def test_nothing_is_repaired_by_the_policies_of_another_provider(
+    provider: Provider, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = snapshot(provider)
+    cluster |= {"karpenterVersion": "1.15.0", "settings": {"FEATURE_GATES": "NodeRepair=true"}}
+    node = next(one for one in cluster["objects"] if one["kind"] == "Node")
+    sick = {"type": "Ready", "status": "False", "reason": "x", "lastTransitionTime": "2026-11-20T08:00:00Z"}
+    node["status"]["conditions"] = [sick]
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps(cluster))
+    assert main(["simulate", "-o", "json", str(path)]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert [one["commands"] for one in made["disruption"] if one["name"] == "Repair"] == [[]]
+    said = f"the repair policies of {provider.group} are not known, so no node counts as unhealthy"
+    assert said in made["notModelled"]
+
+
 async def test_no_screen_says_what_cannot_be_known(path: str) -> None:
     source = SnapshotSource(SnapshotReader().read([path], keeps_manifests=True))
     clock = FrozenClock(source.snapshot.captured_at_ns)
