@@ -4,8 +4,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
+# Where a lock file is named, nothing else than what it lists is installed, and only what has its hash.
+LOCK ?=
 
-.PHONY: demo test test-newest-textual newest-textual lint types layers check snapshots clean
+.PHONY: demo test test-newest-textual newest-textual lint types layers check snapshots lock audit sbom clean
 
 demo: $(VENV)/.installed
 	$(BIN)/karptui --demo
@@ -65,8 +67,34 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
+ifdef LOCK
+	$(INSTALL) --require-hashes -r $(LOCK)
+	$(INSTALL) --no-deps -e .
+else
 	$(INSTALL) -e '.[dev]'
+endif
 	@touch $@ $(VENV)/.installed
 
+# What continuous integration installs, with hashes: made anew when pyproject.toml changes. Needs uv.
+lock:
+	uv pip compile pyproject.toml --extra dev --generate-hashes --universal --python-version 3.11 \
+		--no-header --no-annotate --no-emit-index-url --quiet --upgrade --output-file .ci/requirements.txt
+
+# Known vulnerabilities of what is locked: a report, which never fails, as the list of them may be out of reach.
+audit: $(VENV)/bin/python
+	@$(PYTHON) -m venv $(VENV)-audit && $(VENV)-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit \
+		&& timeout 300 $(VENV)-audit/bin/pip-audit --disable-pip --require-hashes -r .ci/requirements.txt \
+		|| echo "audit: something is known against what is locked, or nobody could be asked; see above"
+
+# What a release consists of, in CycloneDX, beside the wheel that is released with it.
+sbom:
+	@rm -rf dist $(VENV)-sbom && $(PYTHON) -m venv $(VENV)-sbom \
+		&& $(VENV)-sbom/bin/python -m pip install --quiet --disable-pip-version-check . \
+		&& $(PYTHON) -m venv $(VENV)-tools && $(VENV)-tools/bin/python -m pip install --quiet --disable-pip-version-check build cyclonedx-bom
+	@$(VENV)-tools/bin/python -m build --outdir dist . >/dev/null
+	@$(VENV)-tools/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+		--output-file dist/karptui.cdx.json $(VENV)-sbom/bin/python
+	@ls dist
+
 clean:
-	rm -rf $(VENV) .venv-newest-textual .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist
+	rm -rf $(VENV) $(VENV)-audit $(VENV)-sbom $(VENV)-tools .venv-newest-textual .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist
