@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="files or directories, each a snapshot, instead of a cluster; - is stdin",
     )
     parser.add_argument(
-        "--horizon", metavar="DURATION", type=_horizon, default="6h", help="how far to play (default: 6h)"
+        "--horizon", metavar="DURATION", type=horizon, default="6h", help="how far to play (default: 6h)"
     )
     parser.add_argument(
         "--seed", metavar="N", type=_seed, default=0, help="decides what is left to chance (default: 0)"
@@ -51,7 +51,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_price_flags(parser)
 
 
-def _horizon(text: str) -> int:
+def horizon(text: str) -> int:
+    """Return how far to play, in nanoseconds: the type of an argument."""
     from karptui.kube.durations import DurationError, parse_duration
     from karptui.kube.timestamps import NS_PER_SECOND
 

@@ -32,6 +32,7 @@ COMMANDS: Final = MappingProxyType(
         "blockers": "list everything that keeps Karpenter from disrupting each node",
         "next": "say what Karpenter would do next, and which nodes would go without what keeps them",
         "forward": "play clusters forward: what Karpenter does one after the other, and where it ends",
+        "plan": "say what applying manifests does: decisions, dollars, drift, rollout, risks",
         "claims": "list NodeClaims: their life, drift, expiry and drain",
         "churn": "say how often nodes are replaced, why, how long they live, and whether it is a loop",
         "budgets": "list how many nodes of each NodePool may be disrupted, now and when",

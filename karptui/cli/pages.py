@@ -99,6 +99,11 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             ),
             Entry("karptui forward incident.json --instant -o json", "every step, for a script"),
         ),
+        "plan": (
+            Entry("karptui plan -f nodepool.yaml", "what applying it does to the current context, risks first"),
+            Entry("karptui plan -f manifests/ --snapshot prod.json.gz -o markdown", "for a pull request"),
+            Entry("karptui plan -f nodepool.yaml --fail-on pending --fail-on stall", "a check for CI"),
+        ),
         "claims": (
             Entry("karptui claims --sort-by deadline=asc", "drains that nothing ends first, then by deadline"),
             Entry("karptui claims --filter 'drift=AMIDrift' -o csv", "NodeClaims that drifted by their image"),

@@ -104,9 +104,11 @@ def _assumptions(durations: Durations, *, is_instant: bool) -> list[str]:
         return ["launches, drains and starts of pods take no time, and validation passes", where, cheapest, load]
     told = dict(durations.start_ns_by_pool)
     starts = ", ".join(f"{name} {_seconds(told[name])}" for name in sorted(told))
-    others = f"{_seconds(durations.start_ns)} from NodeClaim to a node that takes pods"
+    others = f"a node takes pods {_seconds(durations.start_ns)} after its NodeClaim"
     return [
-        f"nodes start as fast as those of their NodePool did ({starts}), others take {others}" if told else others,
+        f"nodes start as fast as those of their NodePool did ({starts}); of other NodePools {others}"
+        if told
+        else others,
         f"a pod is ready {_seconds(durations.pod_start_ns)} after it has a node; it ends with its grace period",
         f"an instance is gone {_seconds(durations.instance_end_ns)} after its last pod",
         where,

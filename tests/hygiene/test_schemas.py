@@ -137,6 +137,10 @@ def test_simulations(capsys: pytest.CaptureFixture[str], source: list[str], tmp_
     scenario.write_text(SCENARIO)
     check("simulate-scenario", printed(capsys, "simulate", source[1], "--scenario", str(scenario)))
     check("forward", printed(capsys, "forward", source[1], "--scenario", str(scenario), "--horizon", "10m"))
+    pool = next(one for one in json.loads(Path(source[1]).read_text())["objects"] if one["kind"] == "NodePool")
+    manifest = tmp_path / "pool.json"
+    manifest.write_text(json.dumps(pool))
+    check("plan", printed(capsys, "plan", "-f", str(manifest), *source, "--horizon", "10m"))
     sweep = "VM_MEMORY_OVERHEAD_PERCENT=0.04,0.075"
     check("sweep", printed(capsys, "sweep", source[1], "--set", sweep, "--jobs", "1"))
 

@@ -1,0 +1,138 @@
+"""`karptui plan`: what applying manifests does, for a terminal, a script, or a pull request."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from karptui.cli.errors import UsageError, fail
+from karptui.cli.evidence import add_price_flags
+from karptui.cli.flags import add_cluster_flags, file_name
+from karptui.cli.forward import horizon
+from karptui.cli.whatif_scenarios import parse_condition
+
+if TYPE_CHECKING:
+    from karptui.cli.whatif_scenarios import FailCondition, NamedBase
+    from karptui.plan.manifests import Manifests
+    from karptui.plan.plan import Plan
+
+STALLED: Final = "stall"
+_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
+_MOST_BYTES: Final = 16 << 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "-f",
+        "--filename",
+        metavar="FILE",
+        type=file_name,
+        action="append",
+        required=True,
+        help="manifests that would be applied: a file, a folder of .yaml, .yml and .json, or - for stdin; repeatable",
+    )
+    parser.add_argument("-o", "--output", choices=("text", "json", "markdown"), default="text", help="text")
+    parser.add_argument(
+        "--horizon", metavar="DURATION", type=horizon, default="6h", help="how far the rollout is played (default: 6h)"
+    )
+    parser.add_argument(
+        "--fail-on",
+        metavar="CONDITION",
+        action="append",
+        type=_condition,
+        default=[],
+        help="end with status 3 if more pods are left without a place (pending), NodeClaims drift (drift), it costs"
+        " more (cost, cost+10%%, cost+2.50 in $/h), or the rollout is not through in time (stall); repeatable",
+    )
+    add_cluster_flags(parser, takes_several=False)
+    add_price_flags(parser)
+    parser.set_defaults(snapshots=[])
+
+
+def _condition(text: str) -> FailCondition | str:
+    return STALLED if text == STALLED else parse_condition(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what the manifests do to the cluster; 1 where something is missing, 3 where a condition is met."""
+    from karptui.cli.whatif_scenarios import FAILED, bases
+    from karptui.plan.manifests import ManifestError, manifests_of
+    from karptui.plan.plan import plan
+    from karptui.whatif.edits import EditError
+
+    try:
+        manifests = manifests_of(_files(args.filename))
+        if not manifests.edits:
+            fail(f"{', '.join(args.filename)}: no object that Karpenter's decisions depend on", "plan")
+        (named,) = bases(args)
+        if named.base is None:
+            fail(f"{named.name}: {named.problem}", "plan")
+        found = plan(named.base, manifests.edits, horizon_ns=args.horizon)
+    except (UsageError, ManifestError, EditError) as error:
+        fail(str(error), "plan")
+    _print(named, manifests, found, args.output)
+    status = named.tell("plan")
+    for note in manifests.notes:
+        _say(note)
+    failures = list(_failures(found, args.fail_on))
+    for failure in failures:
+        _say(failure)
+    return FAILED if failures else status
+
+
+def _files(names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield name and text of every file.
+
+    Raises:
+        UsageError: where one cannot be read.
+    """
+    from karptui.files import read_file
+
+    for name in names:
+        if name == "-":
+            yield "standard input", sys.stdin.read(_MOST_BYTES)
+            continue
+        path = Path(name)
+        try:
+            inside = sorted(one for one in path.iterdir() if one.suffix in _SUFFIXES) if path.is_dir() else [path]
+            for file in inside:
+                yield str(file), read_file(file, _MOST_BYTES).decode()
+        except OSError as error:
+            raise UsageError(f"{name}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{name}: is not text in UTF-8") from error
+
+
+def _failures(found: Plan, conditions: Sequence[FailCondition | str]) -> Iterator[str]:
+    for one in conditions:
+        if isinstance(one, str):
+            if found.unfinished:
+                yield f"--fail-on {one}: {len(found.unfinished)} drifted nodes are left"
+        elif why := one.met(found.difference):
+            yield f"--fail-on {one.text}: {why}"
+
+
+def _print(named: NamedBase, manifests: Manifests, found: Plan, form: str) -> None:
+    from karptui.views.plan import markdown_lines, text_lines
+    from karptui.views.sanitize import clean
+
+    if form == "json":
+        from karptui.cli.listing import json_text
+
+        document: dict[str, Any] = {**found.as_json(named.name), "objects": list(manifests.names)}
+        sys.stdout.write(json_text(document) + "\n")
+        return
+    lines = text_lines(named.name, found)
+    if form == "markdown":
+        lines = markdown_lines(named.name, manifests.names, found)
+    sys.stdout.write("".join(f"{clean(line)}\n" for line in lines))
+
+
+def _say(sentence: str) -> None:
+    from karptui.views.sanitize import clean
+
+    print(clean(f"karptui plan: {sentence}"), file=sys.stderr)

@@ -1,0 +1,192 @@
+"""A plan: decisions, dollars, drift, the rollout under budgets, Advice before and after, and risks, worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from karptui.advice.context import AdviceContext
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.report import advise
+from karptui.aws.money import per_hour_change_text
+from karptui.disruption.codes import CODES, Code
+from karptui.forward.result import Played, StepKind
+from karptui.forward.run import forward
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import counted, duration_text
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.solution import solve
+from karptui.whatif.difference import Difference
+from karptui.whatif.drift.drift import with_drift
+from karptui.whatif.edits import AnyEdit
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.json_form import difference_json
+from karptui.whatif.run import Answer, answers
+from karptui.whatif.scenario import Replay, Scenario
+from karptui.whatif.situation import Situation, WhatIfBase
+
+_CENT = 0.005
+
+
+class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """What edits do to a cluster."""
+
+    answer: Answer
+    decisions_now: dict[str, Any]
+    """What Karpenter would do for pods that wait, in the form of ``karptui simulate``."""
+    decisions_edited: dict[str, Any]
+    now: Played
+    """The cluster as it is, played forward."""
+    edited: Played
+    """As the edits make it."""
+    gained: tuple[Finding, ...]
+    """Advice that the edits bring, the worst first."""
+    lost: tuple[Finding, ...]
+
+    @property
+    def difference(self) -> Difference:
+        """What the edits change at once."""
+        assert self.answer.difference is not None
+        return self.answer.difference
+
+    @property
+    def unfinished(self) -> tuple[str, ...]:
+        """Nodes that the edits drift and that are still there at the end of the play."""
+        gone = {name for step in self.edited.steps if step.kind is StepKind.DRAIN for name in step.nodes}
+        drifted = [line.node_name or line.claim_name for line in self.difference.drift_gained]
+        return tuple(name for name in drifted if name not in gone)
+
+    @property
+    def rollout_ns(self) -> int | None:
+        """How long it takes until no drifted node is left; None where some are left, or none drifts."""
+        drifted = {line.node_name or line.claim_name for line in self.difference.drift_gained}
+        ends = [step.at_ns for step in self.edited.steps if step.kind is StepKind.DRAIN and drifted & set(step.nodes)]
+        return None if self.unfinished or not ends else max(ends) - self.edited.from_ns
+
+    def risks(self) -> list[str]:
+        """Return what may go wrong, in sentences, the worst first."""
+        return list(self._risks())
+
+    def _risks(self) -> Iterator[str]:
+        found = self.difference
+        if found.no_longer_fit:
+            first = found.no_longer_fit[0]
+            yield f"{_pods(len(found.no_longer_fit))} no place any more, such as {first.pod_key}: {first.reason}"
+        for finding in self.gained:
+            if finding.severity is Severity.ERROR:
+                yield f"Advice {finding.rule}: {finding.fact}"
+        more = self.edited.end.pending - self.now.end.pending
+        if more > 0 and not found.no_longer_fit:
+            yield f"{counted(more, 'pod')} more without a node at the end of the play"
+        left = self.unfinished
+        if left:
+            nodes = f"{len(left)} of {counted(len(found.drift_gained), 'drifted node')} left{self._held(left)}"
+            is_stuck = self.edited.is_quiescent
+            yield f"the rollout stalls: {nodes}" if is_stuck else f"not through after {_span(self.edited)}: {nodes}"
+        if self.answer.blockers_gained:
+            yield f"{counted(len(self.answer.blockers_gained), 'new blocker')} of disruption"
+        if found.at_most_delta_per_hour > _CENT:
+            yield f"costs rise by {per_hour_change_text(found.at_most_delta_per_hour).lstrip('+')} at once"
+        if found.drift_gained and not left:
+            yield (
+                f"{counted(len(found.drift_gained), 'NodeClaim')} drift and are replaced, with"
+                f" {counted(self.edited.evictions, 'eviction')} within {_span(self.edited)}"
+            )
+        for finding in self.gained:
+            if finding.severity is Severity.WARNING:
+                yield f"Advice {finding.rule}: {finding.fact}"
+
+    def _held(self, names: Sequence[str]) -> str:
+        by = sorted({CODES[Code(one.code)].word for one in self.edited.kept if one.node in names})
+        return f", held by {', '.join(by)}" if by else ""
+
+    def as_json(self, name: str) -> dict[str, Any]:
+        """Return the plan in the form of ``karptui plan -o json``."""
+        found = self.difference
+        return {
+            "name": name,
+            "decisions": {
+                "now": self.decisions_now,
+                "edited": self.decisions_edited,
+                "difference": difference_json(found),
+            },
+            "pricePerHour": {
+                "now": found.before.price_per_hour,
+                "edited": found.after.price_per_hour,
+                "endNow": self.now.end.price_per_hour,
+                "endEdited": self.edited.end.price_per_hour,
+            },
+            "drift": [
+                {"nodeClaim": line.claim_name, "node": line.node_name, "reason": line.reason, "because": line.because}
+                for line in found.drift_gained
+            ],
+            "rollout": self.edited.as_json(name),
+            "advice": {"new": [_finding(one) for one in self.gained], "gone": [_finding(one) for one in self.lost]},
+            "risks": self.risks(),
+        }
+
+
+def plan(base: WhatIfBase, edits: Sequence[AnyEdit], *, horizon_ns: int, reporter: Reporter = silent) -> Plan:
+    """Return what edits do to a cluster.
+
+    Args:
+        base: The cluster as it is.
+        edits: What is applied.
+        horizon_ns: How far the cluster is played forward.
+        reporter: Told of progress; may raise ``Cancelled``.
+
+    Raises:
+        EditError: for the first edit that cannot be made.
+        Cancelled: when the reporter does.
+    """
+    edited = apply(base, edits)
+    *_, answer = answers(base, Scenario(name="plan", edits=tuple(edits), replay=Replay.PENDING), reporter)
+    gained, lost = _advice(base, edited)
+    return Plan(
+        answer=answer,
+        decisions_now=solve(base.prepared).as_json(),
+        decisions_edited=solve(edited.prepared).as_json(),
+        now=forward(
+            base.inventory, base.types.types, base.settings, base.now_ns, horizon_ns=horizon_ns, reporter=reporter
+        ),
+        edited=forward(
+            with_drift(edited.inventory, base, edited),
+            edited.types.types,
+            edited.settings,
+            base.now_ns,
+            horizon_ns=horizon_ns,
+            reporter=reporter,
+        ),
+        gained=gained,
+        lost=lost,
+    )
+
+
+def _advice(before: Situation, after: Situation) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """Return the findings that come and those that go."""
+    was, now = (advise(AdviceContext(one.prepared, one.fleet)).findings for one in (before, after))
+    known, left = {finding.key for finding in was}, {finding.key for finding in now}
+    return (
+        tuple(finding for finding in now if finding.key not in known),
+        tuple(finding for finding in was if finding.key not in left),
+    )
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "severity": str(finding.severity),
+        "objects": [f"{one.kind}/{one.key}" for one in finding.objects],
+        "fact": finding.fact,
+        "remedy": finding.remedy,
+    }
+
+
+def _pods(count: int) -> str:
+    return "1 pod finds" if count == 1 else f"{count} pods find"
+
+
+def _span(played: Played) -> str:
+    return duration_text((played.until_ns - played.from_ns) / NS_PER_SECOND)

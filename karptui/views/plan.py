@@ -1,0 +1,117 @@
+"""A plan as text for a terminal, and as markdown for a pull request: the answer and the risks first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from karptui.advice.finding import Finding
+from karptui.aws.money import per_hour_change_text, per_hour_text
+from karptui.forward.result import StepKind
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import clock_text, counted, duration_text
+from karptui.plan.plan import Plan
+from karptui.views.forward import headline as forward_headline
+from karptui.views.forward import step_text
+from karptui.views.whatif.sentences import headline_text
+
+MAX_LINES = 12
+"""Of each part; JSON has all."""
+_COMMANDS = frozenset({StepKind.DISRUPT, StepKind.PROVISION, StepKind.EXPIRE})
+_ESCAPED = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>()#+!|~"})
+
+
+def parts_of(plan: Plan) -> Iterator[tuple[str, list[str]]]:
+    """Yield the parts of a plan after its first sentence: a heading and its lines; parts without lines are left out."""
+    found = plan.difference
+    yield "Risks, the worst first", plan.risks() or ["none found"]
+    yield "Costs", [price_text(plan)]
+    yield (
+        "NodePools",
+        [
+            f"{pool.name}: {_change(pool.nodes_before, pool.nodes_after)} nodes,"
+            f" {_price(pool.price_before)} → {_price(pool.price_after)}"
+            for pool in found.pools
+            if (pool.nodes_before, pool.price_before) != (pool.nodes_after, pool.price_after) or pool.is_new
+        ],
+    )
+    reasons = Counter((line.pool_name, line.reason, line.because) for line in found.drift_gained)
+    yield (
+        "Drift",
+        [f"{pool}: {counted(count, 'node')}, {why or reason}" for (pool, reason, why), count in reasons.most_common()],
+    )
+    yield "Rollout", list(_rollout(plan))
+    yield "New advice", [_finding(one) for one in plan.gained]
+    yield "Advice that is settled", [_finding(one) for one in plan.lost]
+    yield "Assumed", list(plan.edited.assumptions)
+    yield "Not modelled", list(plan.edited.not_modelled)
+
+
+def _rollout(plan: Plan) -> Iterator[str]:
+    yield f"as it is: {forward_headline(plan.now)}"
+    yield f"as edited: {forward_headline(plan.edited)}"
+    if plan.rollout_ns is not None:
+        yield f"no drifted node is left after {duration_text(plan.rollout_ns / NS_PER_SECOND)}"
+    for step in plan.edited.steps:
+        if step.kind in _COMMANDS:
+            yield f"{clock_text(step.at_ns)} {step_text(step)}"
+
+
+def price_text(plan: Plan) -> str:
+    """Return what the cluster costs now, at the end as it is, and at the end as edited."""
+    now, end, edited = plan.now.series[0], plan.now.end, plan.edited.end
+    change = per_hour_change_text(edited.price_per_hour - end.price_per_hour)
+    return (
+        f"{per_hour_text(now.price_per_hour)} now, {per_hour_text(end.price_per_hour)} at the end as it is,"
+        f" {per_hour_text(edited.price_per_hour)} as edited ({change})"
+    )
+
+
+def text_lines(name: str, plan: Plan) -> Iterator[str]:
+    """Yield the lines for a terminal."""
+    yield f"{name}: {headline_text(plan.answer)}"
+    for heading, lines in parts_of(plan):
+        if lines:
+            yield f"  {heading}"
+            yield from (f"    {line}" for line in _cut(lines))
+
+
+def markdown_lines(name: str, objects: Sequence[str], plan: Plan) -> Iterator[str]:
+    """Yield the lines of a comment on a pull request; what comes from a cluster is no markup."""
+    yield f"## Karpenter on {_plain(name)}"
+    yield ""
+    yield f"**{_plain(headline_text(plan.answer))}**"
+    yield ""
+    yield f"Applies {_plain(', '.join(objects))}."
+    for heading, lines in parts_of(plan):
+        if not lines:
+            continue
+        is_long = heading in ("Rollout", "Assumed", "Not modelled")
+        yield ""
+        yield f"<details><summary>{heading}</summary>" if is_long else f"### {heading}"
+        yield ""
+        yield from (f"- {_plain(line)}" for line in _cut(lines))
+        if is_long:
+            yield ""
+            yield "</details>"
+
+
+def _plain(text: str) -> str:
+    return text.translate(_ESCAPED).replace("@", "@\u200b").replace("\n", " ")
+
+
+def _cut(lines: Sequence[str]) -> list[str]:
+    rest = [f"and {len(lines) - MAX_LINES} more: -o json has all"] if len(lines) > MAX_LINES else []
+    return [*lines[:MAX_LINES], *rest]
+
+
+def _finding(finding: Finding) -> str:
+    return f"{finding.severity}: {finding.fact} {finding.remedy}".strip()
+
+
+def _change(before: int, after: int) -> str:
+    return str(after) if before == after else f"{before} → {after}"
+
+
+def _price(amount: float | None) -> str:
+    return "n/a" if amount is None else per_hour_text(amount)

@@ -1,0 +1,169 @@
+"""`karptui plan`: what applying manifests does."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from karptui.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+READY = {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-20T11:00:00Z"}]}
+
+
+def pools() -> list[dict[str, Any]]:
+    """Return two NodePools as somebody keeps them in files."""
+    reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+    return [
+        {
+            "apiVersion": "karpenter.sh/v1",
+            "kind": "NodePool",
+            "metadata": {"name": name},
+            "spec": {"template": {"spec": {"nodeClassRef": reference, "requirements": []}}},
+        }
+        for name in ("general", "spare")
+    ]
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> str:
+    """Return a snapshot of the NodePools, and of a pod that waits for a node."""
+    nodeclass = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "default"}}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web-1", "namespace": "shop", "creationTimestamp": "2026-11-20T11:00:00Z"},
+        "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]},
+        "status": {
+            "phase": "Pending",
+            "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}],
+        },
+    }
+    objects = [*({**pool, "status": READY} for pool in pools()), {**nodeclass, "spec": {}, "status": READY}, pod]
+    types = [{
+        "name": "m5.large",
+        "requirements": [{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["m5.large"]}],
+        "capacity": {"cpu": "2", "memory": "8Gi", "pods": "29"},
+        "offerings": [{
+            "requirements": [
+                {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
+                {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["us-east-1a"]},
+            ],
+            "price": 0.096,
+            "available": True,
+        }],
+    }]  # fmt: skip
+    path = tmp_path / "shop.json"
+    document = {"karptui": 1, "name": "shop", "capturedAt": "2026-11-20T12:00:00Z", "instanceTypes": types}
+    path.write_text(json.dumps({**document, "settings": {}, "objects": objects}))
+    return str(path)
+
+
+@pytest.fixture
+def closed(tmp_path: Path) -> str:
+    """Return a file in which the NodePools take nothing any more."""
+    made = pools()
+    for pool in made:
+        pool["spec"]["template"]["spec"]["taints"] = [{"key": "closed", "effect": "NoSchedule"}]
+    path = tmp_path / "pools.yaml"
+    path.write_text(yaml.safe_dump_all(made))
+    return str(path)
+
+
+def a_plan(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    assert main(["plan", *words, "-o", "json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_the_same_manifest_changes_nothing(capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path) -> None:
+    same = tmp_path / "same.yaml"
+    same.write_text(yaml.safe_dump_all(pools()))
+    found = a_plan(capsys, "-f", str(same), "--snapshot", snapshot)
+    assert found["risks"] == []
+    assert found["drift"] == []
+    assert found["decisions"]["now"] == found["decisions"]["edited"]
+    assert found["pricePerHour"]["endNow"] == found["pricePerHour"]["endEdited"]
+
+
+def test_the_worst_risk_comes_first(capsys: pytest.CaptureFixture[str], snapshot: str, closed: str) -> None:
+    found = a_plan(capsys, "-f", closed, "--snapshot", snapshot)
+    assert found["objects"] == [f"NodePool/{pool['metadata']['name']}" for pool in pools()]
+    assert "no place any more" in found["risks"][0]
+    assert found["rollout"]["end"]["pending"] > 0
+
+
+def test_a_condition_that_is_met_fails(capsys: pytest.CaptureFixture[str], snapshot: str, closed: str) -> None:
+    assert main(["plan", "-f", closed, "--snapshot", snapshot, "--fail-on", "pending"]) == 3
+    printed = capsys.readouterr()
+    assert "--fail-on pending" in printed.err
+    first, second, third, *_ = printed.out.splitlines()
+    assert first.startswith(snapshot)
+    assert second == "  Risks, the worst first"
+    assert "no place any more" in third
+
+
+def test_markdown_holds_no_markup_of_the_cluster(
+    capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path
+) -> None:
+    pool = pools()[0]
+    pool["metadata"]["name"] = "evil"
+    pool["spec"]["template"]["metadata"] = {"labels": {"x": "<script>@everyone"}}
+    path = tmp_path / "pool.yaml"
+    path.write_text(yaml.safe_dump(pool))
+    main(["plan", "-f", str(path), "--snapshot", snapshot, "-o", "markdown"])
+    out = capsys.readouterr().out
+    assert out.startswith("## Karpenter on ")
+    assert not re.search(r"(?<!\\)<(?!/?(details|summary)>)", out)
+    assert "@everyone" not in out
+
+
+def test_folders_and_standard_input_are_read(
+    capsys: pytest.CaptureFixture[str], snapshot: str, closed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(closed).parent / "manifests"
+    folder.mkdir()
+    (folder / "pool.yml").write_text(Path(closed).read_text())
+    (folder / "README.md").write_text("no manifest")
+    assert len(a_plan(capsys, "-f", str(folder), "--snapshot", snapshot)["objects"]) == len(pools())
+    monkeypatch.setattr("sys.stdin", io.StringIO(Path(closed).read_text()))
+    assert a_plan(capsys, "-f", "-", "--snapshot", snapshot)["objects"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("kind: NodePool\nmetadata: {name: x\n", "line"),
+        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", "no object that Karpenter's decisions depend on"),
+        ("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {}\n", "needs a kind and a metadata.name"),
+    ],
+)
+def test_what_cannot_be_applied_is_a_sentence(
+    capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path, text: str, says: str
+) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    assert main(["plan", "-f", str(path), "--snapshot", snapshot]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_the_workflows_of_the_page_are_yaml_and_call_what_there_is(
+    capsys: pytest.CaptureFixture[str], snapshot: str, closed: str
+) -> None:
+    page = (ROOT / "docs" / "plan.md").read_text()
+    blocks = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
+    assert len(blocks) == 2
+    calls = re.findall(r"karptui plan (-f karpenter/ --snapshot karpenter/prod.json.gz [^|>\n]*)", page)
+    assert len(calls) == 2
+    for call in calls:
+        words = call.replace("karpenter/prod.json.gz", snapshot).replace("karpenter/", closed).split()
+        assert main(["plan", *words]) == 3
+        assert capsys.readouterr().out.startswith("## Karpenter on")
