@@ -29,7 +29,7 @@ from karptui.views.blockers.sentences import effect_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.opening import Opening
-from karptui.whatif.remedies.blockers.remedy import BlockerRemedy
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
 from karptui.whatif.remedies.blockers.trial import Trial, ranked, try_remedies
 
 
@@ -57,16 +57,18 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         )
         super().__init__(TABLE, MadeRows(self._held), below=(self._text,))
         self.title_text = clean(title)
-        self._members = tuple(members)
+        self._opened = self._members = tuple(members)
         self._remedies: Kept[tuple[BlockerRemedy, ...]] = Kept()
         self._rows: Kept[tuple[TriedRemedy, ...]] = Kept()
         self._trials: tuple[Trial, ...] = ()
+        self._trials_of: tuple[BlockerRemedyKind, ...] = ()
         self._tried: object = None
         """What the trials are of."""
 
     def _held(self) -> Sequence[TriedRemedy]:
         """Return what can be done as things are, best first once all of it has been tried."""
-        offered, trials = self._offered(), self._trials
+        offered = self._offered()
+        trials = self._trials if tuple(one.kind for one in offered) == self._trials_of else ()
         return self._rows.get((offered, trials), lambda: tried_remedies(offered, trials))
 
     def _offered(self) -> tuple[BlockerRemedy, ...]:
@@ -74,7 +76,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         view = self.host.view
 
         def made() -> tuple[BlockerRemedy, ...]:
-            self._members = renewed(self._members, view.analysis) or self._members
+            self._members = renewed(self._opened, view.analysis) or self._members
             return tuple(remedies(self._members, objects_of(view.state), self.host.now_ns()))
 
         return self._remedies.get((view.analysis,), made)
@@ -102,7 +104,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         trials = await asyncio.to_thread(tried)
         row = self.current
         is_first = row is None or row.remedy.kind is offered[0].kind
-        self._trials = trials
+        self._trials, self._trials_of = trials, tuple(one.kind for one in offered)
         self.refresh_view(is_forced=True)
         if is_first and trials:  # nobody has gone to another one meanwhile
             self.table.move_cursor_to(str(offered[ranked(offered, trials)[0]].kind.name))
