@@ -13,6 +13,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.views.names import short_name
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
+from karptui.views.why.lanes import lane_lines
 from karptui.views.why.sentences import drain_text, refusal_parts, verdict_text
 
 if TYPE_CHECKING:
@@ -68,9 +69,10 @@ def why_lines(entry: NodeEntry, detail: NodeDetail | None, now_ns: int) -> tuple
         words = "being worked out" if entry.is_managed else "Karpenter does not manage it"
         words = "not known: something that it follows from may not be listed" if entry.is_out_of_reach else words
         return head, ((f" {words}", Tone.MUTED),), ()
-    lines: list[Pieces] = [head]
+    lines: list[Pieces] = [head, *lane_lines(entry, now_ns)]
     own = detail if detail is not None and detail.key == found.key else None
     if own is not None:
+        lines += [(), (("What each gate says, in Karpenter's order", Tone.MUTED),)] if found.lanes else []
         lines += _gate_lines(own.gates, found)
         if entry.claim is not None and not entry.is_deleting:
             lines += _budget_lines(own, found)
@@ -110,17 +112,27 @@ def _gate_lines(gates: tuple[GateCheck, ...], found: NodeFindings) -> list[Piece
         what = f"{_SHUT[check.gate]}: {count}" if count > 1 else _SHUT[check.gate]
         key = check.object_key.partition("/")[2]
         said = f"{key}{' is the one that Karpenter names' if is_first and count > 1 else ''}" if key else check.message
-        lines.append(_line("✘", Tone.FAULT if is_first else Tone.WARNING, what, said, Tone.STRONG))
+        is_idle = any(one.code == str(check.gate) for one in found.blockers) and not _is_in_the_way(found, check.gate)
+        if is_idle:
+            # Karpenter says so of every node, whether a method wants it or not.
+            lines.append(_line("–", Tone.MUTED, what, f"{said}, in no method's way now", Tone.MUTED))
+        else:
+            lines.append(_line("✘", Tone.FAULT if is_first else Tone.WARNING, what, said, Tone.STRONG))
         is_first = False
     if run:
         lines.append(((" ✔ ", Tone.GOOD), (", ".join(run), Tone.NORMAL)))
     return lines
 
 
+def _is_in_the_way(found: NodeFindings, code: str) -> bool:
+    """Whether a method that wants the node is kept from it by something of a code, or a drain is held up by it."""
+    return any(one.code == code and (one.is_wanted or one.code is Code.DELETING) for one in found.blockers)
+
+
 def _budget_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
     if not detail.budgets:
         return []
-    shut = any(one.code is Code.BUDGET_ZERO for one in found.blockers)
+    shut = _is_in_the_way(found, Code.BUDGET_ZERO)
     problem = next((state.problem for state in detail.budgets if state.problem), "")
     left = [
         f"{state.reason} {f'{state.left} of {state.allowed}' if state.allowed < UNLIMITED_FROM else 'no limit'}"
@@ -129,6 +141,8 @@ def _budget_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
     said = f"closed, a budget cannot be read: {problem}" if problem else f"left: {', '.join(left)}"
     if all(state.allowed >= UNLIMITED_FROM for state in detail.budgets):
         said = "no limit"
+    if any(one.code is Code.BUDGET_ZERO for one in found.blockers) and not shut:
+        return [_line("–", Tone.MUTED, "disruption budgets", said, Tone.MUTED)]
     return [_line("✘" if shut else "✔", Tone.WARNING if shut else Tone.GOOD, "disruption budgets", said)]
 
 
@@ -140,7 +154,7 @@ def _rule_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
         if held is None and (open_text or detail.consolidation_policy):
             met.append(f"{what} {open_text or detail.consolidation_policy}")
         elif held is not None:
-            lines.append(_line("✘", Tone.WARNING, what, held.message))
+            lines.append(_line("–", Tone.MUTED, what, held.message, Tone.MUTED))
     return [*lines, *([((" ✔ ", Tone.GOOD), (", ".join(met), Tone.NORMAL))] if met else [])]
 
 
@@ -173,10 +187,14 @@ def _blocker_lines(found: NodeFindings, now_ns: int) -> list[Pieces]:
     if not found.blockers:
         return []
     without = found.outlook.without if found.outlook is not None else ()
-    lines: list[Pieces] = [(), ((f"Blockers ({count_text(len(found.blockers))})", Tone.STRONG),)]
-    for index, one in enumerate(found.blockers):
+    holding = [index for index, one in enumerate(found.blockers) if one.is_wanted]
+    if not holding:
+        return []
+    lines: list[Pieces] = [(), ((f"Blockers ({count_text(len(holding))})", Tone.STRONG),)]
+    for index in holding:
+        one = found.blockers[index]
         outcome = str(without[index]) if index < len(without) else "…"
-        if outcome == "no" and found.outlook is not None and found.outlook.lifted.goes:
+        if outcome == "no" and found.outlook is not None and found.outlook.freed.goes:
             outcome = "not alone"
         lines.append(_blocker_line(one, outcome, now_ns))
         if one.quoted_ns is not None:

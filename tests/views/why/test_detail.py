@@ -16,9 +16,10 @@ from karptui.disruption.node_verdict import Landing, Verdict
 from karptui.disruption.outlook import Outcome
 from karptui.session.nodes import NodeEntry
 from karptui.views.why.detail import landing_cell, no_landing_text, times_text, why_lines
+from karptui.views.why.lanes import lane_lines
 from karptui.views.why.sentences import QUOTED
 from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodeclaim
-from tests.views.why.test_words import said
+from tests.views.why.test_words import analysed, entry, said
 
 
 def a_state(reason: Reason, allowed: int, **fields) -> BudgetState:
@@ -41,7 +42,7 @@ def detail(*gates: GateCheck, **fields) -> NodeDetail:
 
 
 def a_blocker(code: Code, **fields) -> Blocker:
-    return Blocker(code=code, object_key="n", **fields)
+    return Blocker(code=code, object_key="n", **{"is_wanted": True, **fields})
 
 
 def test_gates_stand_in_order_and_shut_ones_by_themselves():
@@ -80,7 +81,7 @@ def test_rules_of_the_nodepool():
         ),
     )
     text = lines(shut, detail())
-    assert " ✘ policy  WhenEmpty, but not empty" in text
+    assert " – policy  WhenEmpty, but not empty" in text
     assert not any("consolidateAfter has passed" in line for line in text)
     assert " ✔ consolidateAfter has passed, policy WhenEmpty, labels and type known" in lines(
         detail=detail(consolidation_policy="WhenEmpty")
@@ -118,7 +119,7 @@ def test_what_the_simulation_came_to():
     assert " ? simulated as it is  would be deleted: it is empty" in lines(free)
     held = replace(
         FOUND,
-        blockers=(a_blocker(Code.NODE_DND, is_wanted=True), a_blocker(Code.BUDGET_ZERO)),
+        blockers=(a_blocker(Code.NODE_DND), a_blocker(Code.BUDGET_ZERO)),
         outlook=NodeOutlook(now=stays, lifted=goes, freed=goes, without=(Outcome.NO,)),
         recent_pods=3,
     )
@@ -160,3 +161,16 @@ def test_what_is_short_comes_before_karpenters_own_words():
 def test_a_missing_permission_is_not_waited_for():
     hidden = NodeEntry(a_node(), a_nodeclaim(), hidden=frozenset({"Pod"}))
     assert "may not be listed" in said(why_lines(hidden, None, NOW_NS)[1])
+
+
+def test_each_method_has_its_line_and_what_is_in_nobodys_way_is_said_to_be():
+    entry_ = entry(analysed(), "dnd")
+    lanes = [said(line) for line in lane_lines(entry_, NOW_NS)]
+    assert lanes[0].startswith(" Emptiness ")
+    assert any(line.startswith(" Single    wanted") and "✘ a pod says" in line for line in lanes)
+    assert lanes[-1].startswith(" Expiry ")
+    idle = replace(FOUND, blockers=(a_blocker(Code.NODE_DND, is_wanted=False),))
+    gates = (GateCheck(Gate.NODE_DND, is_open=False, message="Disruption is blocked"),)
+    text = lines(idle, detail(*gates))
+    assert " – node annotation  Disruption is blocked, in no method's way now" in text
+    assert not any(line.startswith("Blockers") for line in text)
