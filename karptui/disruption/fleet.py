@@ -60,6 +60,7 @@ class Fleet:
         self.pods = PodPredicates(inventory.pdbs, now_ns, settings)
         self.books = _books(types, settings.rules)
         self._sorted_pods: dict[str, tuple[Pod, ...]] = {}
+        self._empty: dict[str, bool] = {}
 
     def pods_of(self, node: StateNode) -> tuple[Pod, ...]:
         """Return the pods bound to a node, by namespace and name; of those that ended only what is being deleted."""
@@ -94,6 +95,12 @@ class Fleet:
 
     def is_empty(self, node: StateNode) -> bool:
         """Return whether no pod of positive cost would have to move: what Emptiness asks."""
+        known = self._empty.get(node.name)
+        if known is None:
+            known = self._empty[node.name] = self._is_empty(node)
+        return known
+
+    def _is_empty(self, node: StateNode) -> bool:
         predicates = self.pods
         cost = 1.0
         for pod in (*node.pods, *node.ending):

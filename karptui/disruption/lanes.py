@@ -40,6 +40,12 @@ _LATER: Final = {
     Code.STATIC_SCALING: 7,
     Code.STATIC_NO_HEADROOM: 7,
 }
+_ORDER: Final = {**_POD_ORDER, **_LATER}
+"""Places of blockers that come after the gates, which stand in Karpenter's order already."""
+_BARE: Final = frozenset(
+    {"", FilterCode.STATIC, FilterCode.EMPTY, FilterCode.NOT_EMPTY, FilterCode.NOT_DRIFTED, FilterCode.HEALTHY}
+)
+"""What a method may miss that is no blocker."""
 _LACKS: Final[dict[str, tuple[Code, ...]]] = {
     FilterCode.NOT_CONSOLIDATABLE: (Code.CONSOLIDATE_AFTER, Code.NOT_CONSOLIDATABLE),
 }
@@ -130,20 +136,23 @@ def lane_name(method: Method) -> str:
 
 
 def _place(blockers: Sequence[Blocker], lack: str) -> int | None:
+    if lack in _BARE:
+        return None
     codes = _LACKS.get(lack, (lack,))
     return next((place for place, one in enumerate(blockers) if one.code in codes), None)
 
 
 def _first(method: Method, blockers: Sequence[Blocker]) -> int | None:
     """Return the place of the first blocker of a method in Karpenter's order; gates stand in theirs already."""
-    places = [place for place, one in enumerate(blockers) if method in one.blocks]
-    if not places:
-        return None
-    return min(places, key=lambda place: (_order(blockers[place].code), place))
-
-
-def _order(code: Code) -> int:
-    return _POD_ORDER.get(code) or _LATER.get(code, 0)
+    first, least = None, len(_LATER)
+    for place, one in enumerate(blockers):
+        if method in one.blocks:
+            order = _ORDER.get(one.code, 0)
+            if not order:
+                return place
+            if first is None or order < least:
+                first, least = place, order
+    return first
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True, gc=False):
