@@ -55,7 +55,9 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         ),
         "verdict": (
             Entry("karptui verdict", "what holds or endangers the cluster, worst first"),
-            Entry("karptui verdict --fail-on error -o markdown incident.json", "of a snapshot, for a report"),
+            Entry(
+                "karptui verdict --fail-on error -o markdown --snapshot incident.json", "of a snapshot, for a report"
+            ),
         ),
         "pools": (
             Entry("karptui pools", "NodePools in order"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+import yaml
 
 from karptui.cli.main import COMMANDS, main
 from tests.troubles import troubles_document
@@ -15,6 +16,7 @@ from tests.troubles import troubles_document
 TEXTS: Final = ("\x1b[2J\x1b]0;owned\x07", "\u202egnp.exe", "a\nb\r\tc", "\x9b31mred", "[bold]x[/]", "\U0001f600é")
 NAMED: Final = frozenset({"Pod", "Node", "NodePool", "NodeClaim", "EC2NodeClass", "PersistentVolumeClaim", "Event"})
 FORMS: Final = ("table", "json", "csv")
+PROSE: Final = ("text", "markdown", "json")
 
 
 def hostile(text: str) -> dict[str, Any]:
@@ -61,7 +63,17 @@ def lines(command: str, file: str) -> list[list[str]]:
         pod = next(one["metadata"] for one in whole if one["kind"] == "Pod" and "report" in one["metadata"]["name"])
         what = [("pool", pool), ("node", node), ("pod", f"{pod['namespace']}/{pod['name']}")]
         return [[command, *one, "--snapshot", file, *form] for one in what for form in forms[:2]]
-    return [[command, "--snapshot", file, *form] for form in forms]
+    own = {"forward": ["--horizon", "10m"], "plan": ["--horizon", "10m", "-f", applied(file)]}.get(command, [])
+    told = {"forward": ("table", "json"), "plan": PROSE, "verdict": PROSE}.get(command, FORMS)
+    return [[command, "--snapshot", file, *own, "-o", form] for form in told]
+
+
+def applied(file: str) -> str:
+    """Write the NodePools of a snapshot as manifests, and return the file."""
+    whole = json.loads(Path(file).read_text())["objects"]
+    path = Path(file).parent / "pools.yaml"
+    path.write_text(yaml.safe_dump_all([one for one in whole if one["kind"] == "NodePool"]))
+    return str(path)
 
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("record", "completion")])

@@ -26,7 +26,7 @@ from tests.provisioning.loading import load
 
 ORACLE = os.environ.get("KARPTUI_ORACLE", "")
 VERSION = os.environ.get("KARPTUI_ORACLE_VERSION", "")
-RUNS = 25
+RUNS = 60
 HORIZON_NS = 6 * 3600 * 10**9
 MOST_LOOKS = 40
 COSTS = "deletionCosts"
