@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
 from textual.binding import Binding, BindingType
@@ -34,9 +35,13 @@ from karptui.views.why.codes import MEANINGS
 from karptui.views.why.freshness import why_unknown
 from karptui.widgets.sentences import Sentences
 
+if TYPE_CHECKING:
+    from karptui.disruption.verdict import Finding
+
 FEW: Final = 3
 """Findings that are shown where room is short."""
 MANY: Final = 5
+MANY_NODES: Final = 1_000
 ROOMY: Final = 32
 """Lines from which on there is room for more."""
 
@@ -93,8 +98,19 @@ class NodesScreen(ListScreen[NodeEntry]):
 
     def _show_verdict(self) -> None:
         """Show what holds or endangers the cluster: as many findings as there is room for, or all of them."""
+        if self.host.border.overview().sizes["nodes"] >= MANY_NODES:
+            # Going through thousands of nodes takes longer than a key should wait.
+            self.run_worker(self._ask_verdict(), group="verdict", exclusive=True)
+        else:
+            self._show_findings(self.host.border.verdict(VerdictWanted(now_ns=self.host.now_ns())).findings)
+
+    async def _ask_verdict(self) -> None:
+        wanted = VerdictWanted(now_ns=self.host.now_ns())
+        answer = await asyncio.to_thread(self.host.border.verdict, wanted)
+        self._show_findings(answer.findings)
+
+    def _show_findings(self, found: Sequence[Finding]) -> None:
         now_ns = self.host.now_ns()
-        found = self.host.border.verdict(VerdictWanted(now_ns=now_ns)).findings
         self.verdict.display = bool(found)
         if not found:
             return
