@@ -16,6 +16,7 @@ EMPTY = "the name of a file is empty; a variable that is not set?"
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A directory that could pass for a snapshot is the current one."""
     (tmp_path / "cluster.json").write_text("[]")
+    (tmp_path / "pool.yaml").write_text("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: x}\n")
     monkeypatch.chdir(tmp_path)
 
 
@@ -26,6 +27,7 @@ def words_of(command: str, file: str) -> list[str]:
         "record": ["record", "-", "--snapshot", file],
         "sweep": ["sweep", "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,0.06", "--snapshot", file],
         "simulate": ["simulate", "--self-check", "--snapshot", file],
+        "plan": ["plan", "-f", "pool.yaml", "--snapshot", file],
         "": ["--snapshot", file],
     }.get(command, [command, "--snapshot", file])
 
