@@ -9,7 +9,6 @@ from karptui.aws.money import per_hour_text
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import age_text, count_text, counted, duration_text
 from karptui.views.names import short_name
-from karptui.views.pending.sentences import now_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 
@@ -42,7 +41,11 @@ Reasons = Mapping[str, str]
 
 def pending_reasons(report: PendingReport | None) -> Reasons:
     """Return why pods wait, by the key of their group."""
-    return {group.key: now_text(group).removeprefix("✘ ") for group in report.groups} if report is not None else {}
+    if report is None:
+        return {}
+    from karptui.views.pending.sentences import now_text  # noqa: PLC0415 - with the engines, once they have answered
+
+    return {group.key: now_text(group).removeprefix("✘ ") for group in report.groups}
 
 
 def sentence(finding: Finding, now_ns: int, reasons: Reasons) -> str:

@@ -332,9 +332,10 @@ def test_nodes_that_would_go(view):
 
 
 def test_an_analysis_is_taken_over_with_the_rest(view):
-    pods = view.pod_entries
+    nodes, pods = view.node_entries, view.pod_entries
     again = ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=view.analysis)
-    assert again.node_entries is view.node_entries
+    assert again.node_entries == nodes
+    assert all(one is two for one, two in zip(again.node_entries, nodes, strict=True))
     other = ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=Analysis())
     assert other.node_entries is not view.node_entries
     assert other.pod_entries is pods
