@@ -43,7 +43,9 @@ class Terminal:
     def __init__(self, command: list[str], columns: int, rows: int) -> None:
         self._main, side = pty.openpty()
         fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        # A scenario that another run has left would be taken up again.
+        state = {"XDG_STATE_HOME": tempfile.mkdtemp()}
+        environment = {**os.environ, **state, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
         self._process = subprocess.Popen(command, stdin=side, stdout=side, stderr=side, env=environment)
         os.close(side)
 
