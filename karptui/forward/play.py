@@ -24,7 +24,7 @@ from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.json_form import command_json
 from karptui.disruption.methods import MethodRun, NextPass, buffered_names, next_pass
-from karptui.disruption.price import ReckonedPrices
+from karptui.disruption.price import ReckonedPrices, pool_costs
 from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.schedule import ScheduleError
 from karptui.disruption.termination import commanded_names, deadline_of
@@ -32,14 +32,14 @@ from karptui.forward.durations import Durations
 from karptui.forward.launching import LaunchOrder, launch, ready
 from karptui.forward.result import Moment, Played, Step, StepKind
 from karptui.forward.scheduling import Scheduler
-from karptui.forward.world import World, pending_count, with_condition, without_condition
+from karptui.forward.world import World, pending_count
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ZONE
+from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import DurationError
-from karptui.kube.objects import Condition, controller_of
+from karptui.kube.objects import Condition, controller_of, with_condition, without_condition
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.provisioning.order import served_pools
@@ -52,7 +52,6 @@ from karptui.provisioning.types import InstanceTypes
 CONSOLIDATABLE: Final = "Consolidatable"
 MAX_STEPS: Final = 20_000
 """Steps after which a play ends whatever it is doing: a cluster that replaces the same nodes for ever."""
-_PRICED_BY: Final = (INSTANCE_TYPE, CAPACITY_TYPE, ZONE, NODEPOOL)
 _VALIDATED: Final = frozenset({Method.EMPTINESS, Method.MULTI_NODE, Method.SINGLE_NODE})
 
 
@@ -103,6 +102,8 @@ class Play:
         """
         self.now_ns = now_ns
         self.world = World(inventory)
+        self._pools = {pool.name: pool for pool in served_pools(inventory.nodepools)}
+        """By name; NodePools stay as they are."""
         self._types = types
         self._settings = settings
         self._from_ns = now_ns
@@ -119,7 +120,6 @@ class Play:
         self._books: Mapping[str, ReckonedPrices] = {}
         self._nominated: dict[str, int] = {}
         self._running: list[_Running] = []
-        self._drained: set[str] = set()
         self._ending: set[str] = set()
         self._due: set[tuple[str, int]] = set()
         self._is_provisioning_due = False
@@ -208,7 +208,7 @@ class Play:
         self._note_moment()
 
     def _expect_budgets(self) -> None:
-        for pool in self._settings_pools():
+        for pool in self._pools.values():
             for line in pool.budgets or ():
                 try:
                     window = read_window(line)
@@ -220,9 +220,6 @@ class Play:
                     for edge in (span.start_ns, span.end_ns):
                         if self.now_ns < edge < self._until_ns:
                             self._at(edge, self._wake, Turn.CALENDAR)
-
-    def _settings_pools(self) -> list[NodePool]:
-        return served_pools(self.world.inventory.nodepools)
 
     # What is worked out of the world as it is
 
@@ -243,7 +240,7 @@ class Play:
         fleet = Fleet(
             inventory,
             nodes=prepared.states,
-            pools={pool.name: pool for pool in served_pools(inventory.nodepools)},
+            pools=self._pools,
             types=prepared.types_by_pool,
             settings=self._settings,
             now_ns=self.now_ns,
@@ -254,17 +251,11 @@ class Play:
         self._known_fleet = (prepared, fleet)
         return fleet
 
-    def _price(self, claim: NodeClaim) -> float:
-        """Return what a NodeClaim costs per hour; 0 where that is not known."""
-        type_name, capacity_type, zone, pool = (claim.labels.get(key, "") for key in _PRICED_BY)
-        book = self._books.get(pool)
-        return book.price(type_name, zone, capacity_type) if book is not None else 0.0
-
     def _note_moment(self) -> None:
         moment = Moment(
             self.now_ns,
             len(self.world.nodes),
-            round(sum(map(self._price, self.world.claims.values())), 6),
+            round(sum(pool_costs(self.world.claims.values(), self._books).values()), 6),
             pending_count(self.world.pods.values()),
         )
         if self._series and self._series[-1].at_ns == self.now_ns:
@@ -460,10 +451,9 @@ class Play:
     def _orders(self, command: Command) -> Iterable[LaunchOrder]:
         if command.decision is Decision.TERMINATE_FIRST:
             return
-        pools: Mapping[str, NodePool] = {pool.name: pool for pool in self._settings_pools()}
         for node in command.replacements:
             yield LaunchOrder(
-                pools[node.pool_name],
+                self._pools[node.pool_name],
                 [node.book.types[name] for name in node.type_names],
                 node.requirements,
                 node.requests,
@@ -575,12 +565,13 @@ class Play:
             return
         period = self._quiet(claim)
         if period is not None and period > self.now_ns and claim.is_true(CONSOLIDATABLE):
-            self.world.add_claim(without_condition(claim, CONSOLIDATABLE))
+            left = without_condition(claim.conditions, CONSOLIDATABLE)
+            self.world.add_claim(msgspec.structs.replace(claim, conditions=left))
         self._expect_consolidatable(claim)
 
     def _quiet(self, claim: NodeClaim) -> int | None:
         """Return when a NodeClaim becomes consolidatable if nothing comes or goes."""
-        pool = next((one for one in self._settings_pools() if one.name == claim.labels.get(NODEPOOL)), None)
+        pool = self._pools.get(claim.labels.get(NODEPOOL, ""))
         period = quiet_period(claim, pool) if pool is not None else None
         return None if period is None else period.until_ns
 
@@ -599,7 +590,7 @@ class Play:
         until_ns = self._quiet(claim)
         if until_ns is not None and until_ns <= self.now_ns:
             condition = Condition(CONSOLIDATABLE, "True", CONSOLIDATABLE, "", self.now_ns)
-            self.world.add_claim(with_condition(claim, condition))
+            self.world.add_claim(msgspec.structs.replace(claim, conditions=with_condition(claim.conditions, condition)))
 
 
 def template_order(pool: NodePool, book: ReckonedPrices) -> LaunchOrder:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
@@ -13,9 +12,10 @@ from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.kube.node import Node
-from karptui.kube.objects import EMPTY_LABELS, Condition, controller_of
+from karptui.kube.objects import EMPTY_LABELS, Condition, controller_of, with_condition
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
+from karptui.kube.taints import Taint
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 
 _UNSCHEDULABLE: Final = "Unschedulable"
@@ -42,7 +42,7 @@ class World:
         self._limits = PdbLimits(inventory.pdbs)
         self._by_node: dict[str, dict[str, None]] = {}
         self._by_provider: dict[str, str] = {}
-        self._made: Counter[str] = Counter()
+        self._made = 0
         for pod in inventory.pods:
             if pod.node_name:
                 self._by_node.setdefault(pod.node_name, {})[pod.uid] = None
@@ -121,31 +121,26 @@ class World:
         self.version += 1
         self._credit(pod, 1)
 
-    def evict(self, pod: Pod, now_ns: int, grace_ns: int) -> Pod | None:
-        """Begin the end of a pod, and return the pod that its owner makes in its place at once, if any."""
+    def evict(self, pod: Pod, now_ns: int, grace_ns: int) -> None:
+        """Begin the end of a pod; its owner makes another at once, but a StatefulSet once this one has gone."""
         self._put(msgspec.structs.replace(pod, deletion_ns=now_ns + max(grace_ns, 1)))
-        if pod.ready is not False and pod.phase != "Pending":
-            self._credit(pod, -1)
+        self._discredit(pod)
         self._note_pod_event(pod, now_ns)
-        owner = controller_of(pod.owners)
-        if owner is None or owner.kind == _STATEFUL:
-            return None
-        return self._made_again(pod, now_ns)
+        if not _is_stateful(pod):
+            self._make_again(pod, now_ns)
 
-    def remove_pod(self, uid: str, now_ns: int) -> Pod | None:
-        """Take a pod away, and return the one that a StatefulSet makes only now, if any."""
+    def remove_pod(self, uid: str, now_ns: int) -> None:
+        """Take a pod away; a StatefulSet makes it again only now."""
         pod = self.pods.pop(uid, None)
         if pod is None:
-            return None
+            return
         self._changed()
         if pod.node_name:
             self.room_version += 1
             self._by_node.get(pod.node_name, {}).pop(uid, None)
             self._note_pod_event(pod, now_ns)
-        owner = controller_of(pod.owners)
-        if owner is not None and owner.kind == _STATEFUL:
-            return self._made_again(pod, now_ns)
-        return None
+        if _is_stateful(pod):
+            self._make_again(pod, now_ns)
 
     def add_claim(self, claim: NodeClaim) -> None:
         """Add a NodeClaim, or put a changed one in the place of the one of its name."""
@@ -164,11 +159,11 @@ class World:
         node = self.nodes.get(node_name)
         if node is None:
             return
-        if not any(taint.matches(DISRUPTED_TAINT) for taint in node.taints):
-            self.add_node(msgspec.structs.replace(node, taints=(*node.taints, DISRUPTED_TAINT)))
+        self.add_node(msgspec.structs.replace(node, taints=_disrupted(node)))
         claim = self.claim_of(node)
         if claim is not None:
-            self.add_claim(with_condition(claim, Condition("DisruptionReason", "True", reason, "", now_ns)))
+            told = Condition("DisruptionReason", "True", reason, "", now_ns)
+            self.add_claim(msgspec.structs.replace(claim, conditions=with_condition(claim.conditions, told)))
 
     def delete_claim(self, claim: NodeClaim, now_ns: int) -> None:
         """Begin the end of a NodeClaim and its node."""
@@ -179,12 +174,7 @@ class World:
         self.add_claim(msgspec.structs.replace(claim, deletion_ns=now_ns, annotations=annotations))
         node = self.node_of(claim)
         if node is not None:
-            taints = (
-                node.taints
-                if any(one.matches(DISRUPTED_TAINT) for one in node.taints)
-                else (*node.taints, DISRUPTED_TAINT)
-            )
-            self.add_node(msgspec.structs.replace(node, deletion_ns=now_ns, taints=taints))
+            self.add_node(msgspec.structs.replace(node, deletion_ns=now_ns, taints=_disrupted(node)))
 
     def node_of(self, claim: NodeClaim) -> Node | None:
         """Return the node of a NodeClaim, None while it has none."""
@@ -193,54 +183,47 @@ class World:
             return node
         return next((one for one in self.nodes.values() if one.provider_id == claim.provider_id), None)
 
-    def remove_claim(self, name: str, now_ns: int) -> list[Pod]:
-        """Take a NodeClaim, its node and what is left on it away; return the pods made again by their owners."""
+    def remove_claim(self, name: str, now_ns: int) -> None:
+        """Take a NodeClaim, its node and what is left on it away; owners make its pods again."""
         claim = self.claims.pop(name, None)
         self._changed()
         if claim is None:
-            return []
+            return
         node = self.node_of(claim)
         self._by_provider.pop(claim.provider_id, None)
-        made: list[Pod] = []
         if node is not None:
             for pod in self.pods_on(node.name):
-                again = self._left_behind(pod, now_ns)
-                if again is not None:
-                    made.append(again)
+                self._leave_behind(pod, now_ns)
             self._by_node.pop(node.name, None)
             self.nodes.pop(node.name, None)
-        return made
 
-    def _left_behind(self, pod: Pod, now_ns: int) -> Pod | None:
-        template = pod.template
+    def _leave_behind(self, pod: Pod, now_ns: int) -> None:
         was_active = pod.is_active
-        if was_active and pod.ready is not False and pod.phase != "Pending":
-            self._credit(pod, -1)
+        if was_active:
+            self._discredit(pod)
         self.pods.pop(pod.uid, None)
-        owner = controller_of(pod.owners)
-        if owner is None or template.is_daemonset_owned or template.is_node_owned:
-            return None
-        return self._made_again(pod, now_ns) if was_active or owner.kind == _STATEFUL else None
+        if was_active or _is_stateful(pod):
+            self._make_again(pod, now_ns)
 
-    def _made_again(self, pod: Pod, now_ns: int) -> Pod | None:
+    def _make_again(self, pod: Pod, now_ns: int) -> None:
+        """Let a pod's owner make another in its place; nobody does for pods that stand alone or go with their node."""
         owner = controller_of(pod.owners)
         if owner is None or pod.template.is_daemonset_owned or pod.template.is_node_owned or pod.is_terminal:
-            return None
-        self._made[pod.template.namespace] += 1
-        number = self._made.total()
-        name = pod.name if owner.kind == _STATEFUL else f"{owner.name}-f{number:04d}"
+            return
+        self._made += 1
+        number = self._made
+        name = pod.name if _is_stateful(pod) else f"{owner.name}-f{number:04d}"
         again = Pod(
             name=name,
             template=pod.template,
             uid=f"forward-{number}",
             phase="Pending",
             created_ns=now_ns,
-            own_labels=pod.own_labels if owner.kind == _STATEFUL else EMPTY_LABELS,
+            own_labels=pod.own_labels if _is_stateful(pod) else EMPTY_LABELS,
             volumes=pod.volumes,
         )
         self._put(again)
         self.room_version += 1
-        return again
 
     def _changed(self) -> None:
         self.version += 1
@@ -249,6 +232,11 @@ class World:
     def _put(self, pod: Pod) -> None:
         self.pods[pod.uid] = pod
         self._changed()
+
+    def _discredit(self, pod: Pod) -> None:
+        """Count a pod that goes against its PodDisruptionBudgets, where it was healthy."""
+        if pod.ready is not False and pod.phase != "Pending":
+            self._credit(pod, -1)
 
     def _credit(self, pod: Pod, change: int) -> None:
         for found in self._limits.matching(pod):
@@ -269,15 +257,15 @@ class World:
             self.add_claim(msgspec.structs.replace(claim, last_pod_event_ns=now_ns))
 
 
-def with_condition(claim: NodeClaim, condition: Condition) -> NodeClaim:
-    """Return a NodeClaim with one condition set."""
-    others = tuple(one for one in claim.conditions if one.type != condition.type)
-    return msgspec.structs.replace(claim, conditions=(*others, condition))
+def _is_stateful(pod: Pod) -> bool:
+    owner = controller_of(pod.owners)
+    return owner is not None and owner.kind == _STATEFUL
 
 
-def without_condition(claim: NodeClaim, type_: str) -> NodeClaim:
-    """Return a NodeClaim without a condition."""
-    return msgspec.structs.replace(claim, conditions=tuple(one for one in claim.conditions if one.type != type_))
+def _disrupted(node: Node) -> tuple[Taint, ...]:
+    if any(taint.matches(DISRUPTED_TAINT) for taint in node.taints):
+        return node.taints
+    return (*node.taints, DISRUPTED_TAINT)
 
 
 def pending_count(pods: Iterable[Pod]) -> int:

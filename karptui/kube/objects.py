@@ -54,6 +54,16 @@ def condition_of(conditions: tuple[Condition, ...], type_: str) -> Condition | N
     return next((condition for condition in conditions if condition.type == type_), None)
 
 
+def with_condition(conditions: tuple[Condition, ...], changed: Condition) -> tuple[Condition, ...]:
+    """Return conditions with one of them set."""
+    return (*without_condition(conditions, changed.type), changed)
+
+
+def without_condition(conditions: tuple[Condition, ...], type_: str) -> tuple[Condition, ...]:
+    """Return conditions without one of a type."""
+    return tuple(condition for condition in conditions if condition.type != type_)
+
+
 class KubeObject(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Metadata, flat, of every object but pods, which share theirs through a template."""
 

@@ -26,7 +26,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass, nodeclass_key
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import IN, KeyConflict, Requirement, Requirements
-from karptui.kube.objects import Condition
+from karptui.kube.objects import Condition, with_condition, without_condition
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.whatif.drift.hashes import (
     EC2_NODECLASS_HASH_VERSION,
@@ -290,11 +290,10 @@ def with_drift(inventory: Inventory, before: Situation, after: Situation) -> Inv
 def _marked(claim: NodeClaim, reasons: dict[str, str], cleared: set[str], now_ns: int) -> NodeClaim:
     if claim.name not in reasons and claim.name not in cleared:
         return claim
-    others = tuple(one for one in claim.conditions if one.type != DRIFTED)
     if claim.name in cleared:
-        return replace(claim, conditions=others)
+        return replace(claim, conditions=without_condition(claim.conditions, DRIFTED))
     made = Condition(type=DRIFTED, status="True", reason=reasons[claim.name], last_transition_ns=now_ns)
-    return replace(claim, conditions=(*others, made))
+    return replace(claim, conditions=with_condition(claim.conditions, made))
 
 
 def _changed_pools(before: Situation, after: Situation) -> frozenset[str]:

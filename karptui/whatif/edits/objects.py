@@ -14,7 +14,7 @@ from karptui.decode.yaml_text import YamlError, load_documents
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.pod_predicates import UNSCHEDULABLE
-from karptui.kube.objects import Condition, OwnerReference
+from karptui.kube.objects import Condition, OwnerReference, with_condition
 from karptui.kube.pod import Pod
 from karptui.kube.workload import DaemonSet, Workload
 from karptui.whatif.edits import EditError, ObjectRef
@@ -38,11 +38,6 @@ def ready(status: str, message: str = "") -> Condition:
     return Condition(
         type=READY, status=status, reason=READY if status == "True" else "NodeClassNotReady", message=message
     )
-
-
-def with_condition(conditions: tuple[Condition, ...], changed: Condition) -> tuple[Condition, ...]:
-    """Return conditions with one of them set."""
-    return (*(one for one in conditions if one.type != changed.type), changed)
 
 
 def settle_pool(draft: ClusterDraft, pool: NodePool) -> NodePool:
