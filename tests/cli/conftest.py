@@ -1,10 +1,15 @@
-"""Commands run without the configuration, the credentials and the kubeconfig of whoever runs the tests."""
+"""Commands run without the configuration, the credentials, the kubeconfig and the clock of whoever runs the tests."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+
+from karptui.clock import SystemClock
+
+NOON_NS = 1_795_003_200_000_000_000
+"""2026-11-18T12:00:00Z, in nanoseconds since the epoch."""
 
 
 @pytest.fixture(autouse=True)
@@ -15,3 +20,9 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "no-kubeconfig"))
     for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_REGION", "AWS_DEFAULT_REGION"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _at_noon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let two commands of one test see one instant."""
+    monkeypatch.setattr(SystemClock, "now_ns", lambda _: NOON_NS)
