@@ -1,13 +1,16 @@
 """Faults mixed at random into the following of a real API server: ``python benchmarks/fault_soak.py [--minutes 30]``.
 
-A kube-apiserver with its etcd (KUBEBUILDER_ASSETS) has nodes and pods that come, change and go all the time. A session
-follows it from a process of its own, through a relay that stands for the network. Every half minute something breaks:
-the server or etcd is killed, stopped or restored from a backup, the place in the watch is compacted away, permissions
-are taken, connections are cut or swallow everything. Once it is over, the time is taken until the session holds exactly
-what the server has and says that all of it is live. The same ``--seed`` breaks the same things in the same order.
+A kube-apiserver with its etcd (KUBEBUILDER_ASSETS) has nodes of a NodePool and pods that come, change and go all the
+time. Two follow it through a relay that stands for the network: a session in a process of its own, and the app itself,
+drawn in a terminal, where somebody opens one screen after the other. Every half minute something breaks: the server or
+etcd is killed, stopped or restored from a backup, the place in the watch is compacted away, permissions are taken,
+connections are cut or swallow everything. Once it is over, the time is taken until the session holds exactly what the
+server has and says that all of it is live, and until the screen shows every node with the number of its pods, and says
+so as well. The same ``--seed`` breaks the same things in the same order.
 
-Printed: a line for each fault, then the memory, threads and descriptors of the session minute by minute, and a summary.
-It ends with status 1 if the session was not equal to the server's truth within two minutes of any fault.
+Printed: a line for each fault with the memory, threads and descriptors of both, and a summary. It ends with status 1 if
+either was not equal to the server's truth within two minutes of any fault, or if the app did not leave the terminal as
+it was.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import select
 import socket
 import subprocess
@@ -24,9 +28,12 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import yaml
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -37,6 +44,12 @@ RBAC = "/apis/rbac.authorization.k8s.io/v1"
 USER = "soak"
 EQUAL_SECONDS = 120.0
 LABEL = "tick"
+CLAIMS_PATH = "/apis/karpenter.sh/v1/nodeclaims"
+POOL = "general"
+SCREENS = "234567890"
+"""Keys of the screens that somebody opens while something is broken; ``1`` leads back to the nodes."""
+IS_LIVE = re.compile(r"● live \d")
+NODE_ROW = re.compile(r"^[ ▌] (node-\d+) .* (\d+)/110 ")
 
 
 # The process that follows
@@ -103,6 +116,73 @@ class Follower:
         return bool(known["phases"]) and all(phase in ("live", "not installed") for phase in known["phases"].values())
 
 
+class Drawn:
+    """The app in a terminal that shows all nodes at once, and somebody who looks at it."""
+
+    def __init__(self, kubeconfig: str, url: str, folder: Path) -> None:
+        from tests.terminal.program import karptui
+
+        config = yaml.safe_load(Path(kubeconfig).read_text())
+        authority = Path(kubeconfig).with_name("pki") / "apiserver.crt"
+        config["clusters"][0]["cluster"] = {"server": url, "certificate-authority": str(authority)}
+        config["users"][0]["user"]["as"] = USER
+        own = folder / "kubeconfig"
+        own.write_text(yaml.safe_dump(config))
+        environment = {"HOME": str(folder), **{f"XDG_{name}_HOME": str(folder / name) for name in ("STATE", "CACHE")}}
+        self._program = karptui("--kubeconfig", str(own), environment=environment, columns=200, lines=NODES + 10)
+        self._lock = threading.Lock()
+        self._is_read = True
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        while self._is_read:
+            with self._lock:
+                self._program.look_on(0.05)
+            time.sleep(0.05)
+
+    def press(self, key: str) -> None:
+        """Press a key."""
+        with self._lock:
+            self._program.press(key)
+
+    def lacking(self, there: Truth) -> str:
+        """Return in what the screen differs from the truth; empty for in nothing."""
+        with self._lock:
+            lines = self._program.view.lines
+        if not IS_LIVE.search(lines[0]):
+            return f"the screen: {lines[0].strip()[-100:]}"
+        shown = {row[1]: int(row[2]) for line in lines if (row := NODE_ROW.match(line))}
+        wanted = {name: there.by_node[name] for name in there.objects["nodes"]}
+        if shown != wanted:
+            wrong = [
+                f"{name} {shown.get(name)}, not {count}" for name, count in wanted.items() if shown.get(name) != count
+            ]
+            return f"the screen: {', '.join(wrong[:3]) or 'more nodes than there are'}"
+        if f" {len(there.objects['pods']):,} pods " not in lines[0]:
+            return f"the screen: {lines[0].strip()}"
+        return ""
+
+    def takes(self) -> tuple[int, int, int]:
+        """Return its memory in bytes, its threads and its descriptors."""
+        process = Path(f"/proc/{self._program.pid}")
+        rss = int((process / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return rss, len(list((process / "task").iterdir())), len(list((process / "fd").iterdir()))
+
+    def leave(self) -> list[str]:
+        """Quit as a person does, and return what was not left as it was before."""
+        self._is_read = False
+        self._reader.join()
+        try:
+            self._program.press("q")
+            said = self._program.report("exited")
+            return ([] if said == "exited 0" else [said]) + self._program.leftovers()
+        except AssertionError as error:
+            return [str(error)]
+        finally:
+            self._program.close()
+
+
 # The network
 
 
@@ -120,7 +200,6 @@ class Relay:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
-        """Tear all connections down, several times."""
         """Tear every connection down."""
         for pair in tuple(self._pairs):
             for one in pair:
@@ -208,8 +287,45 @@ class Churn:
 
 def a_node(number: int) -> dict[str, Any]:
     room = {"cpu": "64", "memory": "256Gi", "pods": "110"}
-    metadata = {"name": f"node-{number}", "labels": {"karpenter.sh/nodepool": "general"}}
-    return {"metadata": metadata, "status": {"capacity": room, "allocatable": room}}
+    metadata = {"name": f"node-{number}", "labels": {"karpenter.sh/nodepool": POOL}}
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
+    status = {"capacity": room, "allocatable": room, "conditions": [ready]}
+    return {"metadata": metadata, "spec": {"providerID": f"soak://{number}"}, "status": status}
+
+
+def a_claim(number: int) -> dict[str, Any]:
+    reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+    return {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodeClaim",
+        "metadata": {"name": f"claim-{number}", "labels": {"karpenter.sh/nodepool": POOL}},
+        "spec": {"nodeClassRef": reference, "requirements": []},
+    }
+
+
+def a_pool() -> dict[str, Any]:
+    reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+    template = {"spec": {"nodeClassRef": reference, "requirements": []}}
+    return {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": POOL},
+        "spec": {"template": template},
+    }
+
+
+def populate(client: Any) -> None:
+    """Make a NodePool, its nodes with their NodeClaims, and pods."""
+    from tests.e2e.definitions import install_definitions
+
+    install_definitions(client)
+    client.request("POST", "/apis/karpenter.sh/v1/nodepools", a_pool())
+    client.create(NODES_PATH, (a_node(number) for number in range(NODES)))
+    client.create(CLAIMS_PATH, (a_claim(number) for number in range(NODES)))
+    for number in range(NODES):
+        status = {"nodeName": f"node-{number}", "providerID": f"soak://{number}"}
+        client.request("PATCH", f"{CLAIMS_PATH}/claim-{number}", {"status": status})
+    client.create(PODS_PATH, (a_pod(f"pod-{number}", f"node-{number % NODES}") for number in range(PODS)))
 
 
 def a_pod(name: str, node: str) -> dict[str, Any]:
@@ -342,40 +458,51 @@ def bind(client: Any) -> None:
     client.request("POST", f"{RBAC}/clusterrolebindings", binding)
 
 
-def truth(client: Any) -> dict[str, dict[str, str]]:
-    """Return what the server has."""
-    found: dict[str, dict[str, str]] = {}
-    for plural, path in (("nodes", NODES_PATH), ("pods", PODS_PATH)):
-        items = [one["metadata"] for one in client.request("GET", path)["items"]]
-        found[plural] = {
-            "/".join(filter(None, (one.get("namespace"), one["name"]))): one.get("labels", {}).get(LABEL, "")
-            for one in items
-        }
-    return found
+class Truth:
+    """What the server has at a moment."""
+
+    def __init__(self, client: Any) -> None:
+        self.by_node: Counter[str] = Counter()
+        """How many pods each node has."""
+        self.objects: dict[str, dict[str, str]] = {}
+        """By plural and key, the mark of what has changed last."""
+        for plural, path in (("nodes", NODES_PATH), ("pods", PODS_PATH)):
+            items = client.request("GET", path)["items"]
+            self.objects[plural] = {
+                "/".join(filter(None, (one["metadata"].get("namespace"), one["metadata"]["name"]))): one["metadata"]
+                .get("labels", {})
+                .get(LABEL, "")
+                for one in items
+            }
+            self.by_node.update(one["spec"]["nodeName"] for one in items if "nodeName" in one["spec"])
 
 
-def until_equal(client: Any, follower: Follower) -> tuple[float, str]:
-    """Wait until the session holds what the server has and says so.
+def until_equal(client: Any, follower: Follower, drawn: Drawn) -> tuple[float, float, str]:
+    """Wait until the session holds what the server has and says so, and the screen shows it.
 
     Returns:
-        How long that took, and what was lacking last; where it took no longer than allowed, something lacks no more.
+        How long the session took, how long the screen, and what was lacking last.
     """
     began, lacked = time.monotonic(), ""
+    session_took = screen_took = 0.0
     while True:
         known, lacking = follower.ask(), ""
         try:
-            there = truth(client)
-            wrong = [plural for plural, objects in there.items() if known[plural] != objects]
+            there = Truth(client)
+            wrong = [plural for plural, objects in there.objects.items() if known[plural] != objects]
             if wrong:
                 lacking = f"{' and '.join(wrong)} differ"
             elif not follower.is_live(known):
                 lacking = f"not live: {known['errors']}"
+            unseen = drawn.lacking(there)
         except Exception as error:  # noqa: BLE001  the server is not back yet
-            lacking = f"the server does not answer: {error}"
+            lacking = unseen = f"the server does not answer: {error}"
         seconds = time.monotonic() - began
-        if not lacking or seconds > EQUAL_SECONDS:
-            return seconds, lacked
-        lacked = lacking
+        session_took = session_took if not lacking and session_took else seconds
+        screen_took = screen_took if not unseen and screen_took else seconds
+        if not (lacking or unseen) or seconds > EQUAL_SECONDS:
+            return session_took, screen_took, lacked
+        lacked = lacking or unseen
         time.sleep(0.25)
 
 
@@ -392,52 +519,95 @@ def soak(minutes: float, seed: int) -> int:
     everything = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]
     client.request("POST", f"{RBAC}/clusterroles", {"metadata": {"name": USER}, "rules": everything})
     bind(client)
-    client.create(NODES_PATH, (a_node(number) for number in range(NODES)))
-    client.create(PODS_PATH, (a_pod(f"pod-{number}", f"node-{number % NODES}") for number in range(PODS)))
+    populate(client)
     relay = Relay(plane.port)
     follower = Follower(plane.kubeconfig, relay.url)
+    home = tempfile.TemporaryDirectory(prefix="karptui-soak.")
+    drawn = Drawn(plane.kubeconfig, relay.url, Path(home.name))
     churn = Churn(client, seed)
     faults = Faults(plane, relay, follower, churn, seed)
-    print(f"seed {seed}; first equal after {until_equal(client, follower)[0]:.1f} s", flush=True)
+    session_seconds, screen_seconds, _ = until_equal(client, follower, drawn)
+    print(f"seed {seed}; first equal after {session_seconds:.1f} s, drawn after {screen_seconds:.1f} s", flush=True)
     faults.backup()
-    began, failed, took = time.monotonic(), 0, dict[str, list[float]]()
-    samples: list[tuple[float, int, int, int]] = []
+    began, failed, took = time.monotonic(), 0, dict[str, list[tuple[float, float]]]()
+    samples: list[Sample] = []
+    keys = random.Random(seed)
     try:
         while time.monotonic() - began < minutes * 60:
             churn.release()
             time.sleep(3)
             name, fault = faults.one()
+            drawn.press(keys.choice(SCREENS))
             fault()
             churn.hold()
-            seconds, lacking = until_equal(client, follower)
-            took.setdefault(name, []).append(seconds)
-            failed += seconds > EQUAL_SECONDS
+            drawn.press("1")
+            session_seconds, screen_seconds, lacking = until_equal(client, follower, drawn)
+            took.setdefault(name, []).append((session_seconds, screen_seconds))
+            is_late = max(session_seconds, screen_seconds) > EQUAL_SECONDS
+            failed += is_late
             known = follower.ask()
             minute = (time.monotonic() - began) / 60
-            samples.append((minute, known["rss"], known["threads"], known["descriptors"]))
-            outcome = f"{'NOT EQUAL' if seconds > EQUAL_SECONDS else 'equal and live'} after {seconds:5.1f} s"
+            samples.append(
+                Sample(minute, (known["rss"], known["threads"], known["descriptors"]), drawn.takes()),
+            )
             print(
-                f"{minute:5.1f} min  {name:34} {outcome}  {len(known['pods'])} pods, {churn.count} changes, "
-                f"{known['rss'] / (1 << 20):.0f} MiB, {known['threads']} threads, {known['descriptors']} descriptors; "
-                f"{lacking[:200]}",
+                f"{minute:5.1f} min  {name:34} {'NOT EQUAL' if is_late else 'equal and live'} after "
+                f"{session_seconds:5.1f} s, drawn after {screen_seconds:5.1f} s  {len(known['pods'])} pods, "
+                f"{churn.count} changes; {samples[-1].words()}; {lacking[:200]}",
                 flush=True,
             )
     finally:
         follower.process.kill()
         follower.process.wait()
+        left = drawn.leave()
         plane.stop()
+        home.cleanup()
     print(f"\n{len(samples)} faults in {minutes:g} minutes, {churn.count} changes, {failed} not equal")
+    summarise(samples, took, faults.said_live)
+    print(f"the terminal was left as it was: {'yes' if not left else 'NO: ' + '; '.join(left)}")
+    return 1 if failed or left else 0
+
+
+class Sample(NamedTuple):
+    """What both take at a moment: bytes, threads and descriptors."""
+
+    minute: float
+    session: tuple[int, int, int]
+    app: tuple[int, int, int]
+
+    def words(self) -> str:
+        """Say it."""
+        return ", ".join(
+            f"{who} {rss / (1 << 20):.0f} MiB, {threads} threads, {descriptors} descriptors"
+            for who, (rss, threads, descriptors) in (("session", self.session), ("app", self.app))
+        )
+
+
+def summarise(samples: list[Sample], took: dict[str, list[tuple[float, float]]], said_live: dict[str, float]) -> None:
+    """Print how long each sort of fault took, and what both take."""
     for name in sorted(took):
-        times = sorted(took[name])
-        live = f", said live for up to {faults.said_live[name]:.0f} s" if name in faults.said_live else ""
-        print(f"  {name:34} {len(times):3}  median {times[len(times) // 2]:5.1f} s, worst {times[-1]:5.1f} s{live}")
-    print(f"slope {slope(samples):+.2f} MiB a minute, first third left out")
-    return 1 if failed else 0
+        live = f", said live for up to {said_live[name]:.0f} s" if name in said_live else ""
+        session, screen = (summary([pair[which] for pair in took[name]]) for which in (0, 1))
+        print(f"  {name:34} {len(took[name]):3}  {session}; drawn {screen}{live}")
+    for who in ("session", "app"):
+        takes = [getattr(sample, who) for sample in samples]
+        threads, descriptors = ([one[place] for one in takes] for place in (1, 2))
+        print(
+            f"{who}: slope {slope([(one.minute, getattr(one, who)[0]) for one in samples]):+.2f} MiB a minute, first "
+            f"third left out; threads {min(threads)} to {max(threads)}, descriptors {min(descriptors)} to "
+            f"{max(descriptors)}"
+        )
 
 
-def slope(samples: list[tuple[float, int, int, int]]) -> float:
+def summary(times: list[float]) -> str:
+    """Say how long something took."""
+    times = sorted(times)
+    return f"median {times[len(times) // 2]:5.1f} s, worst {times[-1]:5.1f} s"
+
+
+def slope(samples: list[tuple[float, int]]) -> float:
     """Return by how many MiB the memory grows in a minute."""
-    late = [(minute, rss / (1 << 20)) for minute, rss, _, _ in samples if minute > samples[-1][0] / 3]
+    late = [(minute, rss / (1 << 20)) for minute, rss in samples if minute > samples[-1][0] / 3]
     if len(late) < 2:
         return 0.0
     middle_x, middle_y = sum(x for x, _ in late) / len(late), sum(y for _, y in late) / len(late)

@@ -185,6 +185,10 @@ class Program:
         """What is on the screen now."""
         return View(list(self.emulator.display))
 
+    def look_on(self, seconds: float) -> None:
+        """See whatever comes next, and all that has come with it; wait for so long at most."""
+        self._take_in(seconds)
+
     def wait(self, what: str, is_so: Callable[[View], object], *, seconds: float = PATIENCE_SECONDS) -> View:
         """Wait until something is seen, and return the screen on which it is."""
         until = time.monotonic() + seconds
