@@ -111,30 +111,13 @@ def _answer(named: NamedBase, scenario: Scenario | None, args: argparse.Namespac
 
 
 def _play(named: NamedBase, scenario: Scenario | None, args: argparse.Namespace) -> Played:
-    from karptui.forward.run import forward
-    from karptui.whatif.drift.drift import with_drift
+    from karptui.plan.rollout import roll_out
     from karptui.whatif.edits.apply import apply
-    from karptui.whatif.situation import Situation
 
     base = named.base
     assert base is not None
-    situation: Situation = base
-    inventory = base.inventory
-    removed: tuple[str, ...] = ()
-    if scenario is not None:
-        edited = apply(base, scenario.edits)
-        situation, removed = edited, edited.removed
-        inventory = with_drift(edited.inventory, base, edited)
-    return forward(
-        inventory,
-        situation.types.types,
-        situation.settings,
-        base.now_ns,
-        horizon_ns=args.horizon,
-        is_instant=args.instant,
-        seed=args.seed,
-        removed=removed,
-    )
+    edited = apply(base, scenario.edits) if scenario is not None else None
+    return roll_out(base, edited, horizon_ns=args.horizon, is_instant=args.instant, seed=args.seed)
 
 
 def _print(name: str, scenario: str, played: Played, form: str) -> None:

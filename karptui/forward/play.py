@@ -6,19 +6,14 @@ Rules: ``pkg/controllers/disruption/controller.go`` and ``queue.go``, ``pkg/cont
 
 from __future__ import annotations
 
-import heapq
 import random
-from collections.abc import Callable, Iterable, Mapping
-from enum import IntEnum
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Final
 
 import msgspec
 
-from karptui.disruption.budget_calendar import open_spans
-from karptui.disruption.budgets import read_window
 from karptui.disruption.command import Command, Decision, Method
-from karptui.disruption.consolidate_after import quiet_period
 from karptui.disruption.drain import Hold, waiting_pods
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
@@ -26,20 +21,18 @@ from karptui.disruption.json_form import command_json
 from karptui.disruption.methods import MethodRun, NextPass, buffered_names, next_pass
 from karptui.disruption.price import ReckonedPrices, pool_costs
 from karptui.disruption.removal import EngineSimulator
-from karptui.disruption.schedule import ScheduleError
 from karptui.disruption.termination import commanded_names, deadline_of
+from karptui.forward.agenda import Agenda, Turn
+from karptui.forward.calendar import Calendar
 from karptui.forward.durations import Durations
-from karptui.forward.launching import LaunchOrder, launch, ready
-from karptui.forward.result import Moment, Played, Step, StepKind
+from karptui.forward.launching import Launch, LaunchOrder, launch, ready
+from karptui.forward.result import Moment, Played, StepKind
 from karptui.forward.scheduling import Scheduler
 from karptui.forward.world import World, pending_count
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL
-from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
-from karptui.kube.durations import DurationError
-from karptui.kube.objects import Condition, controller_of, with_condition, without_condition
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.provisioning.order import served_pools
@@ -49,20 +42,9 @@ from karptui.provisioning.solution import NewClaim, solve
 from karptui.provisioning.template import template_requirements
 from karptui.provisioning.types import InstanceTypes
 
-CONSOLIDATABLE: Final = "Consolidatable"
 MAX_STEPS: Final = 20_000
 """Steps after which a play ends whatever it is doing: a cluster that replaces the same nodes for ever."""
 _VALIDATED: Final = frozenset({Method.EMPTINESS, Method.MULTI_NODE, Method.SINGLE_NODE})
-
-
-class Turn(IntEnum):
-    """Who comes first at one instant: each sees what those before it have left."""
-
-    CALENDAR = 0
-    """What the calendar brings, whatever has happened: expiry, edges of budgets, the end of a protection."""
-    EVENT = 1
-    PROVISIONING = 2
-    DISRUPTION = 3
 
 
 class _Running:
@@ -100,8 +82,8 @@ class Play:
             seed: Decides what kube-scheduler leaves to chance.
             reporter: Told of the time that has passed and the whole, in seconds; may raise ``Cancelled``.
         """
-        self.now_ns = now_ns
         self.world = World(inventory)
+        self._agenda = Agenda(now_ns)
         self._pools = {pool.name: pool for pool in served_pools(inventory.nodepools)}
         """By name; NodePools stay as they are."""
         self._types = types
@@ -111,9 +93,7 @@ class Play:
         self._durations = durations
         self._rng = random.Random(seed)  # noqa: S311 - a choice among equals, not a secret
         self._reporter = reporter
-        self._agenda: list[tuple[int, Turn, int, Callable[[], None]]] = []
-        self._number = 0
-        self._steps: list[Step] = []
+        self._calendar = Calendar(self.world, self._agenda, self._pools)
         self._series: list[Moment] = []
         self._prepared: tuple[int, int, Prepared] | None = None
         self._known_fleet: tuple[Prepared, Fleet] | None = None
@@ -128,7 +108,6 @@ class Play:
         self._seen_by_scheduler = 0
         self._seen_by_disruption = -1
         self._seen_by_provisioning = -1
-        self._is_woken = False
         self._made = 0
 
     def run(self) -> Played:
@@ -141,33 +120,35 @@ class Play:
         self._begin()
         self._react()
         problem = ""
-        while self._agenda and self._agenda[0][0] <= self._until_ns:
-            if len(self._steps) >= MAX_STEPS:
+        agenda = self._agenda
+        while agenda.next_ns is not None and agenda.next_ns <= self._until_ns:
+            if len(agenda.steps) >= MAX_STEPS:
                 problem = f"it was broken off after {MAX_STEPS} steps"
                 break
-            self.now_ns = self._agenda[0][0]
-            self._reporter(
-                (self.now_ns - self._from_ns) // NS_PER_SECOND, (self._until_ns - self._from_ns) // NS_PER_SECOND
-            )
-            turn = self._agenda[0][1]
-            while self._agenda and self._agenda[0][:2] == (self.now_ns, turn):
-                heapq.heappop(self._agenda)[3]()
+            passed_ns = agenda.next_ns - self._from_ns
+            self._reporter(passed_ns // NS_PER_SECOND, (self._until_ns - self._from_ns) // NS_PER_SECOND)
+            agenda.advance()
             self._react()
-        is_quiescent = not problem and all(turn is Turn.CALENDAR for _, turn, _, _ in self._agenda)
+        is_quiescent = not problem and agenda.has_only_dates
         if not problem:
-            self.now_ns = self._until_ns
+            agenda.now_ns = self._until_ns
         self._note_moment()
         return Played(
             from_ns=self._from_ns,
-            until_ns=(self._steps[-1].at_ns if self._steps else self._from_ns) if is_quiescent else self.now_ns,
+            until_ns=(agenda.steps[-1].at_ns if agenda.steps else self._from_ns) if is_quiescent else self.now_ns,
             is_quiescent=is_quiescent,
-            steps=tuple(self._steps),
+            steps=tuple(agenda.steps),
             series=tuple(self._series),
             kept=(),
             assumptions=(),
             not_modelled=(),
             problem=problem,
         )
+
+    @property
+    def now_ns(self) -> int:
+        """The instant that is played."""
+        return self._agenda.now_ns
 
     def delete_node(self, name: str) -> None:
         """Delete a node that Karpenter made, as somebody does by hand; others are left alone."""
@@ -176,50 +157,26 @@ class Play:
         if claim is not None and not claim.is_deleting:
             self.world.delete_claim(claim, self.now_ns)
 
-    # The agenda
-
-    def _at(self, at_ns: int, action: Callable[[], None], turn: Turn = Turn.EVENT) -> None:
-        self._number += 1
-        heapq.heappush(self._agenda, (max(at_ns, self.now_ns), turn, self._number, action))
-
-    def _wake(self) -> None:
-        """Have disruption look again although no object has changed."""
-        self._is_woken = True
-
     def _begin(self) -> None:
         self._seen_by_scheduler = self.world.room_version
         for claim in list(self.world.claims.values()):
-            self._expect_expiry(claim)
-            self._expect_consolidatable(claim)
+            self._calendar.expect_expiry(claim)
+            self._calendar.expect_consolidatable(claim)
             if not claim.is_true("Initialized") and not claim.is_deleting:
                 start_ns = max(claim.created_ns, 0) + self._durations.start_of(claim.labels.get(NODEPOOL, ""))
-                self._at(max(start_ns, self.now_ns), partial(self._become_ready, claim.name))
+                self._agenda.at(max(start_ns, self.now_ns), partial(self._become_ready, claim.name))
         for pod in list(self.world.pods.values()):
             if pod.is_terminating:
-                self._at(pod.deletion_ns, partial(self._pod_gone, pod.uid))
+                self._agenda.at(pod.deletion_ns, partial(self._pod_gone, pod.uid))
             elif pod.node_name and pod.phase == "Pending":
-                self._at(self.now_ns + self._durations.pod_start_ns, partial(self._pod_started, pod.uid))
+                self._agenda.at(self.now_ns + self._durations.pod_start_ns, partial(self._pod_started, pod.uid))
         predicates = self.fleet().pods
         for pod in self.world.pods.values():
             until_ns = predicates.protection(pod).until_ns
             if until_ns != ABSENT_NS and until_ns > self.now_ns:
-                self._at(until_ns, self._wake, Turn.CALENDAR)
-        self._expect_budgets()
+                self._agenda.at(until_ns, self._agenda.wake, Turn.CALENDAR)
+        self._calendar.expect_budgets(self._until_ns)
         self._note_moment()
-
-    def _expect_budgets(self) -> None:
-        for pool in self._pools.values():
-            for line in pool.budgets or ():
-                try:
-                    window = read_window(line)
-                except (ScheduleError, DurationError):
-                    continue
-                if window is None:
-                    continue
-                for span in open_spans(window, self.now_ns, self._until_ns):
-                    for edge in (span.start_ns, span.end_ns):
-                        if self.now_ns < edge < self._until_ns:
-                            self._at(edge, self._wake, Turn.CALENDAR)
 
     # What is worked out of the world as it is
 
@@ -258,7 +215,7 @@ class Play:
             round(sum(pool_costs(self.world.claims.values(), self._books).values()), 6),
             pending_count(self.world.pods.values()),
         )
-        if self._series and self._series[-1].at_ns == self.now_ns:
+        if len(self._series) > 1 and self._series[-1].at_ns == self.now_ns:
             self._series[-1] = moment
         elif not self._series or msgspec.structs.replace(self._series[-1], at_ns=self.now_ns) != moment:
             self._series.append(moment)
@@ -274,17 +231,17 @@ class Play:
         self._seen_by_scheduler = world.room_version
         if not self._is_provisioning_due and self._seen_by_provisioning != world.version and self._has_homeless():
             self._is_provisioning_due = True
-            self._at(self.now_ns + self._durations.batch_ns, self._provision, Turn.PROVISIONING)
+            self._agenda.at(self.now_ns + self._durations.batch_ns, self._provision, Turn.PROVISIONING)
         if not self._is_disruption_due and not self._is_validating and self._is_news():
             self._is_disruption_due = True
             since_ns = self.now_ns - self._from_ns
             poll_ns = self._durations.poll_ns
             wait_ns = -since_ns % poll_ns if poll_ns else 0
-            self._at(self.now_ns + wait_ns, self._disrupt, Turn.DISRUPTION)
+            self._agenda.at(self.now_ns + wait_ns, self._disrupt, Turn.DISRUPTION)
         self._note_moment()
 
     def _is_news(self) -> bool:
-        return self._seen_by_disruption != self.world.news or self._is_woken
+        return self._seen_by_disruption != self.world.news or self._agenda.is_woken
 
     def _has_homeless(self) -> bool:
         """Return whether a pod waits for a node, or stands on one that goes."""
@@ -308,14 +265,14 @@ class Play:
         for uid, name in found.items():
             self.world.bind(by_uid[uid], name, self.now_ns)
             placed.setdefault(name, []).append(by_uid[uid].key)
-            self._at(self.now_ns + self._durations.pod_start_ns, partial(self._pod_started, uid))
-            self._expect_quiet(name)
+            self._agenda.at(self.now_ns + self._durations.pod_start_ns, partial(self._pod_started, uid))
+            self._calendar.expect_quiet(name)
         for pod in pods:
             if pod.uid not in found:
                 self.world.mark_unschedulable(pod)
         if found:
             keys = tuple(sorted(key for keys in placed.values() for key in keys))
-            self._steps.append(Step(at_ns=self.now_ns, kind=StepKind.BIND, nodes=tuple(sorted(placed)), pods=keys))
+            self._agenda.note(StepKind.BIND, nodes=tuple(sorted(placed)), pods=keys)
 
     # Provisioning
 
@@ -330,13 +287,10 @@ class Play:
             self._nominate(filled.state.name, self._durations.nomination_ns)
         made = [claim for claim in solution.claims if self._launch_new(claim)]
         if made:
-            self._steps.append(
-                Step(
-                    at_ns=self.now_ns,
-                    kind=StepKind.PROVISION,
-                    claims=tuple(one.as_json() for one in made),
-                    pods=tuple(sorted(pod.key for one in made for pod in one.pods)),
-                )
+            self._agenda.note(
+                StepKind.PROVISION,
+                claims=tuple(one.as_json() for one in made),
+                pods=tuple(sorted(pod.key for one in made for pod in one.pods)),
             )
 
     def _nominate(self, name: str, for_ns: int) -> None:
@@ -344,7 +298,7 @@ class Play:
         if for_ns:
             self._nominated[name] = self.now_ns + for_ns
             self._known_fleet = None
-            self._at(self.now_ns + for_ns, self._wake)
+            self._agenda.at(self.now_ns + for_ns, self._agenda.wake)
 
     def _launch_new(self, claim: NewClaim) -> bool:
         types = claim.catalogue.types
@@ -355,18 +309,24 @@ class Play:
             claim.requests,
             tuple(pod.key for pod in claim.pods),
         )
-        return bool(self._launch(order))
+        prepared = self._prepare_launch(order)
+        if prepared is not None:
+            self._launch(prepared)
+        return prepared is not None
 
-    def _launch(self, order: LaunchOrder) -> str:
-        """Launch a NodeClaim and return its name; empty where nothing is on offer."""
+    def _prepare_launch(self, order: LaunchOrder) -> Launch | None:
+        """Return the NodeClaim that an order comes to; None where nothing is on offer."""
         self._made += 1
         name = f"{order.pool.name}-f{self._made:04d}"
-        done = launch(order, self._settings.rules, name=name, now_ns=self.now_ns)
-        if done is None:
-            return ""
-        self.world.add_claim(done.claim)
-        self._at(self.now_ns + self._durations.start_of(order.pool.name), partial(self._become_ready, name))
-        return name
+        return launch(order, self._settings.rules, name=name, now_ns=self.now_ns)
+
+    def _launch(self, one: Launch) -> str:
+        """Add a NodeClaim to the cluster, and return its name."""
+        claim = one.claim
+        self.world.add_claim(claim)
+        ready_ns = self.now_ns + self._durations.start_of(claim.labels[NODEPOOL])
+        self._agenda.at(ready_ns, partial(self._become_ready, claim.name))
+        return claim.name
 
     def _become_ready(self, name: str) -> None:
         claim = self.world.claims.get(name)
@@ -376,9 +336,9 @@ class Play:
         self.world.add_claim(claim)
         self._nominate(node.name, self._durations.nomination_ns)
         self.world.add_node(node)
-        self._steps.append(Step(at_ns=self.now_ns, kind=StepKind.READY, nodes=(node.name,)))
-        self._expect_expiry(claim)
-        self._expect_consolidatable(claim)
+        self._agenda.note(StepKind.READY, nodes=(node.name,))
+        self._calendar.expect_expiry(claim)
+        self._calendar.expect_consolidatable(claim)
         for running in list(self._running):
             running.awaited.discard(name)
             if not running.awaited:
@@ -388,7 +348,7 @@ class Play:
     # Disruption
 
     def _disrupt(self) -> None:
-        self._is_disruption_due = self._is_woken = False
+        self._is_disruption_due = self._agenda.is_woken = False
         self._seen_by_disruption = self.world.news
         found = self._pass()
         acting = found.acting
@@ -397,7 +357,7 @@ class Play:
         if acting.method in _VALIDATED and self._durations.is_validating:
             self._is_validating = True
             names = frozenset(one.name for one in acting.commands[0].candidates)
-            self._at(self.now_ns + self._durations.validation_ns, partial(self._validate, acting.method, names))
+            self._agenda.at(self.now_ns + self._durations.validation_ns, partial(self._validate, acting.method, names))
             return
         for command in acting.commands:
             self._execute(acting.method, command)
@@ -417,32 +377,34 @@ class Play:
             self._execute(method, command)
             return
         self._seen_by_disruption = -1
-        self._steps.append(
-            Step(at_ns=self.now_ns, kind=StepKind.REJECT, method=str(method), nodes=tuple(sorted(names)))
-        )
+        self._agenda.note(StepKind.REJECT, method=str(method), nodes=tuple(sorted(names)))
 
     def _execute(self, method: Method, command: Command) -> None:
+        """Carry out a command; one of whose replacements nothing is on offer fails, and its nodes stay."""
         candidates = command.candidates
+        nodes = tuple(sorted(one.name for one in candidates))
+        launches = [self._prepare_launch(order) for order in self._orders(command)]
+        if None in launches:
+            self._agenda.note(StepKind.REJECT, method=str(method), decision=str(command.decision), nodes=nodes)
+            return
         moved = [pod for one in candidates for pod in one.reschedulable_pods]
-        self._steps.append(
-            Step(
-                at_ns=self.now_ns,
-                kind=StepKind.DISRUPT,
-                method=str(method),
-                decision=str(command.decision),
-                nodes=tuple(sorted(one.name for one in candidates)),
-                claims=tuple(command_json(command)["replacements"]),
-                savings_per_hour=command.savings,
-                evictions=len(moved),
-                pods=tuple(sorted(pod.key for pod in moved)),
-            )
+        told = command_json(command)
+        self._agenda.note(
+            StepKind.DISRUPT,
+            method=str(method),
+            decision=str(command.decision),
+            nodes=nodes,
+            claims=tuple(told["replacements"]),
+            savings_per_hour=told["savings"],
+            evictions=len(moved),
+            pods=tuple(sorted(pod.key for pod in moved)),
         )
         if command.decision is Decision.REBOOT:
             self._reboot(command)
             return
         for one in candidates:
             self.world.taint(one.name, str(method.reason), self.now_ns)
-        awaited = {self._launch(order) for order in self._orders(command)} - {""}
+        awaited = {self._launch(one) for one in launches if one is not None}
         if awaited:
             self._running.append(_Running(command, awaited))
         else:
@@ -496,14 +458,14 @@ class Play:
             waiting = tuple(one for one in waiting if one.pod.uid in self.world.pods)
             if not waiting:
                 self._ending.add(claim.name)
-                self._at(self.now_ns + self._durations.instance_end_ns, partial(self._claim_gone, claim.name))
+                self._agenda.at(self.now_ns + self._durations.instance_end_ns, partial(self._claim_gone, claim.name))
                 continue
             tier = min(one.tier for one in waiting)
             for one in waiting:
                 for due_ns in (one.until_ns, one.forced_ns):
                     if due_ns is not None and due_ns >= self.now_ns and (one.pod.uid, due_ns) not in self._due:
                         self._due.add((one.pod.uid, due_ns))
-                        self._at(due_ns + 1, self._wake, Turn.CALENDAR)
+                        self._agenda.at(due_ns + 1, self._agenda.wake, Turn.CALENDAR)
                 is_free = one.hold is Hold.EVICTED_NOW and one.tier == tier and self.world.allowed(one.pod)
                 if is_free or one.hold is Hold.FORCED:
                     self._evict(self.world.pods[one.pod.uid])
@@ -514,7 +476,7 @@ class Play:
             return
         grace_ns = int(pod.template.termination_grace_seconds * NS_PER_SECOND * self._durations.pod_end_share)
         self.world.evict(pod, self.now_ns, grace_ns)
-        self._at(self.now_ns + grace_ns, partial(self._pod_gone, pod.uid))
+        self._agenda.at(self.now_ns + grace_ns, partial(self._pod_gone, pod.uid))
 
     def _pod_gone(self, uid: str) -> None:
         pod = self.world.pods.get(uid)
@@ -522,7 +484,7 @@ class Play:
             return
         self.world.remove_pod(uid, self.now_ns)
         if pod.node_name:
-            self._expect_quiet(pod.node_name)
+            self._calendar.expect_quiet(pod.node_name)
 
     def _pod_started(self, uid: str) -> None:
         self.world.start(uid, self.now_ns)
@@ -534,63 +496,7 @@ class Play:
         node = self.world.node_of(claim)
         self.world.remove_claim(name, self.now_ns)
         shown = node.name if node is not None else name
-        self._steps.append(Step(at_ns=self.now_ns, kind=StepKind.DRAIN, nodes=(shown,)))
-
-    # Conditions that come with time
-
-    def _expect_expiry(self, claim: NodeClaim) -> None:
-        expires_ns = claim.expires_ns
-        if expires_ns is not None and claim.created_ns != ABSENT_NS and (claim.name, expires_ns) not in self._due:
-            self._due.add((claim.name, expires_ns))
-            self._at(expires_ns, partial(self._expire, claim.name), Turn.CALENDAR)
-
-    def _expire(self, name: str) -> None:
-        claim = self.world.claims.get(name)
-        if claim is None or claim.is_deleting:
-            return
-        node = self.world.node_of(claim)
-        pods = [pod for pod in self.world.pods_on(node.name) if controller_of(pod.owners)] if node is not None else []
-        moved = tuple(sorted(pod.key for pod in pods if pod.is_active and not pod.template.is_daemonset_owned))
-        shown = node.name if node is not None else name
-        self.world.delete_claim(claim, self.now_ns)
-        self._steps.append(
-            Step(at_ns=self.now_ns, kind=StepKind.EXPIRE, nodes=(shown,), evictions=len(moved), pods=moved)
-        )
-
-    def _expect_quiet(self, node_name: str) -> None:
-        """Begin consolidateAfter anew for a node on which a pod came or went."""
-        node = self.world.nodes.get(node_name)
-        claim = self.world.claim_of(node) if node is not None else None
-        if claim is None:
-            return
-        period = self._quiet(claim)
-        if period is not None and period > self.now_ns and claim.is_true(CONSOLIDATABLE):
-            left = without_condition(claim.conditions, CONSOLIDATABLE)
-            self.world.add_claim(msgspec.structs.replace(claim, conditions=left))
-        self._expect_consolidatable(claim)
-
-    def _quiet(self, claim: NodeClaim) -> int | None:
-        """Return when a NodeClaim becomes consolidatable if nothing comes or goes."""
-        pool = self._pools.get(claim.labels.get(NODEPOOL, ""))
-        period = quiet_period(claim, pool) if pool is not None else None
-        return None if period is None else period.until_ns
-
-    def _expect_consolidatable(self, claim: NodeClaim) -> None:
-        until_ns = self._quiet(claim)
-        if until_ns is None or (claim.is_true(CONSOLIDATABLE) and until_ns <= self.now_ns):
-            return
-        if (claim.name, until_ns) not in self._due:
-            self._due.add((claim.name, until_ns))
-            self._at(until_ns, partial(self._become_consolidatable, claim.name))
-
-    def _become_consolidatable(self, name: str) -> None:
-        claim = self.world.claims.get(name)
-        if claim is None or claim.is_deleting or claim.is_true(CONSOLIDATABLE):
-            return
-        until_ns = self._quiet(claim)
-        if until_ns is not None and until_ns <= self.now_ns:
-            condition = Condition(CONSOLIDATABLE, "True", CONSOLIDATABLE, "", self.now_ns)
-            self.world.add_claim(msgspec.structs.replace(claim, conditions=with_condition(claim.conditions, condition)))
+        self._agenda.note(StepKind.DRAIN, nodes=(shown,))
 
 
 def template_order(pool: NodePool, book: ReckonedPrices) -> LaunchOrder:

@@ -26,7 +26,7 @@ class StepKind(StrEnum):
     EXPIRE = "expire"
     """A NodeClaim was deleted for its age."""
     REJECT = "reject"
-    """What a method had found no longer held when it looked again."""
+    """A command came to nothing: it no longer held on a second look, or nothing is on offer in place of its nodes."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -37,7 +37,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     method: str = ""
     """Of a command: the method that gave it."""
     decision: str = ""
-    """Of a command: ``delete``, ``replace``, ``terminate-first`` or ``reboot``."""
+    """Of a command: ``delete``, ``replace``, ``terminate-first`` or ``reboot``; empty of one that no longer held."""
     nodes: tuple[str, ...] = ()
     """Nodes that go, or that it is about."""
     claims: tuple[dict[str, Any], ...] = ()

@@ -13,16 +13,15 @@ from karptui.advice.report import advise
 from karptui.aws.money import per_hour_change_text
 from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import Played, StepKind
-from karptui.forward.run import forward
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, duration_text
+from karptui.plan.rollout import roll_out
 from karptui.provisioning.reporter import Reporter, silent
-from karptui.provisioning.solution import solve
 from karptui.whatif.difference import Difference
-from karptui.whatif.drift.drift import with_drift
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.json_form import difference_json
+from karptui.whatif.replay import replay
 from karptui.whatif.run import Answer, answers
 from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.situation import Situation, WhatIfBase
@@ -142,26 +141,24 @@ def plan(base: WhatIfBase, edits: Sequence[AnyEdit], *, horizon_ns: int, reporte
         Cancelled: when the reporter does.
     """
     edited = apply(base, edits)
-    *_, answer = answers(base, Scenario(name="plan", edits=tuple(edits), replay=Replay.PENDING), reporter)
+    scenario = Scenario(name="plan", edits=tuple(edits), replay=Replay.PENDING)
+    *_, answer = answers(base, scenario, reporter, edited=edited)
     gained, lost = _advice(base, edited)
     return Plan(
         answer=answer,
-        decisions_now=solve(base.prepared).as_json(),
-        decisions_edited=solve(edited.prepared).as_json(),
-        now=forward(
-            base.inventory, base.types.types, base.settings, base.now_ns, horizon_ns=horizon_ns, reporter=reporter
-        ),
-        edited=forward(
-            with_drift(edited.inventory, base, edited),
-            edited.types.types,
-            edited.settings,
-            base.now_ns,
-            horizon_ns=horizon_ns,
-            reporter=reporter,
-        ),
+        decisions_now=_decisions(base),
+        decisions_edited=_decisions(edited),
+        now=roll_out(base, horizon_ns=horizon_ns, reporter=reporter),
+        edited=roll_out(base, edited, horizon_ns=horizon_ns, reporter=reporter),
         gained=gained,
         lost=lost,
     )
+
+
+def _decisions(situation: Situation) -> dict[str, Any]:
+    solution = replay(situation, Replay.PENDING).solution
+    assert solution is not None
+    return solution.as_json()
 
 
 def _advice(before: Situation, after: Situation) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:

@@ -73,6 +73,8 @@ def step_text(step: Step) -> str:
         return f"launch {_claims(step)} for {counted(len(step.pods), 'pod')}"
     if step.kind is StepKind.EXPIRE:
         return f"expire {_names(step.nodes)}, {counted(step.evictions, 'eviction')}"
+    if step.kind is StepKind.REJECT and step.decision:
+        return f"{step.method}: {step.decision} {_names(step.nodes)} fails, as nothing is on offer in its place"
     if step.kind is StepKind.REJECT:
         return f"{step.method} looks again at {_names(step.nodes)}, and lets it be"
     by = f" by {_claims(step)}" if step.claims else ""

@@ -15,7 +15,7 @@ from karptui.whatif.edits.apply import apply
 from karptui.whatif.honesty import Honesty, honesty
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Scenario
-from karptui.whatif.situation import WhatIfBase
+from karptui.whatif.situation import Edited, WhatIfBase
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -43,7 +43,12 @@ def no_clock() -> float:
 
 
 def answers(
-    base: WhatIfBase, scenario: Scenario, reporter: Reporter = silent, clock: Callable[[], float] = no_clock
+    base: WhatIfBase,
+    scenario: Scenario,
+    reporter: Reporter = silent,
+    clock: Callable[[], float] = no_clock,
+    *,
+    edited: Edited | None = None,
 ) -> Iterator[Answer]:
     """Yield what a scenario changes, and then the same with the blockers that its edits bring and take away.
 
@@ -52,6 +57,7 @@ def answers(
         scenario: The edits, and what is replayed.
         reporter: Told of progress; may raise `Cancelled`.
         clock: Tells seconds, for how long it takes.
+        edited: The cluster with the scenario's edits, where somebody has made it already.
 
     Raises:
         Cancelled: when the reporter does.
@@ -59,7 +65,7 @@ def answers(
     replay(base, scenario.replay, reporter)
     began = clock()
     try:
-        edited = apply(base, scenario.edits)
+        edited = edited or apply(base, scenario.edits)
     except EditError as error:
         yield Answer(scenario, problem=str(error), seconds=clock() - began)
         return

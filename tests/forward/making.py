@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from karptui.forward.result import Played, Step, StepKind
+from karptui.forward.result import Moment, Played, Step, StepKind
 from karptui.forward.run import forward
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -53,6 +53,6 @@ def steps(found: Played, kind: StepKind) -> list[Step]:
     return [step for step in found.steps if step.kind is kind]
 
 
-def seconds(step: Step) -> float:
+def seconds(step: Step | Moment) -> float:
     """Return when a step was, in seconds from the beginning."""
     return (step.at_ns - NOW_NS) / 1e9

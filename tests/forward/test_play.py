@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from karptui.forward.result import StepKind
+from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import DisruptionBudget
+from karptui.karpenter.settings import Settings
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.reporter import Cancelled
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_nodepool, a_pdb, a_pod, an_owner
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_nodepool, a_pdb, a_pod, a_requirement, an_owner
 from tests.forward.making import a_pair, a_world, played, seconds, steps
 
 STAYS = {"karpenter.sh/do-not-disrupt": "true"}
@@ -37,6 +39,38 @@ def test_without_time_the_same_happens_at_once() -> None:
         a_world(a_pair("node-1"), a_pair("node-2"), pods=[a_pod(node="node-2", cpu="1900m")]), is_instant=True
     )
     assert [(step.kind, seconds(step)) for step in found.steps] == [(StepKind.DISRUPT, 0), (StepKind.DRAIN, 0)]
+
+
+def test_the_series_begins_with_the_cluster_as_it_is_also_where_all_happens_at_once() -> None:
+    pairs = a_pair("node-1"), a_pair("node-2")
+    found = played(a_world(*pairs, pods=[a_pod(node="node-2", cpu="1900m")]), is_instant=True)
+    assert [(seconds(one), one.nodes) for one in found.series] == [(0, 2), (0, 1)]
+
+
+def a_static_world(*capacity_types: str) -> Inventory:
+    """Return a drifted node of a NodePool of one node."""
+    wanted = a_requirement("karpenter.sh/capacity-type", "In", *capacity_types)
+    pool = a_nodepool(budgets=(), replicas=1, requirements=(wanted,))
+    pods = [a_pod(name="a", node="node-1", cpu="500m")]
+    return a_world(a_pair("node-1", conditions=("Drifted",)), nodepools=[pool], pods=pods)
+
+
+STATIC = Settings(gates={"StaticCapacity": True})
+
+
+def test_what_a_bare_template_saves_is_told_as_karpenter_tells_it() -> None:
+    found = played(a_static_world("on-demand"), settings=STATIC)
+    replaced = steps(found, StepKind.DISRUPT)[0]
+    assert (replaced.method, replaced.decision, replaced.savings_per_hour) == ("StaticDrift", "replace", 0.1)
+
+
+def test_a_node_stays_where_nothing_is_on_offer_to_replace_it() -> None:
+    found = played(a_static_world("spot"), settings=STATIC)
+    assert steps(found, StepKind.DISRUPT) == []
+    rejected = steps(found, StepKind.REJECT)
+    assert {(one.method, one.decision, one.nodes) for one in rejected} == {("StaticDrift", "replace", ("node-1",))}
+    assert steps(found, StepKind.DRAIN) == []
+    assert found.end.nodes == 1
 
 
 def test_pods_of_a_node_that_goes_are_made_again_and_find_a_place() -> None:

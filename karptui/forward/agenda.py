@@ -1,0 +1,62 @@
+"""Time in a play: what is to happen, in order, and the steps that have been."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any
+
+from karptui.forward.result import Step, StepKind
+
+
+class Turn(IntEnum):
+    """Who comes first at one instant: each sees what those before it have left."""
+
+    CALENDAR = 0
+    """What the calendar brings, whatever has happened: expiry, edges of budgets, the end of a protection."""
+    EVENT = 1
+    PROVISIONING = 2
+    DISRUPTION = 3
+
+
+class Agenda:
+    """What is to happen at which instant; of two things at one instant the one that was entered first."""
+
+    def __init__(self, now_ns: int) -> None:
+        """Begin at an instant."""
+        self.now_ns = now_ns
+        self.steps: list[Step] = []
+        self.is_woken = False
+        """Whether disruption is to look again although no object has changed."""
+        self._entries: list[tuple[int, Turn, int, Callable[[], None]]] = []
+        self._number = 0
+
+    def at(self, at_ns: int, action: Callable[[], None], turn: Turn = Turn.EVENT) -> None:
+        """Enter what is to be done at an instant, now where that is over."""
+        self._number += 1
+        heapq.heappush(self._entries, (max(at_ns, self.now_ns), turn, self._number, action))
+
+    @property
+    def next_ns(self) -> int | None:
+        """The instant of what comes next, None where nothing does."""
+        return self._entries[0][0] if self._entries else None
+
+    @property
+    def has_only_dates(self) -> bool:
+        """Whether nothing is left but what the calendar brings."""
+        return all(turn is Turn.CALENDAR for _, turn, _, _ in self._entries)
+
+    def advance(self) -> None:
+        """Go on to the next instant and do what is to be done in the first turn there."""
+        self.now_ns, turn = self._entries[0][:2]
+        while self._entries and self._entries[0][:2] == (self.now_ns, turn):
+            heapq.heappop(self._entries)[3]()
+
+    def wake(self) -> None:
+        """Have disruption look again although no object has changed."""
+        self.is_woken = True
+
+    def note(self, kind: StepKind, **facts: Any) -> None:
+        """Write down what happens now."""
+        self.steps.append(Step(at_ns=self.now_ns, kind=kind, **facts))

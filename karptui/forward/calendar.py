@@ -1,0 +1,118 @@
+"""What time brings in a play: NodeClaims expire and become consolidatable, budgets open and close.
+
+Rules: ``consolidation.go`` of ``pkg/controllers/nodeclaim/disruption``, and ``pkg/controllers/nodeclaim/expiration``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from karptui.disruption.budget_calendar import open_spans
+from karptui.disruption.budgets import read_window
+from karptui.disruption.consolidate_after import quiet_period
+from karptui.disruption.schedule import ScheduleError
+from karptui.forward.agenda import Agenda, Turn
+from karptui.forward.result import StepKind
+from karptui.forward.world import World
+from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.durations import DurationError
+from karptui.kube.objects import Condition, controller_of, with_condition, without_condition
+from karptui.kube.timestamps import ABSENT_NS
+
+CONSOLIDATABLE: Final = "Consolidatable"
+
+
+class Calendar:
+    """Dates of a cluster's NodeClaims and NodePools, each entered once."""
+
+    def __init__(self, world: World, agenda: Agenda, pools: Mapping[str, NodePool]) -> None:
+        """Begin without any.
+
+        Args:
+            world: The cluster.
+            agenda: Where dates are entered.
+            pools: NodePools by name.
+        """
+        self._world = world
+        self._agenda = agenda
+        self._pools = pools
+        self._due: set[tuple[str, int]] = set()
+
+    def expect_budgets(self, until_ns: int) -> None:
+        """Have disruption look again whenever a window of a budget opens or closes."""
+        now_ns = self._agenda.now_ns
+        for pool in self._pools.values():
+            for line in pool.budgets or ():
+                try:
+                    window = read_window(line)
+                except (ScheduleError, DurationError):
+                    continue
+                if window is None:
+                    continue
+                for span in open_spans(window, now_ns, until_ns):
+                    for edge in (span.start_ns, span.end_ns):
+                        if now_ns < edge < until_ns:
+                            self._agenda.at(edge, self._agenda.wake, Turn.CALENDAR)
+
+    def expect_expiry(self, claim: NodeClaim) -> None:
+        """Enter when a NodeClaim is too old."""
+        expires_ns = claim.expires_ns
+        if expires_ns is not None and claim.created_ns != ABSENT_NS and (claim.name, expires_ns) not in self._due:
+            self._due.add((claim.name, expires_ns))
+            self._agenda.at(expires_ns, partial(self._expire, claim.name), Turn.CALENDAR)
+
+    def _expire(self, name: str) -> None:
+        world = self._world
+        claim = world.claims.get(name)
+        if claim is None or claim.is_deleting:
+            return
+        node = world.node_of(claim)
+        pods = [pod for pod in world.pods_on(node.name) if controller_of(pod.owners)] if node is not None else []
+        moved = tuple(sorted(pod.key for pod in pods if pod.is_active and not pod.template.is_daemonset_owned))
+        shown = node.name if node is not None else name
+        world.delete_claim(claim, self._agenda.now_ns)
+        self._agenda.note(StepKind.EXPIRE, nodes=(shown,), evictions=len(moved), pods=moved)
+
+    def expect_quiet(self, node_name: str) -> None:
+        """Begin consolidateAfter anew for a node on which a pod came or went."""
+        world = self._world
+        node = world.nodes.get(node_name)
+        claim = world.claim_of(node) if node is not None else None
+        if claim is None:
+            return
+        period = self._quiet(claim)
+        if period is not None and period > self._agenda.now_ns and claim.is_true(CONSOLIDATABLE):
+            left = without_condition(claim.conditions, CONSOLIDATABLE)
+            world.add_claim(msgspec.structs.replace(claim, conditions=left))
+        self.expect_consolidatable(claim)
+
+    def expect_consolidatable(self, claim: NodeClaim) -> None:
+        """Enter when a NodeClaim becomes consolidatable if no pod comes or goes until then."""
+        until_ns = self._quiet(claim)
+        if until_ns is None or (claim.is_true(CONSOLIDATABLE) and until_ns <= self._agenda.now_ns):
+            return
+        if (claim.name, until_ns) not in self._due:
+            self._due.add((claim.name, until_ns))
+            self._agenda.at(until_ns, partial(self._become_consolidatable, claim.name))
+
+    def _become_consolidatable(self, name: str) -> None:
+        now_ns = self._agenda.now_ns
+        claim = self._world.claims.get(name)
+        if claim is None or claim.is_deleting or claim.is_true(CONSOLIDATABLE):
+            return
+        until_ns = self._quiet(claim)
+        if until_ns is not None and until_ns <= now_ns:
+            condition = Condition(CONSOLIDATABLE, "True", CONSOLIDATABLE, "", now_ns)
+            conditions = with_condition(claim.conditions, condition)
+            self._world.add_claim(msgspec.structs.replace(claim, conditions=conditions))
+
+    def _quiet(self, claim: NodeClaim) -> int | None:
+        pool = self._pools.get(claim.labels.get(NODEPOOL, ""))
+        period = quiet_period(claim, pool) if pool is not None else None
+        return None if period is None else period.until_ns
