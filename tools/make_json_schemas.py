@@ -18,13 +18,13 @@ from karptui.views.churn.columns import TABLE as CHURN
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.claims.columns import TABLE as CLAIMS
 from karptui.views.column import row_schema
-from karptui.views.events.columns import TABLE as EVENTS
-from karptui.views.next.columns import TABLE as NEXT
+from karptui.views.events import TABLE as EVENTS
+from karptui.views.next import TABLE as NEXT
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.pending.columns import TABLE as PENDING
-from karptui.views.pods.columns import TABLE as PODS
+from karptui.views.pods import TABLE as PODS
 from karptui.views.pools.columns import pools_table
-from karptui.views.pools.daemonsets import TABLE as DAEMONSETS
+from karptui.views.pools.detail import DAEMONSETS
 from karptui.views.table import TableSpec
 from karptui.views.types.columns import types_table
 from karptui.views.types.pools import TABLE as TYPES_OF_POOLS

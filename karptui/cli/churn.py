@@ -96,7 +96,7 @@ def _print_lines(churn: Churn, args: argparse.Namespace, loaded: Loaded) -> None
 
 
 def _details(churn: Churn, pools: list[dict[str, Any]]) -> dict[str, Any]:
-    from karptui.views.churn.document import chart_values, loop_values, workload_values
+    from karptui.views.churn.sentences import chart_values, loop_values, workload_values
 
     return {
         "chart": chart_values(churn),
@@ -109,7 +109,7 @@ def _details(churn: Churn, pools: list[dict[str, Any]]) -> dict[str, Any]:
 def _print_json(churn: Churn, details: dict[str, Any]) -> None:
     import json
 
-    from karptui.views.churn.document import window_values
+    from karptui.views.churn.sentences import window_values
 
     # ASCII only: names from a cluster may hold what a terminal would act on.
     json.dump({"window": window_values(churn.window), **details}, sys.stdout, indent=2)

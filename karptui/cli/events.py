@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
     from karptui.session.events import Timeline
-    from karptui.views.events.columns import TABLE
+    from karptui.views.events import TABLE
 
     try:
         loaded = load(args, (Kind.EVENT, Kind.NODE, Kind.NODECLAIM))

@@ -17,14 +17,12 @@ from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import unready_because
-from karptui.views.export import as_text
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts
-from karptui.views.pods.columns import pods_of_node_table
+from karptui.views.pods import pods_of_node_table
 from karptui.views.row import Cell, Pieces, Tone
-from karptui.views.table import Sort, build_rows
-from karptui.views.why.detail import landing_cell, why_lines
-from karptui.views.why.landings import with_landings
+from karptui.views.table import Sort, as_text, build_rows
+from karptui.views.why.detail import landing_cell, why_lines, with_landings
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeDetail, NodeFindings

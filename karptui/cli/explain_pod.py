@@ -22,8 +22,8 @@ from karptui.session.pods import PodEntry
 from karptui.session.prepare import prepare_view
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
 from karptui.views.pending.remedies import gain_text, remedy_words
-from karptui.views.pods.columns import TABLE as PODS
-from karptui.views.pods.columns import explain_pod as pod_sentence
+from karptui.views.pods import TABLE as PODS
+from karptui.views.pods import explain_pod as pod_sentence
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 

@@ -12,12 +12,10 @@ from karptui.cli.errors import no_such
 from karptui.cli.loading import Loaded
 from karptui.cli.pools import compared
 from karptui.session.pools import daemon_rows, pool_rows
-from karptui.views.export import as_text
 from karptui.views.pools.columns import pools_table
-from karptui.views.pools.daemonsets import TABLE
-from karptui.views.pools.detail import detail_lines, title_parts
+from karptui.views.pools.detail import DAEMONSETS, detail_lines, title_parts
 from karptui.views.row import Pieces, Tone
-from karptui.views.table import build_rows
+from karptui.views.table import as_text, build_rows
 
 
 def explain_pool(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]:
@@ -37,13 +35,13 @@ def explain_pool(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
     ]
     values = {
         **pools_table().values(row, loaded.now_ns),
-        "daemonsets": [TABLE.values(one, loaded.now_ns) for one in daemonsets],
+        "daemonsets": [DAEMONSETS.values(one, loaded.now_ns) for one in daemonsets],
         "types_after_each_filter": counts,
     }
     lines: list[Pieces] = [title_parts(row, has_prices=not args.disable_pricing), *detail_lines(row)]
     if daemonsets:
-        rows = build_rows(TABLE, daemonsets, now_ns=loaded.now_ns)
-        shown = [index for index, heading in enumerate(TABLE.headings()) if not heading.is_wide_only]
+        rows = build_rows(DAEMONSETS, daemonsets, now_ns=loaded.now_ns)
+        shown = [index for index, heading in enumerate(DAEMONSETS.headings()) if not heading.is_wide_only]
         lines += [(), (("DaemonSets on its new nodes", Tone.STRONG),)]
-        lines += [((line, Tone.NORMAL),) for line in as_text(TABLE.headings(), rows, shown).splitlines()]
+        lines += [((line, Tone.NORMAL),) for line in as_text(DAEMONSETS.headings(), rows, shown).splitlines()]
     return [values], lines, loaded

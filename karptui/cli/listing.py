@@ -68,8 +68,8 @@ def cell(value: object) -> object:
     within joined by dots, and objects in a list are parted by ``; ``. What a terminal would act on is made visible, and
     what a spreadsheet would work out is kept as text.
     """
-    from karptui.views.export import without_formula
     from karptui.views.sanitize import clean
+    from karptui.views.table import without_formula
 
     if isinstance(value, dict):
         return without_formula(clean(_pairs(value, "")))
@@ -160,7 +160,7 @@ def _print_json(rows: list[dict[str, Any]]) -> None:
 
 
 def _print_table(rows: Rows[Any], *, is_wide: bool, has_header: bool, left_out: frozenset[str], total: int) -> None:
-    from karptui.views.export import as_text
+    from karptui.views.table import as_text
 
     headings = rows.spec.headings()
     shown = [

@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the next command and the nodes; 1 where something is missing from them."""
     from karptui.session.nodes import going_nodes
-    from karptui.views.next.columns import TABLE, report_values
+    from karptui.views.next import TABLE, report_values
 
     try:
         loaded = _load(args)
@@ -71,7 +71,7 @@ def _load(args: argparse.Namespace) -> Loaded:
 def _print_lines(args: argparse.Namespace, loaded: Loaded) -> None:
     """Print the command above a table."""
     from karptui.session.overview import overview_of
-    from karptui.views.next.columns import next_lines
+    from karptui.views.next import next_lines
 
     if args.output not in ("table", "wide") or args.no_headers:
         return

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the pods; 1 where something is missing from them."""
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
-    from karptui.views.pods.columns import TABLE
+    from karptui.views.pods import TABLE
 
     try:
         loaded = load(args, (Kind.POD, Kind.NODE))

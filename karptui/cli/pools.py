@@ -100,10 +100,9 @@ def _print_pool(row: PoolRow, args: argparse.Namespace, loaded: Loaded) -> None:
 
     from karptui.session.pools import daemon_rows
     from karptui.views.pools.columns import pools_table
-    from karptui.views.pools.daemonsets import TABLE
-    from karptui.views.pools.detail import detail_lines, title_parts
+    from karptui.views.pools.detail import DAEMONSETS, detail_lines, title_parts
 
-    rows = rows_of(TABLE, daemon_rows(row), args, loaded.now_ns)
+    rows = rows_of(DAEMONSETS, daemon_rows(row), args, loaded.now_ns)
     if args.output == "json":
         document = {**pools_table().values(row, loaded.now_ns), "daemonsets": rows.values()}
         json.dump(document, sys.stdout, indent=2)

@@ -28,10 +28,10 @@ from karptui.views.blockers.entry import (
     only_blockers,
 )
 from karptui.views.blockers.sentences import blocker_sentences
+from karptui.views.freshness import freshness, short_freshness
 from karptui.views.grouping import Folding
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
-from karptui.views.why.freshness import freshness, short_freshness
 from karptui.views.why.sentences import held_text
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from karptui.session.budgets import BudgetEntry
 from karptui.session.facts import BudgetsAround
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.budgets.sentences import budget_sentences, detail_text
+from karptui.views.freshness import freshness
 from karptui.views.row import Pieces
-from karptui.views.why.freshness import freshness
 
 
 class BudgetsScreen(ListScreen[BudgetEntry]):

@@ -14,7 +14,7 @@ from karptui.screens.list_keys import CHURN
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.row_sources import Asked
 from karptui.session.events import EventEntry
-from karptui.views.events.columns import TABLE, event_sentences, event_text
+from karptui.views.events import TABLE, event_sentences, event_text
 from karptui.views.row import Pieces, Tone
 
 

@@ -13,13 +13,12 @@ from karptui.screens.command_line import CommandError
 from karptui.screens.row_sources import Recipe, RowSource
 from karptui.session.status import KindStatus
 from karptui.views.column import FieldKind, Heading, ItemT, example
-from karptui.views.export import as_csv, as_text
 from karptui.views.grouping import Folding, GroupHeading, Grouping
 from karptui.views.health import no_rows
 from karptui.views.query import EVERYTHING, Query, QueryError, parse_query
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.table import Rows, Sort, TableSpec
+from karptui.views.table import Rows, Sort, TableSpec, as_csv, as_text
 
 GroupingT = TypeVar("GroupingT", bound=Grouping)
 ValueT = TypeVar("ValueT")

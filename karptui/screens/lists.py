@@ -56,14 +56,14 @@ def lists_of(config: Config) -> Mapping[str, Callable[[], List]]:
 
 
 def _pods() -> List:
-    from karptui.views.pods.columns import TABLE
+    from karptui.views.pods import TABLE
 
     return served(TABLE, lambda view, _: view.pod_entries)
 
 
 def _events() -> List:
     from karptui.session.events import Timeline
-    from karptui.views.events.columns import TABLE
+    from karptui.views.events import TABLE
 
     timeline = Timeline()
     return served(TABLE, lambda view, _: timeline.entries(view))
@@ -167,7 +167,7 @@ def _pool_meant(of: str) -> tuple[bool, str]:
 def _next() -> List:
     from karptui.session.last_answer import LastAnswer
     from karptui.session.nodes import going_nodes
-    from karptui.views.next.columns import TABLE
+    from karptui.views.next import TABLE
 
     last: LastAnswer[tuple[NodeEntry, ...]] = LastAnswer()
 
@@ -210,7 +210,7 @@ def _daemonsets() -> List:
     """Return the DaemonSets as a new node of a NodePool meets them."""
     from karptui.session.last_answer import LastAnswer
     from karptui.session.pools import DaemonRow, PoolRow, daemon_rows, pool_rows
-    from karptui.views.pools.daemonsets import TABLE
+    from karptui.views.pools.detail import DAEMONSETS
 
     last: LastAnswer[tuple[DaemonRow, ...]] = LastAnswer()
 
@@ -227,7 +227,7 @@ def _daemonsets() -> List:
         row = pool(view, wanted.of)
         return PoolAround(row) if row is not None else None
 
-    return served(TABLE, items, around)
+    return served(DAEMONSETS, items, around)
 
 
 def _types() -> List:

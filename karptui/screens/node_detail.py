@@ -16,14 +16,13 @@ from karptui.screens.row_sources import MadeRows
 from karptui.session.border import Focus
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
+from karptui.views.freshness import freshness
 from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts, usage_lines
 from karptui.views.nodes.sentences import explain_node
-from karptui.views.pods.columns import explain_pod, pods_of_node_table
+from karptui.views.pods import explain_pod, pods_of_node_table
 from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.table import Sort
-from karptui.views.why.detail import landing_cell, no_landing_text, why_lines
-from karptui.views.why.freshness import freshness
-from karptui.views.why.landings import with_landings
+from karptui.views.why.detail import landing_cell, no_landing_text, why_lines, with_landings
 from karptui.widgets.hanging import hanging
 from karptui.widgets.plain import phrase
 from karptui.widgets.sentences import Sentences

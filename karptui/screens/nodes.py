@@ -18,6 +18,7 @@ from karptui.screens.lists import nodes_spec
 from karptui.screens.row_sources import Asked
 from karptui.session.border import Focus, TotalsWanted, VerdictWanted
 from karptui.session.nodes import NodeEntry
+from karptui.views.freshness import why_unknown
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.sentences import (
     cluster_facts,
@@ -32,7 +33,6 @@ from karptui.views.table import Rows, Sort
 from karptui.views.top_bar import Fact, TopBarValues
 from karptui.views.verdict import pending_reasons, verdict_lines
 from karptui.views.why.codes import MEANINGS
-from karptui.views.why.freshness import why_unknown
 from karptui.widgets.sentences import Sentences
 
 if TYPE_CHECKING:

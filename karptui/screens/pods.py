@@ -13,7 +13,7 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.row_sources import Asked
 from karptui.session.border import ObjectWanted
 from karptui.session.pods import PodEntry
-from karptui.views.pods.columns import TABLE, explain_pod
+from karptui.views.pods import TABLE, explain_pod
 from karptui.views.row import Pieces
 
 

@@ -14,8 +14,7 @@ from karptui.screens.row_sources import Asked
 from karptui.session.border import Focus
 from karptui.session.facts import PoolAround
 from karptui.session.pools import DaemonRow
-from karptui.views.pools.daemonsets import TABLE, daemon_sentence
-from karptui.views.pools.detail import detail_lines, title_parts
+from karptui.views.pools.detail import DAEMONSETS, daemon_sentence, detail_lines, title_parts
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.widgets.plain import phrase
@@ -45,7 +44,7 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
             name: the NodePool.
         """
         self.panel = Panel("pool")
-        super().__init__(TABLE, Asked("daemonsets", lambda: name), above=(self.panel,))
+        super().__init__(DAEMONSETS, Asked("daemonsets", lambda: name), above=(self.panel,))
         self._pool_name = name
 
     def prepare(self) -> None:

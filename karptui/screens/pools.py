@@ -16,11 +16,11 @@ from karptui.screens.row_sources import Asked
 from karptui.session.border import Focus
 from karptui.session.facts import PoolsAround
 from karptui.session.pools import PoolRow
+from karptui.views.freshness import freshness
 from karptui.views.pools.columns import pools_table
 from karptui.views.pools.detail import cluster_lines, cost_text
 from karptui.views.pools.sentences import pool_sentences
 from karptui.views.row import Pieces, Tone
-from karptui.views.why.freshness import freshness
 from karptui.widgets.hanging import hanging
 from karptui.widgets.plain import phrase
 

@@ -16,7 +16,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
 from karptui.state.cluster import ClusterState
 from karptui.views.nodes.detail import fact_lines, resource_lines
-from karptui.views.pods.columns import pod_status_text
+from karptui.views.pods import pod_status_text
 from karptui.views.sanitize import clean
 
 

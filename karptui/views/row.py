@@ -1,4 +1,4 @@
-"""What a table row is made of: cells of text with a meaning, never a colour.
+"""What rows and controls are made of: cells of text with a meaning, never a colour.
 
 Themes and widgets decide how a :class:`Tone` looks; every tone is only ever an addition to a word or a glyph in the
 text.
@@ -6,6 +6,7 @@ text.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -103,3 +104,18 @@ FORBIDDEN: Final = Cell("!rbac", Tone.WARNING)
 def text_cell(text: str, tone: Tone = Tone.NORMAL, *, short: str = "") -> Cell:
     """Return a cell of text from outside, cleaned; empty text is not applicable."""
     return Cell(clean(text), tone, clean(short)) if text else NOT_APPLICABLE
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One field."""
+
+    id: str
+    title: str
+    value: str
+    """What it is now; ``-`` where there is nothing."""
+    hint: str = ""
+    """What the cluster has where that differs, or what the value means."""
+    is_changed: bool = False
+    can_step: bool = False
+    """Whether left and right change it."""

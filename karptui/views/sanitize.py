@@ -1,4 +1,4 @@
-"""Makes text from a cluster safe to put on a terminal.
+"""Make text from a cluster safe to put on a terminal, and short.
 
 Names, messages and annotations are written by others. Escape sequences, control characters and direction overrides
 could move the cursor, recolour the screen or make one name look like another; they are replaced by visible marks of
@@ -7,6 +7,7 @@ one cell, and characters without a width of their own are dropped so that column
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Final
 
@@ -69,3 +70,20 @@ def _shown(char: str) -> str:
     if category in ("Cc", "Cf", "Cs", "Co", "Cn"):
         return REPLACEMENT
     return char
+
+
+_ZONE: Final = re.compile(r"^(?P<region>.*?(?P<digit>\d))-?(?P<letter>[a-z0-9]+)$")
+
+
+def short_zone(zone: str) -> str:
+    """Return the part of a zone that differs within a region.
+
+    ``us-east-1a`` is ``1a``, ``europe-west1-b`` is ``1b``.
+    """
+    match = _ZONE.match(zone)
+    return f"{match['digit']}{match['letter']}" if match else zone
+
+
+def short_name(name: str) -> str:
+    """Return a node name without the domain that a cloud puts behind every one."""
+    return name.partition(".")[0] if name.endswith(".internal") else name

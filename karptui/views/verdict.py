@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from karptui.aws.money import per_hour_text
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import age_text, count_text, counted, duration_text
-from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, short_name
 
 if TYPE_CHECKING:
     from karptui.disruption.verdict import Finding

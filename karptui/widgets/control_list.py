@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
-from karptui.views.control import Control
+from karptui.views.row import Control
 from karptui.views.sanitize import clean
 from karptui.widgets.pick_list import Pick, PickList
 

@@ -10,7 +10,7 @@ from karptui.screens.listing import Groups, Kept, Listing
 from karptui.screens.row_sources import MadeRows
 from karptui.session.pods import PodEntry
 from karptui.views.grouping import Folding, GroupHeading, Grouping
-from karptui.views.pods.columns import TABLE
+from karptui.views.pods import TABLE
 from karptui.views.table import Sort
 from tests.builders import NOW_NS, a_pod
 

@@ -42,9 +42,9 @@ from karptui.session.overview import overview_of
 from karptui.session.pods import PodEntry
 from karptui.session.row_server import RowServer
 from karptui.session.wire import decoded, encoded
-from karptui.views.events.columns import TABLE as EVENTS
+from karptui.views.events import TABLE as EVENTS
 from karptui.views.nodes.columns import nodes_table
-from karptui.views.pods.columns import TABLE as PODS
+from karptui.views.pods import TABLE as PODS
 from karptui.views.table import build_rows
 from tests.builders import NOW_NS
 from tests.ui.fleet import a_fleet, view_of

@@ -13,7 +13,7 @@ from karptui.session.pod_owners import PodOwner, owners_of
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.reducer import reduce
-from karptui.views.pods.columns import explain_pod
+from karptui.views.pods import explain_pod
 from tests.builders import NOW_NS, a_pod, an_owner
 
 HASH = "5c9f8d7b6"

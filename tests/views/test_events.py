@@ -13,7 +13,7 @@ from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.session.cluster_view import ClusterView
 from karptui.session.events import CONDITION, EventEntry, Timeline, folded, transitions
-from karptui.views.events.columns import TABLE, event_sentences, event_text, event_tone
+from karptui.views.events import TABLE, event_sentences, event_text, event_tone
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows

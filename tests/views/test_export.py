@@ -6,10 +6,9 @@ from karptui.cli.listing import cell
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase
 from karptui.views.column import Heading
-from karptui.views.export import as_csv, as_text, without_formula
 from karptui.views.row import Cell, Row
 from karptui.views.sources import TABLE
-from karptui.views.table import Sort, build_rows
+from karptui.views.table import Sort, as_csv, as_text, build_rows, without_formula
 from tests.ui.fleet import MINUTE, NOW_NS, status
 
 HEADINGS = (Heading("name", "NAME"), Heading("hidden", "HIDDEN"), Heading("size", "SIZE", is_right_aligned=True))

@@ -15,7 +15,7 @@ from karptui.state.reducer import reduce
 from karptui.views.nodes.columns import COLUMNS as NODE_COLUMNS
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.detail import resource_lines, usage_lines
-from karptui.views.pods.columns import TABLE, explain_pod
+from karptui.views.pods import TABLE, explain_pod
 from karptui.views.query import parse_query
 from karptui.views.row import Pieces, Tone
 from karptui.views.sources import usage_row

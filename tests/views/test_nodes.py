@@ -14,7 +14,6 @@ from karptui.kube.taints import Taint
 from karptui.session.costs import ClusterTotals, Held, Total, totals_of
 from karptui.session.nodes import Delta, NodeEntry, PodAccess, is_accelerator
 from karptui.state.usage import NodeUsage
-from karptui.views.names import short_name, short_zone
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.detail import claim_lines, fact_lines, resource_lines, title_parts
 from karptui.views.nodes.resources import delta_text
@@ -22,6 +21,7 @@ from karptui.views.nodes.sentences import cluster_facts, explain_node, marked_sc
 from karptui.views.nodes.status import is_faulty, node_status
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
+from karptui.views.sanitize import short_name, short_zone
 from karptui.views.table import Sort, build_rows
 from karptui.views.top_bar import Fact
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, a_fleet, amounts, conditions, view_of

@@ -12,7 +12,7 @@ from karptui.kube.taints import Toleration
 from karptui.session.pods import PodEntry
 from karptui.sources.base import Phase
 from karptui.views.describe import describe
-from karptui.views.pods.columns import TABLE, explain_pod, pod_status, pod_status_text, pods_of_node_table
+from karptui.views.pods import TABLE, explain_pod, pod_status, pod_status_text, pods_of_node_table
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows

@@ -21,7 +21,7 @@ from karptui.views.claims.columns import TABLE as CLAIMS
 from karptui.views.claims.sentences import claim_sentences
 from karptui.views.column import NOTHING, Column, Heading, Words, cell_words
 from karptui.views.nodes.columns import nodes_table
-from karptui.views.pods.columns import TABLE as PODS
+from karptui.views.pods import TABLE as PODS
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
 from karptui.views.table import Sort, TableSpec
 from tests.ui.fleet import HOUR, NOW_NS, SECOND, amounts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.app import App, ComposeResult
 
-from karptui.views.control import Control
+from karptui.views.row import Control
 from karptui.widgets.control_list import ControlList
 from karptui.widgets.themes import variable_defaults
 

@@ -15,9 +15,8 @@ from karptui.advice.rule import Rule
 from karptui.kube.units import counted
 from karptui.views.column import NUMBER_OR_NULL, TEXT, Column, Field, FieldKind, FieldValue, Heading, SortKey, Value
 from karptui.views.grouping import Folding, GroupHeading, Grouping, members_by_name
-from karptui.views.names import short_name
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.whatif.edits import ObjectRef
 

@@ -10,10 +10,10 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
 from karptui.session.border import Overview
 from karptui.views.advice.columns import MARKS, TONES, AdviceEntry, AdviceLine, counts_text
+from karptui.views.freshness import unready_line
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.opening import NOTHING, Opening
-from karptui.views.why.freshness import unready_line
 from karptui.whatif.edits import AnyEdit, CordonNode, DeleteObject, ObjectRef, RemoveNode, SetField
 from karptui.whatif.scenario import Replay
 

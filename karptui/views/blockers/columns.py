@@ -12,9 +12,8 @@ from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, BlockerLine
 from karptui.views.blockers.sentences import BOUNDED
 from karptui.views.column import NOTHING as NO_WORDS
 from karptui.views.column import Column, Field, FieldKind, Heading, SortKey, Words, cell_words
-from karptui.views.names import short_name
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.why.sentences import held_text
 

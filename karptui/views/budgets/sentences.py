@@ -12,9 +12,8 @@ from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.kube.units import instant_text
 from karptui.session.budgets import BudgetChange, BudgetEntry
 from karptui.views.instants import in_text, range_text, weekday_text
-from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, short_name
 
 NO_LIMIT: Final = "no limit"
 HOUR_NS: Final = DAY_NS // 24

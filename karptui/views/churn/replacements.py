@@ -25,10 +25,9 @@ from karptui.views.column import (
     Value,
 )
 from karptui.views.instants import instant_value, seconds_of
-from karptui.views.names import short_name
 from karptui.views.nodes.cells import CAPACITY_TONES
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
 
 _CAPACITY_SHORT: Final = {"on-demand": "od", "spot": "sp", "reserved": "rs"}

@@ -1,22 +1,104 @@
-"""One row of the Churn screen, one of its replacements, and both in words."""
+"""What is said of the churn: sentences, when how much came and went as lines of blocks, and the values of scripts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from karptui.advice.churn import loop_fact, remedies
 from karptui.advice.words import counted
 from karptui.disruption.churn.life import Life, Removal
-from karptui.disruption.churn.loops import LoopKind
+from karptui.disruption.churn.loops import Loop, LoopKind
+from karptui.disruption.churn.moves import Moved
 from karptui.disruption.churn.report import Churn, ChurnWindow
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import age_text, clock_text, count_text, duration_text
 from karptui.session.churn import ChurnEntry, Counters, ReplacedClaim
-from karptui.views.churn.chart import Chart, blocks, chart_of
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
+
+MINUTE_NS: Final = 60 * NS_PER_SECOND
+STEPS_NS: Final = tuple(minutes * MINUTE_NS for minutes in (1, 2, 5, 10, 15, 30, 60, 120))
+"""What a block may stand for."""
+NOTHING: Final = "·"
+_BLOCKS: Final = "▁▂▃▄▅▆▇█"
+
+
+class Chart(msgspec.Struct, frozen=True):
+    """Counts over the window; the last bin ends now."""
+
+    step_ns: int
+    """What a bin stands for."""
+    begin_ns: int
+    """Where the first bin begins: nanoseconds since the epoch."""
+    created: tuple[int, ...]
+    """NodeClaims, by bin."""
+    removed: tuple[int, ...]
+    moved: tuple[int, ...]
+    """Pods."""
+
+    @property
+    def most(self) -> int:
+        """The most NodeClaims that came, or went, in one bin."""
+        return max((*self.created, *self.removed), default=0)
+
+    @property
+    def most_moved(self) -> int:
+        """The most pods that were moved in one bin."""
+        return max(self.moved, default=0)
+
+    @property
+    def step(self) -> str:
+        """What a bin stands for in words: ``5m``, ``1h``."""
+        minutes = self.step_ns // MINUTE_NS
+        return f"{minutes // 60}h" if minutes % 60 == 0 else f"{minutes}m"
+
+
+def chart_of(churn: Churn, width: int) -> Chart:
+    """Return counts in as many bins as there is room for.
+
+    Bins begin at multiples of what they stand for, so that they keep their counts while time goes on.
+
+    Args:
+        churn: What is known.
+        width: The most bins.
+    """
+    window = churn.window
+    step_ns = _step(window, width)
+    begin_ns = window.since_ns // step_ns * step_ns
+    count = (window.now_ns - begin_ns) // step_ns + 1
+
+    def binned(instants: Iterable[int]) -> tuple[int, ...]:
+        found = [0] * count
+        for at_ns in instants:
+            if begin_ns <= at_ns <= window.now_ns:
+                found[(at_ns - begin_ns) // step_ns] += 1
+        return tuple(found)
+
+    return Chart(
+        step_ns,
+        begin_ns,
+        binned(life.created_ns for life in churn.created),
+        binned(life.removed_ns for life in churn.removed),
+        binned(move.at_ns for move in churn.moves),
+    )
+
+
+def _step(window: ChurnWindow, width: int) -> int:
+    """Return the least step with which the window has room."""
+    for step_ns in STEPS_NS:
+        if window.now_ns // step_ns - window.since_ns // step_ns + 1 <= width:
+            return step_ns
+    return STEPS_NS[-1] * (-(-window.length_ns // (STEPS_NS[-1] * width)) + 1)
+
+
+def blocks(counts: Sequence[int], most: int) -> str:
+    """Return a character for each count: a dot for nothing, else a block up to the full one for the most."""
+    return "".join(NOTHING if not count else _BLOCKS[(count * len(_BLOCKS) - 1) // max(most, 1)] for count in counts)
+
 
 LOOP_WORDS: Final = {
     LoopKind.SHORT_LIVED: "short-lived",
@@ -219,3 +301,62 @@ def replacement_sentences(item: ReplacedClaim, now_ns: int) -> tuple[Pieces, ...
     if item.moves:
         lines.append(((f"{counted(item.moves, 'pod')} seen to leave it", Tone.NORMAL),))
     return tuple(lines)
+
+
+BINS: Final = 24
+"""The most bins of a chart."""
+
+
+def window_values(window: ChurnWindow) -> dict[str, Any]:
+    """Return what time is known; None is what is not."""
+    return {
+        "now": _whole(window.now_ns),
+        "events_since": format_timestamp(window.events_since_ns) if window.events_since_ns else None,
+        "observed_since": _whole(window.observed_since_ns) if window.observed_since_ns else None,
+        "seconds": window.length_ns // NS_PER_SECOND,
+        "not_seen": window_limits(window),
+    }
+
+
+def _whole(instant_ns: int) -> str:
+    return format_timestamp(instant_ns // NS_PER_SECOND * NS_PER_SECOND)
+
+
+def chart_values(churn: Churn) -> dict[str, Any]:
+    """Return counts over the window, in bins of the same length."""
+    chart = chart_of(churn, BINS)
+    return {
+        "begin": format_timestamp(chart.begin_ns),
+        "step_seconds": chart.step_ns // NS_PER_SECOND,
+        "created": list(chart.created),
+        "removed": list(chart.removed),
+        "pods_moved": list(chart.moved),
+    }
+
+
+def workload_values(one: Moved) -> dict[str, Any]:
+    """Return a workload of which pods were moved."""
+    return {
+        "workload": one.workload,
+        "moves": one.moves,
+        "pods": one.pods,
+        "first": _whole(one.first_ns),
+        "last": _whole(one.last_ns),
+        "reasons": list(one.reasons),
+    }
+
+
+def loop_values(loop: Loop) -> dict[str, Any]:
+    """Return a loop; None is what does not apply, or is not known."""
+    return {
+        "kind": str(loop.kind),
+        "pool": loop.pool or None,
+        "workload": loop.workload or None,
+        "times": loop.times,
+        "first": _whole(loop.first_ns),
+        "last": _whole(loop.last_ns),
+        "reasons": {str(reason): count for reason, count in loop.reasons},
+        "median_life_seconds": None if loop.median_life_ns is None else loop.median_life_ns // NS_PER_SECOND,
+        "nodeclaims": list(loop.claims),
+        "fact": loop_fact(loop),
+    }

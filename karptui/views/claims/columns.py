@@ -22,11 +22,10 @@ from karptui.views.column import (
     Words,
 )
 from karptui.views.instants import in_text, instant_value, seconds_of, seconds_since
-from karptui.views.names import short_name
 from karptui.views.nodes.cells import CAPACITY_TONES
 from karptui.views.nodes.status import node_status
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
 
 _CAPACITY_SHORT: Final = {"on-demand": "od", "spot": "sp", "reserved": "rs"}

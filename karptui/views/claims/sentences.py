@@ -12,10 +12,9 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, duration_text, instant_text
 from karptui.session.claims import ClaimEntry
 from karptui.views.instants import in_text
-from karptui.views.names import short_name
 from karptui.views.nodes.status import node_status
 from karptui.views.row import Pieces, Tone
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, short_name
 from karptui.views.why.sentences import drain_text
 
 _DRIFT: Final = frozenset({Method.DRIFT, Method.STATIC_DRIFT})

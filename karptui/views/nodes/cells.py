@@ -10,11 +10,10 @@ from karptui.kube.units import age_text, duration_text
 from karptui.session.costs import held_per_hour
 from karptui.session.nodes import NodeEntry
 from karptui.views.column import NOTHING, cell_words
-from karptui.views.names import short_name, short_zone
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import price_cell
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, short_name, short_zone
 
 CAPACITY_TONES: Final = {"spot": Tone.SPOT, "reserved": Tone.RESERVED}
 CAPACITY_WORDS: Final = {"on-demand": "od", "reserved": "rsv"}

@@ -13,12 +13,11 @@ from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import ResourceList
 from karptui.kube.units import age_text, count_text, cpu_text, memory_text, percent_text
 from karptui.session.nodes import NodeEntry, PodAccess
-from karptui.views.names import short_name
 from karptui.views.nodes.resources import delta_text
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import price_sentence
 from karptui.views.row import FORBIDDEN, Pieces, Tone
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, short_name
 from karptui.views.usage import WAITING, samples_text, usage_note
 
 _LINES: Final = (

@@ -27,9 +27,8 @@ from karptui.provisioning.rejection import (
     VolumeUnreachable,
 )
 from karptui.views.column import Column, Field, FieldKind, Heading
-from karptui.views.names import short_name
 from karptui.views.row import Cell, Pieces, Tone
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.usage import shortages_text
 

@@ -11,10 +11,9 @@ from typing import Any, Final
 from karptui.aws.money import node_price_text
 from karptui.kube.units import count_text, counted
 from karptui.views.column import Column, Field, FieldKind, Heading
-from karptui.views.names import short_name
 from karptui.views.pending.sentences import others_text
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec
 from karptui.whatif.edits import AnyEdit, DeleteObject, SetField, SetSetting
 from karptui.whatif.path import path_text

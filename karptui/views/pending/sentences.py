@@ -20,11 +20,10 @@ from karptui.pending.zones import zones_of_volumes
 from karptui.session.border import Overview, PendingStudied
 from karptui.session.pending_report import PendingEntry
 from karptui.state.cluster import ClusterState
-from karptui.views.names import short_name
+from karptui.views.freshness import computed, unready_line
 from karptui.views.pending.gates import miss_text, refusals_text
 from karptui.views.row import Pieces, Tone
-from karptui.views.sanitize import clean
-from karptui.views.why.freshness import computed, unready_line
+from karptui.views.sanitize import clean, short_name
 
 
 def zone_lines(pod: Pod, state: ClusterState) -> tuple[Pieces, ...]:

@@ -29,9 +29,8 @@ from karptui.views.column import (
     Heading,
     Value,
 )
-from karptui.views.names import short_zone
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, short_zone
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.types.fit import TypeFit, carries_text, fit_of, matching_percent
 from karptui.views.usage import shortages_text

@@ -9,7 +9,7 @@ import msgspec
 
 from karptui.karpenter.settings import Settings
 from karptui.kube.units import count_text, counted
-from karptui.views.control import Control
+from karptui.views.row import Control
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,

@@ -10,8 +10,8 @@ import msgspec
 
 from karptui.aws.money import node_price_text
 from karptui.kube.units import count_text, counted
-from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone
+from karptui.views.sanitize import short_name
 from karptui.whatif.difference import Difference
 from karptui.whatif.lines import ClaimLine, MoveLine, NodeLine, PlaceKind, PodPlace, TypeOption, Unplaced
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from karptui.aws.money import node_price_text
 from karptui.disruption.codes import CODES, Code
 from karptui.kube.units import count_text, counted
-from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone
+from karptui.views.sanitize import short_name
 from karptui.views.whatif.placements import (
     Detail,
     ResultLine,

@@ -8,8 +8,8 @@ from typing import Final
 
 from karptui.aws.money import node_price_text, per_hour_change_text
 from karptui.kube.units import count_text, counted
-from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone
+from karptui.views.sanitize import short_name
 from karptui.whatif.difference import Difference
 from karptui.whatif.lines import ClaimLine, CommandLine, MoveLine, NextLines, PlaceKind, Unplaced
 from karptui.whatif.run import Answer

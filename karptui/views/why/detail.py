@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from karptui.disruption.codes import Code
 from karptui.disruption.no_place import cause_text
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, duration_text
 from karptui.session.nodes import NodeEntry
-from karptui.views.names import short_name
+from karptui.session.pods import PodEntry
+from karptui.views.column import Column, Heading
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, short_name
+from karptui.views.table import TableSpec
 from karptui.views.why.lanes import lane_lines
 from karptui.views.why.sentences import drain_text, refusal_parts, verdict_text
 
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from karptui.disruption.blocker import Blocker
     from karptui.disruption.gates import GateCheck
     from karptui.disruption.node_verdict import Landing, Verdict
+
 
 UNLIMITED_FROM: Final = 1_000_000
 OPEN: Final[Mapping[str, str]] = {
@@ -242,3 +247,21 @@ def no_landing_text(landing: Landing) -> str:
     """Return why a pod would land nowhere: in plain words, then in Karpenter's."""
     said = clean(landing.error)
     return said if landing.no_place is None else f"{clean(cause_text(landing.no_place))} · Karpenter: {said}"
+
+
+def with_landings(spec: TableSpec[PodEntry], landing: Callable[[PodEntry], Cell]) -> TableSpec[PodEntry]:
+    """Return a table of pods with a column of landing places.
+
+    Args:
+        spec: The table.
+        landing: Returns the cell of a pod.
+    """
+    heading = Heading(
+        "lands_on",
+        "WOULD LAND ON",
+        "Where the pod would go if the node were removed now, whatever protects it: simulated on the engine.",
+        min_width=14,
+        max_width=40,
+    )
+    column: Column[PodEntry] = Column(heading, lambda entry, _: landing(entry), lambda entry: landing(entry).text)
+    return msgspec.structs.replace(spec, columns=(*spec.columns, column))

@@ -25,12 +25,12 @@ from karptui.views.blockers.entry import (
 )
 from karptui.views.blockers.sentences import blocker_sentences
 from karptui.views.grouping import Folding
-from karptui.views.next.columns import TABLE as NEXT_TABLE
-from karptui.views.pods.columns import pods_of_node_table
+from karptui.views.next import TABLE as NEXT_TABLE
+from karptui.views.pods import pods_of_node_table
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Cell, Tone
 from karptui.views.table import Sort, build_rows
-from karptui.views.why.landings import with_landings
+from karptui.views.why.detail import with_landings
 from tests.builders import MINUTE_NS, NOW_NS, a_pod
 from tests.views.why.test_words import analysed, said
 

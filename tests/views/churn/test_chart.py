@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from karptui.disruption.churn.life import Life
 from karptui.disruption.churn.moves import Move
 from karptui.disruption.churn.report import Churn, ChurnWindow
-from karptui.views.churn.chart import Chart, blocks, chart_of
+from karptui.views.churn.sentences import Chart, blocks, chart_of
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS
 from tests.disruption.churn.lives import a_life, ago
 

@@ -16,10 +16,11 @@ from karptui.karpenter.metrics import ControllerMetrics, PoolMetrics
 from karptui.session.churn import ChurnEntry, Counters, ReplacedClaim, churn_entries, replacements
 from karptui.session.cluster_view import ClusterView
 from karptui.views.churn.columns import TABLE
-from karptui.views.churn.document import chart_values, loop_values, window_values, workload_values
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.churn.sentences import (
+    chart_values,
     counters_text,
+    loop_values,
     per_hour,
     pool_sentences,
     rate_text,
@@ -28,6 +29,8 @@ from karptui.views.churn.sentences import (
     summary_lines,
     window_limits,
     window_text,
+    window_values,
+    workload_values,
 )
 from karptui.views.query import parse_query
 from karptui.views.row import Tone

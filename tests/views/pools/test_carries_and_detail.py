@@ -7,8 +7,7 @@ from karptui.kube.taints import Taint
 from karptui.session.pools import daemon_rows, pool_rows
 from karptui.session.prepare import prepare_view
 from karptui.views.pools.columns import COLUMNS, is_notable
-from karptui.views.pools.daemonsets import TABLE, daemon_sentence, note
-from karptui.views.pools.detail import detail_lines, title_parts
+from karptui.views.pools.detail import DAEMONSETS, daemon_note, daemon_sentence, detail_lines, title_parts
 from karptui.views.pools.sentences import carries_line, ordinal, pool_sentences, types_line
 from tests import builders
 from tests.builders import HOUR_NS, NOW_NS
@@ -30,8 +29,8 @@ def test_story_c() -> None:
     assert cells(row)["carries"] == "11 ds 460m 896Mi ✘7"
     daemons = {one.found.key: one for one in daemon_rows(row)}
     assert len(daemons) == 11
-    assert TABLE.values(daemons["kube-system/cni"], 0)["excludes"] == ["t3a.small"]
-    assert note(daemons["kube-system/agent-04"])[0].endswith("too much for t3.micro, t3a.micro, t4g.micro")
+    assert DAEMONSETS.values(daemons["kube-system/cni"], 0)["excludes"] == ["t3a.small"]
+    assert daemon_note(daemons["kube-system/agent-04"])[0].endswith("too much for t3.micro, t3a.micro, t4g.micro")
     told = said(detail_lines(row))
     assert "userData sets maxPods 110" in told
     assert "Set spec.kubelet.maxPods: 110 in the EC2NodeClass" in told
@@ -62,7 +61,7 @@ def test_types_without_any_offering_or_room() -> None:
     (row,) = rows_of(builders.a_nodepool(), daemonsets=(heavy,)).values()
     assert text_of(types_line(row)).startswith("✘ no type is left: ")
     assert "up to" not in text_of(carries_line(row))
-    assert note(daemon_rows(row)[0])[0].startswith("without it room on m5.large, m5.xlarge")
+    assert daemon_note(daemon_rows(row)[0])[0].startswith("without it room on m5.large, m5.xlarge")
 
 
 def test_daemonsets_that_only_some_types_carry() -> None:
@@ -71,10 +70,10 @@ def test_daemonsets_that_only_some_types_carry() -> None:
     (row,) = rows_of(builders.a_nodepool(), daemonsets=(builders.a_daemonset(), picky, gpu)).values()
     assert text_of(carries_line(row)).startswith("a new node carries up to 2 DaemonSet pods = ")
     carried, absent = daemon_rows(row)[2], daemon_rows(row)[1]
-    assert [TABLE.column("types").cell(one, NOW_NS).text for one in (carried, absent)] == ["1/4", "no"]
+    assert [DAEMONSETS.column("types").cell(one, NOW_NS).text for one in (carried, absent)] == ["1/4", "no"]
     assert text_of(daemon_sentence(carried)).endswith("on 1 of 4 types · without it no further type would have room")
     assert "not carried: " in text_of(daemon_sentence(absent))
-    assert TABLE.values(absent, 0)["not_carried_because"]
+    assert DAEMONSETS.values(absent, 0)["not_carried_because"]
 
 
 def test_no_daemonsets() -> None:

@@ -14,7 +14,7 @@ from karptui.session.pools import daemon_rows, pool_rows
 from karptui.sources.base import Phase, SourceStatus
 from karptui.state.inventory import state_of
 from karptui.views.pools.columns import COLUMNS, pools_table
-from karptui.views.pools.daemonsets import TABLE
+from karptui.views.pools.detail import DAEMONSETS
 from karptui.views.pools.sentences import pool_sentences
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
@@ -54,11 +54,11 @@ def test_every_column_sorts(column: str, is_descending: bool) -> None:
 
 def test_sorting_of_daemonsets() -> None:
     row = ROWS["primary"]
-    for column in TABLE.columns:
-        rows = build_rows(TABLE, daemon_rows(row), sort=Sort(column.heading.id), now_ns=NOW_NS)
+    for column in DAEMONSETS.columns:
+        rows = build_rows(DAEMONSETS, daemon_rows(row), sort=Sort(column.heading.id), now_ns=NOW_NS)
         assert len(list(rows)) == 3
-    query = parse_query("name=*logs cpu>10m mem>1Mi excludes=0 carried=yes", TABLE.subject)
-    test = compile_query(query, TABLE.subject, NOW_NS)
+    query = parse_query("name=*logs cpu>10m mem>1Mi excludes=0 carried=yes", DAEMONSETS.subject)
+    test = compile_query(query, DAEMONSETS.subject, NOW_NS)
     assert [one.found.key for one in daemon_rows(row) if test(one)] == ["kube-system/logs"]
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from karptui.session.costs import Held, held_of, held_per_hour
 from karptui.session.nodes import NodeEntry, going_nodes
-from karptui.views.next.columns import TABLE, saved_per_hour
+from karptui.views.next import TABLE, saved_per_hour
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
 from karptui.views.why.sentences import held_fact, held_text

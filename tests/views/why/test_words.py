@@ -22,13 +22,13 @@ from karptui.session.readiness import unheeded, unready_because
 from karptui.sources.base import Phase
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.budgets.sentences import budget_sentences
-from karptui.views.next.columns import next_lines, replacement_text, saved_per_hour
+from karptui.views.freshness import freshness, short_freshness, why_unknown
+from karptui.views.next import next_lines, replacement_text, saved_per_hour
 from karptui.views.nodes.sentences import explain_node
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
 from karptui.views.why.codes import MEANINGS, tone_of, why_cell, why_sort, why_text, why_words
 from karptui.views.why.detail import landing_cell, why_lines
-from karptui.views.why.freshness import freshness, short_freshness, why_unknown
 from karptui.views.why.sentences import held_fact, held_text, verdict_text, why_sentence
 from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_node
 from tests.story_e import NODES as STORY_NODES

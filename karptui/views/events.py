@@ -21,9 +21,8 @@ from karptui.views.column import (
     Value,
 )
 from karptui.views.instants import instant_value, seconds_since
-from karptui.views.names import short_name
 from karptui.views.row import NOT_AVAILABLE, Cell, Pieces, Tone, text_cell
-from karptui.views.sanitize import clean, clean_lines
+from karptui.views.sanitize import clean, clean_lines, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
 
 _GOOD: Final = ("Ready", "Launched", "Registered", "Initialized")

@@ -24,9 +24,8 @@ from karptui.views.column import (
     cell_words,
 )
 from karptui.views.instants import seconds_since
-from karptui.views.names import short_name
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.usage import latest_cpu, latest_memory, used_cell
 

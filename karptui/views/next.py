@@ -23,10 +23,9 @@ from karptui.views.column import (
     Schema,
     Value,
 )
-from karptui.views.names import short_name
 from karptui.views.prices import price_cell, sort_price
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone, text_cell
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.why.codes import why_cell, why_sort, why_words
 

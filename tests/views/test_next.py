@@ -5,7 +5,7 @@ from karptui.disruption.study import Study
 from karptui.session.cluster_view import NO_VIEW, ClusterView
 from karptui.session.nodes import NodeEntry, going_nodes
 from karptui.session.prepare import prepare_view
-from karptui.views.next.columns import TABLE, replacement_values, report_values
+from karptui.views.next import TABLE, replacement_values, report_values
 from tests.builders import NOW_NS, a_node
 from tests.story_e import story_view
 from tests.views.why.test_words import analysed

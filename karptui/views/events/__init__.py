@@ -1,3 +1,0 @@
-"""The Events screen."""
-
-from __future__ import annotations

@@ -1,3 +1,0 @@
-"""The Pods screen."""
-
-from __future__ import annotations
