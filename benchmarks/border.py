@@ -22,7 +22,8 @@ from blockers import NOW_NS, fleet, instance_types
 
 from karptui.aws.evidence import Evidence
 from karptui.config import DEFAULTS
-from karptui.screens.lists import lists_of
+from karptui.serving.lists import lists_of
+from karptui.serving.questions import answers_of
 from karptui.session.analyst import Analyst
 from karptui.session.border import Focus, Overview, PositionWanted, RowsWanted, RowWindow, WindowWanted
 from karptui.session.cluster_view import ClusterView
@@ -59,7 +60,7 @@ def tell(what: str, milliseconds: float, more: str = "") -> None:
 
 
 def measure_border(view: ClusterView) -> None:
-    server = RowServer(lambda: view, lists_of(DEFAULTS))
+    server = RowServer(lambda: view, lists_of(DEFAULTS), answers_of())
     tell("entries and overview of all", processor_ms(server.overview, 1))
     overview = server.overview()
     data = encoded(overview)

@@ -21,9 +21,10 @@ from karptui.screens import command_line
 from karptui.screens.command_line import CommandError, TypedCommand
 from karptui.screens.commands import app_commands
 from karptui.screens.frame import FrameScreen, takes_text
-from karptui.screens.lists import lists_of
 from karptui.screens.preload import Preloader
 from karptui.screens.registry import ENTRIES
+from karptui.serving.lists import lists_of
+from karptui.serving.questions import answers_of
 from karptui.session.analyst import Analyst
 from karptui.session.border import Border, Focus
 from karptui.session.cluster_view import ClusterView
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from karptui.screens.destinations import ToScreen
     from karptui.screens.whatif.controller import WhatIf
     from karptui.session.shared_base import SharedBase
-    from karptui.views.whatif.opening import Opening
+    from karptui.whatif.opening import Opening
 
 POLL_SECONDS: Final = 0.25
 """How often the mailbox is emptied while somebody looks."""
@@ -117,7 +118,7 @@ class KarptuiApp(LivingApp):
         self._analyst_of = analyst_of
         session = Session(source, state, evidence=self._evidence_of(source), analyst=analyst_of())
         super().__init__()
-        self.feed = Feed(session, clock or SystemClock(), lists_of(config), self)
+        self.feed = Feed(session, clock or SystemClock(), lists_of(config), answers_of(), self)
         self.config = config
         self._connect = connect
         self._contexts = contexts

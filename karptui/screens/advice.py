@@ -30,8 +30,8 @@ from karptui.views.advice.sentences import detail_lines, finding_sentences, fres
 from karptui.views.grouping import Folding
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
-from karptui.views.whatif.opening import NOTHING, Opening
 from karptui.whatif.edits import ObjectRef
+from karptui.whatif.opening import NOTHING, Opening
 
 
 class AdviceScreen(ListScreen[AdviceLine]):

@@ -10,6 +10,8 @@ from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.registry import ENTRIES, ScreenEntry
+from karptui.session.border import ObjectWanted
+from karptui.session.questions import NamesWanted, OpeningWanted
 from karptui.views.row import Tone
 
 if TYPE_CHECKING:
@@ -114,8 +116,7 @@ def _open(app: CommandHost, entry: ScreenEntry) -> TypedCommand:
 
 def _types(app: CommandHost, entry: ScreenEntry) -> TypedCommand:
     def run(text: str) -> None:
-        pools = app.view.state.nodepools
-        if text and text not in pools:
+        if text and not app.border.object(ObjectWanted(kind="NodePool", key=text)).is_there:
             raise CommandError(f"there is no NodePool {text}; :types and a blank lists them")
         app.open_screen(entry.name)
         if text:
@@ -123,7 +124,7 @@ def _types(app: CommandHost, entry: ScreenEntry) -> TypedCommand:
 
             app.push_screen(TypesOfPoolScreen(text))
 
-    return TypedCommand(entry.name, entry.help, run, entry.aliases, lambda: sorted(app.view.state.nodepools), "[POOL]")
+    return TypedCommand(entry.name, entry.help, run, entry.aliases, lambda: _names(app, "NodePool"), "[POOL]")
 
 
 def _list(app: CommandHost) -> ListScreen[object]:
@@ -186,19 +187,19 @@ def _help(app: CommandHost) -> None:
 
 
 def _whatif(app: CommandHost, text: str) -> None:
-    from karptui.views.whatif.opening import NOTHING, opening_for  # noqa: PLC0415 - only when asked for
+    from karptui.whatif.opening import NOTHING  # noqa: PLC0415 - only when asked for
 
     kind, _, key = text.partition(" ")
     if text and not key:
         raise CommandError(":whatif takes a kind and a name, such as NodePool general; alone it goes on where it was")
-    app.open_whatif(opening_for(app.view.state, kind, key.strip()) if text else NOTHING)
+    wanted = OpeningWanted(objects=((kind, key.strip()),))
+    app.open_whatif(app.border.ask(wanted).opening if text else NOTHING)
 
 
 def _whatif_words(app: CommandHost) -> Sequence[str]:
-    state = app.view.state
-    classes = [f"{one.kind} {one.name}" for one in state.nodeclasses.values()]
-    return [
-        *(f"NodePool {name}" for name in sorted(state.nodepools)),
-        *sorted(classes),
-        *(f"DaemonSet {key}" for key in sorted(state.daemonsets)),
-    ]
+    found = app.border.ask(NamesWanted(kinds=("NodePool", "NodeClass", "DaemonSet"))).refs
+    return [f"{one.kind} {one.key}" for one in found]
+
+
+def _names(app: CommandHost, kind: str) -> Sequence[str]:
+    return [one.key for one in app.border.ask(NamesWanted(kinds=(kind,))).refs]

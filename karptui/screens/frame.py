@@ -17,6 +17,7 @@ from karptui.screens import command_line, footer
 from karptui.screens.host import Host, host_of
 from karptui.screens.registry import TABS
 from karptui.session.border import Overview
+from karptui.session.questions import OpeningWanted
 from karptui.views.health import notice
 from karptui.views.row import Pieces, Tone
 from karptui.views.top_bar import TopBarValues
@@ -28,7 +29,7 @@ from karptui.widgets.textual_compat.swift_screen import SwiftScreen
 from karptui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
-    from karptui.views.whatif.opening import Opening
+    from karptui.whatif.opening import Opening
 
 
 HelpSections: TypeAlias = Sequence[tuple[str, Sequence[tuple[str, str]]]]
@@ -238,10 +239,16 @@ class FrameScreen(SwiftScreen):
 
     def whatif_opening(self) -> Opening:
         """Return what a what-if begins with: the object under the cursor, where there is one."""
-        from karptui.views.whatif.opening import NOTHING, opening_for  # noqa: PLC0415 - brings the engines with it
-
         meant = self.current_object()
-        return opening_for(self.host.view.state, *meant) if meant is not None else NOTHING
+        return self.opening_of([meant] if meant is not None else [])
+
+    def opening_of(self, objects: Sequence[tuple[str, str]]) -> Opening:
+        """Return what a what-if of some objects begins with, by kind and key; nothing without any."""
+        if objects:
+            return self.host.border.ask(OpeningWanted(objects=tuple(objects))).opening
+        from karptui.whatif.opening import NOTHING  # noqa: PLC0415 - brings the engines with it
+
+        return NOTHING
 
     def action_whatif(self) -> None:
         """Open the what-if with what is under the cursor."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from karptui.session.border import Border, Focus
     from karptui.session.cluster_view import ClusterView
     from karptui.session.shared_base import SharedBase
-    from karptui.views.whatif.opening import Opening
+    from karptui.whatif.opening import Opening
 
 
 class Host(Protocol):

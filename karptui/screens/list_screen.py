@@ -39,7 +39,7 @@ from karptui.widgets.row_table import (
 )
 
 if TYPE_CHECKING:
-    from karptui.views.whatif.opening import Opening
+    from karptui.whatif.opening import Opening
 
 BUILT_AT_ONCE: Final = 3_000
 """Items of which rows are built at once; more are built in a thread."""
@@ -184,11 +184,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         """Return a what-if of every marked object; without marks of the one under the cursor."""
         marked = self.listing.with_keys(self.table.marked) if self.table.marked else []
         objects = [found for item in marked if (found := self.object_of(item)) is not None]
-        if not objects:
-            return super().whatif_opening()
-        from karptui.views.whatif.opening import opening_for_all  # noqa: PLC0415 - brings the engines with it
-
-        return opening_for_all(self.host.view.state, objects)
+        return self.opening_of(objects) if objects else super().whatif_opening()
 
     # Showing
 

@@ -14,12 +14,11 @@ from karptui.screens import routes
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
-from karptui.screens.lists import nodes_spec
 from karptui.screens.row_sources import Asked
 from karptui.session.border import Focus, TotalsWanted, VerdictWanted
 from karptui.session.nodes import NodeEntry
 from karptui.views.freshness import why_unknown
-from karptui.views.nodes.columns import nodes_table
+from karptui.views.nodes.columns import nodes_spec, nodes_table
 from karptui.views.nodes.sentences import (
     cluster_facts,
     explain_node,

@@ -30,7 +30,7 @@ from karptui.views.sanitize import clean
 from karptui.views.table import Rows
 
 if TYPE_CHECKING:
-    from karptui.views.whatif.opening import Opening
+    from karptui.whatif.opening import Opening
 
 
 class PendingDetailScreen(ListScreen[RemedyEntry]):
@@ -139,7 +139,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
 
     def whatif_opening(self) -> Opening:
         """Return the change under the cursor; the pod alone where there is none."""
-        from karptui.views.whatif.opening import Opening  # noqa: PLC0415 - brings the engines with it
+        from karptui.whatif.opening import Opening  # noqa: PLC0415 - brings the engines with it
 
         item = self.current
         if item is None:

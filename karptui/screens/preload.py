@@ -13,7 +13,7 @@ from karptui.session.pace import KEY_PAUSE_SECONDS, Turns
 
 BEGIN_SECONDS: Final = 0.5
 """After the first rows: what follows them at once comes first."""
-PACKAGE: Final = "karptui.screens"
+PACKAGES: Final = ("karptui.screens", "karptui.serving")
 
 
 class Preloader:
@@ -64,6 +64,7 @@ class Preloader:
 
 
 def screen_modules() -> Iterator[str]:
-    """Return the names of all modules of screens."""
-    package = import_module(PACKAGE)
-    return (found.name for found in pkgutil.walk_packages(package.__path__, f"{PACKAGE}."))
+    """Return the names of all modules of screens, and of what answers them."""
+    for package in PACKAGES:
+        path = import_module(package).__path__
+        yield from (found.name for found in pkgutil.walk_packages(path, f"{package}."))

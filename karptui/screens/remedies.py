@@ -28,7 +28,7 @@ from karptui.views.blockers.remedies import (
 from karptui.views.blockers.sentences import effect_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.whatif.opening import Opening
+from karptui.whatif.opening import Opening
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
 from karptui.whatif.remedies.blockers.trial import Trial, ranked, try_remedies
 

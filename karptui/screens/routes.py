@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from karptui.decode.kinds import Kind
 from karptui.screens.destinations import ToExplanation, ToLedger, ToNode, ToPending, ToPool, ToText, ToTypes
 from karptui.session.border import ObjectWanted
+from karptui.session.questions import DescriptionWanted, ProportionFound, ProportionWanted
 from karptui.views.row import Tone
 
 if TYPE_CHECKING:
@@ -50,10 +51,12 @@ def show_yaml(screen: FrameScreen, kind: str, key: str) -> None:
 
 def show_description(screen: FrameScreen, kind: str, key: str) -> None:
     """Show what karptui knows of an object."""
-    from karptui.views.describe import describe
-
     host = screen.host
-    show_made_text(screen, f"{kind} {key}", lambda: describe(host.view, kind, key, host.now_ns()))
+
+    def made() -> str:
+        return host.border.ask(DescriptionWanted(kind=kind, key=key, now_ns=host.now_ns())).text
+
+    show_made_text(screen, f"{kind} {key}", made)
 
 
 # Details
@@ -135,29 +138,23 @@ def ask_for_proportion(screen: FrameScreen, pools: Sequence[str]) -> None:
         pools: names of the NodePools that are offered, at least two that some pods could go to alike.
     """
     from karptui.screens.dialogs import AskScreen
-    from karptui.views.pools.proportion import first_shares, hint_of, proportion_opening, shared_pods
-    from karptui.whatif.proportion import ProportionError, parse_shares
 
-    host, view = screen.host, screen.host.view
-    overlap = view.analysis.overlap if view.analysis is not None else None
-    if overlap is None:
+    def asked(shares: str | None = None) -> ProportionFound:
+        return screen.host.border.ask(ProportionWanted(pools=tuple(pools), shares=shares))
+
+    found = asked()
+    if not found.is_known:
         screen.say("which pods several NodePools could take is still being worked out", Tone.ACTIVE)
         return
-    if len(pools) < 2 or not shared_pods(pools, overlap):
+    if len(pools) < 2 or not found.pods:
         screen.say("no pod could go to another NodePool as well: there is nothing to share out", Tone.MUTED)
         return
 
-    def refused(text: str) -> str:
-        try:
-            proportion_opening(parse_shares(text, pools, host.view.state.nodepools), host.view)
-        except ProportionError as error:
-            return str(error)
-        return ""
-
     def answered(text: str | None) -> None:
-        if text is not None:
-            host.open_whatif(proportion_opening(parse_shares(text, pools, host.view.state.nodepools), host.view))
+        opening = asked(text).opening if text is not None else None
+        if opening is not None:
+            screen.host.open_whatif(opening)
 
     title = f"Proportion of {' and '.join(pools)}"
-    asked = AskScreen(title, value=first_shares(pools, view), hint=hint_of(pools, view), check=refused)
-    screen.app.push_screen(asked, answered)
+    dialog = AskScreen(title, value=found.first, hint=found.hint, check=lambda text: asked(text).problem)
+    screen.app.push_screen(dialog, answered)

@@ -16,6 +16,7 @@ from karptui.sources.base import SourceStatus
 if TYPE_CHECKING:
     from karptui.disruption.verdict import Finding
     from karptui.session.facts import Around, Fact
+    from karptui.session.questions import FoundT, Question
 
 
 class Focus(msgspec.Struct, frozen=True, kw_only=True):
@@ -288,4 +289,8 @@ class Border(Protocol):
 
     def around(self, wanted: AroundWanted) -> AroundFound:
         """Return what stands around the rows of a list."""
+        ...
+
+    def ask(self, wanted: Question[FoundT]) -> FoundT:
+        """Answer a question; one that takes a while says so, and belongs in a thread."""
         ...

@@ -11,7 +11,8 @@ from karptui.clock import Clock
 from karptui.session.border import Border
 from karptui.session.garbage import GARBAGE
 from karptui.session.pace import KEYBOARD, Pace
-from karptui.session.row_server import List, RowServer
+from karptui.session.questions import Question
+from karptui.session.row_server import Answerer, List, RowServer
 from karptui.session.session import Session
 
 TAKING_OVER: Final = "taking over what has changed"
@@ -47,7 +48,12 @@ class Feed:
     """Owns the session: polls it, in a thread where that takes longer than a key should wait."""
 
     def __init__(
-        self, session: Session, clock: Clock, lists: Mapping[str, Callable[[], List]], display: Display
+        self,
+        session: Session,
+        clock: Clock,
+        lists: Mapping[str, Callable[[], List]],
+        answers: Mapping[type[Question[Any]], Callable[[], Answerer]],
+        display: Display,
     ) -> None:
         """Make a feed that has not begun.
 
@@ -55,11 +61,12 @@ class Feed:
             session: the cluster.
             clock: tells the time.
             lists: the lists whose rows screens ask for by window, by name.
+            answers: what answers the questions of screens, by type.
             display: shows what is taken over.
         """
         self.session = session
         """The cluster that is followed; another may take its place."""
-        self.border: Border = RowServer(lambda: self.session.view, lists)
+        self.border: Border = RowServer(lambda: self.session.view, lists, answers)
         """What screens ask the session."""
         self.is_in_front = True
         """Whether somebody looks."""

@@ -42,6 +42,7 @@ def overview_of(view: ClusterView) -> Overview:
             "churn": pods + events,
             "replacements": pods + events,
             "next": nodes,
+            "sources": len(view.statuses),
             "pending": len(view.pending.groups) if view.pending is not None else 0,
         },
         counts={

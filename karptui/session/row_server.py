@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from karptui.decode.kinds import Kind
 from karptui.session.border import (
@@ -35,11 +35,15 @@ from karptui.session.overview import overview_of
 if TYPE_CHECKING:
     from karptui.disruption.verdict import Finding
     from karptui.session.facts import Around, Fact
+    from karptui.session.questions import FoundT, Question
 
+Answerer: TypeAlias = Callable[[ClusterView, Any], Any]
+"""Tells of a view what a question wants."""
 KEPT: Final = 2
 """Orders that rows of a list can still be fetched from: that on the screen, and the one that takes its place."""
 MOST_KEPT: Final = 8
 """The same of a list that has the rows of several."""
+_KINDS: Final = frozenset(str(kind) for kind in Kind)
 
 
 class Arranged(NamedTuple):
@@ -77,15 +81,23 @@ class _Rows(NamedTuple):
 class RowServer:
     """Keeps the orders of rows that were asked for last; may be asked from any thread."""
 
-    def __init__(self, view: Callable[[], ClusterView], lists: Mapping[str, Callable[[], List]]) -> None:
+    def __init__(
+        self,
+        view: Callable[[], ClusterView],
+        lists: Mapping[str, Callable[[], List]],
+        answers: Mapping[type[Question[Any]], Callable[[], Answerer]],
+    ) -> None:
         """Make a server that has arranged nothing yet.
 
         Args:
             view: Returns the newest generation of the cluster.
             lists: The lists there are by name, each made when it is first asked for.
+            answers: What answers questions, by their type; each made when it is first asked.
         """
         self._view = view
         self._lists = lists
+        self._answers = answers
+        self._answering: dict[type[Question[Any]], Answerer] = {}
         self._known: dict[str, List] = {}
         self._lock = threading.Lock()
         self._rows: dict[int, _Rows] = {}
@@ -190,12 +202,21 @@ class RowServer:
             pod = state.pods.get(key)
             entry = view.node_of(pod.node_name) if pod is not None else None
             return ObjectFound(is_there=pod is not None, node_key=entry.key if entry is not None else "")
-        return ObjectFound(is_there=kind == Kind.NODEPOOL and key in state.nodepools)
+        return ObjectFound(is_there=kind in _KINDS and key in state.of(Kind(kind)))
 
     def around(self, wanted: AroundWanted) -> AroundFound:
         """Return what stands around the rows of a list."""
         around = self._list(wanted.list).around
         return AroundFound(fact=around(self._view(), wanted) if around is not None else None)
+
+    def ask(self, wanted: Question[FoundT]) -> FoundT:
+        """Answer a question."""
+        kind = type(wanted)
+        answer = self._answering.get(kind)
+        if answer is None:
+            answer = self._answering[kind] = self._answers[kind]()
+        found: FoundT = answer(self._view(), wanted)
+        return found
 
     def _list(self, name: str) -> List:
         known = self._known.get(name)

@@ -9,8 +9,10 @@ import msgspec
 
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.verdict import Finding
-from karptui.session import border, claims, nodes
+from karptui.session import border, claims, nodes, questions
 from karptui.session.facts import Around, Fact
+from karptui.whatif.edits import ObjectRef
+from karptui.whatif.opening import Opening
 
 MessageT = TypeVar("MessageT")
 
@@ -18,6 +20,7 @@ MessageT = TypeVar("MessageT")
 for _module in (nodes, claims):
     vars(_module).setdefault("NodeFindings", NodeFindings)
 vars(border).update(Fact=Fact, Around=Around, Finding=Finding)
+vars(questions).update(ObjectRef=ObjectRef, Opening=Opening)
 
 
 def encoded(message: msgspec.Struct) -> bytes:

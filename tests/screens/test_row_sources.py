@@ -7,8 +7,9 @@ from collections import Counter
 import pytest
 
 from karptui.config import DEFAULTS
-from karptui.screens.lists import lists_of
 from karptui.screens.row_sources import PAGE, PagedFacts, PagedKeys, Pages
+from karptui.serving.lists import lists_of
+from karptui.serving.questions import answers_of
 from karptui.session.border import RowsWanted, RowWindow, WindowWanted
 from karptui.session.row_server import RowServer
 from tests.builders import NOW_NS
@@ -21,7 +22,7 @@ class Counting(RowServer):
     """Counts the windows that are asked for."""
 
     def __init__(self) -> None:
-        super().__init__(lambda: VIEW, lists_of(DEFAULTS))
+        super().__init__(lambda: VIEW, lists_of(DEFAULTS), answers_of())
         self.asked: Counter[int] = Counter()
 
     def window(self, wanted: WindowWanted) -> RowWindow:

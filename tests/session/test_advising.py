@@ -16,8 +16,8 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
 from karptui.sources.base import Phase
 from karptui.views.advice.sentences import opening_of
-from karptui.views.whatif.opening import NOTHING
 from karptui.whatif.edits import AnyEdit, CordonNode, DeleteObject, ObjectRef, SetField, SetSetting
+from karptui.whatif.opening import NOTHING
 from karptui.whatif.scenario import Replay
 from tests import traps
 from tests.builders import NOW_NS, SECOND_NS

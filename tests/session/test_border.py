@@ -11,8 +11,9 @@ import pytest
 
 from karptui.config import DEFAULTS
 from karptui.disruption.analysis import NextReport
-from karptui.screens.lists import lists_of
-from karptui.session import border
+from karptui.serving.lists import lists_of
+from karptui.serving.questions import answers_of
+from karptui.session import border, questions
 from karptui.session.border import (
     Analysed,
     AroundFound,
@@ -40,6 +41,7 @@ from karptui.session.costs import ClusterTotals
 from karptui.session.facts import NextAround
 from karptui.session.overview import overview_of
 from karptui.session.pods import PodEntry
+from karptui.session.questions import DescriptionWanted, NamesWanted, OpeningWanted, ProportionWanted, Question
 from karptui.session.row_server import RowServer
 from karptui.session.wire import decoded, encoded
 from karptui.views.events import TABLE as EVENTS
@@ -55,7 +57,7 @@ ANALYSED = analysed()
 
 
 def server(view: ClusterView = FLEET) -> RowServer:
-    return RowServer(lambda: view, lists_of(DEFAULTS))
+    return RowServer(lambda: view, lists_of(DEFAULTS), answers_of())
 
 
 def rows_of(name: str, asked: RowServer, **given: Any) -> RowsFound:
@@ -75,7 +77,16 @@ def around(name: str, view: ClusterView = ANALYSED) -> AroundFound:
     return found
 
 
-MORE_LISTS = ("claims", "budgets", "churn", "replacements", "next", "pending", "daemonsets")
+MORE_LISTS = ("claims", "budgets", "churn", "replacements", "next", "pending", "daemonsets", "sources")
+POD = next(iter(FLEET.state.pods))
+QUESTIONS: tuple[Question[Any], ...] = (
+    DescriptionWanted(kind="Pod", key=POD, now_ns=NOW_NS),
+    NamesWanted(kinds=("NodePool", "NodeClass", "Pod")),
+    OpeningWanted(objects=(("Pod", POD), ("NodePool", "general"))),
+    ProportionWanted(pools=("general", "batch")),
+)
+"""One of each kind; `ANSWERS` are those of a cluster that is worked out."""
+ANSWERS = tuple(server(ANALYSED).ask(one) for one in QUESTIONS)
 MESSAGES = (
     Focus(keys=("node/a",), detail="node/b", asks_next=True, pod="x/y"),
     overview_of(FLEET),
@@ -105,6 +116,8 @@ MESSAGES = (
     AroundFound(fact=NextAround(report=NextReport(method="drift", asked=(("drift", 2),)))),
     Analysed(generation=1, now_ns=2, nodes=3, simulated=1, managed=3, notes=("types are guessed",)),
     PendingStudied(generation=1, now_ns=2, groups=3, explained=1),
+    *QUESTIONS,
+    *ANSWERS,
 )
 
 
@@ -121,16 +134,27 @@ def test_every_message_is_read_as_it_was_written(message: Any) -> None:
 
 
 def test_no_kind_of_message_is_forgotten() -> None:
-    kinds = {one for _, one in inspect.getmembers(border, inspect.isclass) if issubclass(one, msgspec.Struct)}
-    own = {one for one in kinds if one.__module__ == border.__name__}
-    assert own - {type(message) for message in MESSAGES} == set()
+    for module in (border, questions):
+        kinds = {one for _, one in inspect.getmembers(module, inspect.isclass) if issubclass(one, msgspec.Struct)}
+        own = {one for one in kinds if one.__module__ == module.__name__}
+        assert own - {Question} - {type(message) for message in MESSAGES} == set()
+
+
+def test_every_question_is_answered_as_its_type_says() -> None:
+    assert {type(one) for one in QUESTIONS} == set(answers_of())
+    for question, answer in zip(QUESTIONS, ANSWERS, strict=True):
+        [told] = typing.get_args(vars(type(question))["__orig_bases__"][0])
+        assert type(answer).__name__ == getattr(told, "__forward_arg__", getattr(told, "__name__", ""))
+        assert type(answer).__struct_config__.frozen
 
 
 def test_whatever_is_asked_and_answered_is_a_message() -> None:
     for name, method in inspect.getmembers(Border, inspect.isfunction):
         if name.startswith("_"):
             continue
-        hints = typing.get_type_hints(method)
+        hints = typing.get_type_hints(method, {**vars(border), **vars(questions)})
+        if name == "ask":
+            continue  # it takes every question there is
         assert all(issubclass(kind, msgspec.Struct) and kind.__struct_config__.frozen for kind in hints.values()), name
 
 

@@ -16,7 +16,7 @@ from karptui.screens.blockers import BlockersScreen
 from karptui.screens.next import NextScreen
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.remedies import RemediesScreen
-from karptui.views.whatif.opening import Opening
+from karptui.whatif.opening import Opening
 from karptui.whatif.scenario import Replay
 from karptui.widgets.row_table import RowTable
 from tests.builders import NOW_NS

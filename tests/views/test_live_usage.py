@@ -10,6 +10,7 @@ from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage, Sample, Used, firs
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
+from karptui.session.source_rows import usage_row
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.reducer import reduce
 from karptui.views.nodes.columns import COLUMNS as NODE_COLUMNS
@@ -18,7 +19,6 @@ from karptui.views.nodes.detail import resource_lines, usage_lines
 from karptui.views.pods import TABLE, explain_pod
 from karptui.views.query import parse_query
 from karptui.views.row import Pieces, Tone
-from karptui.views.sources import usage_row
 from karptui.views.table import Sort, build_rows
 from karptui.views.usage import samples_text, usage_note
 from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_cluster, a_node, a_nodeclaim, a_pod

@@ -15,6 +15,7 @@ from karptui.screens.whatif.documents import Documents
 from karptui.screens.whatif.kept import KeptScenarios
 from karptui.screens.whatif.opened import DocumentReader
 from karptui.screens.whatif.workbook import Workbook, open_scenarios, save_scenarios
+from karptui.session.border import Border
 from karptui.session.cluster_view import ClusterView
 from karptui.session.known_values import known_values
 from karptui.session.pace import KEYBOARD
@@ -23,10 +24,10 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.controls import focused
 from karptui.views.whatif.notes import problem_at
-from karptui.views.whatif.opening import Opening
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.history import TYPING
+from karptui.whatif.opening import Opening
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.scenario_file import write_scenarios
@@ -51,6 +52,11 @@ class Cluster(Protocol):
     @property
     def view(self) -> ClusterView:
         """One generation of it."""
+        ...
+
+    @property
+    def border(self) -> Border:
+        """What the session is asked at its border."""
         ...
 
     def now_ns(self) -> int:

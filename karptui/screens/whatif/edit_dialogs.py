@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from textual.app import App
@@ -14,11 +14,10 @@ from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.dialogs import needed
 from karptui.screens.whatif.editor_pane import EditorPane
 from karptui.screens.whatif.quick_edits import QuickEdits, control_of
+from karptui.session.questions import NamesWanted
 from karptui.sources.base import SourceError
-from karptui.state.cluster import ClusterState
 from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.views.row import Tone
-from karptui.views.whatif.opening import ref_of
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.path import POOL_REQUIREMENTS, value_at
 from karptui.whatif.quick_edits.actions import QUICK_ACTIONS, SETTING_EDITS, QuickAction, SettingEdit
@@ -28,8 +27,10 @@ from karptui.whatif.quick_edits.quick_edit import Input, QuickEdit
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.yaml.parse import Document
 
-MOST_PODS: Final = 2_000
-"""Pods that are offered: those without a node first, then one of each workload."""
+OPENABLE: Final = tuple(
+    str(kind) for kind in (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODEOVERLAY, Kind.DAEMONSET, Kind.PDB, *WORKLOAD_KINDS)
+)
+"""Kinds whose objects can be a document."""
 SPLIT_KEYS: Final = (
     ("karpenter.k8s.aws/instance-family", "instance families"),
     ("karpenter.k8s.aws/instance-category", "instance categories"),
@@ -168,7 +169,7 @@ class EditDialogs:
                 await self._act(next(one for one in QUICK_ACTIONS if one.id == name), document)
 
     async def _open_object(self) -> None:
-        chosen = await self._pick_object("Which document", _openable(self._whatif.cluster.view.state))
+        chosen = await self._pick_object("Which document", OPENABLE)
         if chosen is not None and await self._have_document(chosen):
             self._show_document(chosen)
 
@@ -184,13 +185,16 @@ class EditDialogs:
     def _show_document(self, ref: ObjectRef) -> None:
         self._pane.show_document(self._whatif.documents.parsed.find(ref))
 
-    async def _pick_object(self, title: str, refs: Iterator[ObjectRef]) -> ObjectRef | None:
-        found = list(refs)
+    async def _pick_object(self, title: str, kinds: Iterable[str]) -> ObjectRef | None:
+        found = self._named(kinds)
         if not found:
             self._whatif.say(f"{title}: the cluster has none", Tone.MUTED)
             return None
         chosen = await self._pick(title, [Choice(str(at), f"{ref.kind} {ref.key}") for at, ref in enumerate(found)])
         return found[int(chosen)] if chosen is not None else None
+
+    def _named(self, kinds: Iterable[str]) -> Sequence[ObjectRef]:
+        return self._whatif.cluster.border.ask(NamesWanted(kinds=tuple(kinds))).refs
 
     async def _split(self, document: Document) -> None:
         """Ask what the preferred pool takes, and write the two pools."""
@@ -214,8 +218,8 @@ class EditDialogs:
 
     async def _own_pool(self, document: Document) -> None:
         """Ask which pool is copied for a workload, and write pool, toleration and selector."""
-        pools = sorted(self._whatif.cluster.view.state.nodepools)
-        pool = await self._pick("Copy which NodePool", [Choice(one, one) for one in pools])
+        pools = self._named([str(Kind.NODEPOOL)])
+        pool = await self._pick("Copy which NodePool", [Choice(one.name, one.name) for one in pools])
         name = pool and await self._ask_name("Name of its own pool", document.name)
         if pool and name and await self._have_document(ObjectRef("NodePool", pool)):
             self._write(
@@ -252,7 +256,7 @@ class EditDialogs:
             if document is not None and document.kind in action.kinds and document.ref in originals:
                 ref = document.ref
             else:
-                picked = await self._pick_object(action.title, _of_kinds(self._whatif.cluster.view.state, action.kinds))
+                picked = await self._pick_object(action.title, sorted(action.kinds))
                 if picked is None:
                     return
                 ref = picked
@@ -281,31 +285,3 @@ def _offers(document: Document | None) -> Iterator[Choice]:
     yield Choice("setting/", "one of Karpenter's settings", "VM overhead, reserved ENIs, policies, feature gates")
     yield Choice("daemonset/", "a DaemonSet", "to see what one more costs on every new node")
     yield from (Choice(f"action/{one.id}", one.title) for one in QUICK_ACTIONS)
-
-
-def _openable(state: ClusterState) -> Iterator[ObjectRef]:
-    yield from (ObjectRef("NodePool", name) for name in sorted(state.nodepools))
-    yield from (ObjectRef(one.kind, one.name) for one in sorted(state.nodeclasses.values(), key=lambda one: one.name))
-    kinds = (Kind.NODEOVERLAY, Kind.DAEMONSET, Kind.PDB, *WORKLOAD_KINDS)
-    yield from _of_kinds(state, [str(kind) for kind in kinds])
-
-
-def _of_kinds(state: ClusterState, kinds: Sequence[str] | frozenset[str]) -> Iterator[ObjectRef]:
-    for kind in kinds if isinstance(kinds, list) else sorted(kinds):
-        if kind == Kind.POD:
-            yield from _pods(state)
-        else:
-            yield from (ref_of(kind, key) for key in sorted(state.of(Kind(kind))))
-
-
-def _pods(state: ClusterState) -> Iterator[ObjectRef]:
-    """Yield pods without a node, then one of each workload: a copy of one is like a copy of its siblings."""
-    seen: set[object] = set()
-    chosen = list(state.pending_pods)[:MOST_PODS]
-    for key, pod in state.pods.items():
-        if len(chosen) >= MOST_PODS:
-            break
-        if pod.node_name and pod.template not in seen:
-            seen.add(pod.template)
-            chosen.append(key)
-    yield from (ref_of("Pod", key) for key in chosen)

@@ -8,8 +8,8 @@ from typing import Any, Final, Protocol
 
 from karptui.screens.whatif.workbook import Workbook
 from karptui.sources.base import SourceError
-from karptui.views.whatif.opening import Opening
 from karptui.whatif.edits import AnyEdit, ObjectRef, PutObject, SetField
+from karptui.whatif.opening import Opening
 from karptui.whatif.sheet import Sheet, joined, with_document
 from karptui.whatif.yaml.parse import parse
 from karptui.whatif.yaml.splice import REMOVE, EditRefusedError, set_value

@@ -23,11 +23,12 @@ from karptui.screens.whatif.edit_dialogs import EditDialogs
 from karptui.screens.whatif.editor_pane import EditorPane
 from karptui.screens.whatif.quick_edits import QuickEdits
 from karptui.screens.whatif.result_pane import ResultPane
+from karptui.session.border import ObjectWanted
 from karptui.sources.base import SourceError
 from karptui.views.row import Pieces, Tone
-from karptui.views.whatif.opening import NOTHING, Opening, is_in
 from karptui.views.whatif.placements import INSTANCE_TYPE, Target
 from karptui.views.whatif.totals import mode_sentence, mode_text
+from karptui.whatif.opening import NOTHING, Opening
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay
 from karptui.widgets.control_list import ControlList
@@ -276,12 +277,16 @@ class WhatIfScreen(FrameScreen):
 
     def _show_target(self, target: Target) -> None:
         """Show what a line is about; what only the scenario has is said to be so."""
-        if target.kind == INSTANCE_TYPE and target.pool_name in self.host.view.state.nodepools:
+        if target.kind == INSTANCE_TYPE and self._is_there("NodePool", target.pool_name):
             routes.show_ledger(self, target.pool_name, target.key)
-        elif target.kind != INSTANCE_TYPE and is_in(self.host.view.state, target.kind, target.key):
+        elif target.kind != INSTANCE_TYPE and self._is_there(target.kind, target.key):
             routes.show_line_target(self, target.kind, target.key)
         else:
             self.say(f"{target.kind} {target.key} is only in this scenario, not in the cluster", Tone.MUTED)
+
+    def _is_there(self, kind: str, key: str) -> bool:
+        """Return whether the cluster has an object; a scenario may have others."""
+        return self.host.border.object(ObjectWanted(kind=kind, key=key)).is_there
 
     def current_object(self) -> tuple[str, str] | None:
         """Return what the line under the cursor is about, while the result has the keys."""

@@ -13,8 +13,8 @@ from karptui.views.advice.columns import MARKS, TONES, AdviceEntry, AdviceLine, 
 from karptui.views.freshness import unready_line
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.whatif.opening import NOTHING, Opening
 from karptui.whatif.edits import AnyEdit, CordonNode, DeleteObject, ObjectRef, RemoveNode, SetField
+from karptui.whatif.opening import NOTHING, Opening
 from karptui.whatif.scenario import Replay
 
 

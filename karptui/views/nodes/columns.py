@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from karptui.config import Config
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.session.costs import held_per_hour
 from karptui.session.nodes import NodeEntry
@@ -470,3 +471,8 @@ def nodes_table(
         tone=_tone,
         is_notable=_is_notable,
     )
+
+
+def nodes_spec(config: Config) -> TableSpec[NodeEntry]:
+    """Return the table of nodes with the columns that the settings ask for."""
+    return nodes_table(config.extra_labels, has_prices=not config.disable_pricing, resources=config.resources)

@@ -15,8 +15,8 @@ from karptui.session.cluster_view import ClusterView
 from karptui.state.cluster import ClusterState
 from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.views.sanitize import clean
-from karptui.views.whatif.opening import Opening
 from karptui.whatif.edits import ObjectRef, SetField
+from karptui.whatif.opening import Opening
 from karptui.whatif.proportion import LABEL, Bearer, ProportionError, proportion_edits
 from karptui.whatif.scenario import Replay
 from karptui.whatif.workload_labels import workload_labels

@@ -6,7 +6,10 @@ from copy import deepcopy
 from typing import Any
 
 from karptui.screens.whatif.controller import WhatIf
+from karptui.serving.questions import answers_of
+from karptui.session.border import Border
 from karptui.session.cluster_view import ClusterView
+from karptui.session.row_server import RowServer
 from karptui.sources.base import SourceError
 from karptui.views.row import Tone
 from karptui.whatif.run import Answer
@@ -51,6 +54,10 @@ class Cluster:
         self.view = ClusterView(a_cluster(nodes=1), {})
         self.now = NOW_NS
         self.objects: dict[tuple[str, str], dict[str, Any]] = {("NodePool", "general"): POOL}
+
+    @property
+    def border(self) -> Border:
+        return RowServer(lambda: self.view, {}, answers_of())
 
     def now_ns(self) -> int:
         return self.now

@@ -14,8 +14,8 @@ from karptui.session.cluster_view import ClusterView
 from karptui.sources.base import SourceError
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.reducer import reduce
-from karptui.views.whatif.opening import Opening
 from karptui.whatif.edits import ObjectRef, RemoveNode, SetField
+from karptui.whatif.opening import Opening
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay
 from tests.builders import a_pod

@@ -10,8 +10,8 @@ import pytest
 from karptui.paths import state_dir
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.kept import KeptScenarios
-from karptui.views.whatif.opening import Opening
 from karptui.whatif.edits import CordonNode, ObjectRef, SetField
+from karptui.whatif.opening import Opening
 from karptui.whatif.scenario import Replay, Scenario
 from tests.screens.whatif.hand import Cluster
 

@@ -17,10 +17,10 @@ from karptui.session.session import Session
 from karptui.session.whatif_base import base_of
 from karptui.sources.demo.source import DemoSource
 from karptui.state.cluster import EMPTY
-from karptui.views.whatif.opening import Opening, opening_for, opening_for_all, ref_of
 from karptui.views.whatif.result import answer_lines, price_note, trust_line, version_text
 from karptui.whatif.edits import DeleteObject, ObjectRef, RemoveNode, SetField
 from karptui.whatif.honesty import Honesty
+from karptui.whatif.opening import Opening, opening_for, opening_for_all, ref_of
 from karptui.whatif.run import Answer, answers
 from karptui.whatif.scenario import Replay, Scenario
 from tests.builders import NOW_NS

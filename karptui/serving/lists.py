@@ -8,11 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from karptui.config import Config
-from karptui.session.nodes import NodeEntry
 from karptui.session.row_server import List
-from karptui.views.nodes.columns import nodes_table
+from karptui.views.nodes.columns import nodes_spec
 from karptui.views.served import served
-from karptui.views.table import TableSpec
 
 if TYPE_CHECKING:
     from karptui.session.border import AroundWanted, RowsWanted
@@ -27,12 +25,8 @@ if TYPE_CHECKING:
         PoolsAround,
         TypesAround,
     )
+    from karptui.session.nodes import NodeEntry
     from karptui.session.types import PoolEntry, TypeEntry
-
-
-def nodes_spec(config: Config) -> TableSpec[NodeEntry]:
-    """Return the table of nodes with the columns that the settings ask for."""
-    return nodes_table(config.extra_labels, has_prices=not config.disable_pricing, resources=config.resources)
 
 
 def lists_of(config: Config) -> Mapping[str, Callable[[], List]]:
@@ -51,6 +45,7 @@ def lists_of(config: Config) -> Mapping[str, Callable[[], List]]:
         "pools": lambda: _pools(config),
         "daemonsets": _daemonsets,
         "types": _types,
+        "sources": _sources,
         "types of a pool": lambda: _types_of_pool(config),
     }
 
@@ -235,6 +230,15 @@ def _types() -> List:
     from karptui.views.types.pools import TABLE
 
     return served(TABLE, lambda view, _: pool_entries(view))
+
+
+def _sources() -> List:
+    from karptui.session.last_answer import LastAnswer
+    from karptui.session.source_rows import SourceRow, source_rows
+    from karptui.views.sources import TABLE
+
+    last: LastAnswer[tuple[SourceRow, ...]] = LastAnswer()
+    return served(TABLE, lambda view, wanted: last.get((view,), lambda: source_rows(view, wanted.now_ns)))
 
 
 def _types_of_pool(config: Config) -> List:

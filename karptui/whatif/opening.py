@@ -32,7 +32,6 @@ class Opening(msgspec.Struct, frozen=True):
 
 NOTHING = Opening()
 _WORKLOADS = frozenset(str(kind) for kind in (*WORKLOAD_KINDS, Kind.DAEMONSET))
-_KINDS = frozenset(str(kind) for kind in Kind)
 _MADE_BY_OTHERS = frozenset({"ReplicaSet", "Node"})
 
 
@@ -110,8 +109,3 @@ def _pod_opening(state: ClusterState, key: str) -> Opening:
         return Opening(key, (ref_of(str(Kind.POD), key),), is_new=is_new)
     ref = ObjectRef(owner.kind, owner.name, owner.namespace)
     return Opening(ref.key, (ref,), is_new=is_new)
-
-
-def is_in(state: ClusterState, kind: str, key: str) -> bool:
-    """Return whether a cluster has an object; a scenario may have others."""
-    return kind in _KINDS and key in state.of(Kind(kind))

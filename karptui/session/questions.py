@@ -1,0 +1,93 @@
+"""What screens ask beside the rows of lists, and what they are told: values, as everything that crosses the border.
+
+A question says by its type what is told: `Border.ask` takes an ``…Wanted`` and gives its ``…Found``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import msgspec
+
+if TYPE_CHECKING:
+    from karptui.whatif.edits import ObjectRef
+    from karptui.whatif.opening import Opening
+
+FoundT = TypeVar("FoundT", bound=msgspec.Struct)
+
+
+class Question(msgspec.Struct, Generic[FoundT], frozen=True, kw_only=True):
+    """Something that a session is asked."""
+
+
+# Objects
+
+
+class DescriptionFound(msgspec.Struct, frozen=True, kw_only=True):
+    """An object as a page of text."""
+
+    text: str
+
+
+class DescriptionWanted(Question[DescriptionFound], frozen=True, kw_only=True):
+    """An object as a page of text."""
+
+    kind: str
+    """As the API writes it."""
+    key: str
+    """``namespace/name``, or the name alone."""
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class NamesFound(msgspec.Struct, frozen=True, kw_only=True):
+    """Objects by their names."""
+
+    refs: tuple[ObjectRef, ...]
+
+
+class NamesWanted(Question[NamesFound], frozen=True, kw_only=True):
+    """The objects of some kinds, kind by kind; of pods those without a node, then one of each workload."""
+
+    kinds: tuple[str, ...]
+
+
+# What a what-if begins with
+
+
+class OpeningFound(msgspec.Struct, frozen=True, kw_only=True):
+    """What a what-if begins with."""
+
+    opening: Opening
+
+
+class OpeningWanted(Question[OpeningFound], frozen=True, kw_only=True):
+    """A what-if of some objects."""
+
+    objects: tuple[tuple[str, str], ...]
+    """Kind and key of each, at least one."""
+
+
+class ProportionFound(msgspec.Struct, frozen=True, kw_only=True):
+    """How NodePools share out the pods that each of them could take."""
+
+    is_known: bool = False
+    """Whether it is worked out which pods those are."""
+    pods: int = 0
+    """How many could go to every one of them."""
+    first: str = ""
+    """Shares to begin with."""
+    hint: str = ""
+    """What can be asked, and for which pods."""
+    opening: Opening | None = None
+    """What keeps the shares that were asked; None without any."""
+    problem: str = ""
+    """What is wrong with them, in a sentence."""
+
+
+class ProportionWanted(Question[ProportionFound], frozen=True, kw_only=True):
+    """How NodePools share out the pods that each of them could take."""
+
+    pools: tuple[str, ...]
+    shares: str | None = None
+    """Shares as they were typed; None to ask what they could be."""
