@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from karptui.cli.errors import UsageError
-from karptui.cli.flags import words
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -126,19 +125,12 @@ def rows_of(
     return build_rows(spec, items, query=query, sort=sort, now_ns=now_ns)
 
 
-def print_rows(
-    rows: Rows[ItemT],
-    args: argparse.Namespace,
-    *,
-    left_out: Iterable[str] = (),
-    total: int = 0,
-) -> None:
+def print_rows(rows: Rows[ItemT], args: argparse.Namespace, *, total: int = 0) -> None:
     """Print rows in the form asked for.
 
     Args:
         rows: the rows.
         args: the flags of ``add_row_flags``.
-        left_out: columns that the table does not show.
         total: how many items there were before a choice of the command's own; 0 where it made none.
     """
     if args.output == "json":
@@ -147,8 +139,7 @@ def print_rows(
         names = [value.name for value in rows.spec.published()]
         print_csv(names, rows.flat_values(), has_header=not args.no_headers)
     else:
-        hidden = frozenset(left_out)
-        _print_table(rows, is_wide=args.output == "wide", has_header=not args.no_headers, left_out=hidden, total=total)
+        _print_table(rows, is_wide=args.output == "wide", has_header=not args.no_headers, total=total)
 
 
 def _print_json(rows: list[dict[str, Any]]) -> None:
@@ -159,15 +150,11 @@ def _print_json(rows: list[dict[str, Any]]) -> None:
     sys.stdout.write("\n")
 
 
-def _print_table(rows: Rows[Any], *, is_wide: bool, has_header: bool, left_out: frozenset[str], total: int) -> None:
+def _print_table(rows: Rows[Any], *, is_wide: bool, has_header: bool, total: int) -> None:
     from karptui.views.table import as_text
 
     headings = rows.spec.headings()
-    shown = [
-        index
-        for index, heading in enumerate(headings)
-        if heading.id not in left_out and (is_wide or not heading.is_wide_only)
-    ]
+    shown = [index for index, heading in enumerate(headings) if is_wide or not heading.is_wide_only]
     if not rows:
         total = total or rows.total
         print(f"no {rows.spec.noun}" + (f" match, of {total}" if total else ""), file=sys.stderr)
@@ -207,23 +194,21 @@ def refuse_unseen(command: str, loaded: Loaded, *kinds: Kind) -> None:
         raise SystemExit(report(command, loaded))
 
 
-def resource_columns(text: str | None, known: Mapping[str, str]) -> frozenset[str]:
-    """Return the columns that ``--resources`` leaves out.
+def check_resources(names: Iterable[str], flag: str) -> None:
+    """Check that resources can have a column.
 
     Args:
-        text: resources by name, comma-separated; None leaves nothing out.
-        known: column by resource.
+        names: the resources.
+        flag: what named them, for the sentence.
 
     Raises:
-        UsageError: when a resource has no column.
+        UsageError: when one has none.
     """
-    if text is None:
-        return frozenset()
-    chosen = words(text)
-    unknown = [name for name in chosen if name not in known]
-    if unknown:
-        raise UsageError(f"--resources: {unknown[0]} has no column; there are {', '.join(known)}")
-    return frozenset(known.values()) - {known[name] for name in chosen}
+    from karptui.views.nodes.resources import has_column, known_resources
+
+    for name in names:
+        if not has_column(name):
+            raise UsageError(f"{flag}: {name} has no column; {known_resources()}")
 
 
 def width_of_terminal() -> int:

@@ -7,7 +7,7 @@ import argparse
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.evidence import add_price_flags, add_usage_flag
 from karptui.cli.flags import add_cluster_flags, add_row_flags, words
-from karptui.cli.listing import print_rows, refuse_unseen, report, resource_columns, rows_of
+from karptui.cli.listing import check_resources, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.loading import add_why_flags, analysed
 
 
@@ -20,7 +20,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_why_flags(parser)
     parser.add_argument("--node-selector", dest="selector", metavar="K=V", help="the same as -l")
     parser.add_argument("--extra-labels", metavar="KEY,KEY", type=words, default=(), help="node labels as columns")
-    parser.add_argument("--resources", metavar="NAME,NAME", help="resources that get a column; cpu,memory,pods")
+    parser.add_argument(
+        "--resources",
+        metavar="NAME,NAME",
+        type=words,
+        default=(),
+        help="resources that get a column, extended ones too; cpu,memory,pods",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -30,19 +36,21 @@ def run(args: argparse.Namespace) -> int:
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
     from karptui.views.nodes.columns import nodes_table
-    from karptui.views.nodes.resources import RESOURCE_COLUMNS
 
     labels = tuple(args.extra_labels)
     try:
-        left_out = resource_columns(args.resources, RESOURCE_COLUMNS)
+        check_resources(args.resources, "--resources")
         loaded = load(args, (Kind.NODE, Kind.NODECLAIM, Kind.POD))
         refuse_unseen("nodes", loaded, Kind.NODE, Kind.NODECLAIM)
         view, notes = analysed(loaded.view, loaded.now_ns, simulates=args.simulate)
         loaded = replace(loaded, view=view, notes=(*loaded.notes, *notes))
         rows = rows_of(
-            nodes_table(labels, has_prices=not args.disable_pricing), loaded.view.node_entries, args, loaded.now_ns
+            nodes_table(labels, has_prices=not args.disable_pricing, resources=tuple(args.resources)),
+            loaded.view.node_entries,
+            args,
+            loaded.now_ns,
         )
     except UsageError as error:
         fail(str(error), "nodes")
-    print_rows(rows, args, left_out=left_out)
+    print_rows(rows, args)
     return report("nodes", loaded)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.evidence import add_price_flags, evidence_source, price_flags
 from karptui.cli.flags import add_cluster_flags, file_name, words
+from karptui.cli.listing import check_resources
 from karptui.cli.source import connect, open_source
 
 if TYPE_CHECKING:
@@ -75,7 +76,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-n", "--namespace", metavar="NAME", help="begin with the pods of this namespace; esc shows all")
     group.add_argument("-A", "--all-namespaces", action="store_true", help="pods of every namespace, as by default")
     group.add_argument(
-        "--resources", metavar="NAME,NAME", type=words, help="resources that get a column of the nodes; cpu,memory,pods"
+        "--resources",
+        metavar="NAME,NAME",
+        type=words,
+        help="resources with a column of the nodes, extended ones too; cpu,memory,pods",
     )
     group.add_argument(
         "--node-sort",
@@ -149,7 +153,7 @@ def _settings(args: argparse.Namespace) -> Config:
     except ConfigError as error:
         raise UsageError(str(error)) from error
     config = _as_ordered_last(config)
-    _check_resources(config.resources)
+    check_resources(config.resources, "resources")
     _check_nodes(config)
     _check_first_screen(config.screen)
     _check_theme(config.theme)
@@ -189,14 +193,6 @@ def app_of(args: argparse.Namespace) -> KarptuiApp:
         connect=(lambda name: _connect(args, name)) if is_live else None,
         contexts=(lambda: _contexts(args)) if is_live else None,
     )
-
-
-def _check_resources(names: Sequence[str]) -> None:
-    from karptui.views.nodes.resources import RESOURCE_COLUMNS
-
-    for name in names:
-        if name not in RESOURCE_COLUMNS:
-            raise UsageError(f"resources: {name} has no column; there are {', '.join(RESOURCE_COLUMNS)}")
 
 
 def _check_nodes(config: Config) -> None:

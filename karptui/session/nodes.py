@@ -172,28 +172,28 @@ class NodeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
     @cached_property
     def cpu(self) -> Share:
         """Cpu in millicores."""
-        return self._share(resources.CPU, NANO_PER_MILLI)
+        return self.share(resources.CPU, NANO_PER_MILLI)
 
     @cached_property
     def memory(self) -> Share:
         """Memory in bytes."""
-        return self._share(resources.MEMORY, NANO)
+        return self.share(resources.MEMORY, NANO)
 
     @cached_property
     def pods(self) -> Share:
         """Pod slots."""
-        return self._share(resources.PODS, NANO)
+        return self.share(resources.PODS, NANO)
 
     @cached_property
     def ephemeral(self) -> Share:
         """Ephemeral storage in bytes."""
-        return self._share(resources.EPHEMERAL_STORAGE, NANO)
+        return self.share(resources.EPHEMERAL_STORAGE, NANO)
 
     @cached_property
     def accelerators(self) -> Share:
         """GPUs and their like, all kinds together."""
         names = [name for name in self.allocatable if is_accelerator(name)]
-        shares = [self._share(name, NANO) for name in names]
+        shares = [self.share(name, NANO) for name in names]
         return Share(sum(s.daemons for s in shares), sum(s.workload for s in shares), sum(s.capacity for s in shares))
 
     @cached_property
@@ -208,7 +208,8 @@ class NodeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
             resources.pod_count(real) - resources.pod_count(promised),
         )
 
-    def _share(self, name: str, unit: int) -> Share:
+    def share(self, name: str, unit: int) -> Share:
+        """Return what pods ask of a resource by its name, in the unit of so many nano-units."""
         return Share(
             -(-resources.nano(self.daemons, name) // unit),
             -(-resources.nano(self.workload, name) // unit),

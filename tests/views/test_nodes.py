@@ -193,6 +193,7 @@ def test_cells_of_a_node() -> None:
         "ephemeral": "0/71Gi   0%",
         "arch": "amd64",
         "delta": "0",
+        "free": "14.7 111.2Gi",
         "expires": "29d",
         "image": "ami-0a1b2c3d4e5f60718",
         "label:team": "ci",
@@ -505,6 +506,25 @@ def test_small_things() -> None:
     assert (bare.name, bare.labels, bare.created_ns, bare.architecture) == ("", {}, 0, "")
     named = NodeEntry(node(), claim(labels={karpenter_labels.NODEPOOL: "p"}))
     assert named.pool == "p"
+
+
+def test_any_extended_resource_has_a_column_when_it_is_asked_for() -> None:
+    name = "vpc.amazonaws.com/pod-eni"
+    given = amounts(cpu="4", memory="8Gi", **{name: "9"})
+    used = NodeUsage(daemonset=amounts(**{name: "1"}), workload=amounts(cpu="1500m", memory="9Gi", **{name: "2"}))
+    entry = NodeEntry(node(allocatable=given), claim(), used)
+    table = nodes_table(resources=("cpu", name, "hugepages-2Mi", name))
+    cells = build_rows(table, [entry], now_ns=NOW_NS)[0].cells
+    row = dict(zip([one.id for one in table.headings()], cells, strict=True))
+    assert (row[f"resource:{name}"].text, row["resource:hugepages-2Mi"].text) == ("3/9", "-")
+    assert "mem" not in row
+    assert (row["free"].text, row["free"].tone) == ("2500m −1,024Mi", Tone.WARNING)
+    values = table.values(entry, NOW_NS)
+    assert [values[f"resource:{name}_{part}"] for part in ("requested", "daemonset", "allocatable")] == [3, 1, 9]
+    assert (values["mem_allocatable_bytes"], values["free_mem_bytes"]) == (8 << 30, -1 << 30)
+    hidden = replace(entry, access=PodAccess.FORBIDDEN)
+    assert table.column(f"resource:{name}").cell(hidden, NOW_NS).text == "!rbac/9"
+    assert table.column("free").cell(hidden, NOW_NS).text == "-"
 
 
 def test_only_the_resources_that_are_asked_for_have_columns() -> None:

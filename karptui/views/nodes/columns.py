@@ -44,11 +44,13 @@ from karptui.views.nodes.resources import (
     CPU,
     DELTA,
     EPHEMERAL,
+    FREE,
     MEMORY,
     PODS,
     RESOURCE_COLUMNS,
     USED_CPU,
     USED_MEMORY,
+    resource_column,
 )
 from karptui.views.nodes.status import is_faulty, node_status
 from karptui.views.prices import price_cell, sort_price
@@ -337,6 +339,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         words=Words(10, lambda entry, now_ns: cell_words(age_cell(entry, now_ns), "age ")),
     ),
     DELTA,
+    FREE,
     ACCELERATORS,
     EPHEMERAL,
     Column(
@@ -446,15 +449,20 @@ def nodes_table(
     Args:
         extra_labels: node labels that get a column before the age.
         has_prices: whether there is a column of prices.
-        resources: names of ``RESOURCE_COLUMNS`` that have a column, also where room is short; empty for the usual ones.
+        resources: names of resources that have a column, also where room is short: of ``RESOURCE_COLUMNS``, extended
+            resources and huge pages; empty for the usual ones.
     """
     age = next(place for place, column in enumerate(COLUMNS) if column.heading.id == "age")
     before = ("age_seconds", *(f"label:{key}" for key in extra_labels))
     labels = (label_column(key, value) for key, value in zip(extra_labels, before, strict=False))
-    every = (*COLUMNS[:age], *labels, *COLUMNS[age:])
+    named = tuple(dict.fromkeys(name for name in resources if name not in RESOURCE_COLUMNS))
+    behind = (before[-1], *(f"resource:{name}_allocatable" for name in named))
+    extended = tuple(resource_column(name, value) for name, value in zip(named, behind, strict=False))
+    pods = next(place for place, column in enumerate(COLUMNS) if column is PODS) + 1
+    every = (*COLUMNS[:pods], *extended, *COLUMNS[pods:age], *labels, *COLUMNS[age:])
     columns = every if has_prices else tuple(column for column in every if column.heading.id not in ("price", "held"))
     if resources:
-        chosen = {RESOURCE_COLUMNS[name] for name in resources}
+        chosen = {RESOURCE_COLUMNS[name] for name in resources if name in RESOURCE_COLUMNS}
         columns = tuple(
             _always(column) if column.heading.id in chosen else column
             for column in columns

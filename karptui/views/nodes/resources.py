@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from karptui.kube import resources
+from karptui.kube.quantity import NANO
 from karptui.kube.units import age_text, counted, cpu_pair_text, cpu_text, memory_pair_text, memory_text
 from karptui.session.nodes import Delta, NodeEntry, PodAccess
 from karptui.state.usage import Share
 from karptui.views.column import INTEGER_OR_NULL, NOTHING, Column, Field, FieldKind, Heading, Value, Words, cell_words
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
+from karptui.views.sanitize import clean
 from karptui.views.usage import count_cell, hidden_cell, latest_cpu, latest_memory, share_cell, used_cell
 
 
@@ -101,6 +104,13 @@ RESOURCE_COLUMNS: Final[Mapping[str, str]] = {
     "gpu": "gpu",
 }
 """Column by the resource's name."""
+
+
+def has_column(resource: str) -> bool:
+    """Whether a resource may have a column: one of those above, any extended resource, huge pages."""
+    return resource in RESOURCE_COLUMNS or "/" in resource or resource.startswith(resources.HUGEPAGES_PREFIX)
+
+
 _BAR_HELP: Final = "▓ DaemonSets █ workload ░ free; what pods request of what is allocatable."
 _CPU_ABOUT: Final = (
     "What all pods on it ask, DaemonSets included; pods that are being deleted count until they are gone.",
@@ -334,3 +344,85 @@ DELTA: Final[Column[NodeEntry]] = Column(
     },
     words=Words(6, lambda entry, now_ns: cell_words(delta_cell(entry, now_ns), "Δ claim ")),
 )
+
+
+def known_resources() -> str:
+    """Return what may be named, as an error says it."""
+    return f"there are {', '.join(RESOURCE_COLUMNS)}, and extended resources such as vpc.amazonaws.com/pod-eni"
+
+
+def free_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return what is left for more pods, or by how much more is asked than there is."""
+    if not _is_known(entry):
+        return NOT_APPLICABLE
+    is_over = min(entry.cpu.free, entry.memory.free) < 0
+    amounts = _signed(entry.cpu.free, cpu_text), _signed(entry.memory.free, memory_text)
+    return Cell(" ".join(amounts), Tone.WARNING if is_over else Tone.NORMAL)
+
+
+def _is_known(entry: NodeEntry) -> bool:
+    return entry.cpu.capacity > 0 and entry.access is PodAccess.KNOWN
+
+
+def _signed(amount: int, text: Callable[[int], str]) -> str:
+    return f"−{text(-amount)}" if amount < 0 else text(amount)
+
+
+FREE: Final[Column[NodeEntry]] = Column(
+    Heading(
+        "free",
+        "FREE",
+        "Cpu and memory that no pod has requested: what the largest pod could still ask for.",
+        min_width=9,
+        is_right_aligned=True,
+        is_wide_only=True,
+        is_descending_first=True,
+    ),
+    free_cell,
+    lambda entry: float(entry.cpu.free) if entry.cpu.capacity else None,
+    values=(
+        Value(
+            "free_cpu_millis",
+            lambda entry, _: entry.cpu.free if _is_known(entry) else None,
+            INTEGER_OR_NULL,
+            "Allocatable less requested; negative where more is requested than there is.",
+            after="age_seconds",
+        ),
+        Value("free_mem_bytes", lambda entry, _: entry.memory.free if _is_known(entry) else None, INTEGER_OR_NULL),
+    ),
+    words=Words(7, lambda entry, now_ns: cell_words(free_cell(entry, now_ns), "free ")),
+)
+
+
+def resource_column(name: str, before: str) -> Column[NodeEntry]:
+    """Return a column for an extended resource or huge pages (``--resources``).
+
+    Args:
+        name: The resource.
+        before: The value it stands behind in JSON and CSV.
+    """
+    is_amount = name.startswith(resources.HUGEPAGES_PREFIX)
+
+    def cell(entry: NodeEntry, _: int) -> Cell:
+        share = entry.share(name, NANO)
+        if is_amount:
+            return _hidden(entry, share, memory_text) or share_cell(share, memory_pair_text)
+        return _hidden(entry, share, str) or count_cell(share)
+
+    return Column(
+        Heading(
+            f"resource:{name}",
+            clean(name.rpartition("/")[2].upper()),
+            f"{clean(name)}: requested of allocatable.",
+            min_width=3,
+            max_width=24,
+            bar_min=0,
+            drop_order=5,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        cell,
+        lambda entry: float(entry.share(name, NANO).requested) if entry.share(name, NANO).capacity else None,
+        values=_share_values(f"resource:{name}", "", lambda entry: entry.share(name, NANO), after=before),
+        words=Words(7, lambda entry, now_ns: cell_words(cell(entry, now_ns), f"{clean(name)} ")),
+    )

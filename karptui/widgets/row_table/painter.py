@@ -157,12 +157,12 @@ class Painter:
         bar, width = cell.bar, placed.width
         if bar is not None and placed.bar_width:
             text, _ = _form(cell.text, cell.short, width - placed.bar_width - 1, is_long=placed.is_long)
-            daemons, workload, free = bar_parts(bar, placed.bar_width)
+            parts = bar_parts(bar, placed.bar_width)
             return (
-                (DAEMON * daemons, styles[Tone.DAEMON]),
-                (WORKLOAD * workload, styles[Tone.WORKLOAD]),
-                (FREE * free, styles[None]),
-                (_padded(text, width - daemons - workload - free, is_right=True), style),
+                (DAEMON * parts.daemons, styles[Tone.DAEMON]),
+                (WORKLOAD * parts.workload + EIGHTHS[parts.eighths], styles[Tone.WORKLOAD]),
+                (FREE * parts.free, styles[None]),
+                (_padded(text, width - parts.cells, is_right=True), style),
             )
         text, is_long = _form(cell.text, cell.short, width, is_long=placed.is_long)
         if is_long and cell.spans:
@@ -245,28 +245,49 @@ def _padded(text: str, width: int, *, is_right: bool, is_name: bool = False) -> 
 DAEMON: Final = "▓"
 WORKLOAD: Final = "█"
 FREE: Final = "░"
+EIGHTHS: Final = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
+"""The begun cell of the workload, by its eighths."""
+_EIGHTHS: Final = 8
 
 
-def bar_parts(bar: Bar, width: int) -> tuple[int, int, int]:
-    """Return the cells of each part, together ``width``.
+class BarParts(NamedTuple):
+    """The cells of a bar: whole ones of DaemonSets and workload, one that the workload begins, free ones."""
 
-    Anything requested shows as one cell at least, and both parts show as soon as there are two; what is requested
-    beyond the capacity fills the bar and no more.
+    daemons: int = 0
+    workload: int = 0
+    eighths: int = 0
+    """Of the cell behind those, that the workload takes; 0 where there is no such cell."""
+    free: int = 0
+
+    @property
+    def cells(self) -> int:
+        """All of them."""
+        return self.daemons + self.workload + (self.eighths > 0) + self.free
+
+
+def bar_parts(bar: Bar, width: int) -> BarParts:
+    """Return the parts of a bar, together ``width`` cells, its end drawn to an eighth of a cell.
+
+    As soon as there are two cells, what DaemonSets request takes one at least, what others do an eighth, and the bar is
+    full only where nothing is left.
 
     Args:
         bar: the amounts; a capacity of 0 draws no bar.
         width: cells to fill.
     """
     if bar.capacity <= 0 or width <= 0:
-        return 0, 0, 0
+        return BarParts()
     requested = bar.daemons + bar.workload
     if requested <= 0:
-        return 0, 0, width
-    used = min(max(_rounded(requested * width, bar.capacity), 1), width)
-    daemons = _rounded(bar.daemons * used, requested)
-    if used > 1:
-        daemons = min(max(daemons, 1 if bar.daemons > 0 else 0), used - (1 if bar.workload > 0 else 0))
-    return daemons, used - daemons, width - used
+        return BarParts(free=width)
+    whole = _EIGHTHS * width
+    used = min(max(_rounded(requested * whole, bar.capacity), 1), whole - (requested < bar.capacity))
+    room = width - (bar.workload > 0 or (requested < bar.capacity and width > 1))
+    daemons = min(max(_rounded(bar.daemons * width, max(bar.capacity, requested)), bar.daemons > 0), room)
+    # What DaemonSets round up to is not taken from the workload, which would vanish on a node that is nearly empty.
+    workload = max(used - _EIGHTHS * daemons, 1) if bar.workload > 0 else 0
+    full, eighths = divmod(workload, _EIGHTHS)
+    return BarParts(daemons, full, eighths, width - daemons - full - (eighths > 0))
 
 
 def _rounded(amount: int, whole: int) -> int:
