@@ -81,5 +81,9 @@ class FirstFrame:
         """Give the terminal back when a signal ends the program."""
         if self._file is not None:
             with contextlib.suppress(OSError):
+                # Nobody may be there to read it.
+                os.set_blocking(self._file.fileno(), False)
                 os.write(self._file.fileno(), _LEAVE.encode())
+            with contextlib.suppress(OSError):
+                os.set_blocking(self._file.fileno(), True)
         die_of(number)

@@ -119,6 +119,12 @@ def test_its_terminal_goes_while_it_waits_for_it(unread: Program) -> None:
     assert unread.has_ended()
 
 
+def test_a_signal_ends_what_waits_for_a_terminal_that_nobody_reads(unread: Program) -> None:
+    unread.send(signal.SIGTERM)
+    assert unread.has_ended()
+    assert not [name for name in unread.leftovers() if name.endswith("flags")], "a shell could go on in it"
+
+
 def test_another_signal_ends_what_waits_for_its_terminal(unread: Program) -> None:
     unread.send(signal.SIGTERM)
     while not unread.has_ended(seconds=1):

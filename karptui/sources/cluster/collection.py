@@ -19,6 +19,8 @@ METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s
 
 PEEK_SECONDS: Final = 15.0
 """How long the server may be silent before it says how many objects there are."""
+GRACE_SECONDS: Final = 60.0
+"""How much longer than was asked for a server may leave a stream open."""
 
 
 class _PeekMeta(msgspec.Struct, rename="camel"):
@@ -89,7 +91,9 @@ class Collection:
             {**query, "watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds)}
         )
         accept = METADATA if self._resource.metadata_only else JSON
-        return self._transport.stream(self._resource.path, query, accept=accept, silence_seconds=silence)
+        return self._transport.stream(
+            self._resource.path, query, accept=accept, silence_seconds=silence, lasts_seconds=seconds + GRACE_SECONDS
+        )
 
     def _selected(self, query: dict[str, str]) -> dict[str, str]:
         if self._resource.field_selector:

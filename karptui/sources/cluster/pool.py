@@ -16,6 +16,7 @@ import urllib3
 
 from karptui.sources.cluster.connection import Connection, Pem, without_password
 from karptui.sources.cluster.errors import KubeconfigError, one_line
+from karptui.sources.cluster.timed import with_time_limits
 
 POOL_SIZE: Final = 64
 """More than there are streams and requests at a time: an overfull pool drops connections with a warning."""
@@ -43,7 +44,7 @@ def connection_pool(connection: Connection, certificate: Pem | None, key: Pem | 
         settings["ssl_context"] = tls_context(connection, certificate, key)
     proxy = _proxy(connection)
     try:
-        pool = _pool(proxy, settings)
+        pool = with_time_limits(_pool(proxy, settings))
     except (ValueError, urllib3.exceptions.HTTPError) as error:
         what = f"the proxy {without_password(proxy)} cannot be used"
         raise KubeconfigError(f"{what}: {one_line(without_password(str(error)))}") from error

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import socket
 import ssl
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
@@ -16,6 +18,7 @@ from urllib3.exceptions import ProtocolError
 
 from karptui.files import size_text
 from karptui.sources.cluster.errors import ApiError, UnreachableError, one_line
+from karptui.sources.cluster.timed import TimedReads, TooSlowError
 
 BROKEN: Final = (known.HTTPError, OSError, ValueError, AttributeError)
 """What a failing request raises; the last two come of reading a TLS socket that another thread shuts."""
@@ -26,6 +29,7 @@ _SENTENCES: Final[tuple[tuple[type[BaseException], str], ...]] = (
     (known.ProxyError, "the proxy on the way to {server} does not work: {detail}"),
     (socket.gaierror, "the host name of {server} cannot be resolved"),
     (ConnectionRefusedError, "{server} refuses connections"),
+    (TooSlowError, "{server} did not finish an answer in time"),
     (known.ConnectTimeoutError, "{server} did not accept a connection in time"),
     (TimeoutError, "{server} has fallen silent"),
     (known.ReadTimeoutError, "{server} has fallen silent"),
@@ -214,6 +218,9 @@ def _size(line: bytearray) -> int:
     return size
 
 
+LINE_SECONDS: Final = 100.0
+"""How long a stream may bring bytes and no line."""
+
 READ_SIZE: Final = 1 << 18
 """Many events at once while a list streams in; an event that comes alone is not kept waiting for others."""
 
@@ -221,19 +228,36 @@ READ_SIZE: Final = 1 << 18
 class LineStream:
     """The open answer to a watch: batches of complete lines, until the server or ``shut`` ends it."""
 
-    def __init__(self, response: urllib3.BaseHTTPResponse, server: str, heard: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        response: urllib3.BaseHTTPResponse,
+        server: str,
+        heard: Callable[[], None],
+        *,
+        lasts_seconds: float = math.inf,
+    ) -> None:
+        """Set up without reading.
+
+        Args:
+            response: the answer, of which nothing has been read.
+            server: for sentences.
+            heard: called whenever something comes.
+            lasts_seconds: when the stream is over, if the server does not end it.
+        """
         self._response = response
         self._server = server
         self._heard = heard
+        self._until = time.monotonic() + lasts_seconds
 
     def batches(self) -> Iterator[list[Line]]:
         """Yield the lines that have arrived, without their line ends; they are good until the next are asked for.
 
         Raises:
-            UnreachableError: when the stream breaks, falls silent for longer than the read time-out, or is shut.
+            UnreachableError: when the stream breaks, is silent or without a line for too long, or is shut.
         """
         read_into, is_chunked = self._reader()
         buffer = LineBuffer(READ_SIZE, is_chunked=is_chunked)
+        last_line = time.monotonic()
         try:
             while not buffer.is_ended:
                 count = read_into(buffer.space())
@@ -245,6 +269,11 @@ class LineStream:
                 lines = buffer.take(count)
                 if lines:
                     yield lines
+                    last_line = time.monotonic()
+                elif time.monotonic() - last_line > LINE_SECONDS:
+                    raise TooSlowError
+                if time.monotonic() > self._until:
+                    return
         except EndlessLineError:
             raise UnreachableError(f"{self._server} sent a line of more than {size_text(LONGEST_LINE)}") from None
         except BROKEN as error:
@@ -265,10 +294,10 @@ class LineStream:
         return lambda space: _put(response.read1(len(space), decode_content=False), space), False
 
     def allow_silence(self, seconds: float) -> None:
-        """Change how long the stream may be silent before it counts as broken."""
-        connection: Any = self._response.connection
-        if connection is not None and connection.sock is not None:
-            connection.sock.settimeout(seconds)
+        """Change how long the stream may be silent before it counts as broken; it may last as long as it does."""
+        reads = getattr(getattr(self._response, "_fp", None), "reads", None)
+        if isinstance(reads, TimedReads):
+            reads.allow_silence(seconds)
 
     def shut(self) -> None:
         """Wake a reader in another thread, who then finds the stream broken."""
@@ -279,6 +308,8 @@ class LineStream:
 def _reads_of(reader: io.BufferedReader) -> Callable[[memoryview], int]:
     """Return what reads once: first what came with the headers, then from the socket straight into its place."""
     is_first = True
+    raw = cast("io.RawIOBase", reader.raw)
+    straight = raw.untimed if isinstance(raw, TimedReads) else raw
 
     def read_into(space: memoryview) -> int:
         nonlocal is_first
@@ -286,7 +317,7 @@ def _reads_of(reader: io.BufferedReader) -> Callable[[memoryview], int]:
             is_first = False
             return _put(reader.read1(len(space)), space)
         # The reader's own readinto1 reads again, and waits, where it had less than was asked for.
-        return cast("io.RawIOBase", reader.raw).readinto(space) or 0
+        return straight.readinto(space) or 0
 
     return read_into
 

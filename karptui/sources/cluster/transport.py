@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -92,7 +93,13 @@ class Transport:
 
     @contextlib.contextmanager
     def stream(
-        self, path: str, query: Mapping[str, str], *, accept: str = JSON, silence_seconds: float
+        self,
+        path: str,
+        query: Mapping[str, str],
+        *,
+        accept: str = JSON,
+        silence_seconds: float,
+        lasts_seconds: float = math.inf,
     ) -> Iterator[LineStream]:
         """Open a watch; raises as ``get`` does.
 
@@ -101,13 +108,14 @@ class Transport:
             query: the query, ``watch`` included.
             accept: the media type.
             silence_seconds: after this long without a byte the stream breaks.
+            lasts_seconds: after this long it is over, if the server does not end it.
         """
         # A server begins a stream at once, however long it is silent after that.
         opens_within = min(silence_seconds, OPEN_SECONDS)
         response = self._answer(
             _Request(method="GET", path=path, query=query, accept=accept, read_seconds=opens_within)
         )
-        stream = LineStream(response, self.server, self._heard)
+        stream = LineStream(response, self.server, self._heard, lasts_seconds=lasts_seconds)
         stream.allow_silence(silence_seconds)
         with self._lock:
             self._open.add(stream)

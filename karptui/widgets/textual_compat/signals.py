@@ -12,11 +12,15 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import termios
+import threading
 import time
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
+    from collections.abc import Iterator
     from types import FrameType
 
     from textual.app import App
@@ -26,6 +30,8 @@ ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """What ends a program unless it says otherwise."""
 ENDS_WITHIN_SECONDS: Final = 1.0
 """How long the terminal is given to take the last of the screen before another signal ends the program."""
+STUCK_SECONDS: Final = 5.0
+"""After how long a terminal that takes nothing at all is one that nobody reads any more."""
 
 
 class Signals:
@@ -65,9 +71,32 @@ class Signals:
     def _end_without_loop(self, number: int, _: FrameType | None) -> None:
         """Die where nothing is left to give back, or where it has been asked before and waits for its terminal."""
         now = time.monotonic()
-        self._asked_at = self._asked_at or now
+        if not self._asked_at:
+            self._asked_at = now
+            threading.Thread(target=self._insist, args=(number,), name="ending", daemon=True).start()
         if (number == signal.SIGHUP and not _has_terminal()) or now - self._asked_at > ENDS_WITHIN_SECONDS:
+            self._give_back_modes()
             die_of(number)
+
+    def _insist(self, number: int) -> None:
+        """Send a signal again once nobody reads what is left to be drawn: the app would wait for that for ever."""
+        while True:
+            before = self._being_written()
+            time.sleep(STUCK_SECONDS)
+            if before is not None and before is self._being_written():
+                os.kill(os.getpid(), number)
+
+    def _being_written(self) -> object:
+        """Return what stands for the write that the terminal has not taken yet; None where there is none."""
+        file = getattr(getattr(self._app, "_driver", None), "_file", None)
+        return file.writing if isinstance(file, _Terminal) else None
+
+    def _give_back_modes(self) -> None:
+        """Let the terminal's line discipline be as it was; what needs to be written would not be read."""
+        modes = getattr(getattr(self._app, "_driver", None), "attrs_before", None)
+        if modes is not None and sys.__stdin__ is not None:
+            with suppress(OSError, ValueError, termios.error):
+                termios.tcsetattr(sys.__stdin__.fileno(), termios.TCSANOW, modes)
 
     def _stop(self) -> None:
         self._is_stopped = True
@@ -117,22 +146,29 @@ class _Terminal:
     def __init__(self, file: TextIO) -> None:
         """Write to a file."""
         self._file = file
+        self.writing: object = None
+        """Stands for what the terminal is to take at the moment; None for nothing."""
 
     def write(self, text: str) -> int:
         """Write a text, and return its length."""
-        try:
+        with self._taking():
             return self._file.write(text)
-        except OSError:
-            _hang_up()
-            raise
 
     def flush(self) -> None:
         """Send what was written."""
-        try:
+        with self._taking():
             self._file.flush()
+
+    @contextmanager
+    def _taking(self) -> Iterator[None]:
+        self.writing = object()
+        try:
+            yield
         except OSError:
             _hang_up()
             raise
+        finally:
+            self.writing = None
 
     def fileno(self) -> int:
         """Return the number of the file."""

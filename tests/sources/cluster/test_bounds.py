@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from karptui.sources.base import Phase, SourceError
-from karptui.sources.cluster import body, stream
+from karptui.sources.cluster import body, stream, timed
 from karptui.sources.cluster.connection import ExecPlugin, Pem
 from karptui.sources.cluster.credentials import ExecCredential, FileCredentials
 from karptui.sources.cluster.discovery import discover
 from karptui.sources.cluster.errors import ApiError, CredentialError, KubeconfigError, UnreachableError
 from karptui.sources.cluster.stream import EndlessLineError, LineBuffer
+from karptui.sources.cluster.transport import Transport
 from karptui.sources.controller import read_controller
 from karptui.sources.usage import read_nodes
 from tests.loopback import Call, Script, listing, named
@@ -194,7 +195,7 @@ def test_line_without_an_end_is_given_up(serve: Serve) -> None:
 
 
 def test_line_in_the_smallest_pieces_takes_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "LONGEST_LINE", MIB)
+    monkeypatch.setattr(stream, "LONGEST_LINE", MIB // 16)
     wire = b"2\r\n00\r\n" * 2000
     buffer = LineBuffer(1 << 14, is_chunked=True)
 
@@ -203,8 +204,114 @@ def test_line_in_the_smallest_pieces_takes_no_more(monkeypatch: pytest.MonkeyPat
             buffer.space()[: len(wire)] = wire
             assert buffer.take(len(wire)) == []
 
-    with at_most(3), pytest.raises(EndlessLineError):
+    with at_most(0.3), pytest.raises(EndlessLineError):
         read_on()
+
+
+# What comes, but too slowly
+
+
+class Steps:
+    """A clock on which every look takes so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._now = seconds, 0.0
+
+    def monotonic(self) -> float:
+        self._now += self._seconds
+        return self._now
+
+
+def drip(begin: bytes) -> Callable[[Call], None]:
+    """Send the beginning of an answer, and then a digit at a time for as long as anybody reads."""
+
+    def answer(call: Call) -> None:
+        call._handler.wfile.write(begin)
+        while True:
+            call._handler.wfile.write(b"0")
+
+    return answer
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+TOO_SLOW = "did not finish an answer in time"
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [b"HTTP/1.1 2", OK + b"X: ", b"HTTP/1.1 100 Continue\r\nX: ", CHUNKED, CHUNKED + b"1\r\n0\r\n0\r\nX: "],
+    ids=["status", "header", "continue", "size of a chunk", "trailer"],
+)
+def test_framing_that_drips_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
+    monkeypatch.setattr(timed, "time", Steps(60))
+    with at_most(3), pytest.raises(UnreachableError, match=TOO_SLOW):
+        transport_to(serve(drip(begin)), read_seconds=100).get("/api")
+
+
+def test_error_that_drips_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timed, "time", Steps(60))
+    begin = b"HTTP/1.1 500 Oh\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with at_most(3), pytest.raises(UnreachableError, match=TOO_SLOW):
+        transport_to(serve(drip(begin)), read_seconds=100).get("/api")
+
+
+def test_proxy_that_drips_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timed, "time", Steps(60))
+    server = serve(drip(OK + b"X: "))
+    transport = transport_to("https://api.test", proxy_url=server.url)
+    with at_most(3), pytest.raises(UnreachableError, match=TOO_SLOW):
+        transport.get("/api")
+
+
+def watch(transport: Transport, **options: Any) -> list[bytes]:
+    """Read a watch to its end."""
+    with transport.stream("/watch", {}, silence_seconds=100, **options) as lines:
+        return [bytes(line) for batch in lines.batches() for line in batch]
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [CHUNKED, CHUNKED + b"fffff\r\n", OK + b"\r\n", OK + b"Connection: close\r\n\r\n"],
+    ids=["size of a chunk", "line", "no chunks", "closing"],
+)
+def test_line_that_drips_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
+    monkeypatch.setattr(stream, "time", Steps(40))
+    with at_most(3), pytest.raises(UnreachableError, match=TOO_SLOW):
+        watch(transport_to(serve(drip(begin))))
+
+
+def test_watch_of_empty_lines_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "time", Steps(40))
+
+    def answer(call: Call) -> None:
+        while True:
+            call.chunks(b"\n")
+
+    with pytest.raises(UnreachableError, match=TOO_SLOW):
+        watch(transport_to(serve(answer)))
+
+
+def test_watch_that_the_server_does_not_end_is_ended(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "time", Steps(40))
+
+    def answer(call: Call) -> None:
+        while True:
+            call.chunks(b"one\n")
+
+    assert set(watch(transport_to(serve(answer)), lasts_seconds=400)) == {b"one"}
+
+
+@pytest.mark.parametrize("header", [b"", b"Connection: close\r\n"])
+def test_watch_may_be_silent_for_longer_than_its_beginning(serve: Serve, header: bytes) -> None:
+    def answer(call: Call) -> None:
+        call._handler.wfile.write(OK + header + b"Transfer-Encoding: chunked\r\n\r\n4\r\none\n\r\n")
+        call.stall()
+
+    with transport_to(serve(answer)).stream("/watch", {}, silence_seconds=100) as lines:
+        assert next(lines.batches()) == [b"one"]
+        response: Any = lines._response
+        assert response._fp.reads._sock.gettimeout() == 100
 
 
 # Plugins and files

@@ -1,0 +1,98 @@
+"""Answers that have to get on: urllib3 alone waits anew for every byte, so that one that drips never ends."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import io
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import socket
+
+    import urllib3
+    from _typeshed import WriteableBuffer
+
+ANSWER_SECONDS: Final = 300.0
+"""From the end of an answer's headers to its last byte, the sizes of chunks and trailers included."""
+
+
+class TooSlowError(TimeoutError):
+    """An answer comes, but too slowly."""
+
+
+class TimedReads(io.RawIOBase):
+    """What is read from a socket, until a moment if there is one."""
+
+    def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
+        self.untimed: Final = raw
+        """The same, without a limit."""
+        self._sock = sock
+        self._silence = sock.gettimeout()
+        self._until: float | None = None
+
+    def end_within(self, seconds: float | None) -> None:
+        """Let whatever comes until so many seconds from now be read; None for ever."""
+        self._until = None if seconds is None else time.monotonic() + seconds
+        self._sock.settimeout(self._silence)
+
+    def allow_silence(self, seconds: float) -> None:
+        """Change how long nothing may come, and let what comes take as long as it does."""
+        self._silence = seconds
+        with contextlib.suppress(OSError):  # closed meanwhile
+            self.end_within(None)
+
+    def readable(self) -> bool:
+        """Return that it is there to be read."""
+        return True
+
+    def readinto(self, space: WriteableBuffer) -> int | None:
+        """Read once.
+
+        Raises:
+            TooSlowError: when the time is up.
+            TimeoutError: when nothing comes.
+        """
+        if self._until is not None:
+            left = self._until - time.monotonic()
+            if left <= 0:
+                raise TooSlowError
+            if self._silence is None or left < self._silence:
+                self._sock.settimeout(left)
+        return self.untimed.readinto(space)
+
+    def close(self) -> None:
+        """Let go of the socket."""
+        self.untimed.close()
+        super().close()
+
+
+class TimedResponse(http.client.HTTPResponse):
+    """An answer whose headers, and whose body if nobody says otherwise, come to an end in time."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
+        super().__init__(sock, *args, **options)
+        self.reads: Final = TimedReads(self.fp.detach(), sock)
+        self.fp = io.BufferedReader(self.reads)
+        # An answer of a proxy to CONNECT is read without begin().
+        self.reads.end_within(sock.gettimeout())
+
+    def begin(self) -> None:
+        """Read the headers."""
+        super().begin()
+        self.reads.end_within(ANSWER_SECONDS)
+
+
+def with_time_limits(pool: urllib3.PoolManager) -> urllib3.PoolManager:
+    """Have all connections of a pool give their answers a time."""
+    classes: dict[str, Any] = pool.pool_classes_by_scheme
+    pool.pool_classes_by_scheme = {scheme: _timed(one) for scheme, one in classes.items()}
+    return pool
+
+
+def _timed(pool_class: Any) -> Any:
+    """Return the same class of connections but for their answers; by its own name, as errors tell it."""
+    plain = pool_class.ConnectionCls
+    connection_class = type(plain.__name__, (plain,), {"response_class": TimedResponse})
+    return type(pool_class.__name__, (pool_class,), {"ConnectionCls": connection_class})
