@@ -11,7 +11,7 @@ _SYMBOLS: Final = {"USD": "$", "CNY": "¥"}
 
 def node_price_text(amount: float, currency: str = "USD") -> str:
     """Return what one node costs per hour: ``$0.0960``."""
-    return f"{_symbol(currency)}{amount:,.4f}"
+    return f"{'-' if amount < 0 else ''}{_symbol(currency)}{abs(amount):,.4f}"
 
 
 def per_hour_text(amount: float, currency: str = "USD") -> str:

@@ -122,17 +122,13 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         """Return what becomes of the nodes, what it does, and how to try it."""
         remedy, effect = item.remedy, effect_text(item.remedy.effect)
         said: list[tuple[str, Tone]] = []
-        if item.trial is not None and remedy.edits:  # what it does stands above its YAML as well
+        if item.trial is not None and (remedy.edits or remedy.preempts):  # what it does stands above its YAML as well
             said.append((trial_text(item), Tone.GOOD if item.place == 0 else Tone.NORMAL))
         else:
             said.append((remedy.sentence, Tone.NORMAL))
             if effect:
                 said.append((f" {effect} (simulated).", Tone.GOOD))
-        if remedy.edits:
-            said.append((f" {self.key_of('screen.whatif', 'ctrl+t')} tries it in the what-if.", Tone.MUTED))
-        elif not remedy.is_tried:
-            said.append((" It cannot be tried: what-ifs do not preempt.", Tone.MUTED))
-        else:
+        if not remedy.edits and not remedy.preempts:
             said.append((" It cannot be tried: the objects are not known as they were written.", Tone.MUTED))
         return tuple(said)
 

@@ -185,7 +185,7 @@ async def test_sentences_name_keys_as_the_keymap_has_them(make_story: MakeStory)
         await pilot.press("f6")
         await settled(pilot)
         assert isinstance(app.screen, RemediesScreen)
-        assert "f6 tries it in the what-if." in " ".join(screen_text(app).split())
+        assert "f6 What-if" in screen_text(app)
         await pilot.press("escape", "2", "f5")
         await settled(pilot)
         assert "f5 shows all" in screen_text(app)
@@ -208,7 +208,7 @@ async def test_remedies_explanations_and_the_next_command_from_blockers(make_sto
         assert "Best: frees 4 nodes within 5h57m" in text
         await pilot.press("down")
         assert "kubectl cordon ip-10-0-71-204 ip-10-0-90-13 ip-10-0-17-9" in app.screen.query_one(TextArea).text
-        assert "Frees 4 nodes within 5h57m, saves $3.02/h, moves 4 pods and cuts no protected one" in screen_text(app)
+        assert "Frees 4 nodes within 5h57m, saves $3.02/h, moves 4 pods, cuts no protected pod" in screen_text(app)
         await pilot.press("down")
         assert 'annotations: {karpenter.sh/do-not-disrupt: "8h"}' in app.screen.query_one(TextArea).text
         await pilot.press("y", "tab", "tab", "q", "down", "enter")

@@ -284,7 +284,8 @@ def _when(row: TriedRemedy) -> Cell:
         return when_cell(row.remedy.effect)
     if not trial.freed:
         return NOT_APPLICABLE
-    return Cell(f"within {duration_text(trial.wait_seconds)}" if trial.wait_seconds else "at once")
+    wait = duration_text(trial.wait_seconds)
+    return Cell(f"within {wait}", short=f"≤ {wait}") if trial.wait_seconds else Cell("at once")
 
 
 def _saves(row: TriedRemedy) -> Cell:
@@ -306,7 +307,9 @@ def _saved(row: TriedRemedy) -> float | None:
 def _evicts(row: TriedRemedy) -> Cell:
     trial = row.trial
     if trial is None:
-        return Cell("…", Tone.ACTIVE) if row.remedy.edits else NOT_APPLICABLE
+        return Cell("…", Tone.ACTIVE) if row.remedy.edits or row.remedy.preempts else NOT_APPLICABLE
+    if trial.preempting:
+        return Cell(f"{count_text(trial.cut)} cut", Tone.FAULT)
     if not trial.freed:
         return NOT_APPLICABLE
     if trial.cut:
@@ -328,7 +331,7 @@ def _score(row: TriedRemedy) -> Cell:
 
 COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
     Column(
-        Heading("remedy", "REMEDY", "What can be done; best first once all have been tried.", 22, 44),
+        Heading("remedy", "REMEDY", "What can be done; best first once all have been tried.", 28, 44),
         lambda row, _: Cell(row.remedy.title, Tone.STRONG),
         lambda row: row.place,
     ),
@@ -340,7 +343,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         _goes,
     ),
     Column(
-        Heading("when", "WHEN", "At once, or once the protected pods have ended or lost their protection.", 12, 24),
+        Heading("when", "WHEN", "At once, or once the protected pods have ended or lost their protection.", 8, 24),
         lambda row, _: _when(row),
         lambda row: row.trial.wait_seconds if row.trial is not None else None,
     ),
@@ -358,7 +361,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
     ),
     Column(
         Heading(
-            "evicts", "EVICTS", "Pods that are moved from these nodes, and protected ones that are cut halfway.", 6
+            "evicts", "EVICTS", "Pods that are moved from these nodes, and protected ones that are cut halfway.", 9
         ),
         lambda row, _: _evicts(row),
         lambda row: row.trial.evictions if row.trial is not None else None,
@@ -380,7 +383,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
             "edits",
             "EDITS",
             "Changes that a what-if makes of it; - where it cannot.",
-            drop_order=3,
+            drop_order=5,
             is_right_aligned=True,
         ),
         lambda row, _: _edits(row),

@@ -122,8 +122,8 @@ def test_the_story_names_the_remedies_and_what_makes_nodes_go():
     found = remedies(group.members, objects_of(view.state), NOW_NS)
     line = said(blocker_sentences(group.members, NOW_NS, group.title, found)[-1])
     assert line == (
-        'What to do (r): own pool for these pods · cordon · duration instead of "true"'
-        " · terminationGracePeriod that cuts no job · spread · lower priority, so that others may preempt"
+        'What to do (r): own pool for these pods · cordon · do-not-disrupt: "8h"'
+        " · terminationGracePeriod: 8h · spread · priority: -1000 (preemption)"
         " · take the annotation away (4 nodes now, $3.02/h)"
     )
 
@@ -146,10 +146,10 @@ def test_the_table_of_remedies():
     assert [tuple(cell.text for cell in row.cells[:4]) for row in rows] == [
         ("own pool for these pods", "4 of 4", "when the pods have ended", "$3.0220"),
         ("cordon", "4 of 4", "when the pods have ended", "$3.0220"),
-        ('duration instead of "true"', "3 of 3", "within 7h19m", "$2.0140"),
-        ("terminationGracePeriod that cuts no job", "-", "-", "-"),
+        ('do-not-disrupt: "8h"', "3 of 3", "within 7h19m", "$2.0140"),
+        ("terminationGracePeriod: 8h", "-", "-", "-"),
         ("spread", "-", "-", "-"),
-        ("lower priority, so that others may preempt", "-", "-", "-"),
+        ("priority: -1000 (preemption)", "-", "-", "-"),
         ("take the annotation away", "4 of 4", "at once", "$3.0220"),
     ]
     assert trial_text(rows.items[0]) == ""

@@ -85,13 +85,13 @@ def _runners(analysis):
 def test_the_remedies_of_the_runners_side_by_side(story):
     analysis, known = story
     found = by_kind(_runners(analysis), known, analysis.findings)
-    assert [str(kind) for kind in found] == [
+    assert [one.title for one in found.values()] == [
         "own pool for these pods",
         "cordon",
-        'duration instead of "true"',
-        "terminationGracePeriod that cuts no job",
+        'do-not-disrupt: "8h"',
+        "terminationGracePeriod: 8h",
         "spread",
-        "lower priority, so that others may preempt",
+        "priority: -1000 (preemption)",
         "take the annotation away",
     ]
     all_gone = Effect(deleted=4, saves_per_hour=pytest.approx(1.008 * 2 + 0.768 + 0.238))
@@ -155,7 +155,7 @@ def test_preemption_is_offered_once_with_a_number_below_those_of_the_pods():
     pod = a_pod(annotations=PROTECTED)
     found = blocker_remedies([protected(pod), held(pod, "default/a")], objects(pod), {}, NOW_NS)
     (one,) = (remedy for remedy in found if remedy.kind is Kind.PRIORITY)
-    assert (one.value, one.edits, one.effect, one.is_tried) == ("-1000", (), None, False)
+    assert (one.value, one.edits, one.effect, one.preempts) == ("-1000", (), None, True)
 
 
 def test_the_own_pool_is_a_tainted_copy_that_the_pods_ask_for(story):

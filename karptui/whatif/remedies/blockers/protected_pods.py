@@ -266,7 +266,7 @@ def preemption_remedy(pods: Sequence[Pod]) -> BlockerRemedy:
         " do-not-disrupt nor, where nothing else helps, a PodDisruptionBudget keeps it from that. It spares a new node,"
         " and frees none by itself.",
         value=str(value),
-        is_tried=False,
+        preempts=True,
     )
 
 

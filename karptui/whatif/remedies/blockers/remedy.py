@@ -22,13 +22,13 @@ class BlockerRemedyKind(StrEnum):
 
     OWN_POOL = "own pool for these pods"
     CORDON = "cordon"
-    DURATION = 'duration instead of "true"'
-    GRACE = "terminationGracePeriod that cuts no job"
+    DURATION = "do-not-disrupt with an end"
+    GRACE = "terminationGracePeriod"
     SPREAD = "spread"
-    PRIORITY = "lower priority, so that others may preempt"
+    PRIORITY = "lower priority"
     REMOVE_ANNOTATION = "take the annotation away"
     REMOVE_NODE_ANNOTATION = "take the node's annotation away"
-    ALLOW_EVICTION = "a PodDisruptionBudget that allows one eviction"
+    ALLOW_EVICTION = "maxUnavailable: 1"
     MORE_REPLICAS = "one replica more"
     ONE_PDB = "one PodDisruptionBudget a pod"
     WIDER_BUDGET = "a wider disruption budget"
@@ -75,13 +75,21 @@ class BlockerRemedy(msgspec.Struct, frozen=True):
     """What shows the difference best."""
     value: str = ""
     """What it sets, where that follows from this cluster: ``8h``."""
-    is_tried: bool = True
-    """Whether a what-if can show it: preemption is kube-scheduler's, and not modelled."""
+    preempts: bool = False
+    """Whether kube-scheduler is what acts on it: a what-if cannot show it, and trying it asks who would preempt."""
 
     @property
     def title(self) -> str:
-        """A few words."""
-        return str(self.kind)
+        """A few words, with what it sets."""
+        match self.kind:
+            case BlockerRemedyKind.DURATION:
+                return f'do-not-disrupt: "{self.value}"'
+            case BlockerRemedyKind.GRACE:
+                return f"terminationGracePeriod: {self.value}"
+            case BlockerRemedyKind.PRIORITY:
+                return f"priority: {self.value} (preemption)"
+            case _:
+                return str(self.kind)
 
 
 class Objects(msgspec.Struct, frozen=True, eq=False):

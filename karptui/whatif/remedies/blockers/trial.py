@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -18,12 +19,13 @@ from karptui.disruption.outlook import Outcome, Outlook
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
-from karptui.kube.units import counted, duration_text
+from karptui.kube.units import count_text, counted, duration_text
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.drift.drift import drift_changes
 from karptui.whatif.edits import EditError
 from karptui.whatif.edits.apply import apply
+from karptui.whatif.remedies.blockers.preemption import preemptions
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
 from karptui.whatif.situation import Situation, WhatIfBase
 
@@ -35,7 +37,7 @@ _RISKS: Final[Mapping[BlockerRemedyKind, str]] = {
     BlockerRemedyKind.DURATION: "later jobs keep the node longer, and one that runs longer than {value} is cut",
     BlockerRemedyKind.GRACE: "a job that runs longer than {value} on a node that drifts is cut",
     BlockerRemedyKind.SPREAD: "more nodes may hold one pod each",
-    BlockerRemedyKind.PRIORITY: "any pod of higher priority may end them",
+    BlockerRemedyKind.PRIORITY: "any pod of higher priority may end them later",
     BlockerRemedyKind.REMOVE_ANNOTATION: "nothing protects them any more",
     BlockerRemedyKind.REMOVE_NODE_ANNOTATION: "nothing protects the node any more",
     BlockerRemedyKind.ALLOW_EVICTION: "one pod of it is down at a time",
@@ -75,6 +77,10 @@ class Trial(msgspec.Struct, frozen=True):
     """What may go wrong, in words."""
     problem: str = ""
     """Why it could not be tried."""
+    preempting: int | None = None
+    """Of a lower priority: pods that wait and would take the place of those that are cut (approximated)."""
+    held: tuple[tuple[str, int], ...] = ()
+    """What keeps the others of the nodes all the same, with how many, the most first."""
 
     @property
     def score(self) -> float:
@@ -86,16 +92,32 @@ class Trial(msgspec.Struct, frozen=True):
         """What it comes to in a sentence."""
         if self.problem:
             return f"It could not be tried: {self.problem}."
+        if self.preempting:
+            cut = f"end {count_text(self.cut)} of them after {duration_text(self.lost_seconds)} of work"
+            whose = counted(self.preempting, "waiting pod")
+            return f"Frees no node; {whose} would take their place and {cut} (approximated); {self._aside}."
+        if self.preempting == 0:
+            return f"Frees no node, and no waiting pod would take their place now (approximated); {self._aside}."
         if not self.freed:
-            return f"Frees no node by itself; {self._aside}."
+            held = f": {self._held}" if self.held else ""
+            return f"Frees no node by itself{held}; {self._aside}."
         when = f"within {duration_text(self.wait_seconds)}" if self.wait_seconds else "at once"
         saved = f"{'saves' if self.saves_per_hour >= 0 else 'costs'} ${abs(self.saves_per_hour):,.2f}/h"
-        moves = f"moves {counted(self.evictions, 'pod')}"
+        moves = [f"moves {counted(self.evictions, 'pod')}"] if self.evictions else []
         if self.cut:
-            moves = f"cuts {counted(self.cut, 'protected pod')} after {duration_text(self.lost_seconds)} of work"
+            moves = [f"cuts {counted(self.cut, 'protected pod')} after {duration_text(self.lost_seconds)} of work"]
         elif self.spares:
-            moves += " and cuts no protected one"
-        return f"Frees {counted(len(self.freed), 'node')} {when}, {saved}, {moves}; {self._aside}."
+            moves.append("cuts no protected pod")
+        parts = [f"Frees {counted(len(self.freed), 'node')} {when}", saved, *moves]
+        held = f" ({self._held})" if self.held else ""
+        return f"{', '.join(parts)}{held}; {self._aside}."
+
+    @property
+    def _held(self) -> str:
+        by, count = self.held[0]
+        rest = sum(nodes for _, nodes in self.held[1:])
+        more = f", {count_text(rest)} by other things" if rest else ""
+        return f"{counted(count, 'node')} {'is' if count == 1 else 'are'} still held{by}{more}"
 
     @property
     def _aside(self) -> str:
@@ -120,13 +142,18 @@ def try_remedies(
     Raises:
         Cancelled: when the reporter does.
     """
+    blockers = [one for one in blockers if one.is_wanted]
     names = frozenset(one.claim_name for one in blockers if one.claim_name)
     protected = frozenset(one.object_key for one in blockers if one.code is Code.POD_DND)
-    going = frozenset(_going(base, names))
+    evictable = frozenset(one.object_key for one in blockers if one.code is Code.PDB_EXHAUSTED)
+    going = frozenset(_going(base, names).freed)
     found: list[Trial] = []
     for at, remedy in enumerate(remedies):
         reporter(at, len(remedies))
-        found.append(_tried(base, remedy, names, protected, going))
+        if remedy.preempts:
+            found.append(_preempted(base, remedy, names, protected | evictable))
+        else:
+            found.append(_tried(base, remedy, names, protected, going))
     return tuple(found)
 
 
@@ -139,7 +166,7 @@ def ranked(remedies: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[
 
     def rank(at: int) -> tuple[bool, bool, bool, float, int, int]:
         one = trials[at]
-        is_tried = bool(remedies[at].edits) and not one.problem
+        is_tried = bool(remedies[at].edits or remedies[at].preempts) and not one.problem
         return not is_tried, not one.freed, one.cut > 0, -round(one.score, 2), one.evictions, at
 
     return tuple(sorted(range(len(remedies)), key=rank))
@@ -154,7 +181,7 @@ def _tried(
 ) -> Trial:
     risk = _RISKS[remedy.kind].format(value=remedy.value)
     if not remedy.edits:
-        return Trial(risk=risk, problem="" if not remedy.is_tried else "the objects are not known as they were written")
+        return Trial(risk=risk, problem="the objects are not known as they were written")
     try:
         edited = apply(base, remedy.edits)
     except EditError as error:
@@ -165,7 +192,8 @@ def _tried(
     if waits:
         pods = tuple(pod for pod in edited.inventory.pods if pod.key not in protected)
         after = edited.derive(replace(edited.inventory, pods=pods))
-    freed = {name: one for name, one in _going(after, names, is_later=waits).items() if name not in going}
+    later = _going(after, names, is_later=waits)
+    freed = {name: one for name, one in later.freed.items() if name not in going}
     drifted, _ = drift_changes(base, edited)
     moved = [pod for node, _ in freed.values() for pod in node.pods if is_reschedulable(pod)]
     cut = [pod for pod in moved if pod.key in protected]
@@ -182,13 +210,39 @@ def _tried(
         lost_dollars=_lost_dollars(freed.values(), protected, after, settings),
         drifts=len(drifted),
         risk=risk,
+        held=tuple(later.held.most_common()) if effect is not None else (),
     )
 
 
-def _going(
-    situation: Situation, names: Collection[str], *, is_later: bool = False
-) -> dict[str, tuple[StateNode, float]]:
-    """Return the nodes of some NodeClaims that go as things are, by name, with what Karpenter expects to save.
+def _preempted(base: WhatIfBase, remedy: BlockerRemedy, names: Collection[str], lowered: Collection[str]) -> Trial:
+    """Return who would take the place of pods whose priority is lowered."""
+    found = preemptions(base, lowered, int(remedy.value))
+    victims = [pod for one in found for pod in one.victims]
+    ages = dict.fromkeys((one.node_name for one in found), 0)
+    for pod in victims:
+        ages[pod.node_name] = max(ages[pod.node_name], _age_seconds(pod, base.now_ns))
+    fleet, settings = observed_fleet(base.prepared), settings_of(base.prices)
+    prices = {node.node.name: _price(fleet, node) for node in fleet.nodes if node.node is not None}
+    return Trial(
+        nodes=len(names),
+        cut=len(victims),
+        spares=len(lowered) - len(victims),
+        lost_seconds=sum(_age_seconds(pod, base.now_ns) for pod in victims),
+        lost_dollars=sum((settings.paid(prices.get(name, 0.0)) or 0.0) * age / 3_600 for name, age in ages.items()),
+        risk=_RISKS[remedy.kind],
+        preempting=len(found),
+    )
+
+
+class _Going(NamedTuple):
+    freed: dict[str, tuple[StateNode, float]]
+    """The nodes that go, by name, with what Karpenter expects to save."""
+    held: Counter[str]
+    """What keeps the others, with how many of them."""
+
+
+def _going(situation: Situation, names: Collection[str], *, is_later: bool = False) -> _Going:
+    """Return which nodes of some NodeClaims go as things are.
 
     Args:
         situation: The cluster.
@@ -197,18 +251,33 @@ def _going(
     """
     fleet = observed_fleet(situation.prepared)
     survey, outlook = BlockerSurvey(fleet), Outlook(situation.prepared, fleet)
-    found: dict[str, tuple[StateNode, float]] = {}
+    found = _Going({}, Counter())
     for node in fleet.nodes:
         if node.claim is None or node.node is None or node.claim.name not in names:
             continue
         blockers = [one for one in survey.of(node) if not (is_later and CODES[one.code].is_passing)]
         prospect = outlook.now(node, blockers)
         if node.is_marked_for_deletion:
-            if not any(one.blocks_drain for one in blockers):
-                found[node.node.name] = node, _price(fleet, node)
-        elif prospect.outcome in _GOES:
-            found[node.node.name] = node, prospect.savings_per_hour
+            holding = [one for one in blockers if one.blocks_drain]
+            if not holding:
+                found.freed[node.node.name] = node, _price(fleet, node)
+        else:
+            holding = [one for one in blockers if one.is_wanted]
+            if prospect.outcome in _GOES:
+                found.freed[node.node.name] = node, prospect.savings_per_hour
+                continue
+        if holding:
+            found.held[_holder(holding[0])] += 1
     return found
+
+
+def _holder(one: Blocker) -> str:
+    """Return what a blocker is in a few words: the workload whose pod it is, else what stands in the way."""
+    if one.origin:
+        return f" by {one.origin.partition('/')[2]}"
+    if one.code is Code.BUDGET_ZERO:
+        return f" by a disruption budget of {one.pool_name}"
+    return f", as {CODES[one.code].meaning}"
 
 
 def _price(fleet: Fleet, node: StateNode) -> float:
