@@ -7,8 +7,16 @@ import sys
 from typing import Final
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.evidence import PRICE_FLAGS, add_price_flags, add_usage_flag
-from karptui.cli.flags import CLUSTER_FLAGS, ROW_FLAGS, add_cluster_flags, add_row_flags, refuse_unused
+from karptui.cli.flags import (
+    CLUSTER_FLAGS,
+    PRICE_FLAGS,
+    ROW_FLAGS,
+    add_cluster_flags,
+    add_price_flags,
+    add_row_flags,
+    add_usage_flag,
+    refuse_unused,
+)
 from karptui.cli.listing import print_rows, report, rows_of
 
 STATUSES: Final = {"error": 4, "warning": 3, "info": 0}

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.evidence import add_price_flags
-from karptui.cli.flags import add_cluster_flags, add_output_flag
+from karptui.cli.flags import add_cluster_flags, add_output_flag, add_price_flags
 from karptui.cli.listing import refuse_unseen, report
 
 if TYPE_CHECKING:

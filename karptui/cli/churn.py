@@ -7,8 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.evidence import add_price_flags
-from karptui.cli.flags import add_cluster_flags, add_row_flags
+from karptui.cli.flags import add_cluster_flags, add_price_flags, add_row_flags
 from karptui.cli.listing import print_rows, report, rows_of
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.evidence import add_price_flags
-from karptui.cli.flags import add_cluster_flags, add_output_flag, refuse_unused
+from karptui.cli.flags import add_cluster_flags, add_output_flag, add_price_flags, refuse_unused
 from karptui.cli.listing import report
 
 if TYPE_CHECKING:

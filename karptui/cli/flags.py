@@ -23,6 +23,21 @@ CLUSTER_FLAGS: Final = MappingProxyType({**LIVE_FLAGS, "snapshot": "--snapshot",
 """All flags of ``add_cluster_flags`` likewise."""
 ROW_FLAGS: Final = MappingProxyType({"filter": "--filter", "sort_by": "--sort-by"})
 """Flags of ``add_row_flags`` that choose and order rows, likewise."""
+PRICE_FLAGS: Final = MappingProxyType(
+    {
+        "disable_pricing": "--disable-pricing",
+        "price_multiplier": "--price-multiplier",
+        "node_surcharge_per_hour": "--node-surcharge",
+        "aws": "--no-aws",
+        "aws_profile": "--profile",
+        "karpenter_settings": "--karpenter-setting",
+    }
+)
+"""Flags of ``add_price_flags`` by the names of their values."""
+ASKING_FLAGS: Final = MappingProxyType({name: PRICE_FLAGS[name] for name in ("aws", "aws_profile")})
+"""Those about whether and as whom AWS is asked, which happens for a live cluster only."""
+MOST_SIMULATED: Final = 500
+"""Nodes up to which removals are simulated without being asked for: a few milliseconds each."""
 
 
 class TakesArguments(Protocol):
@@ -136,6 +151,60 @@ def add_row_flags(
     group.add_argument("--no-headers", action="store_true", help="leave the header out of table and csv")
 
 
+def add_price_flags(parser: argparse.ArgumentParser, *, applies_to: str = "") -> None:
+    """Add what changes prices and who is asked for them; the settings of the same names are their defaults.
+
+    Args:
+        parser: the command's.
+        applies_to: which part of the command follows them, in a sentence; empty for all of it.
+    """
+    group = parser.add_argument_group("prices and instance types", applies_to or None)
+    group.add_argument("--disable-pricing", action="store_true", default=None, help="no prices at all")
+    group.add_argument(
+        "--price-multiplier",
+        metavar="X",
+        type=_amount,
+        help="multiply list prices, such as 0.72 for a discount of 28%%",
+    )
+    group.add_argument(
+        "--node-surcharge", dest="node_surcharge_per_hour", metavar="AMOUNT", type=_amount,
+        help="add this to every node per hour: agents, licences, support",
+    )  # fmt: skip
+    group.add_argument("--no-aws", dest="aws", action="store_false", default=None, help="ask AWS nothing")
+    group.add_argument("--profile", dest="aws_profile", metavar="NAME", help="profile of the AWS configuration")
+    group.add_argument(
+        "--karpenter-setting", dest="karpenter_settings", metavar="NAME=VALUE", action="append", type=_setting,
+        help="one of Karpenter's own settings where it differs from the default, such as "
+        "VM_MEMORY_OVERHEAD_PERCENT=0.05; repeatable",
+    )  # fmt: skip
+
+
+def price_flags(args: argparse.Namespace) -> dict[str, object]:
+    """Return the flags of ``add_price_flags`` as settings; None was not given."""
+    given = {
+        name: getattr(args, name)
+        for name in ("disable_pricing", "price_multiplier", "node_surcharge_per_hour", "aws", "aws_profile")
+    }
+    pairs = args.karpenter_settings
+    return {**given, "karpenter_settings": dict(pairs) if pairs else None}
+
+
+def add_usage_flag(parser: argparse.ArgumentParser) -> None:
+    """Add what asks metrics-server."""
+    parser.add_argument("--usage", action="store_true", help="ask metrics-server once for what is really used")
+
+
+def add_why_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what decides how much is worked out."""
+    group = parser.add_argument_group("why nodes are still here")
+    group.add_argument(
+        "--simulate",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help=f"simulate the removal of every node (default: of clusters of up to {MOST_SIMULATED} nodes)",
+    )
+
+
 def given(args: argparse.Namespace, flags: Mapping[str, str]) -> list[str]:
     """Return which of the flags stand on the command line.
 
@@ -228,3 +297,22 @@ def _instant(text: str) -> int:
         return parse_now(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _amount(text: str) -> float:
+    from math import isfinite
+
+    try:
+        amount = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not isfinite(amount) or amount < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 up")
+    return amount
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value

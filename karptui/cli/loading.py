@@ -14,6 +14,7 @@ import msgspec
 
 from karptui.cli.errors import UsageError
 from karptui.cli.evidence import await_prices, evidence_for
+from karptui.cli.flags import MOST_SIMULATED
 from karptui.cli.source import open_source
 
 if TYPE_CHECKING:
@@ -170,21 +171,6 @@ def prepare_snapshot(snapshot: Snapshot, *, command: str) -> Prepared:
     for note in (*((told,) if told else ()), *offered.notes):
         print(clean(f"karptui {command}: {snapshot.name}: {note}"), file=sys.stderr)
     return prepare(snapshot.inventory, offered.types, snapshot.settings, snapshot.captured_at_ns)
-
-
-MOST_SIMULATED: Final = 500
-"""Nodes up to which removals are simulated without being asked for: a few milliseconds each."""
-
-
-def add_why_flags(parser: argparse.ArgumentParser) -> None:
-    """Add what decides how much is worked out."""
-    group = parser.add_argument_group("why nodes are still here")
-    group.add_argument(
-        "--simulate",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help=f"simulate the removal of every node (default: of clusters of up to {MOST_SIMULATED} nodes)",
-    )
 
 
 def analysed(

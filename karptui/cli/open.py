@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.evidence import add_price_flags, evidence_source, price_flags
-from karptui.cli.flags import add_cluster_flags, file_name, words
+from karptui.cli.evidence import evidence_source
+from karptui.cli.flags import add_cluster_flags, add_price_flags, file_name, price_flags, words
 from karptui.cli.listing import check_resources
 from karptui.cli.source import connect, open_source
 

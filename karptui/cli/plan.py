@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.evidence import add_price_flags
-from karptui.cli.flags import add_cluster_flags, file_name
+from karptui.cli.flags import add_cluster_flags, add_price_flags, file_name
 from karptui.cli.forward import horizon
 from karptui.cli.whatif_scenarios import parse_condition
 

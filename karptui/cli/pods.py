@@ -6,8 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.evidence import add_usage_flag
-from karptui.cli.flags import add_cluster_flags, add_row_flags
+from karptui.cli.flags import add_cluster_flags, add_row_flags, add_usage_flag
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 
 if TYPE_CHECKING:

@@ -8,8 +8,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.evidence import PRICE_FLAGS, add_price_flags
-from karptui.cli.flags import CLUSTER_FLAGS, add_cluster_flags, add_output_flag, file_name, refuse_unused
+from karptui.cli.flags import (
+    CLUSTER_FLAGS,
+    PRICE_FLAGS,
+    add_cluster_flags,
+    add_output_flag,
+    add_price_flags,
+    file_name,
+    refuse_unused,
+)
 from karptui.cli.whatif_scenarios import parse_condition, run_scenarios, run_self_check
 
 if TYPE_CHECKING:

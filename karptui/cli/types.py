@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.evidence import PRICE_FLAGS, add_price_flags
 from karptui.cli.flags import (
     CLUSTER_FLAGS,
+    PRICE_FLAGS,
     ROW_FLAGS,
     add_cluster_flags,
+    add_price_flags,
     add_row_flags,
     file_name,
     refuse_unused,

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.cli.errors import UsageError
-from karptui.cli.evidence import ASKING_FLAGS
-from karptui.cli.flags import LIVE_FLAGS, refuse_unused
+from karptui.cli.flags import ASKING_FLAGS, LIVE_FLAGS, refuse_unused
 
 if TYPE_CHECKING:
     from karptui.whatif.difference import Difference

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from textual import getters, on
@@ -13,7 +14,7 @@ from textual.keys import format_key
 from textual.screen import Screen
 
 from karptui.kube.units import count_text
-from karptui.screens import command_line, footer
+from karptui.screens import command_line
 from karptui.screens.host import Host, host_of
 from karptui.screens.registry import TABS
 from karptui.session.border import Overview
@@ -30,6 +31,53 @@ from karptui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
     from karptui.whatif.opening import Opening
+
+
+_FOOTER_FIRST: Final = (
+    "whatif.edit",
+    "whatif.add",
+    "whatif.mode",
+    "whatif.scenarios",
+    "whatif.compare",
+    "whatif.sweep",
+    "whatif.export",
+    "whatif.undo",
+    "table.select",
+    "nodes.explain",
+    "pods.explain",
+    "pending.explain",
+    "pending.nodes",
+    "pending.ledger",
+    "blockers.remedies",
+    "blockers.group",
+    "blockers.next",
+    "claims.churn",
+    "events.churn",
+    "churn.replacements",
+    "replacements.successor",
+    "replacements.events",
+    "pools.nodes",
+    "pools.types",
+    "pools.share",
+    "pool.nodes",
+    "pool.types",
+    "text.copy",
+)
+"""Ids of bindings, the most important first; what else a screen has of its own follows."""
+_FOOTER_LAST: Final = (
+    "screen.whatif",
+    "list.filter",
+    "screen.command",
+    "list.wide",
+    "list.notable",
+    "screen.help",
+    "screen.leave",
+)
+"""What every screen has, after what only this one has."""
+_FOOTER_SHORT: Final = MappingProxyType(
+    {"whatif.edit": "YAML", "whatif.add": "Add", "whatif.scenarios": "Scenario", "screen.command": "Cmd"}
+)
+"""By the id of a binding what it is called where its description has no room."""
 
 
 HelpSections: TypeAlias = Sequence[tuple[str, Sequence[tuple[str, str]]]]
@@ -96,7 +144,7 @@ class FrameScreen(SwiftScreen):
         yield from self.compose_body()
         yield InfoLine(id="info")
         yield Prompt(self._completions)
-        yield KeyLine(footer.FIRST, footer.LAST, footer.SHORT, self._key_words)
+        yield KeyLine(_FOOTER_FIRST, _FOOTER_LAST, _FOOTER_SHORT, self._key_words)
 
     def _key_words(self, binding_id: str, description: str) -> str:
         # What stands before this screen, a dialog for one, makes it no second one.

@@ -21,8 +21,8 @@ from karptui.screens import routes
 from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.list_keys import LIST_KEYS
 from karptui.screens.listing import Groups, Listing
+from karptui.screens.panel import Story, StoryLines
 from karptui.screens.row_sources import Asked, AskedRows, MadeRows, Making, RowSource
-from karptui.screens.story import Story, StoryLines
 from karptui.views.column import ItemT
 from karptui.views.grouping import GroupHeading
 from karptui.views.row import Pieces, Tone

@@ -35,7 +35,7 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
 
             return NodeDetailScreen(key)
         case ToPool(name):
-            from karptui.screens.pool_detail import PoolDetailScreen
+            from karptui.screens.pools import PoolDetailScreen
 
             return PoolDetailScreen(name)
         case ToPending(pod_key):

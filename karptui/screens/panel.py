@@ -1,10 +1,16 @@
-"""Sentences in a panel that scrolls, beside a table."""
+"""Sentences beside a table: in a panel that scrolls, or below it about the row under the cursor."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeAlias
 
 from textual.containers import VerticalScroll
 from textual.content import Content
 
+from karptui.views.column import ItemT
+from karptui.views.row import Pieces
+from karptui.widgets.hanging import hanging
 from karptui.widgets.sentences import Sentences
 
 
@@ -35,3 +41,26 @@ class Panel(VerticalScroll):
     def scroll_page(self, step: int) -> None:
         """Scroll by what is seen, less a line."""
         self.scroll_relative(y=step * max(self.size.height - 1, 1), animate=False)
+
+
+Story: TypeAlias = Callable[[ItemT], tuple[Pieces, ...]]
+"""From an item to sentences, a line each."""
+
+
+class StoryLines(Sentences, Generic[ItemT]):
+    """Sentences about one item."""
+
+    def __init__(self, story: Story[ItemT], *, is_hanging: bool) -> None:
+        """Begin with nothing said.
+
+        Args:
+            story: what is said of an item.
+            is_hanging: whether what follows the first line of a sentence is set in.
+        """
+        super().__init__(id="story")
+        self._story, self._is_hanging = story, is_hanging
+
+    def show(self, item: ItemT | None) -> None:
+        """Tell of an item, or of nothing."""
+        lines = self._story(item) if item is not None else ()
+        self.set_wrapped(hanging(lines, self.content_size.width) if self._is_hanging else lines)

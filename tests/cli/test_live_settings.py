@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from karptui.cli import evidence as module
+from karptui.cli import flags as flags_module
 from karptui.cli.evidence import evidence_source
 from karptui.cli.main import main
 from karptui.config import Config
@@ -187,7 +188,7 @@ def test_a_command_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch, flags
 )
 def test_amounts(text: str, problem: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match=problem):
-        module._amount(text)
+        flags_module._amount(text)
 
 
 def test_flags_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:

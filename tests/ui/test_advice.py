@@ -14,7 +14,7 @@ from karptui.clock import FrozenClock
 from karptui.config import Config
 from karptui.screens.advice import AdviceDetailScreen, AdviceScreen
 from karptui.screens.node_detail import NodeDetailScreen
-from karptui.screens.pool_detail import PoolDetailScreen
+from karptui.screens.pools import PoolDetailScreen
 from karptui.screens.text import TextScreen
 from karptui.session.analyst import Analyst
 from karptui.widgets.row_table import RowTable

@@ -19,7 +19,7 @@ from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.opener import explanation_of
 from karptui.screens.pending import PendingScreen
 from karptui.screens.pending_detail import PendingDetailScreen, PendingNodesScreen
-from karptui.screens.pool_detail import PoolDetailScreen
+from karptui.screens.pools import PoolDetailScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.sources.evidence import EvidenceSource

@@ -14,8 +14,7 @@ from karptui.aws.prices import PriceSettings
 from karptui.clock import FrozenClock
 from karptui.config import Config
 from karptui.karpenter.inventory import Inventory
-from karptui.screens.pool_detail import PoolDetailScreen
-from karptui.screens.pools import PoolsScreen
+from karptui.screens.pools import PoolDetailScreen, PoolsScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.types import TypesOfPoolScreen
 from karptui.sources.evidence import EvidenceSource

@@ -13,7 +13,7 @@ from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.screens.help import HelpScreen
 from karptui.screens.nodes import NodesScreen
-from karptui.screens.pool_detail import PoolDetailScreen
+from karptui.screens.pools import PoolDetailScreen
 from karptui.screens.text import TextScreen
 from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import PromptInput
