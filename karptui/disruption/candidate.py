@@ -35,13 +35,12 @@ class Candidate:
     @cached_property
     def reschedulable_pods(self) -> tuple[Pod, ...]:
         """Pods that must move."""
-        fleet = self._fleet
-        return tuple(pod for pod in fleet.pods_of(self.node) if fleet.pods.is_reschedulable(pod))
+        return self._fleet.reschedulable_pods(self.node)
 
     @cached_property
     def disruption_cost(self) -> float:
         """1 and the positive eviction costs of the pods that must move."""
-        return self._fleet.pods.disruption_cost(self.reschedulable_pods)
+        return self._fleet.moving_cost(self.node)
 
     @property
     def is_buffered(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Final
 
@@ -19,6 +20,22 @@ from karptui.kube.event import Event
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode
+
+_MOST_KNOWN: Final = 3
+"""Nodes that are remembered for each that there is, those of moments before included."""
+
+
+class NodePods:
+    """What was worked out of the pods of one node; None what nobody has asked yet. It does not change with time."""
+
+    __slots__ = ("cost", "guarded", "is_empty", "listed", "reschedulable")
+
+    def __init__(self, node: StateNode) -> None:
+        self.listed = tuple(sorted((*node.pods, *node.ending), key=lambda pod: (pod.namespace, pod.name)))
+        self.guarded: tuple[Pod, ...] | None = None
+        self.reschedulable: tuple[Pod, ...] | None = None
+        self.cost: float | None = None
+        self.is_empty: bool | None = None
 
 
 class Fleet:
@@ -59,16 +76,68 @@ class Fleet:
         self.buffered = buffered
         self.pods = PodPredicates(inventory.pdbs, now_ns, settings)
         self.books = _books(types, settings.rules)
-        self._sorted_pods: dict[str, tuple[Pod, ...]] = {}
-        self._empty: dict[str, bool] = {}
+        self._known: dict[StateNode, NodePods] = {}
+
+    def later(
+        self,
+        inventory: Inventory,
+        *,
+        nodes: Sequence[StateNode],
+        now_ns: int,
+        nominated: Mapping[str, int],
+        commanded: frozenset[str],
+        buffered: frozenset[str],
+    ) -> Fleet:
+        """Return the fleet at a later moment, with what was worked out of nodes that have not changed.
+
+        Pods, nodes, NodeClaims and PodDisruptionBudgets may differ, nothing else.
+        """
+        found = copy(self)
+        for name in ("use", "pool_costs"):
+            vars(found).pop(name, None)
+        found.advance(inventory, nodes, now_ns)
+        found.nominated, found.commanded, found.buffered = nominated, commanded, buffered
+        return found
+
+    def advance(self, inventory: Inventory, nodes: Sequence[StateNode], now_ns: int) -> None:
+        """Go on to a later moment in place."""
+        self.pods = self.pods.later(inventory.pdbs, now_ns)
+        self.inventory = inventory
+        self.nodes = tuple(sorted(nodes, key=lambda node: node.name))
+        self.now_ns = now_ns
+        if len(self._known) > _MOST_KNOWN * len(self.nodes):
+            self._known = {node: self._known[node] for node in self.nodes if node in self._known}
+
+    def _of(self, node: StateNode) -> NodePods:
+        found = self._known.get(node)
+        if found is None:
+            found = self._known[node] = NodePods(node)
+        return found
 
     def pods_of(self, node: StateNode) -> tuple[Pod, ...]:
         """Return the pods bound to a node, by namespace and name; of those that ended only what is being deleted."""
-        found = self._sorted_pods.get(node.name)
-        if found is None:
-            found = tuple(sorted((*node.pods, *node.ending), key=lambda pod: (pod.namespace, pod.name)))
-            self._sorted_pods[node.name] = found
-        return found
+        return self._of(node).listed
+
+    def guarded_pods(self, node: StateNode) -> tuple[Pod, ...]:
+        """Return those of them that annotation or PodDisruptionBudgets may keep there; most nodes have none."""
+        found = self._of(node)
+        if found.guarded is None:
+            found.guarded = tuple(pod for pod in found.listed if self.pods.may_hold(pod))
+        return found.guarded
+
+    def reschedulable_pods(self, node: StateNode) -> tuple[Pod, ...]:
+        """Return those of them that come back elsewhere when the node goes."""
+        found = self._of(node)
+        if found.reschedulable is None:
+            found.reschedulable = tuple(pod for pod in found.listed if self.pods.is_reschedulable(pod))
+        return found.reschedulable
+
+    def moving_cost(self, node: StateNode) -> float:
+        """Return 1 and the positive eviction costs of the pods that come back elsewhere."""
+        found = self._of(node)
+        if found.cost is None:
+            found.cost = self.pods.disruption_cost(self.reschedulable_pods(node))
+        return found.cost
 
     def resolved(self, pool_name: str) -> tuple[NodePool, ReckonedPrices] | None:
         """Return a NodePool with its prices, None where Karpenter cannot make use of its nodes.
@@ -95,10 +164,10 @@ class Fleet:
 
     def is_empty(self, node: StateNode) -> bool:
         """Return whether no pod of positive cost would have to move: what Emptiness asks."""
-        known = self._empty.get(node.name)
-        if known is None:
-            known = self._empty[node.name] = self._is_empty(node)
-        return known
+        found = self._of(node)
+        if found.is_empty is None:
+            found.is_empty = self._is_empty(node)
+        return found.is_empty
 
     def _is_empty(self, node: StateNode) -> bool:
         predicates = self.pods

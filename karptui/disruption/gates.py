@@ -140,7 +140,7 @@ def _pod_protection(fleet: Fleet, node: StateNode, recorder: Recorder | None) ->
 
 def _first_protected(fleet: Fleet, node: StateNode, recorder: Recorder | None) -> Pod | None:
     predicates = fleet.pods
-    for pod in fleet.pods_of(node):
+    for pod in fleet.guarded_pods(node):
         if predicates.traits(pod.template).do_not_disrupt is None or not pod.is_active:
             continue
         protection = predicates.protection(pod)
@@ -162,7 +162,7 @@ def _pdb_gates(fleet: Fleet, node: StateNode) -> Iterator[GateCheck]:
 
 
 def _first_pdb_block(fleet: Fleet, node: StateNode) -> tuple[Pod, PdbBlock] | None:
-    for pod in fleet.pods_of(node):
+    for pod in fleet.guarded_pods(node):
         block = fleet.pods.pdb_block(pod)
         if block is not None:
             return pod, block

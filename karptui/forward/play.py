@@ -36,7 +36,7 @@ from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.provisioning.order import served_pools
-from karptui.provisioning.prepared import Prepared, prepare
+from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.solution import NewClaim, solve
 from karptui.provisioning.template import template_requirements
@@ -97,6 +97,7 @@ class Play:
         self._series: list[Moment] = []
         self._prepared: tuple[int, int, Prepared] | None = None
         self._known_fleet: tuple[Prepared, Fleet] | None = None
+        self._is_fleet_stale = False
         self._books: Mapping[str, ReckonedPrices] = {}
         self._nominated: dict[str, int] = {}
         self._running: list[_Running] = []
@@ -181,30 +182,50 @@ class Play:
     # What is worked out of the world as it is
 
     def _ready(self) -> Prepared:
-        known = self._prepared
-        if known is None or known[0] != self.world.version or known[1] != self.now_ns:
-            made = prepare(self.world.inventory, self._types, self._settings, self.now_ns)
-            known = self._prepared = (self.world.version, self.now_ns, made)
-        return known[2]
+        world, known = self.world, self._prepared
+        if known is not None and known[:2] == (world.version, self.now_ns):
+            return known[2]
+        if known is None:
+            made = Prepared(world.inventory, self._types, self._settings, self.now_ns)
+            world.adopt(made.states)
+        else:
+            made = known[2].later(
+                world.inventory, world.states(), self.now_ns, pods=world.pods, unbound=world.without_node
+            )
+        self._prepared = (world.version, self.now_ns, made)
+        return made
 
     def fleet(self) -> Fleet:
         """Return the cluster as it is now, as disruption sees it."""
         prepared = self._ready()
-        if self._known_fleet is not None and self._known_fleet[0] is prepared:
+        if self._known_fleet is not None and self._known_fleet[0] is prepared and not self._is_fleet_stale:
             return self._known_fleet[1]
+        self._is_fleet_stale = False
         inventory = prepared.inventory
         held = {one.name for running in self._running for one in running.command.candidates}
-        fleet = Fleet(
-            inventory,
-            nodes=prepared.states,
-            pools=self._pools,
-            types=prepared.types_by_pool,
-            settings=self._settings,
-            now_ns=self.now_ns,
-            nominated={name: until for name, until in self._nominated.items() if until > self.now_ns},
-            commanded=commanded_names(prepared.states) | held,
-            buffered=buffered_names(prepared),
-        )
+        nominated = {name: until for name, until in self._nominated.items() if until > self.now_ns}
+        commanded = commanded_names(prepared.states) | held
+        if self._known_fleet is None:
+            fleet = Fleet(
+                inventory,
+                nodes=prepared.states,
+                pools=self._pools,
+                types=prepared.types_by_pool,
+                settings=self._settings,
+                now_ns=self.now_ns,
+                nominated=nominated,
+                commanded=commanded,
+                buffered=buffered_names(prepared),
+            )
+        else:
+            fleet = self._known_fleet[1].later(
+                inventory,
+                nodes=prepared.states,
+                now_ns=self.now_ns,
+                nominated=nominated,
+                commanded=commanded,
+                buffered=buffered_names(prepared),
+            )
         self._known_fleet = (prepared, fleet)
         return fleet
 
@@ -213,7 +234,7 @@ class Play:
             self.now_ns,
             len(self.world.nodes),
             round(sum(pool_costs(self.world.claims.values(), self._books).values()), 6),
-            pending_count(self.world.pods.values()),
+            pending_count(self.world.without_node),
         )
         if len(self._series) > 1 and self._series[-1].at_ns == self.now_ns:
             self._series[-1] = moment
@@ -297,7 +318,7 @@ class Play:
         """Leave a node alone for a while, as pods are expected on it."""
         if for_ns:
             self._nominated[name] = self.now_ns + for_ns
-            self._known_fleet = None
+            self._is_fleet_stale = True
             self._agenda.at(self.now_ns + for_ns, self._agenda.wake)
 
     def _launch_new(self, claim: NewClaim) -> bool:

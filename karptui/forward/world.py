@@ -17,6 +17,7 @@ from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.kube.taints import Taint
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.provisioning.state_node import StateNode, tracked
 
 _UNSCHEDULABLE: Final = "Unschedulable"
 _STATEFUL: Final = "StatefulSet"
@@ -41,6 +42,13 @@ class World:
         self._credits = {pdb.key: pdb.disruptions_allowed for pdb in inventory.pdbs}
         self._limits = PdbLimits(inventory.pdbs)
         self._by_node: dict[str, dict[str, None]] = {}
+        self._places = {uid: place for place, uid in enumerate(self.pods)}
+        """Where each pod stands in `pods`."""
+        self._next_place = len(self._places)
+        self._without_node = {pod.uid: None for pod in inventory.pods if not pod.node_name}
+        self._states: dict[str, StateNode] = {}
+        self._stale: set[str] = set()
+        """Nodes on which pods have changed since their states were made."""
         self._by_provider: dict[str, str] = {}
         self._made = 0
         for pod in inventory.pods:
@@ -68,13 +76,38 @@ class World:
         """Return the pods bound to a node."""
         return [self.pods[uid] for uid in self._by_node.get(node_name, ())]
 
+    @property
+    def without_node(self) -> list[Pod]:
+        """Every pod without a node."""
+        return [self.pods[uid] for uid in self._without_node]
+
+    def adopt(self, states: Iterable[StateNode]) -> None:
+        """Begin with tracked nodes that somebody has made of the cluster as it is now."""
+        self._states = {state.provider_id: state for state in states}
+        self._stale.clear()
+
+    def states(self) -> list[StateNode]:
+        """Return the nodes that Karpenter tracks; those that have not changed are the same objects as the last time."""
+        made: dict[str, StateNode] = {}
+        for key, node, claim in tracked(self.nodes.values(), self.claims.values()):
+            state = self._states.get(key)
+            is_stale = node is not None and node.name in self._stale
+            if state is None or state.node is not node or state.claim is not claim or is_stale:
+                state = StateNode(key, node, claim)
+                if node is not None:
+                    for uid in sorted(self._by_node.get(node.name, ()), key=self._places.__getitem__):
+                        state.take(self.pods[uid])
+            made[key] = state
+        self._states = made
+        self._stale.clear()
+        return list(made.values())
+
     def unbound(self) -> list[Pod]:
         """Return the pods that seek a node; those held by scheduling gates and DaemonSets' pods do not."""
         return [
             pod
-            for pod in self.pods.values()
-            if not pod.node_name
-            and pod.is_active
+            for pod in self.without_node
+            if pod.is_active
             and pod.scheduled_reason != "SchedulingGated"
             and not pod.template.is_daemonset_owned
             and not pod.template.is_node_owned
@@ -118,6 +151,7 @@ class World:
         if pod is None or not pod.node_name or not pod.is_active or pod.ready:
             return
         self.pods[uid] = msgspec.structs.replace(pod, phase="Running", start_ns=now_ns, ready=True)
+        self._stale.add(pod.node_name)
         self.version += 1
         self._credit(pod, 1)
 
@@ -134,6 +168,7 @@ class World:
         pod = self.pods.pop(uid, None)
         if pod is None:
             return
+        self._forget(pod)
         self._changed()
         if pod.node_name:
             self.room_version += 1
@@ -202,6 +237,7 @@ class World:
         if was_active:
             self._discredit(pod)
         self.pods.pop(pod.uid, None)
+        self._forget(pod)
         if was_active or _is_stateful(pod):
             self._make_again(pod, now_ns)
 
@@ -229,8 +265,20 @@ class World:
         self.version += 1
         self.news += 1
 
+    def _forget(self, pod: Pod) -> None:
+        self._without_node.pop(pod.uid, None)
+        del self._places[pod.uid]
+        self._stale.add(pod.node_name)
+
     def _put(self, pod: Pod) -> None:
         self.pods[pod.uid] = pod
+        self._places.setdefault(pod.uid, self._next_place)
+        self._next_place += 1
+        if pod.node_name:
+            self._stale.add(pod.node_name)
+            self._without_node.pop(pod.uid, None)
+        else:
+            self._without_node[pod.uid] = None
         self._changed()
 
     def _discredit(self, pod: Pod) -> None:

@@ -6,6 +6,7 @@ Rules: ``pkg/utils/pdb/pdb.go``.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from enum import StrEnum
 
 import msgspec
@@ -36,14 +37,32 @@ class PdbBlock(msgspec.Struct, frozen=True, gc=False):
     pdbs: tuple[PodDisruptionBudget, ...]
 
 
+def _by_namespace(pdbs: Iterable[PodDisruptionBudget]) -> dict[str, list[PodDisruptionBudget]]:
+    found: dict[str, list[PodDisruptionBudget]] = {}
+    for pdb in sorted(pdbs, key=lambda one: (one.namespace, one.name)):
+        found.setdefault(pdb.namespace, []).append(pdb)
+    return found
+
+
 class PdbLimits:
     """The PodDisruptionBudgets of a cluster; what selects the pods of one template is worked out once."""
 
     def __init__(self, pdbs: Iterable[PodDisruptionBudget]) -> None:
-        self._by_namespace: dict[str, list[PodDisruptionBudget]] = {}
-        for pdb in sorted(pdbs, key=lambda one: (one.namespace, one.name)):
-            self._by_namespace.setdefault(pdb.namespace, []).append(pdb)
+        self._by_namespace = _by_namespace(pdbs)
         self._by_template: dict[PodTemplate, tuple[PodDisruptionBudget, ...]] = {}
+        self._places: dict[PodTemplate, tuple[int, ...]] = {}
+        """Where in its namespace stands what selects the pods of a template."""
+
+    def later(self, pdbs: Iterable[PodDisruptionBudget]) -> PdbLimits:
+        """Return the same at a later moment, at which nothing but what the budgets report is other than now."""
+        found = copy(self)
+        found.renew(pdbs)
+        return found
+
+    def renew(self, pdbs: Iterable[PodDisruptionBudget]) -> None:
+        """Go on to a later moment in place."""
+        self._by_namespace = _by_namespace(pdbs)
+        self._by_template = {}
 
     def matching(self, pod: Pod) -> tuple[PodDisruptionBudget, ...]:
         """Return the PodDisruptionBudgets that select a pod, by name."""
@@ -54,7 +73,12 @@ class PdbLimits:
             return self._selecting(present, pod)
         found = self._by_template.get(pod.template)
         if found is None:
-            found = self._by_template[pod.template] = self._selecting(present, pod)
+            places = self._places.get(pod.template)
+            if places is None:
+                selecting = self._selecting(present, pod)
+                places = tuple(place for place, pdb in enumerate(present) if pdb in selecting)
+                self._places[pod.template] = places
+            found = self._by_template[pod.template] = tuple(present[place] for place in places)
         return found
 
     @staticmethod

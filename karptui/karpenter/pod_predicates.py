@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import Final
 
 import msgspec
@@ -143,6 +144,13 @@ class PodPredicates:
         self.limits = PdbLimits(pdbs)
         self._traits: dict[PodTemplate, TemplateTraits] = {}
         self._may_hold: dict[PodTemplate, bool] = {}
+
+    def later(self, pdbs: Sequence[PodDisruptionBudget], now_ns: int) -> PodPredicates:
+        """Return the same at a later moment; of PodDisruptionBudgets only what they report may be other than now."""
+        found = copy(self)
+        found.now_ns = now_ns
+        found.limits = self.limits.later(pdbs)
+        return found
 
     def traits(self, template: PodTemplate) -> TemplateTraits:
         """Return the traits of a template."""

@@ -42,6 +42,9 @@ class DaemonPod:
         self.key = key
         self.daemonset_key = daemonset_key or key
         """``namespace/name`` of its DaemonSet."""
+        self.template = template
+        self.given_terms = terms
+        """Alternatives before any was dropped."""
         self.requests: ResourceList = template.requests
         self.host_ports: tuple[HostPort, ...] = template.host_ports
         self._selector = Requirements.from_labels(template.node_selector)
@@ -78,6 +81,14 @@ class DaemonPod:
         self._strict = None
         return True
 
+    def is_like(self, other: DaemonPod) -> bool:
+        """Return whether another decides the same; the pod's name matters only where it has host ports."""
+        mine, its = (
+            (one.daemonset_key, one.host_ports and one.key, one.template, [id(term) for term in one.given_terms])
+            for one in (self, other)
+        )
+        return mine == its
+
     def compatible_types(
         self, taints: tuple[Taint, ...], requirements: Requirements, catalogue: Catalogue, types: int
     ) -> int:
@@ -109,13 +120,8 @@ def is_toleration_of_preferences(toleration: Toleration) -> bool:
     )
 
 
-def daemon_pods(inventory: Inventory, *, ignore_dra: bool) -> list[DaemonPod]:
-    """Return one pod per DaemonSet: its newest live one with the template's affinity, or one made of the template.
-
-    Args:
-        inventory: The cluster.
-        ignore_dra: Leave out pods that ask for Dynamic Resource Allocation.
-    """
+def newest_daemons(inventory: Inventory) -> dict[str, Pod]:
+    """Return the newest live pod of each DaemonSet that has any, by the DaemonSet's uid."""
     newest: dict[str, Pod] = {}
     wanted = {daemonset.uid for daemonset in inventory.daemonsets}
     for pod in inventory.pods:
@@ -124,6 +130,17 @@ def daemon_pods(inventory: Inventory, *, ignore_dra: bool) -> list[DaemonPod]:
                 known = newest.get(owner.uid)
                 if known is None or (pod.created_ns, known.key) > (known.created_ns, pod.key):
                     newest[owner.uid] = pod
+    return newest
+
+
+def daemon_pods(inventory: Inventory, *, ignore_dra: bool) -> list[DaemonPod]:
+    """Return one pod per DaemonSet: its newest live one with the template's affinity, or one made of the template.
+
+    Args:
+        inventory: The cluster.
+        ignore_dra: Leave out pods that ask for Dynamic Resource Allocation.
+    """
+    newest = newest_daemons(inventory)
     pods = []
     for daemonset in sorted(inventory.daemonsets, key=lambda one: (one.namespace, one.name)):
         live = newest.get(daemonset.uid)

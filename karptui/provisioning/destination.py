@@ -49,13 +49,19 @@ class Destination:
         """Amounts left for pods, by column, after the daemons that are still to come."""
         self.is_full = is_full
         """Whether something is overdrawn already, so that nothing fits."""
-        self.index = 0
+        self.index = -1
         """Place in the order in which nodes are tried."""
         self.ports: tuple[OwnedPorts, ...] = ()
         self.attached: Mapping[str, frozenset[str]] = {}
         """Claims by driver."""
         self.limits: Mapping[str, int] = {}
         """Attachments allowed, by driver."""
+
+    def at(self, index: int) -> Destination:
+        """Return the same at another place in the order."""
+        found = Destination(self.state, self.kind, self.room, is_full=self.is_full)
+        found.index, found.ports, found.attached, found.limits = index, self.ports, self.attached, self.limits
+        return found
 
 
 class LabelReader:
@@ -100,16 +106,26 @@ class DestinationBuilder:
         ]
         self._expected: dict[tuple[DestinationKind, str | None], list[int]] = {}
 
-    def build(self, states: Iterable[StateNode], pause: Pause = no_pause) -> list[Destination]:
-        """Return destinations in the order in which they are tried: initialised ones first, then by name."""
+    def build(
+        self, states: Iterable[StateNode], known: Mapping[StateNode, Destination], pause: Pause = no_pause
+    ) -> list[Destination]:
+        """Return destinations in the order in which they are tried: initialised ones first, then by name.
+
+        Args:
+            states: Nodes.
+            known: Destinations of an earlier moment; those of the same nodes serve again.
+            pause: Called now and then.
+        """
         made: list[Destination] = []
         for number, state in enumerate(states):
             if not number % _PAUSE_EVERY:
                 pause()
-            made.append(self._make(state))
+            made.append(known.get(state) or self._make(state))
         made.sort(key=lambda one: (not one.state.is_initialized, one.state.name))
         for index, destination in enumerate(made):
-            destination.index = index
+            if destination.index != index:
+                # The one that is known may still serve where it has another place.
+                made[index] = destination.at(index)
         return made
 
     def _kind(self, state: StateNode) -> DestinationKind:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from copy import copy
 from functools import cached_property
+from typing import Final
 
 import msgspec
 
@@ -16,7 +19,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.taints import PREFER_NO_SCHEDULE
 from karptui.provisioning.amounts import Columns
 from karptui.provisioning.claim import reservation_capacity
-from karptui.provisioning.daemonsets import daemon_pods
+from karptui.provisioning.daemonsets import DaemonPod, daemon_pods, newest_daemons
 from karptui.provisioning.default_spread import DefaultSpread
 from karptui.provisioning.destination import Destination, DestinationBuilder, DestinationIndex, LabelReader
 from karptui.provisioning.limits import LimitsLeft
@@ -24,9 +27,9 @@ from karptui.provisioning.order import QueuedPod, usable_pools
 from karptui.provisioning.pod_class import PodClasses, Stage
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.provisioning.requirement_set import Interner
-from karptui.provisioning.state_node import is_under_consolidate_after, track_nodes
+from karptui.provisioning.state_node import StateNode, is_under_consolidate_after, state_changes, track_nodes
 from karptui.provisioning.template import Template, make_templates, pool_requirements
-from karptui.provisioning.topology import InverseBase, Topology
+from karptui.provisioning.topology import Holder, InverseBase, Topology
 from karptui.provisioning.topology_counts import DomainUniverse, NodeLabels, RunningPods
 from karptui.provisioning.topology_spec import NamespaceIndex, asked_keys, is_constrained, selector_keys
 from karptui.provisioning.types import InstanceTypes, catalogues_of, guessed_pools, types_by_pool
@@ -39,8 +42,8 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
 
     excluded: frozenset[str] = frozenset()
     """Provider ids of nodes that are taken away."""
-    moving: frozenset[str] = frozenset()
-    """Uids of the pods that do not count where they run, because the run places them."""
+    moving: Mapping[str, Pod] = {}
+    """Pods, by uid, that do not count where they run, because the run places them."""
     reserved_fallback: bool = False
     """Whether pods may go without a reservation that others hold; so in disruption, not in provisioning."""
     credited: str = ""
@@ -49,6 +52,29 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     """Whether nodes within consolidateAfter take only pods that are pending or leave a node that goes away."""
     is_scheduler: bool = False
     """Whether pods are spread as kube-scheduler does: over domains that have a node, and no others."""
+
+
+_OF_THE_MOMENT: Final = frozenset(
+    {
+        "destinations",
+        "waiting_destinations",
+        "destination_index",
+        "leaving_node_names",
+        "_running",
+        "_inverse_bases",
+        "_limits_left",
+    }
+)
+"""What is worked out when it is asked for and holds for one moment only."""
+
+
+def _uids_of_daemons(inventory: Inventory) -> frozenset[str]:
+    return frozenset(pod.uid for pod in newest_daemons(inventory).values())
+
+
+def _tracks_all(states: Iterable[StateNode], inventory: Inventory) -> bool:
+    """Return whether every Node is tracked, so that all bound pods are among those of the states."""
+    return sum(1 for state in states if state.node is not None) == len(inventory.nodes)
 
 
 class Prepared:
@@ -92,6 +118,11 @@ class Prepared:
         self.default_spread = DefaultSpread(spread, inventory) if spread else None
         """Constraints of the controller's own, None without any."""
         self.daemons = daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests)
+        self._daemon_uids = _uids_of_daemons(inventory)
+        self._known_destinations: Mapping[StateNode, Destination] = {}
+        self._running_before: tuple[RunningPods, list[StateNode]] | None = None
+        self._holders: dict[StateNode, tuple[Holder, ...]] = {}
+        self._holders_before: Mapping[StateNode, tuple[Holder, ...]] = {}
         pause()
         self.columns = Columns(
             [
@@ -111,12 +142,73 @@ class Prepared:
             {id(catalogue): catalogue for catalogue in self.catalogues.values()}.values()
         )
         self._labels = LabelReader(self.interner, self._label_keys())
-        pending, self.ignored = pending_pods(inventory.pods, self.volumes)
-        pause()
+        self._seek(inventory.pods)
+
+    def _seek(self, pods: Iterable[Pod]) -> None:
+        """Find what needs a place; of the pods those without a node suffice."""
+        pending, self.ignored = pending_pods(pods, self.volumes)
+        self._pause()
         self.pending = [*pending, *self.buffer_pods]
         """Pods that wait for a node, those of CapacityBuffers included; Karpenter passes over those in `ignored`."""
-        self.leaving = leaving_pods(self.states, inventory.pdbs, now_ns)
+        self.leaving = leaving_pods(self.states, self.inventory.pdbs, self.now_ns)
         """Pods of nodes that go away, which need another place."""
+
+    def later(
+        self,
+        inventory: Inventory,
+        states: list[StateNode],
+        now_ns: int,
+        *,
+        pods: Mapping[str, Pod],
+        unbound: Iterable[Pod],
+    ) -> Prepared:
+        """Return the cluster at a later moment, with what was worked out of all that has not changed.
+
+        Pods, nodes, NodeClaims and PodDisruptionBudgets may differ, nothing else; no pod may bring a new template.
+
+        Args:
+            inventory: The cluster then.
+            states: Its tracked nodes; those that have not changed are the same objects as before.
+            now_ns: The instant.
+            pods: Its pods by uid.
+            unbound: Those of them without a node.
+        """
+        if not pods.keys() >= self._daemon_uids:
+            then = daemon_pods(inventory, ignore_dra=self.settings.ignore_dra_requests)
+            are_like = map(DaemonPod.is_like, self.daemons, then)
+            if len(then) != len(self.daemons) or not all(are_like):
+                return Prepared(inventory, self.given_types, self.settings, now_ns, self._pause)
+        found = copy(self)
+        found.advance(inventory, states, now_ns, pods=pods, unbound=unbound)
+        return found
+
+    def advance(
+        self,
+        inventory: Inventory,
+        states: list[StateNode],
+        now_ns: int,
+        *,
+        pods: Mapping[str, Pod],
+        unbound: Iterable[Pod],
+    ) -> None:
+        """Go on to a later moment in place; see `later`, which leaves this one as it is."""
+        if "destinations" in vars(self):
+            self._known_destinations = {one.state: one for one in self.destinations}
+        if "_running" in vars(self):
+            self._running_before = (self._running, self.states) if _tracks_all(self.states, self.inventory) else None
+        if self._holders:
+            self._holders, self._holders_before = {}, self._holders
+        for name in _OF_THE_MOMENT & vars(self).keys():
+            delattr(self, name)
+        self.inventory = inventory
+        self.now_ns = now_ns
+        self.states = states
+        self.active_states = [state for state in states if not state.is_marked_for_deletion]
+        if not pods.keys() >= self._daemon_uids:
+            self._daemon_uids = _uids_of_daemons(inventory)
+        if self.buffer_pods:
+            self.buffer_pods = buffer_pods(inventory, now_ns)
+        self._seek(unbound)
 
     def _make_classes(self) -> PodClasses:
         labels = {namespace.name: namespace.labels for namespace in self.inventory.namespaces}
@@ -151,7 +243,11 @@ class Prepared:
     @cached_property
     def destinations(self) -> list[Destination]:
         """Nodes that pods may go to, in the order in which they are tried."""
-        builder = DestinationBuilder(
+        return self._builder.build(self.active_states, self._known_destinations, self._pause)
+
+    @cached_property
+    def _builder(self) -> DestinationBuilder:
+        return DestinationBuilder(
             columns=self.columns,
             labels=self._labels,
             interner=self.interner,
@@ -159,7 +255,6 @@ class Prepared:
             daemons=self.daemons,
             volume_limits=VolumeLimits(self.inventory, self.types_by_pool, self.settings.rules),
         )
-        return builder.build(self.active_states, self._pause)
 
     @cached_property
     def waiting_destinations(self) -> int:
@@ -185,6 +280,10 @@ class Prepared:
 
     @cached_property
     def _running(self) -> RunningPods:
+        if self._running_before is not None and _tracks_all(self.states, self.inventory):
+            known, states = self._running_before
+            changes = state_changes(states, self.states)
+            return known.later(self.inventory.pods, self.inventory.nodes, self.active_states, changes)
         reader = self._labels
 
         def labels_of(node: Node) -> NodeLabels:
@@ -204,14 +303,24 @@ class Prepared:
         """Required anti-affinity of the pods that run."""
         bases: dict[tuple[object, ...], InverseBase] = {}
         for state in self.states:
-            if state.node is None:
-                continue
-            for pod in state.pods:
-                if pod.template.pod_anti_affinity:
-                    for spec in self.classes.anti_affinity_specs(pod.template):
-                        base = bases.setdefault(spec.identity, InverseBase(spec))
-                        base.holders.append((pod.uid, state.node.labels.get(spec.key), spec))
+            holders = self._holders_before.get(state)
+            if holders is None:
+                holders = self._holders_on(state)
+            self._holders[state] = holders
+            for holder in holders:
+                bases.setdefault(holder[2].identity, InverseBase(holder[2])).holders.append(holder)
         return list(bases.values())
+
+    def _holders_on(self, state: StateNode) -> tuple[Holder, ...]:
+        node = state.node
+        if node is None:
+            return ()
+        return tuple(
+            (pod.uid, node.labels.get(spec.key), spec)
+            for pod in state.pods
+            if pod.template.pod_anti_affinity
+            for spec in self.classes.anti_affinity_specs(pod.template)
+        )
 
     def begin_topology(self, variant: Variant) -> Topology:
         """Return the topology rules at the beginning of a run."""

@@ -193,7 +193,7 @@ def solve(
     queued = [prepared.queued(pod) for pod in (*prepared.pending, *pods, *prepared.leaving)]
     variant = Variant(
         excluded=frozenset(excluded),
-        moving=frozenset(one.pod.uid for one in queued if one.is_counted and one.pod.node_name),
+        moving={one.pod.uid: one.pod for one in queued if one.is_counted and one.pod.node_name},
         reserved_fallback=reserved_fallback,
         credited=credited,
         enforces_consolidate_after=enforce_consolidate_after,

@@ -6,7 +6,7 @@ Those within consolidateAfter are left alone for a while after pods have come or
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Final
 
@@ -48,6 +48,13 @@ class StateNode:
         """Pods bound to the node that have not ended."""
         self.ending: list[Pod] = []
         """Pods that have ended but are still being deleted: a StatefulSet's come back, so they need a place yet."""
+
+    def take(self, pod: Pod) -> None:
+        """Add a pod that is bound to the node, unless it has ended and gone."""
+        if pod.phase not in _ENDED:
+            self.pods.append(pod)
+        elif pod.is_terminating:
+            self.ending.append(pod)
 
     @property
     def is_managed(self) -> bool:
@@ -158,25 +165,44 @@ def track_nodes(inventory: Inventory) -> list[StateNode]:
     A Node of a NodePool is passed over while it has no provider id, or neither an instance type nor the initialised
     label. Pods are attached to the Node they are bound to.
     """
-    claims = {claim.provider_id: claim for claim in inventory.nodeclaims if claim.provider_id}
-    nodes: dict[str, Node] = {}
-    for node in inventory.nodes:
+    found = [StateNode(*one) for one in tracked(inventory.nodes, inventory.nodeclaims)]
+    by_name = {one.node.name: one for one in found if one.node is not None}
+    for pod in inventory.pods:
+        state = by_name.get(pod.node_name)
+        if state is not None:
+            state.take(pod)
+    return found
+
+
+def tracked(nodes: Iterable[Node], claims: Iterable[NodeClaim]) -> Iterator[tuple[str, Node | None, NodeClaim | None]]:
+    """Yield key, Node and NodeClaim of everything that Karpenter tracks; see `track_nodes`."""
+    claims_by_key = {claim.provider_id: claim for claim in claims if claim.provider_id}
+    nodes_by_key: dict[str, Node] = {}
+    for node in nodes:
         is_pooled = bool(node.labels.get(NODEPOOL))
         if is_pooled and not node.provider_id:
             continue
         if is_pooled and not node.labels.get(INSTANCE_TYPE) and not node.labels.get(INITIALIZED):
             continue
-        nodes[node.provider_id or node.name] = node
-    tracked = [StateNode(key, nodes.get(key), claims.get(key)) for key in {**claims, **nodes}]
-    by_name = {one.node.name: one for one in tracked if one.node is not None}
-    for pod in inventory.pods:
-        name = pod.node_name
-        if not name or (pod.phase in _ENDED and not pod.is_terminating):
-            continue
-        state = by_name.get(name)
-        if state is not None:
-            (state.ending if pod.phase in _ENDED else state.pods).append(pod)
-    return tracked
+        nodes_by_key[node.provider_id or node.name] = node
+    for key in {**claims_by_key, **nodes_by_key}:
+        yield key, nodes_by_key.get(key), claims_by_key.get(key)
+
+
+StateChange = tuple[StateNode | None, StateNode | None]
+"""A tracked node as it was, None where it is new, and as it is, None where it has gone."""
+
+
+def state_changes(before: Iterable[StateNode], after: Iterable[StateNode]) -> list[StateChange]:
+    """Return the tracked nodes that differ between two moments; those that do not must be the same objects."""
+    known = {state.provider_id: state for state in before}
+    changes: list[StateChange] = []
+    for state in after:
+        was = known.pop(state.provider_id, None)
+        if was is not state:
+            changes.append((was, state))
+    changes.extend((state, None) for state in known.values())
+    return changes
 
 
 def is_under_consolidate_after(state: StateNode, pool: NodePool | None, now_ns: int) -> bool:

@@ -5,14 +5,18 @@ Rules: ``pkg/controllers/provisioning/scheduling/topology.go``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from karptui.kube.pod import Pod
 from karptui.kube.taints import Taint
 from karptui.provisioning.pod_class import PodClass, Stage
 from karptui.provisioning.requirement_set import RequirementSet
-from karptui.provisioning.topology_counts import BaseCount, RunningPods
+from karptui.provisioning.topology_counts import BaseCount, RunningPods, is_counted
 from karptui.provisioning.topology_group import TopologyGroup
 from karptui.provisioning.topology_spec import TopologyKind, TopologySpec
+
+Holder = tuple[str, str | None, TopologySpec]
+"""Pod uid, the domain it runs in (None if its node has none) and the rule with its own tolerations."""
 
 
 class InverseBase:
@@ -22,8 +26,7 @@ class InverseBase:
 
     def __init__(self, spec: TopologySpec) -> None:
         self.spec = spec
-        self.holders: list[tuple[str, str | None, TopologySpec]] = []
-        """Pod uid, the domain it runs in (None if its node has none) and the rule with its own tolerations."""
+        self.holders: list[Holder] = []
 
 
 class Topology:
@@ -34,7 +37,7 @@ class Topology:
         running: RunningPods,
         inverse_bases: Sequence[InverseBase],
         *,
-        moving: frozenset[str],
+        moving: Mapping[str, Pod],
         gone_nodes: frozenset[str],
         is_scheduler: bool = False,
     ) -> None:
@@ -43,14 +46,14 @@ class Topology:
         Args:
             running: Pods that run.
             inverse_bases: Their required anti-affinity.
-            moving: Uids of the pods that the run places; they do not count where they are.
+            moving: The pods that the run places, by uid; they do not count where they are.
             gone_nodes: Provider ids of nodes that are left out.
             is_scheduler: Whether only domains that have a node count.
         """
         self._is_scheduler = is_scheduler
         self._running = running
         self._moving = moving
-        self._moving_pods = [running.by_uid[uid] for uid in moving if uid in running.by_uid]
+        self._moving_pods = [pod for pod in moving.values() if is_counted(pod)]
         self._gone_nodes = gone_nodes
         self.groups: dict[tuple[object, ...], TopologyGroup] = {}
         self._group_list: list[TopologyGroup] = []

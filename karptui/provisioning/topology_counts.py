@@ -20,7 +20,7 @@ from karptui.kube.selectors import LabelSelector
 from karptui.kube.taints import Taint, Toleration, untolerated
 from karptui.provisioning.catalogue import Catalogue
 from karptui.provisioning.requirement_set import RequirementSet
-from karptui.provisioning.state_node import StateNode
+from karptui.provisioning.state_node import StateChange, StateNode
 from karptui.provisioning.topology_spec import TopologySpec
 
 PoolDomains = tuple[Requirements, tuple[Taint, ...], Catalogue]
@@ -82,6 +82,14 @@ def _pool_domains(key: str, requirements: Requirements, catalogue: Catalogue) ->
     return domains
 
 
+def _pods_left(one: StateNode | None, other: StateNode | None) -> list[Pod]:
+    """Return the pods of a node that count, and that it does not have, or not on the same Node, at the other moment."""
+    if one is None:
+        return []
+    same = {id(pod) for pod in other.pods} if other is not None and other.node is one.node else set()
+    return [pod for pod in one.pods if id(pod) not in same and is_counted(pod)]
+
+
 NodeLabels = tuple[RequirementSet, str | None]
 """A Node's labels as requirements, and its host name label or None."""
 
@@ -99,6 +107,28 @@ class RegisteredNodes:
         self.domain_by_node: dict[str, str] = {}
         """Domain by provider id."""
 
+    def add(self, provider_id: str, domain: str, change: int) -> None:
+        """Count a node, or with -1 count it no more."""
+        if change > 0:
+            self.domain_by_node[provider_id] = domain
+        else:
+            del self.domain_by_node[provider_id]
+        _count(self.by_domain, domain, change)
+
+    def copy(self) -> RegisteredNodes:
+        """Return the same, to be changed."""
+        found = RegisteredNodes()
+        found.by_domain.update(self.by_domain)
+        found.domain_by_node.update(self.domain_by_node)
+        return found
+
+
+def _count(counts: Counter[str], domain: str | None, change: int) -> None:
+    if domain is not None:
+        counts[domain] += change
+        if not counts[domain]:
+            del counts[domain]
+
 
 class BaseCount:
     """Where a rule's pods run, before a run decides anything."""
@@ -109,6 +139,11 @@ class BaseCount:
         self.nodes = nodes
         self.pods: Counter[str] = Counter()
         """Pods by domain."""
+
+
+def is_counted(pod: Pod) -> bool:
+    """Return whether a pod counts for topology rules: bound, neither ended nor being deleted."""
+    return bool(pod.node_name) and pod.is_active
 
 
 class RunningPods:
@@ -127,25 +162,63 @@ class RunningPods:
         self._active = active
         self._labels_of = labels_of
         self._universe = universe
-        self._counts: dict[TopologySpec, BaseCount] = {}
-        self._registered: dict[str, RegisteredNodes] = {}
+        self.counts: dict[TopologySpec, BaseCount] = {}
+        """What was counted, by rule."""
+        self.registered: dict[str, RegisteredNodes] = {}
         """By key, for the rules that count every node."""
         self._by_label: dict[tuple[str, str], dict[str, list[Pod]]] = {}
         """By namespace and label key: pods that count, by value."""
 
     @cached_property
     def _by_namespace(self) -> dict[str, list[Pod]]:
-        """Pods that count: bound, neither ended nor being deleted."""
+        """Pods that count."""
         found: dict[str, list[Pod]] = defaultdict(list)
         for pod in self._pods:
-            if pod.node_name and pod.is_active:
+            if is_counted(pod):
                 found[pod.template.namespace].append(pod)
         return found
 
-    @cached_property
-    def by_uid(self) -> dict[str, Pod]:
-        """Pods that count, by uid."""
-        return {pod.uid: pod for pods in self._by_namespace.values() for pod in pods}
+    def later(
+        self, pods: Iterable[Pod], nodes: Iterable[Node], active: Sequence[StateNode], changes: Sequence[StateChange]
+    ) -> RunningPods:
+        """Return the same at a later moment, with what was counted carried over.
+
+        Args:
+            pods: Every pod then.
+            nodes: Every Node then.
+            active: Tracked nodes that are not going away then.
+            changes: Every tracked node that has changed; all pods that are bound must belong to one.
+        """
+        found = RunningPods(pods, nodes, active, self._labels_of, self._universe)
+        gone = [pod for before, after in changes for pod in _pods_left(before, after)]
+        come = [pod for before, after in changes for pod in _pods_left(after, before)]
+        renewed: dict[int, RegisteredNodes] = {}
+        for spec, base in self.counts.items():
+            nodes_then = renewed.get(id(base.nodes))
+            if nodes_then is None:
+                nodes_then = renewed[id(base.nodes)] = self._moved(spec, base.nodes, changes)
+            made = found.counts[spec] = BaseCount(nodes_then)
+            made.pods.update(base.pods)
+            for pod in gone:
+                _count(made.pods, self.domain_of(spec, pod), -1)
+            for pod in come:
+                _count(made.pods, found.domain_of(spec, pod), 1)
+        for key, registered in self.registered.items():
+            found.registered[key] = renewed[id(registered)]
+        return found
+
+    def _moved(self, spec: TopologySpec, nodes: RegisteredNodes, changes: Sequence[StateChange]) -> RegisteredNodes:
+        found = nodes
+        for before, after in changes:
+            was, now = self._registered_in(spec, before), self._registered_in(spec, after)
+            if was == now:
+                continue
+            if found is nodes:
+                found = nodes.copy()
+            for state, domain, change in ((before, was, -1), (after, now, 1)):
+                if state is not None and domain is not None:
+                    found.add(state.provider_id, domain, change)
+        return found
 
     def universe_of(self, spec: TopologySpec) -> tuple[str, ...]:
         """Return the domains that NodePools offer for a rule."""
@@ -153,9 +226,9 @@ class RunningPods:
 
     def count(self, spec: TopologySpec) -> BaseCount:
         """Return where a rule's pods run, computed once per rule."""
-        found = self._counts.get(spec)
+        found = self.counts.get(spec)
         if found is None:
-            found = self._counts[spec] = BaseCount(self._register(spec))
+            found = self.counts[spec] = BaseCount(self._register(spec))
             names: Counter[str] = Counter()
             for namespace in spec.namespaces:
                 names.update(map(_NODE_NAME, self._selected(spec.selector, namespace)))
@@ -166,7 +239,7 @@ class RunningPods:
         return found
 
     def domain_of(self, spec: TopologySpec, pod: Pod) -> str | None:
-        """Return the domain in which a rule counts a pod of `by_uid`, None if it does not."""
+        """Return the domain in which a rule counts a pod that counts, None if it does not."""
         if pod.namespace not in spec.namespaces:
             return None
         if spec.selector is not None and not spec.selector.matches(pod.labels):
@@ -177,20 +250,25 @@ class RunningPods:
         rule = spec.node_filter
         if rule is not None and not rule.counts_all:
             return self._read_nodes(spec)
-        found = self._registered.get(spec.key)
+        found = self.registered.get(spec.key)
         if found is None:
-            found = self._registered[spec.key] = self._read_nodes(spec)
+            found = self.registered[spec.key] = self._read_nodes(spec)
         return found
 
     def _read_nodes(self, spec: TopologySpec) -> RegisteredNodes:
         found = RegisteredNodes()
-        if spec.key != HOSTNAME:
-            for state in self._active:
-                domain = state.labels.get(spec.key)
-                if state.node is not None and domain is not None and self._is_counted(spec, state.node):
-                    found.by_domain[domain] += 1
-                    found.domain_by_node[state.provider_id] = domain
+        for state in self._active:
+            domain = self._registered_in(spec, state)
+            if domain is not None:
+                found.add(state.provider_id, domain, 1)
         return found
+
+    def _registered_in(self, spec: TopologySpec, state: StateNode | None) -> str | None:
+        """Return the domain in which a node counts for a rule; None where it does not, or goes away."""
+        if spec.key == HOSTNAME or state is None or state.node is None or state.is_marked_for_deletion:
+            return None
+        domain = state.labels.get(spec.key)
+        return domain if domain is not None and self._is_counted(spec, state.node) else None
 
     def _selected(self, selector: LabelSelector | None, namespace: str) -> Iterable[Pod]:
         """Return the pods of a namespace that a selector lists; without a selector that is every one."""

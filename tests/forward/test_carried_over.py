@@ -1,0 +1,50 @@
+"""What a play carries from one moment to the next: it decides as if every moment were looked at anew."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from karptui.disruption.fleet import Fleet
+from karptui.forward.durations import INSTANT, Durations
+from karptui.forward.play import Play
+from karptui.forward.result import Played
+from karptui.provisioning.prepared import Prepared
+from tests.disruption.fleet_generator import FleetGenerator
+from tests.provisioning.loading import load
+
+HORIZON_NS = 6 * 3600 * 10**9
+FLEETS = int(os.environ.get("KARPTUI_PLAYED_FLEETS", "6"))
+
+
+class Anew(Play):
+    """A play that carries nothing over."""
+
+    def _ready(self) -> Prepared:
+        self._prepared = None
+        return super()._ready()
+
+    def fleet(self) -> Fleet:
+        self._known_fleet = None
+        return super().fleet()
+
+
+def played(kind: type[Play], prepared: Prepared, durations: Durations) -> Played:
+    return kind(
+        prepared.inventory,
+        prepared.given_types,
+        prepared.settings,
+        prepared.now_ns,
+        until_ns=prepared.now_ns + HORIZON_NS,
+        durations=durations,
+    ).run()
+
+
+@pytest.mark.parametrize("number", range(FLEETS))
+@pytest.mark.parametrize("durations", [INSTANT, Durations()], ids=["instant", "timed"])
+def test_a_play_that_carries_over_is_one_that_looks_anew(number: int, durations: Durations) -> None:
+    name = f"carried-{number}"
+    prepared = load(FleetGenerator(name, "").snapshot(name))
+    carried, anew = (played(kind, prepared, durations).as_json(name) for kind in (Play, Anew))
+    assert carried == anew
