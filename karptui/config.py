@@ -45,6 +45,10 @@ class ContextSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A word shown before the context's name, such as PRODUCTION."""
 
 
+WORST_FIRST: Final = "held=dsc"
+"""Order of the Nodes screen where none is set and none was chosen before."""
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Every setting, with its default."""
 
@@ -54,8 +58,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Name of the first screen."""
     wide: bool = False
     """Whether tables start with every column."""
-    node_sort: str = "held=dsc"
-    """Order of the Nodes screen: a column, ``=``, and ``asc`` or ``dsc``."""
+    node_sort: str = ""
+    """Order of the Nodes screen: a column, ``=``, and ``asc`` or ``dsc``; empty where none is set."""
     extra_labels: tuple[str, ...] = ()
     """Node labels that get a column of their own on the Nodes screen."""
     node_selector: str = ""
@@ -83,7 +87,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     def order(self) -> tuple[str, bool]:
         """Return the column the Nodes screen is sorted by, and whether the order is descending."""
-        return parse_node_sort(self.node_sort)
+        return parse_node_sort(self.node_sort or WORST_FIRST)
 
     def context(self, name: str) -> ContextSettings:
         """Return what is set for a context.
@@ -150,7 +154,8 @@ def _convert(values: Mapping[str, object], where: str) -> Config:
         config = msgspec.convert(dict(values), Config)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{where}: {_sentence(error, values)}") from error
-    parse_node_sort(config.node_sort, where)
+    if config.node_sort:
+        parse_node_sort(config.node_sort, where)
     for key in ("price_multiplier", "node_surcharge_per_hour"):
         amount = getattr(config, key)
         if not isfinite(amount) or amount < 0:

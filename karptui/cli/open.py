@@ -161,18 +161,19 @@ def _settings(args: argparse.Namespace) -> Config:
 
 
 def _as_ordered_last(config: Config) -> Config:
-    """Return the settings with the order of Nodes that was chosen last, where none is set."""
+    """Return the settings with the order of Nodes that was chosen last, where no flag, variable or file sets one."""
     from msgspec.structs import replace
 
     from karptui.remembered import remembered
 
     chosen = remembered("node_sort")
-    if not chosen or config.node_sort != type(config)().node_sort:
+    if not chosen or config.node_sort:
         return config
     ordered = replace(config, node_sort=chosen)
     try:
         _check_nodes(ordered)
     except UsageError:
+        # A column that is not there any more, such as one of a label.
         return config
     return ordered
 

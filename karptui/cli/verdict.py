@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the findings; 1 where something is missing from them, 3 or 4 where one is as bad as ``--fail-on`` says."""
     from karptui.decode.kinds import Kind
     from karptui.session.verdict import verdict_of_view
-    from karptui.views.verdict import pending_reasons, verdict_values
+    from karptui.views.verdict import money_text, pending_reasons, verdict_values
 
     try:
         loaded = _loaded(args)
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write("\n")
     else:
         make = _markdown if args.output == "markdown" else _text
-        sys.stdout.write("".join(f"{line}\n" for line in make(rows)))
+        sys.stdout.write("".join(f"{line}\n" for line in make(rows, [money_text(one) for one in findings])))
     status = report("verdict", loaded)
     bad = [STATUSES[row["severity"]] for row in rows if row["severity"] in FAIL_ON[args.fail_on]]
     return max(bad, default=status)
@@ -88,24 +88,20 @@ def _loaded(args: argparse.Namespace) -> Loaded:
     return replace(loaded, view=view, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
 
 
-def _text(rows: list[dict[str, Any]]) -> list[str]:
+def _text(rows: list[dict[str, Any]], money: list[str]) -> list[str]:
     from karptui.views.verdict import MARKS
 
     width = max((len(row["text"]) for row in rows), default=0)
-    return [f"{MARKS[row['severity']][0]} {row['text']:<{width}}  {_money(row)}".rstrip() for row in rows]
+    return [
+        f"{MARKS[row['severity']][0]} {row['text']:<{width}}  {cost}".rstrip()
+        for row, cost in zip(rows, money, strict=True)
+    ]
 
 
-def _markdown(rows: list[dict[str, Any]]) -> list[str]:
+def _markdown(rows: list[dict[str, Any]], money: list[str]) -> list[str]:
     lines = ["| | finding | $/h | proof |", "|---|---|---|---|"]
-    for row in rows:
+    for row, cost in zip(rows, money, strict=True):
         text = row["text"].replace("|", "\\|")
         proof = f"{row['proof']['screen']} (`{row['proof']['key']}`)" if row["proof"]["screen"] else ""
-        lines.append(f"| {row['severity']} | {text} | {_money(row)} | {proof} |")
+        lines.append(f"| {row['severity']} | {text} | {cost} | {proof} |")
     return lines
-
-
-def _money(row: dict[str, Any]) -> str:
-    price = row["pricePerHour"]
-    if not price:
-        return ""
-    return f"{'saves ' if row['code'] == 'NEXT' else ''}${price:.2f}/h"

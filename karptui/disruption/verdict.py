@@ -7,7 +7,7 @@ follows from comes as plain lines.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -19,6 +19,7 @@ from karptui.disruption.codes import CODES, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.objects import condition_of
 from karptui.kube.timestamps import NS_PER_SECOND
 
 MINUTE_NS: Final = 60 * NS_PER_SECOND
@@ -69,6 +70,18 @@ class FindingCode(StrEnum):
     FINE = "FINE"
 
 
+class Manner(StrEnum):
+    """How something holds, where its sentence differs by that."""
+
+    PLAIN = ""
+    NEVER = "never"
+    """It does not end by itself."""
+    USED_UP = "used-up"
+    """A disruption budget that other nodes use up."""
+    AFTER_OTHERS = "after-others"
+    """What comes next waits until nothing stops Karpenter any more."""
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that holds or endangers the cluster."""
 
@@ -89,6 +102,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Pods that came to those nodes in the last hour."""
     detail: str = ""
     """Words of Karpenter, or a reason."""
+    manner: Manner = Manner.PLAIN
+    is_partial: bool = False
+    """Whether more may come to its dollars: not every node of it has been simulated."""
     screen: str = ""
     """Where it is proven."""
     key: str = ""
@@ -141,6 +157,8 @@ class Situation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     pending: Sequence[PendingLine] = ()
     pools: Sequence[NodePool] = ()
     limits: Sequence[LimitLine] = ()
+    closed_pdbs: Collection[str] = ()
+    """``namespace/name`` of PodDisruptionBudgets that can never allow an eviction."""
     hidden: Sequence[str] = ()
     """Kinds that may not be listed, in the plural."""
     has_prices: bool = True
@@ -238,9 +256,12 @@ def _stuck_claims(case: Situation) -> Iterator[Finding]:
 def _pools(case: Situation) -> Iterator[Finding]:
     sick = [pool for pool in case.pools if not pool.is_ready and not pool.is_deleting]
     if sick:
+        told = [condition for pool in sick if (condition := condition_of(pool.conditions, "Ready")) is not None]
         yield Finding(
             severity=Severity.ERROR,
             code=FindingCode.POOL_NOT_READY,
+            since_ns=min((one.last_transition_ns for one in told if one.last_transition_ns), default=None),
+            detail=next((one.message for one in told if one.message), ""),
             objects=tuple(f"NodePool/{pool.name}" for pool in sick),
             names=tuple(pool.name for pool in sick),
             screen="pools",
@@ -288,37 +309,57 @@ _HELD: Final = {
 
 def _held(case: Situation) -> Iterator[Finding]:
     """Yield what holds nodes that a method wants, each node under what holds it first."""
-    groups: dict[WhyCode, list[NodeLine]] = {}
+    groups: dict[tuple[WhyCode, Manner], list[NodeLine]] = {}
     for line in case.nodes:
         found = line.findings
-        if found is None or not found.is_held:
+        if found is None or not found.is_held or (found.freed is not None and not found.freed.goes):
+            # A node that would stay anyway costs nothing by what stands in its way.
             continue
-        if found.why.code is WhyCode.DRAIN and len(found.why.codes) > 1:
-            groups.setdefault(found.why.codes[1], []).append(line)
-        elif found.why.code in _HELD and not (found.why.code is WhyCode.BUDGET and found.why.method == Method.DRIFT):
-            groups.setdefault(found.why.code, []).append(line)
-    for why, lines in groups.items():
+        why = found.why.code
+        if why is WhyCode.DRAIN and len(found.why.codes) > 1:
+            why = found.why.codes[1]
+        elif why is WhyCode.BUDGET and found.why.method == Method.DRIFT:
+            continue
         if why in _HELD:
-            yield _of_holders(why, lines)
+            groups.setdefault((why, _manner(line, why, case.closed_pdbs)), []).append(line)
+    for (why, manner), lines in groups.items():
+        yield _of_holders(why, manner, lines)
 
 
-def _of_holders(why: WhyCode, lines: Sequence[NodeLine]) -> Finding:
+def _manner(line: NodeLine, why: WhyCode, closed_pdbs: Collection[str]) -> Manner:
+    """Return whether what holds a node may open, and by what."""
+    own = _own(line, why)
+    if why is WhyCode.PDB:
+        is_closed = any(one.code is Code.PDB_MULTIPLE or one.value in closed_pdbs for one in own)
+        return Manner.NEVER if is_closed else Manner.PLAIN
+    if why is not WhyCode.BUDGET or any(one.until_ns is not None for one in own):
+        return Manner.PLAIN
+    return Manner.USED_UP if line.findings is not None and line.findings.why.of else Manner.NEVER
+
+
+def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[NodeLine]) -> Finding:
     code, screen, key, filter_text = _HELD[why]
     own = [one for line in lines for one in _own(line, why)]
     ends = [one.until_ns for one in own]
     until = None if None in ends or not ends else max(end for end in ends if end is not None)
     is_over = code is FindingCode.BUDGET and until is not None
+    objects = [one.object_ref for one in own if one.object_ref]
+    if code is FindingCode.PDB:
+        objects += [f"PodDisruptionBudget/{key}" for one in own for key in one.value.split()]
     return Finding(
         severity=Severity.INFO if is_over else Severity.WARNING,
         code=code,
         price_per_hour=_sum(line.held for line in lines),
+        is_partial=any(line.findings is not None and line.findings.freed is None for line in lines),
         since_ns=min((one.since_ns for one in own if one.since_ns), default=None),
         until_ns=until,
-        objects=tuple(dict.fromkeys(one.object_ref for one in own if one.object_ref)),
+        objects=tuple(dict.fromkeys(objects)),
         names=tuple(name for name, _ in Counter(_name(one, code) for one in own).most_common()),
         nodes=len(lines),
         pods=len({one.object_key for one in own if one.object_kind == "Pod"}),
         recent_pods=sum(line.findings.recent_pods for line in lines if line.findings is not None),
+        detail=next((one.message for one in own if code is FindingCode.REPAIR_HELD), ""),
+        manner=manner,
         screen=screen,
         key=key,
         filter_text=filter_text,
@@ -355,6 +396,10 @@ def _drift(case: Situation) -> Iterator[Finding]:
         if name in moving or case.now_ns - since < DRIFT_PATIENCE_NS:
             continue
         reasons = Counter(_drift_reason(line) for line in lines)
+        reason = reasons.most_common(1)[0][0]
+        manners = Counter(_manner(line, WhyCode.BUDGET, ()) for line in lines if _drift_reason(line) == reason)
+        ends = [one.until_ns for line in lines for one in _own(line, WhyCode.BUDGET) if one.until_ns is not None]
+        is_budget = reason == Code.BUDGET_ZERO
         yield Finding(
             severity=Severity.WARNING,
             code=FindingCode.DRIFT,
@@ -362,7 +407,9 @@ def _drift(case: Situation) -> Iterator[Finding]:
             objects=(f"NodePool/{name}",),
             names=(name,),
             nodes=len(lines),
-            detail=reasons.most_common(1)[0][0],
+            until_ns=min(ends, default=None) if is_budget else None,
+            detail=reason,
+            manner=manners.most_common(1)[0][0] if is_budget else Manner.PLAIN,
             screen="claims",
             key="3",
             filter_text=f"pool={name}",
@@ -424,6 +471,7 @@ def _next(case: Situation) -> Iterator[Finding]:
             severity=Severity.INFO,
             code=FindingCode.NEXT,
             price_per_hour=waiting[0].would_save,
+            manner=Manner.AFTER_OTHERS if found.why.code is WhyCode.WAITS else Manner.PLAIN,
             objects=(f"Node/{waiting[0].name}",),
             names=(waiting[0].name,),
             nodes=1,

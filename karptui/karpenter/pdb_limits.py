@@ -21,6 +21,12 @@ def is_always_blocking(budget: PodDisruptionBudget) -> bool:
     return blocked or budget.min_available == "100%"
 
 
+def is_always_closed(budget: PodDisruptionBudget) -> bool:
+    """Return whether a budget allows no eviction while all its pods are there: also ``minAvailable`` of all of them."""
+    least = budget.min_available
+    return is_always_blocking(budget) or (isinstance(least, int) and 0 < budget.expected_pods <= least)
+
+
 class PdbBlockKind(StrEnum):
     """How PodDisruptionBudgets block a pod."""
 

@@ -211,7 +211,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         """Show rows in the table, or why there are none."""
         self.listing.rows = rows
         with self.app.batch_update():
-            self._show_title()
+            self.show_title()
             self.table.set_placeholder(*self.placeholder(rows))
             self.table.set_rows(rows, self.listing.sort)
 
@@ -228,7 +228,8 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         yield self.notable_text if self.listing.is_notable_only else ""
         yield f"{len(self.table.marked)} marked" if self.table.marked else ""
 
-    def _show_title(self) -> None:
+    def show_title(self) -> None:
+        """Show what the title says now."""
         if self.listing.rows is None:
             return
         title = " " + "─ ".join(f"{part} " for part in self.title_parts() if part)
@@ -272,7 +273,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     @on(MarksChanged)
     def _marks_changed(self, event: MarksChanged) -> None:
         event.stop()
-        self._show_title()
+        self.show_title()
         self.marks_changed()
 
     def marks_changed(self) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
 from textual.binding import Binding, BindingType
 
+from karptui.kube.units import counted
 from karptui.remembered import remember
 from karptui.screens import routes
 from karptui.screens.frame import HelpSections
@@ -30,19 +31,21 @@ from karptui.views.nodes.sentences import (
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows, Sort
 from karptui.views.top_bar import Fact, TopBarValues
-from karptui.views.verdict import pending_reasons, verdict_lines
+from karptui.views.verdict import Room, pending_reasons, sentence, verdict_pages
 from karptui.views.why.codes import MEANINGS
 from karptui.widgets.sentences import Sentences
 
 if TYPE_CHECKING:
     from karptui.disruption.verdict import Finding
 
-FEW: Final = 3
-"""Findings that are shown where room is short."""
-MANY: Final = 5
-MANY_NODES: Final = 1_000
+FEW: Final = Room(findings=3, lines=5)
+"""What is shown of the verdict where room is short."""
+MORE: Final = Room(findings=5, lines=8)
 ROOMY: Final = 32
 """Lines from which on there is room for more."""
+BESIDE: Final = 12
+"""Lines that are left to the table and the frame while the verdict is read page by page."""
+MANY_NODES: Final = 1_000
 
 
 class NodesScreen(ListScreen[NodeEntry]):
@@ -51,7 +54,7 @@ class NodesScreen(ListScreen[NodeEntry]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "open_pods", "Pods of the node", show=False, id="nodes.pods"),
         Binding("e", "explain_why", "Explain", id="nodes.explain", tooltip="Why the node is still here, at length"),
-        Binding("v", "verdict", "Verdict", show=False, id="nodes.verdict", tooltip="All findings above the table"),
+        Binding("v", "verdict", "Verdict", show=False, id="nodes.verdict", tooltip="The other findings of the verdict"),
         Binding(
             "t", "open_ledger", "Ledger", show=False, id="nodes.ledger", tooltip="Where the memory of its type goes"
         ),
@@ -70,7 +73,10 @@ class NodesScreen(ListScreen[NodeEntry]):
     def __init__(self) -> None:
         self.verdict = Sentences(id="verdict")
         super().__init__(nodes_table(), Asked("nodes"), above=(self.verdict,))
-        self._shows_all_findings = False
+        self._page = 0
+        """Of the verdict: the worst findings, then all of them page by page."""
+        self._more = 0
+        """Findings that are not on that page."""
         self._sums: Kept[tuple[Fact, ...]] = Kept()
         """The figures in the top bar, when they are not of all nodes."""
 
@@ -113,9 +119,21 @@ class NodesScreen(ListScreen[NodeEntry]):
         self.verdict.display = bool(found)
         if not found:
             return
-        most = len(found) if self._shows_all_findings else FEW if self.size.height < ROOMY else MANY
+        few = FEW if self.size.height < ROOMY else MORE
+        many = Room(len(found), max(self.size.height - BESIDE, few.lines))
         reasons = pending_reasons(self.host.view.pending)
-        self.verdict.set_lines(verdict_lines(found, now_ns, reasons, self.size.width - 1, most))
+        told = [(one, sentence(one, now_ns, reasons)) for one in found]
+        pages = verdict_pages(told, self.size.width - 1, few, many)
+        self._page %= len(pages)
+        self.verdict.set_lines(pages[self._page].lines)
+        self._more = pages[self._page].more
+        self.show_title()
+
+    def title_parts(self) -> Iterator[str]:
+        """Yield what the title says, and that there are more findings than the verdict above it shows."""
+        yield from super().title_parts()
+        if self._more:
+            yield f"{self.key_of('nodes.verdict', 'v')}: {counted(self._more, 'more finding')}"
 
     def show_rows(self, rows: Rows[NodeEntry]) -> None:
         """Show rows, and their sums in the top bar."""
@@ -184,8 +202,8 @@ class NodesScreen(ListScreen[NodeEntry]):
     # Keys
 
     def action_verdict(self) -> None:
-        """Show all findings above the table, or only the worst."""
-        self._shows_all_findings = not self._shows_all_findings
+        """Show the next findings above the table, and after the last the worst again."""
+        self._page += 1
         self._show_verdict()
 
     def action_sort(self, column_id: str) -> None:

@@ -31,6 +31,7 @@ from karptui.session.costs import ClusterTotals, totals_of
 from karptui.session.last_answer import LastAnswer
 from karptui.session.nodes import NodeEntry
 from karptui.session.overview import overview_of
+from karptui.session.readiness import is_out_of_reach
 
 if TYPE_CHECKING:
     from karptui.disruption.verdict import Finding
@@ -111,13 +112,16 @@ class RowServer:
         return self._overview.get((view,), lambda: overview_of(view))
 
     def verdict(self, wanted: VerdictWanted) -> VerdictFound:
-        """Return what holds or endangers the cluster; worked out once for what is known of it."""
+        """Return what holds or endangers the cluster; worked out once for what is known of it.
+
+        Nothing while what keeps nodes is being looked into; where a missing permission hides that, what is known.
+        """
         view = self._view()
-        if view.analysis is None:
+        if view.analysis is None and not is_out_of_reach(view):
             return VerdictFound()
         from karptui.session.verdict import verdict_of_view  # noqa: PLC0415 - the first rows wait for no engine
 
-        known = (view.analysis, view.pending, view.hidden, view.state.nodepools)
+        known = (view.analysis or view, view.pending, view.hidden, view.state.nodepools)
         return VerdictFound(findings=self._verdict.get(known, lambda: verdict_of_view(view, wanted.now_ns)))
 
     def rows(self, wanted: RowsWanted) -> RowsFound:

@@ -15,6 +15,7 @@ from karptui.disruption.verdict import (
     Situation,
     verdict_of,
 )
+from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.kube import resources
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import cpu_text, memory_text
@@ -51,6 +52,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[Finding, ...]:
             pending=tuple(_pending(view, now_ns)),
             pools=tuple(view.state.nodepools.values()),
             limits=tuple(_limits(view)),
+            closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
             hidden=tuple(plural(kind) for kind in _HEEDED if kind in view.hidden),
             has_prices=not view.evidence.price_settings.is_disabled,
         )

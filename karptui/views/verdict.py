@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from unicodedata import east_asian_width
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
@@ -21,18 +23,37 @@ MARKS: Final[Mapping[str, tuple[str, Tone]]] = {
     "info": ("·", Tone.MUTED),
 }
 NAMED: Final = 2
-QUOTED: Final = 120
+MOST_NARROW: Final = 20
+"""Cells that a line has at least."""
+QUOTED: Final = 90
+_REFUSALS: Final[Mapping[str, str]] = {
+    "InsufficientInstanceCapacity": "EC2 is out of capacity for it",
+    "InsufficientFreeAddressesInSubnet": "its subnets have no free addresses",
+    "MaxSpotInstanceCountExceeded": "the account's quota of spot instances is used up",
+    "VcpuLimitExceeded": "the account's quota of vCPUs is used up",
+    "UnauthorizedOperation": "Karpenter's role may not launch instances",
+}
+"""By EC2's word for it, why an instance is not launched."""
 _DRIFT_HELD: Final[Mapping[str, str]] = {
-    "BUDGET_ZERO": "its disruption budget leaves nothing for drift",
     "SIM_UNSCHEDULABLE": "their pods have no other place",
-    "POD_DND": "pods on them say do-not-disrupt, and no terminationGracePeriod bounds the wait",
-    "PDB_EXHAUSTED": "PodDisruptionBudgets allow no eviction, and no terminationGracePeriod bounds the wait",
+    "POD_DND": "pods on them say do-not-disrupt, and no terminationGracePeriod ends that",
+    "PDB_EXHAUSTED": "PodDisruptionBudgets allow no eviction, and no terminationGracePeriod ends that",
     "PDB_MULTIPLE": "pods of two PodDisruptionBudgets can never be evicted",
     "NODE_DND": "the nodes say do-not-disrupt",
+    "NOMINATED": "pending pods are expected there",
+    "NOT_INITIALIZED": "the nodes are not initialised",
     "NODEPOOL_UNRESOLVED": "the NodePool has no instance types",
     "STATIC_NO_HEADROOM": "limits.nodes leaves no room for a replacement",
     "STATIC_SCALING": "the NodePool has more nodes than replicas",
     "": "nothing of their own holds them",
+}
+_METHODS: Final[Mapping[str, str]] = {
+    "Repair": "unhealthy",
+    "Emptiness": "empty",
+    "Drift": "drifted",
+    "StaticDrift": "drifted",
+    "MultiNodeConsolidation": "consolidation",
+    "SingleNodeConsolidation": "consolidation",
 }
 Reasons = Mapping[str, str]
 """By key of a group of pending pods, why it has no place."""
@@ -64,10 +85,8 @@ def _named(names: Sequence[str], most: int = NAMED) -> str:
 
 def _stopped(one: Finding, now_ns: int, _: Reasons) -> str:
     verb, whose = ("has", "NodeClaim") if len(one.names) == 1 else ("have", "NodeClaims")
-    waits = f"; {counted(one.nodes, 'node')} would go" if one.nodes else ""
-    return (
-        f"Karpenter disrupts nothing{_since(one, now_ns)}: {whose} {_named(one.names)} {verb} no provider ID yet{waits}"
-    )
+    waits = f", {counted(one.nodes, 'node')} would go" if one.nodes else ""
+    return f"Karpenter disrupts nothing{_since(one, now_ns)}{waits}: {whose} {_named(one.names)} {verb} no provider ID"
 
 
 def _no_nodepools(_: Finding, __: int, ___: Reasons) -> str:
@@ -89,15 +108,23 @@ def _pending(one: Finding, now_ns: int, reasons: Reasons) -> str:
 def _stuck(one: Finding, now_ns: int, _: Reasons) -> str:
     what = f"NodeClaim {one.names[0]}" if len(one.names) == 1 else f"NodeClaims {_named(one.names)}"
     if one.detail:
-        said = one.detail if len(one.detail) <= QUOTED else one.detail[: QUOTED - 1] + "…"
-        return f"{what} cannot launch{_since(one, now_ns)}: {said}"
+        return f"{what} cannot launch{_since(one, now_ns)}: {_refusal(one.detail)}"
     verb = "has" if len(one.names) == 1 else "have"
-    return f"{what} {verb} an instance but no node{_since(one, now_ns)}: it does not join the cluster"
+    return f"{what} {verb} an instance and no node{_since(one, now_ns)}: it does not join the cluster"
 
 
-def _pool_not_ready(one: Finding, _: int, __: Reasons) -> str:
-    what = "NodePool" if len(one.names) == 1 else "NodePools"
-    return f"{what} {_named(one.names)} {'is' if len(one.names) == 1 else 'are'} not ready: no new nodes from there"
+def _refusal(said: str) -> str:
+    """Return a refusal in plain words where EC2's word for it is known, else as it was said, as far as it is short."""
+    known = next((words for word, words in _REFUSALS.items() if word in said), "")
+    if known or len(said) <= QUOTED:
+        return known or said
+    return f"{said[:QUOTED].rpartition(' ')[0] or said[:QUOTED]} (more on its own screen)"
+
+
+def _pool_not_ready(one: Finding, now_ns: int, _: Reasons) -> str:
+    what, verb = ("NodePool", "is") if len(one.names) == 1 else ("NodePools", "are")
+    said = f" ({_refusal(one.detail)})" if one.detail else ""
+    return f"{what} {_named(one.names)} {verb} not ready{_since(one, now_ns)}{said}: no new nodes from there"
 
 
 def _pool_at_limit(one: Finding, _: int, __: Reasons) -> str:
@@ -105,54 +132,61 @@ def _pool_at_limit(one: Finding, _: int, __: Reasons) -> str:
 
 
 def _unhealthy(one: Finding, now_ns: int, _: Reasons) -> str:
-    verb = "is" if one.nodes == 1 else "are"
-    oldest = "" if one.nodes == 1 else ", the oldest"
+    verb = "has" if one.nodes == 1 else "have"
     names = _named([short_name(name) for name in one.names])
-    return f"{names} {verb} not ready{oldest}{_since(one, now_ns)}"
+    return f"{names} {verb} not been ready{_since(one, now_ns)}"
 
 
 def _repair_held(one: Finding, now_ns: int, _: Reasons) -> str:
-    return f"{counted(one.nodes, 'unhealthy node')} may not be repaired{_since(one, now_ns)}: {_named(one.names)}"
+    said = f": {one.detail}" if one.detail else ""
+    return f"{counted(one.nodes, 'unhealthy node')} may not be repaired{_since(one, now_ns)}{said}"
 
 
 def _on(one: Finding) -> str:
-    return "1 node" if one.nodes == 1 else f"{count_text(one.nodes)} nodes"
+    return counted(one.nodes, "node")
+
+
+def _left(one: Finding, now_ns: int) -> str:
+    return duration_text(max((one.until_ns or 0) - now_ns, 0) // NS_PER_SECOND)
 
 
 def _pod_dnd(one: Finding, now_ns: int, _: Reasons) -> str:
-    say = "says" if one.pods == 1 else "say"
-    ends = "no time limit"
-    if one.until_ns is not None:
-        left = max(one.until_ns - now_ns, 0) // NS_PER_SECOND
-        ends = f"over in {duration_text(left)}"
+    verb = "keeps" if one.pods == 1 else "keep"
+    ends = "no time limit" if one.until_ns is None else f"over in {_left(one, now_ns)}"
     lands = f", and {count_text(one.recent_pods)} an hour keep landing there" if one.recent_pods else ""
     of = f" of {_named(one.names)}" if one.names else ""
-    return f"{counted(one.pods, 'pod')}{of} {say} do-not-disrupt on {_on(one)}, {ends}{lands}"
+    since = _since(one, now_ns)
+    return f"{counted(one.pods, 'pod')}{of} {verb} {_on(one)} by do-not-disrupt{since}: {ends}{lands}"
 
 
 def _node_dnd(one: Finding, now_ns: int, _: Reasons) -> str:
     names = _named([short_name(name) for name in one.names])
     says = "says" if one.nodes == 1 else "say"
-    return f"{_on(one)} {says} do-not-disrupt of their own{_since(one, now_ns)}: {names}"
+    return f"{_on(one)} {says} do-not-disrupt{_since(one, now_ns)}, which has no time limit: {names}"
 
 
 def _pdb(one: Finding, now_ns: int, _: Reasons) -> str:
-    whose = "its budget allows" if len(one.names) == 1 else "their budgets allow"
-    return f"{_named(one.names)}: {whose} no eviction{_since(one, now_ns)}; holds {_on(one)}"
+    verb = "allows" if len(one.names) == 1 else "allow"
+    how = f"never {verb} an eviction" if one.manner == "never" else f"{verb} no eviction now"
+    return f"{_named(one.names)} {how}: {_on(one)} kept{_since(one, now_ns)}"
 
 
 def _budget(one: Finding, now_ns: int, _: Reasons) -> str:
-    ends = ", and it never opens by itself"
+    whose = "disruption budget" if len(one.names) == 1 else "disruption budgets"
+    return f"the {whose} of {_named(one.names)} {_shut(one, now_ns)}: {_on(one)} kept{_since(one, now_ns)}"
+
+
+def _shut(one: Finding, now_ns: int) -> str:
+    """Return how a disruption budget is shut: for ever, for some time, or by nodes that use it up."""
     if one.until_ns is not None:
-        ends = f", more in {duration_text(max(one.until_ns - now_ns, 0) // NS_PER_SECOND)}"
-    whose = "budget leaves" if len(one.names) == 1 else "budgets leave"
-    return f"disruption {whose} nothing for {_on(one)} of {_named(one.names)}{ends}"
+        return f"leaves nothing for {_left(one, now_ns)}"
+    return "is used up by nodes that go or are not ready" if one.manner == "used-up" else "never opens"
 
 
 def _drift(one: Finding, now_ns: int, _: Reasons) -> str:
-    reason = _DRIFT_HELD.get(one.detail, one.detail)
-    since = age_text(one.since_ns, now_ns) if one.since_ns else ""
-    return f"drift of {one.names[0]} does not advance: {_on(one)}, the oldest for {since}; {reason}"
+    is_budget = one.detail == "BUDGET_ZERO"
+    reason = f"the disruption budget {_shut(one, now_ns)}" if is_budget else _DRIFT_HELD.get(one.detail, one.detail)
+    return f"drift of {_on(one)} of {one.names[0]} does not advance{_since(one, now_ns)}: {reason}"
 
 
 def _no_permission(one: Finding, _: int, __: Reasons) -> str:
@@ -167,7 +201,9 @@ def _no_prices(one: Finding, _: int, __: Reasons) -> str:
 def _next(one: Finding, _: int, __: Reasons) -> str:
     decision, method = one.detail.split(" ", 1)
     names = _named([short_name(name) for name in one.names])
-    return f"next: {decision} {names} ({method})"
+    after = "next, once that is over" if one.manner == "after-others" else "next"
+    saves = f", saves {per_hour_text(one.price_per_hour, 'USD')}" if one.price_per_hour else ""
+    return f"{after}: {decision} {names} ({_METHODS.get(method, method)}{saves})"
 
 
 def _fine(_: Finding, __: int, ___: Reasons) -> str:
@@ -196,47 +232,99 @@ _SENTENCES: Final = {
 
 
 def money_text(finding: Finding) -> str:
-    """Return ``$2.03/h``; of what comes next what it saves, nothing where no money is in it."""
-    if not finding.price_per_hour:
+    """Return ``$2.03/h``, with a plus where more may come to it; nothing where no money is in it, or it is told."""
+    if not finding.price_per_hour or str(finding.code) == "NEXT":
         return ""
-    text = per_hour_text(finding.price_per_hour, "USD")
-    return f"−{text}" if str(finding.code) == "NEXT" else text
+    return f"{per_hour_text(finding.price_per_hour, 'USD')}{'+' if finding.is_partial else ''}"
 
 
-def verdict_lines(
-    findings: Iterable[Finding], now_ns: int, reasons: Reasons, width: int, most: int
-) -> tuple[Pieces, ...]:
-    """Return the lines above the table: what there is room for, one finding a line, with its money and its key.
+class Room(NamedTuple):
+    """How much room there is for findings at once."""
+
+    findings: int
+    lines: int
+
+
+class Page(NamedTuple):
+    """Findings that are shown at once."""
+
+    lines: tuple[Pieces, ...]
+    more: int
+    """Findings that are not among them."""
+
+
+def verdict_pages(told: Sequence[tuple[Finding, str]], width: int, few: Room, many: Room) -> tuple[Page, ...]:
+    """Return the worst findings, then all of them page by page; one page where the worst are all there are.
+
+    None is cut: what does not fit one line goes on in the next.
 
     Args:
-        findings: Worst first.
-        now_ns: The present instant: nanoseconds since the epoch.
-        reasons: Why pods wait.
+        told: Findings with their sentences, worst first.
         width: Cells of a line.
-        most: Lines there is room for.
+        few: Room there is for the worst.
+        many: Room there is for a page.
     """
-    known = list(findings)
-    shown = known if len(known) <= most else known[:most]
-    lines: list[Pieces] = []
-    keys = max((len(one.key) for one in shown), default=0)
-    for place, one in enumerate(shown):
-        mark, tone = MARKS[str(one.severity)]
-        left = len(known) - len(shown)
-        more = f"  v +{left}" if left and place == len(shown) - 1 else ""
-        money = money_text(one)
-        tail = f"{f'  {money}' if money else ''}  {one.key:<{keys}}{more}"
-        room = width - len(tail) - 3
-        text = sentence(one, now_ns, reasons)
-        text = text if len(text) <= room else text[: max(room - 1, 1)].rstrip() + "…"
-        is_quiet = str(one.severity) == "info"
-        lines.append(
-            (
-                (f" {mark} ", tone),
-                (f"{text:<{max(room, 1)}}", Tone.MUTED if is_quiet else Tone.NORMAL),
-                (tail, Tone.MUTED if is_quiet else tone),
-            )
-        )
-    return tuple(lines)
+    keys = max((len(one.key) for one, _ in told), default=0)
+    money = max((len(money_text(one)) for one, _ in told), default=0)
+    drawn = [_lines(one, text, width, money, keys) for one, text in told]
+    worst = _page(drawn, few)
+    if len(worst) == len(drawn):
+        return (_as_page(worst, 0),)
+    pages, left = [_as_page(worst, len(drawn) - len(worst))], drawn
+    while left:
+        page = _page(left, many)
+        pages.append(_as_page(page, len(drawn) - len(page)))
+        left = left[len(page) :]
+    return tuple(pages)
+
+
+def _page(drawn: Sequence[tuple[Pieces, ...]], room: Room) -> Sequence[tuple[Pieces, ...]]:
+    """Return as many findings as there is room for, but always the first."""
+    used = list(accumulate(len(lines) for lines in drawn[: room.findings]))
+    return drawn[: max(sum(1 for lines in used if lines <= room.lines), 1)]
+
+
+def _as_page(drawn: Sequence[tuple[Pieces, ...]], more: int) -> Page:
+    return Page(tuple(line for lines in drawn for line in lines), more)
+
+
+def _lines(one: Finding, text: str, width: int, money: int, keys: int) -> tuple[Pieces, ...]:
+    """Return the lines of one finding: its money and its key stand at the end of the first."""
+    mark, tone = MARKS[str(one.severity)]
+    is_quiet = str(one.severity) == "info"
+    tail = f"  {money_text(one):>{money}}" if money else ""
+    tail += f"  {one.key:<{keys}}"
+    first, *others = _broken(text, max(width - 3 - len(tail), MOST_NARROW), max(width - 3, MOST_NARROW))
+    own = Tone.MUTED if is_quiet else Tone.NORMAL
+    blanks = " " * max(width - 3 - len(tail) - _cells(first), 0)
+    head: Pieces = ((f" {mark} ", tone), (f"{first}{blanks}", own), (tail, Tone.MUTED if is_quiet else tone))
+    return (head, *(((f"   {line}", own),) for line in others))
+
+
+def _broken(text: str, first: int, others: int) -> list[str]:
+    """Return text as lines broken between words; a word that is longer than a line is broken where the line ends."""
+    lines, room = [""], first
+    for word in text.split(" "):
+        line = f"{lines[-1]} {word}" if lines[-1] else word
+        if _cells(line) <= room:
+            lines[-1] = line
+            continue
+        rest = word
+        if lines[-1]:
+            lines.append("")
+            room = others
+        while _cells(rest) > room:
+            cut = max(sum(1 for end in range(len(rest)) if _cells(rest[: end + 1]) <= room), 1)
+            lines[-1], rest = rest[:cut], rest[cut:]
+            lines.append("")
+            room = others
+        lines[-1] = rest
+    return lines
+
+
+def _cells(text: str) -> int:
+    """Return how many cells a text takes."""
+    return len(text) if text.isascii() else sum(2 if east_asian_width(one) in "WF" else 1 for one in text)
 
 
 def verdict_values(findings: Iterable[Finding], now_ns: int, reasons: Reasons) -> list[dict[str, Any]]:

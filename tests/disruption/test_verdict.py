@@ -10,6 +10,7 @@ from karptui.disruption.verdict import (
     Finding,
     FindingCode,
     LimitLine,
+    Manner,
     NodeLine,
     PendingLine,
     Severity,
@@ -47,7 +48,13 @@ def found(*, held: float = 0.4, per_hour: float | None = 0.4, **objects: Any) ->
 def told(
     analysis: Analysis, claims: Any, *, held: float = 0.4, per_hour: float | None = 0.4, **given: Any
 ) -> dict[FindingCode, Finding]:
-    lines = [
+    found_lines = lines(analysis, claims, held=held, per_hour=per_hour)
+    case = Situation(now_ns=NOW_NS, nodes=found_lines, analysis=analysis, **given)
+    return {one.code: one for one in verdict_of(case)}
+
+
+def lines(analysis: Analysis, claims: Any, *, held: float = 0.4, per_hour: float | None = 0.4) -> list[NodeLine]:
+    return [
         NodeLine(
             name=claim.node_name or claim.name,
             pool="general",
@@ -60,8 +67,6 @@ def told(
         )
         for claim in claims
     ]
-    case = Situation(now_ns=NOW_NS, nodes=lines, analysis=analysis, **given)
-    return {one.code: one for one in verdict_of(case)}
 
 
 def test_a_cluster_that_is_fine() -> None:
@@ -90,6 +95,48 @@ def test_protected_pods_and_budgets_with_what_they_hold() -> None:
     pinned, guarded = both[FindingCode.POD_DND], both[FindingCode.PDB]
     assert (pinned.pods, pinned.nodes, pinned.price_per_hour, pinned.until_ns) == (1, 1, 0.4, None)
     assert (guarded.names, guarded.nodes, guarded.severity) == (("default/db",), 1, Severity.WARNING)
+    assert guarded.objects == ("Pod/default/db-0", "PodDisruptionBudget/default/db")
+
+
+def test_protected_pods_that_keep_a_node_which_still_receives_pods() -> None:
+    pods = [
+        a_pod(name="ci-1", node="node-1", annotations=PROTECTED, created_ns=NOW_NS - DAY_NS),
+        a_pod(name="new", node="node-1", created_ns=NOW_NS - MINUTE_NS),
+    ]
+    claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE)]
+    pinned = found(nodes=[a_node(**BIG)], nodeclaims=claims, pods=pods)[FindingCode.POD_DND]
+    assert (pinned.pods, pinned.recent_pods) == (1, 1)
+
+
+def test_budgets_of_pods_that_never_open_are_told_apart() -> None:
+    claims = [a_claim(f"node-{i}", instance_type="m5.2xlarge", conditions=RIPE) for i in (1, 2)]
+    nodes = [a_node(name=f"node-{i}", **BIG) for i in (1, 2)]
+    pods = [a_pod(name=f"{name}-0", node=f"node-{i}", labels={"app": name}) for i, name in ((1, "db"), (2, "web"))]
+    pdbs = [a_pdb(name=name, labels={"app": name}) for name in ("db", "web")]
+    objects: dict[str, Any] = {"nodes": nodes, "nodeclaims": claims, "pods": pods, "pdbs": pdbs}
+    analysis = study_all(Study(prepared(nodepools=[a_nodepool(budgets=())], **objects), 1))
+    case = Situation(now_ns=NOW_NS, nodes=lines(analysis, claims), analysis=analysis, closed_pdbs={"default/db"})
+    told_apart = {one.names: one.manner for one in verdict_of(case) if one.code is FindingCode.PDB}
+    assert told_apart == {("default/db",): Manner.NEVER, ("default/web",): Manner.PLAIN}
+
+
+def test_disruption_budgets_that_never_open_open_later_or_are_used_up() -> None:
+    ripe = [a_claim(instance_type="m5.2xlarge", conditions=RIPE)]
+    for budget, manner, severity in (
+        (DisruptionBudget("0"), Manner.NEVER, Severity.WARNING),
+        (DisruptionBudget("0", schedule="0 0 * * *", duration="24h"), Manner.NEVER, Severity.WARNING),
+        (DisruptionBudget("0", schedule="0 0 * * *", duration="23h"), Manner.PLAIN, Severity.INFO),
+    ):
+        shut = found(nodes=[a_node(**BIG)], nodeclaims=ripe, nodepools=[a_nodepool(budgets=(budget,))])
+        assert (shut[FindingCode.BUDGET].manner, shut[FindingCode.BUDGET].severity) == (manner, severity)
+        assert shut[FindingCode.BUDGET].price_per_hour == 0.4
+    going = a_claim("node-2", instance_type="m5.2xlarge", deletion_ns=NOW_NS - MINUTE_NS)
+    used = found(
+        nodes=[a_node(**BIG), a_node(name="node-2", **BIG)],
+        nodeclaims=[*ripe, going],
+        nodepools=[a_nodepool(budgets=(DisruptionBudget("1"),))],
+    )[FindingCode.BUDGET]
+    assert (used.manner, used.names, used.nodes) == (Manner.USED_UP, ("general",), 1)
 
 
 def test_what_no_method_wants_is_not_found() -> None:
@@ -126,3 +173,27 @@ def test_errors_come_first_then_the_dearest() -> None:
     codes = [one.code for one in verdict_of(case)]
     assert set(codes[:3]) == {FindingCode.PENDING, FindingCode.POOL_NOT_READY, FindingCode.UNHEALTHY}
     assert codes[3:] == [FindingCode.POOL_AT_LIMIT, FindingCode.NO_PERMISSION, FindingCode.NO_PRICES]
+
+
+def test_a_nodepool_that_is_not_ready_says_since_when_and_why() -> None:
+    ready = a_condition("Ready", status="False", message="NodeClassReady=False", since_ns=NOW_NS - HOUR_NS)
+    case = Situation(now_ns=NOW_NS, pools=[a_nodepool(name="sick", conditions=(ready,))])
+    sick = next(one for one in verdict_of(case) if one.code is FindingCode.POOL_NOT_READY)
+    assert (sick.since_ns, sick.detail) == (NOW_NS - HOUR_NS, "NodeClassReady=False")
+
+
+def test_what_comes_next_says_that_it_waits() -> None:
+    old = a_nodeclaim(name="stuck", provider_id="", created_ns=NOW_NS - 22 * MINUTE_NS)
+    claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE), old]
+    coming = found(nodes=[a_node(**BIG)], nodeclaims=claims)[FindingCode.NEXT]
+    assert (coming.manner, coming.names, coming.detail) == (Manner.AFTER_OTHERS, ("node-1",), "delete Emptiness")
+
+
+def test_dollars_say_that_more_may_come_until_every_node_is_simulated() -> None:
+    claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE)]
+    pods = [a_pod(node="node-1", annotations=PROTECTED)]
+    study = Study(prepared(nodepools=[a_nodepool(budgets=())], nodes=[a_node(**BIG)], nodeclaims=claims, pods=pods), 1)
+    for _ in study.survey():
+        pass
+    assert told(study.analysis, claims)[FindingCode.POD_DND].is_partial
+    assert not told(study_all(study), claims)[FindingCode.POD_DND].is_partial

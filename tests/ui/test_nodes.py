@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from karptui.app import KarptuiApp
+from karptui.clock import FrozenClock
 from karptui.decode.kinds import Kind
 from karptui.kube.units import memory_pair_text
 from karptui.screens.node_detail import NodeDetailScreen
@@ -12,12 +14,17 @@ from karptui.screens.nodes import NodesScreen
 from karptui.screens.pods import PodsScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.type_ledger import TypeLedgerScreen
+from karptui.session.border import VerdictWanted
+from karptui.sources.demo.source import DemoSource
+from karptui.views.verdict import pending_reasons, sentence
 from karptui.widgets.info_line import InfoLine
 from karptui.widgets.row_table import RowTable
 from karptui.widgets.row_table.canvas import HEADER_LINES
+from karptui.widgets.sentences import Sentences
+from tests.builders import NOW_NS
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import FleetSource, a_fleet, a_node, lines_of, screen_text
-from tests.ui.stage import settled
+from tests.ui.stage import an_app, settled
 
 SIZE = (120, 40)
 
@@ -361,6 +368,41 @@ async def test_settings_decide_how_the_screen_starts(make_app: MakeApp) -> None:
         assert "TEAM" in screen_text(app)
         assert "[10/13] ─ -l 'team=web'" in screen_text(app)
         assert "EXPIRES" in screen_text(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+async def test_no_finding_of_the_demo_is_cut(size: tuple[int, int]) -> None:
+    clock = FrozenClock(NOW_NS)
+    app = an_app(DemoSource(clock=clock, is_stepped=True), clock=clock)
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        found = app.border.verdict(VerdictWanted(now_ns=NOW_NS)).findings
+        reasons = pending_reasons(app.view.pending)
+        told = ["".join(sentence(one, NOW_NS, reasons).split()) for one in found]
+        seen = ""
+        assert f"v: {len(found) - shown(app)} more findings" in screen_text(app)
+        for _ in range(len(found)):
+            await pilot.press("v")
+            await pilot.pause()
+            seen += "".join(without_tails(app))
+        assert [text for text in told if text not in seen] == []
+        assert "Nodes [" in screen_text(app)
+
+
+def shown(app: KarptuiApp) -> int:
+    return sum(line.startswith((" ✘ ", " ! ", " · ")) for line in verdict_of(app))
+
+
+def verdict_of(app: KarptuiApp) -> list[str]:
+    return str(app.screen.query_one("#verdict", Sentences).content).split("\n")
+
+
+def without_tails(app: KarptuiApp) -> list[str]:
+    """Return what the verdict on the screen says, without blanks, marks, money and keys."""
+    drawn = verdict_of(app)
+    assert all(len(line) < app.size.width for line in drawn)
+    heads = [re.sub(r"(  \$[\d.]+/h\+?)?  +\S+( n)?$", "", line.rstrip()) for line in drawn]
+    return ["".join(line[3:].split()) for line in heads]
 
 
 async def test_rows_are_saved_as_they_stand(make_app: MakeApp, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from karptui.cli import open as opening
 from karptui.cli.errors import UsageError
 from karptui.clock import FrozenClock
 from karptui.config import Config
+from karptui.remembered import remember
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.pods import PodsScreen
 from tests.builders import NOW_NS, a_cluster, a_pod
@@ -81,6 +82,27 @@ def test_wishes_that_can_be_met(tmp_path: Path) -> None:
     file.write_text('node_selector = "team in (a,b)"\n')
     config = opening.app_of(parsed("--config", str(file), "--extra-labels", "team", "--node-sort", "age=dsc")).config
     assert (config.node_selector, config.order()) == ("team in (a,b)", ("age", True))
+
+
+@pytest.mark.parametrize(
+    ("chosen_last", "file", "flag", "order"),
+    [
+        ("", "", "", ("held", True)),
+        ("cpu=asc", "", "", ("cpu", False)),
+        ("cpu=asc", "held=dsc", "", ("held", True)),
+        ("cpu=asc", "held=dsc", "age=dsc", ("age", True)),
+        ("cpu=asc", "", "held=dsc", ("held", True)),
+        ("gone=asc", "", "", ("held", True)),
+    ],
+)
+def test_an_order_that_is_set_wins_over_the_one_chosen_last(
+    tmp_path: Path, chosen_last: str, file: str, flag: str, order: tuple[str, bool]
+) -> None:
+    remember("node_sort", chosen_last)
+    config = tmp_path / "karptui.toml"
+    config.write_text(f'node_sort = "{file}"\n' if file else "")
+    words = ("--config", str(config), *(("--node-sort", flag) if flag else ()))
+    assert opening.app_of(parsed(*words)).config.order() == order
 
 
 def test_a_resource_without_a_column_is_refused() -> None:

@@ -9,7 +9,7 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, counted, span, verb
-from karptui.karpenter.pdb_limits import is_always_blocking
+from karptui.karpenter.pdb_limits import is_always_blocking, is_always_closed
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -82,7 +82,7 @@ def _because(pdb: PodDisruptionBudget) -> str:
     """Return why a budget never allows a disruption of healthy pods, empty where it may."""
     if is_always_blocking(pdb):
         return _spec(pdb)
-    if isinstance(pdb.min_available, int) and 0 < pdb.expected_pods <= pdb.min_available:
+    if is_always_closed(pdb):
         return f"{_spec(pdb)} of {counted(pdb.expected_pods, 'pod')} expected"
     return ""
 

@@ -1,0 +1,122 @@
+"""The verdict in words: what each finding says, and that none is cut at any width."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karptui.disruption.verdict import Finding, FindingCode, Manner, Severity
+from karptui.views.verdict import Room, money_text, sentence, verdict_pages
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS
+
+AGO = NOW_NS - HOUR_NS
+ICE = "creating instance, insufficient capacity, with fleet error(s), InsufficientInstanceCapacity: We currently do not"
+
+
+def a_finding(code: FindingCode, **given: object) -> Finding:
+    return Finding(**{"severity": Severity.WARNING, "code": code, "since_ns": AGO, "key": "6", **given})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("finding", "said"),
+    [
+        (
+            a_finding(FindingCode.STOPPED, names=("a", "b", "c"), nodes=20),
+            "Karpenter disrupts nothing for 60m, 20 nodes would go: NodeClaims a, b and 1 more have no provider ID",
+        ),
+        (
+            a_finding(FindingCode.CLAIM_STUCK, names=("a",), detail=ICE),
+            "NodeClaim a cannot launch for 60m: EC2 is out of capacity for it",
+        ),
+        (
+            a_finding(FindingCode.CLAIM_STUCK, names=("a",), detail=f"{'words ' * 30}end"),
+            f"NodeClaim a cannot launch for 60m: {'words ' * 15}(more on its own screen)",
+        ),
+        (
+            a_finding(FindingCode.CLAIM_STUCK, names=("a",)),
+            "NodeClaim a has an instance and no node for 60m: it does not join the cluster",
+        ),
+        (
+            a_finding(FindingCode.POOL_NOT_READY, names=("a",), detail="NodeClassReady=False"),
+            "NodePool a is not ready for 60m (NodeClassReady=False): no new nodes from there",
+        ),
+        (
+            a_finding(FindingCode.POD_DND, names=("ci/jobs",), pods=3, nodes=2, recent_pods=4),
+            "3 pods of ci/jobs keep 2 nodes by do-not-disrupt for 60m: no time limit, and 4 an hour keep landing there",
+        ),
+        (
+            a_finding(FindingCode.POD_DND, names=("ci/jobs",), pods=1, nodes=1, until_ns=NOW_NS + 5 * MINUTE_NS),
+            "1 pod of ci/jobs keeps 1 node by do-not-disrupt for 60m: over in 5m",
+        ),
+        (
+            a_finding(FindingCode.PDB, names=("db/postgres",), nodes=1, manner=Manner.NEVER),
+            "db/postgres never allows an eviction: 1 node kept for 60m",
+        ),
+        (
+            a_finding(FindingCode.PDB, names=("db/postgres", "a/b"), nodes=3),
+            "db/postgres, a/b allow no eviction now: 3 nodes kept for 60m",
+        ),
+        (
+            a_finding(FindingCode.BUDGET, names=("general",), nodes=3, manner=Manner.NEVER),
+            "the disruption budget of general never opens: 3 nodes kept for 60m",
+        ),
+        (
+            a_finding(FindingCode.BUDGET, names=("general",), nodes=3, until_ns=NOW_NS + 2 * HOUR_NS),
+            "the disruption budget of general leaves nothing for 120m: 3 nodes kept for 60m",
+        ),
+        (
+            a_finding(FindingCode.DRIFT, names=("general",), nodes=1, detail="BUDGET_ZERO", manner=Manner.USED_UP),
+            (
+                "drift of 1 node of general does not advance for 60m: the disruption budget is used up by nodes that"
+                " go or are not ready"
+            ),
+        ),
+        (
+            a_finding(FindingCode.DRIFT, names=("general",), nodes=2, detail="SIM_UNSCHEDULABLE"),
+            "drift of 2 nodes of general does not advance for 60m: their pods have no other place",
+        ),
+        (
+            a_finding(
+                FindingCode.NEXT,
+                names=("n1",),
+                detail="delete Drift",
+                manner=Manner.AFTER_OTHERS,
+                price_per_hour=0.5,
+            ),
+            "next, once that is over: delete n1 (drifted, saves $0.50/h)",
+        ),
+    ],
+)
+def test_what_is_said(finding: Finding, said: str) -> None:
+    assert sentence(finding, NOW_NS, {}) == said
+
+
+def test_money_says_that_more_may_come() -> None:
+    assert money_text(a_finding(FindingCode.PDB, price_per_hour=2.0)) == "$2.00/h"
+    assert money_text(a_finding(FindingCode.PDB, price_per_hour=2.0, is_partial=True)) == "$2.00/h+"
+    assert money_text(a_finding(FindingCode.NEXT, price_per_hour=2.0)) == ""
+
+
+WORDS = st.lists(st.text("abcdefgh-節点", min_size=1, max_size=60), min_size=1, max_size=20).map(" ".join)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=8), st.integers(60, 140), st.integers(1, 5), st.integers(1, 9))
+def test_no_finding_is_cut_and_every_one_is_on_a_page(texts: list[str], width: int, few: int, lines: int) -> None:
+    told = [(a_finding(FindingCode.PDB, price_per_hour=float(i)), text) for i, text in enumerate(texts)]
+    worst, *pages = verdict_pages(told, width, Room(few, lines), Room(len(told), 8))
+    drawn = ["".join(text for text, _ in line) for page in (pages or [worst]) for line in page.lines]
+    assert all(sum(1 if one.isascii() else 2 for one in line) <= width for line in drawn)
+    assert sum(line.startswith(" ! ") for line in drawn) == len(told)
+    letters = "".join("".join(text.split()) for text in texts)
+    said = "".join(_without_tail(line) for line in drawn)
+    assert "".join(said.split()) == letters
+    shown = sum(line.startswith(" ! ") for line in ("".join(text for text, _ in line) for line in worst.lines))
+    assert shown + worst.more == len(told)
+    assert 1 <= shown <= few
+
+
+def _without_tail(line: str) -> str:
+    """Return what a line says, without mark, money and key."""
+    said = line[3:]
+    return said.rpartition("  6")[0].rpartition("  ")[0] if line.startswith(" ! ") else said
