@@ -39,6 +39,7 @@ from karptui.views.health import Health, overall
 from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.row import Tone
 from karptui.views.top_bar import TopBarValues
+from karptui.widgets.colourless import Colourless
 from karptui.widgets.textual_compat.boundary import LivingApp
 from karptui.widgets.textual_compat.loop import screen_loop
 from karptui.widgets.textual_compat.mounted import mounted
@@ -48,6 +49,7 @@ from karptui.widgets.themes import OWN_THEMES, style_sheets, variable_defaults
 
 if TYPE_CHECKING:
     from textual.driver import Driver
+    from textual.filter import LineFilter
     from textual.theme import Theme
 
     from karptui.screens.destinations import ToScreen
@@ -87,6 +89,7 @@ class KarptuiApp(LivingApp):
     MODES: ClassVar[dict[str, Any]] = {entry.name: entry.load for entry in ENTRIES}
     PAUSE_GC_ON_SCROLL = True
     _preloader: Preloader | None = None
+    _colourless = Colourless()
     _coloured: tuple[Theme, dict[str, str]] | None = None
     """The theme that was asked for last, and its colours."""
 
@@ -145,6 +148,10 @@ class KarptuiApp(LivingApp):
         return self._coloured[1]
 
     # Life
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return what lines go through before the terminal; with ``NO_COLOR`` no colour comes through at all."""
+        return (*super().get_line_filters(), self._colourless) if self.no_color else super().get_line_filters()
 
     def get_driver_class(self) -> type[Driver]:
         """Return what writes to the terminal."""

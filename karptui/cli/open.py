@@ -88,6 +88,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--wide", action="store_true", default=None, help="start with every column")
     add_price_flags(parser)
+    group.add_argument(
+        "--serve",
+        metavar="[HOST:]PORT",
+        nargs="?",
+        const="8000",
+        help="show it in a browser instead: on localhost:8000, or there; needs pip install 'karptui[serve]'",
+    )
     group.add_argument("--config", metavar="FILE", type=file_name, help="configuration file instead of the usual one")
 
 
@@ -97,8 +104,12 @@ def run(args: argparse.Namespace) -> int:
     from karptui.session.garbage import keep_pauses_short
     from karptui.session.pace import garbage_put_off
 
+    if args.serve is not None:
+        return _serve(args)
+    is_served = bool(os.environ.get("TEXTUAL_DRIVER"))
     try:
-        check_screen()
+        if not is_served:
+            check_screen()
     except UsageError as error:
         # What is wrong with the command line is wrong with a terminal too, and so comes first.
         fail(_trouble_with_settings(args) or str(error))
@@ -107,7 +118,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         with garbage_put_off():
             app = app_of(args)
-        take_keys()
+        if not is_served:
+            take_keys()
         frame.hand_over()
     except UsageError as error:
         frame.wipe()
@@ -117,6 +129,40 @@ def run(args: argparse.Namespace) -> int:
     keep_pauses_short()
     app.run()
     return app.return_code or 0
+
+
+def _serve(args: argparse.Namespace) -> int:
+    """Serve the app to browsers, each with an app of its own, until it is interrupted."""
+    import shlex
+
+    host, _, port = args.serve.rpartition(":")
+    if not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        fail(f"--serve: {args.serve} is not a port or HOST:PORT, such as 8000 or localhost:8000")
+    trouble = _trouble_with_settings(args)
+    if trouble:
+        fail(trouble)
+    try:
+        from textual_serve.server import Server
+    except ImportError:
+        fail("--serve needs textual-serve: pip install 'karptui[serve]'")
+    words = [sys.executable, "-m", "karptui", *without_serve(sys.argv[1:])]
+    Server(shlex.join(words), host=host or "localhost", port=int(port), title="karptui").serve()
+    return 0
+
+
+def without_serve(words: Sequence[str]) -> list[str]:
+    """Return a command line without ``--serve`` and its value: what each browser opens."""
+    kept: list[str] = []
+    is_value = False
+    for word in words:
+        was_flag, is_value = is_value, False
+        if word == "--serve":
+            is_value = True
+        elif word.startswith("--serve=") or (was_flag and not word.startswith("-")):
+            continue
+        else:
+            kept.append(word)
+    return kept
 
 
 def _title(args: argparse.Namespace) -> str:

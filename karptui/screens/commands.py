@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from karptui.files import write_file
+from karptui.kube.units import clock_text
+from karptui.paths import typed_path
 from karptui.screens.command_line import CommandError, TypedCommand
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
@@ -13,6 +17,7 @@ from karptui.screens.registry import ENTRIES, ScreenEntry
 from karptui.session.border import ObjectWanted
 from karptui.session.questions import NamesWanted, OpeningWanted
 from karptui.views.row import Tone
+from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -50,6 +55,14 @@ class CommandHost(Host, Protocol):
         """Quit."""
         ...
 
+    def export_screenshot(self, *, title: str | None = None) -> str:
+        """Return the screen as an SVG picture."""
+        ...
+
+    def call_after_refresh(self, callback: Callable[[], object], /) -> object:
+        """Call something once what has changed is drawn."""
+        ...
+
     def context_names(self) -> Sequence[str]:
         """Return the contexts there are."""
         ...
@@ -85,6 +98,13 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         ),
         TypedCommand(
             "save", "Save the rows to a file, .csv or .txt", lambda path: _save(app, path), ("w",), placeholder="FILE"
+        ),
+        TypedCommand(
+            "screenshot",
+            "Save a picture of the screen, .svg",
+            lambda path: _screenshot(app, path),
+            (),
+            placeholder="[FILE]",
         ),
         TypedCommand("wide", "Show every column, or those there is room for", lambda _: _list(app).action_wide()),
         TypedCommand(
@@ -161,6 +181,24 @@ def _sort(app: CommandHost, column: str) -> None:
 def _save(app: CommandHost, path: str) -> None:
     screen = _list(app)
     app.tell(screen.listing.save(path, screen.table.layout_columns), Tone.GOOD)
+
+
+def _screenshot(app: CommandHost, text: str) -> None:
+    """Write a picture of the screen as soon as it is drawn without the prompt; nothing that is there is replaced."""
+    name = app.front.entry_name if app.front is not None else ""
+    path = typed_path(text or f"karptui-{name or 'screen'}-{clock_text(app.now_ns()).replace(':', '')}.svg")
+    if path.suffix != ".svg":
+        raise CommandError(f"a screenshot is an SVG picture: :screenshot {clean(text)}.svg")
+    app.call_after_refresh(lambda: _write_screenshot(app, path))
+
+
+def _write_screenshot(app: CommandHost, path: Path) -> None:
+    try:
+        write_file(path, app.export_screenshot(title="karptui").encode("utf-8", "replace"))
+    except OSError as error:
+        app.tell(f"{clean(str(path))} cannot be written: {error.strerror}", Tone.FAULT)
+    else:
+        app.tell(f"the screen is saved to {clean(str(path))}", Tone.GOOD)
 
 
 def _sources(app: CommandHost) -> None:

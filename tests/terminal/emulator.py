@@ -32,6 +32,8 @@ class Emulator(pyte.Screen):
         """Private modes that were switched on, and not off since."""
         self.keyboard: list[str] = []
         """What was asked of the keyboard, the last on top."""
+        self.looks: set[int] = set()
+        """How text was asked to look: the numbers of SGR."""
         self.answers = b""
         """What the terminal has to say to the program."""
         self._kept: dict[int, Any] | None = None
@@ -56,6 +58,11 @@ class Emulator(pyte.Screen):
         elif asked[3] == "u" and asked[1] == "<" and self.keyboard:
             self.keyboard.pop()
         return ""
+
+    def select_graphic_rendition(self, *numbers: int, **given: Any) -> None:
+        """Take how the text that follows looks."""
+        self.looks.update(numbers)
+        super().select_graphic_rendition(*numbers, **given)
 
     def set_mode(self, *numbers: int, private: bool = False, **given: Any) -> None:
         """Switch modes on."""

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import errno
+import os
 import re
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -425,6 +428,42 @@ async def test_rows_are_saved_as_they_stand(make_app: MakeApp, tmp_path: Path) -
     assert saved[0].startswith("name,pool,type")
     assert "ip-10-0-5-160.eu-west-1.compute.internal,trino" in saved[1]
     assert (tmp_path / "nodes.txt").read_text().startswith("NAME")
+
+
+async def test_a_screenshot_is_a_picture_and_replaces_nothing(
+    make_app: MakeApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await settled(pilot)
+        await pilot.press("colon", *"screenshot", "enter")
+        await settled(pilot)
+        [picture] = tmp_path.iterdir()
+        assert f"the screen is saved to {picture.name}" in screen_text(app)
+        there = picture.read_text()
+        for typed, sentence in (
+            (picture.name, f"{picture.name} cannot be written: it exists already"),
+            ("none/such.svg", "none/such.svg cannot be written: No such file or directory"),
+            ("nodes.png", "a screenshot is an SVG picture: :screenshot nodes.png.svg"),
+        ):
+            app.run_command(f"screenshot {typed}")
+            await settled(pilot)
+            assert sentence in screen_text(app)
+        monkeypatch.setattr(os, "fdopen", no_room)
+        app.run_command("screenshot full.svg")
+        await settled(pilot)
+        assert "full.svg cannot be written: No space left on device" in screen_text(app)
+    assert picture.name == "karptui-nodes-120007Z.svg"
+    assert there.startswith("<svg")
+    assert "r6i.4xlarge" in there
+    assert "screenshot" not in there
+    assert [*tmp_path.iterdir()] == [picture]
+    assert picture.read_text() == there
+
+
+def no_room(descriptor: int, _mode: str) -> IO[bytes]:
+    os.close(descriptor)
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 async def test_pods_screen(make_app: MakeApp) -> None:

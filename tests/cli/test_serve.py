@@ -1,0 +1,67 @@
+"""``--serve``: what a browser opens, and what is said where it cannot be."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from types import ModuleType
+
+import pytest
+
+from karptui.cli.main import main
+from karptui.cli.open import without_serve
+
+SERVED: list[tuple[str, str, int]] = []
+
+
+class FakeServer:
+    def __init__(self, command: str, *, host: str, port: int, title: str) -> None:
+        assert title == "karptui"
+        SERVED.append((command, host, port))
+
+    def serve(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (["--serve", "--demo"], ["--demo"]),
+        (["--demo", "--serve"], ["--demo"]),
+        (["--serve", "8080", "--context", "a b"], ["--context", "a b"]),
+        (["--serve=0.0.0.0:80", "-l", "a=b"], ["-l", "a=b"]),
+    ],
+)
+def test_a_browser_opens_everything_else(words: list[str], kept: list[str]) -> None:
+    assert without_serve(words) == kept
+
+
+def test_it_is_served_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("textual_serve.server")
+    module.Server = FakeServer  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "textual_serve", ModuleType("textual_serve"))
+    monkeypatch.setitem(sys.modules, "textual_serve.server", module)
+    for where, host, port in (("9000", "localhost", 9000), ("10.0.0.1:80", "10.0.0.1", 80)):
+        SERVED.clear()
+        monkeypatch.setattr(sys, "argv", ["karptui", "--demo", "--serve", where, "-l", "a in (b)"])
+        assert main() == 0
+        [(command, *at)] = SERVED
+        assert at == [host, port]
+        assert shlex.split(command)[1:] == ["-m", "karptui", "--demo", "-l", "a in (b)"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--serve", "http"], "--serve: http is not a port or HOST:PORT"),
+        (["--serve", "localhost:99999"], "--serve: localhost:99999 is not a port"),
+        (["--serve", "--theme", "none"], "there is no theme none"),
+        (["--serve"], "--serve needs textual-serve: pip install 'karptui[serve]'"),
+    ],
+)
+def test_what_cannot_be_served(
+    words: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "textual_serve.server", None)
+    assert main(["--demo", *words]) == 2
+    assert sentence in capsys.readouterr().err
