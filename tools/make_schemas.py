@@ -1,9 +1,11 @@
 r"""Make the schemas that the what-if editor checks and completes with where no cluster says otherwise.
 
-    python tools/make_schemas.py CRDS OPENAPI [--out karptui/whatif/schema/data]
+    python tools/make_schemas.py VERSION=CRDS [VERSION=CRDS ...] [--openapi OPENAPI] [--out karptui/whatif/schema/data]
 
-CRDS is a folder with one JSON file per kind of Karpenter: source, group, kind, plural, scope and versions, each with
-its openAPIV3Schema as `schema`. OPENAPI is a folder with the API server's own description of its kinds:
+CRDS is a folder with the CustomResourceDefinitions of one version of Karpenter, as pkg/apis/crds of its AWS provider
+and kwok/apis/crds of its core have them (YAML), or a JSON file per kind: group, kind, plural, scope and versions, each
+with its openAPIV3Schema as `schema`. A version may be named twice; a kind that it lacks is that of the version before.
+OPENAPI is a folder with the API server's own description of its kinds; without it Kubernetes' kinds stay as they are:
 
     for at in api/v1 apis/apps/v1 apis/batch/v1 apis/policy/v1; do
         kubectl get --raw /openapi/v3/$at > OPENAPI/${at//\//_}.json
@@ -19,9 +21,11 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 BUILT_IN = (
     ("api/v1", "v1", "Pod", "pods", "io.k8s.api.core.v1.Pod"),
@@ -60,47 +64,102 @@ REPLACED: Mapping[str, Mapping[str, Any]] = {
     "IntOrString": {"x-kubernetes-int-or-string": True},
     "FieldsV1": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
 }
+OPEN = "x-kubernetes-preserve-unknown-fields"
+OFFERED = "x-karptui-offered"
 STATUS = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("crds", type=Path, help="folder with Karpenter's schemas")
-    parser.add_argument("openapi", type=Path, help="folder with the API server's OpenAPI v3 documents")
-    default = Path(__file__).resolve().parent.parent / "karptui" / "whatif" / "documents" / "data"
+    parser.add_argument("crds", nargs="+", metavar="VERSION=CRDS", help="Karpenter's schemas by version, oldest first")
+    parser.add_argument("--openapi", type=Path, help="folder with the API server's OpenAPI v3 documents")
+    default = Path(__file__).resolve().parent.parent / "karptui" / "whatif" / "schema" / "data"
     parser.add_argument("--out", type=Path, default=default)
     arguments = parser.parse_args()
-    version = json.loads((arguments.openapi / "version.json").read_text())
-    version = version.get("serverVersion", version)["gitVersion"].removeprefix("v")
-    crds = list(karpenter_kinds(arguments.crds))
-    definitions: dict[str, Any] = {}
-    kinds = [entry for _, entry in crds] + list(built_in_kinds(arguments.openapi, definitions))
-    data = {
-        "versions": {"karpenter": crds[0][0], "kubernetes": version},
-        "definitions": dict(sorted(definitions.items())),
-        "kinds": kinds,
-    }
+    path: Path = arguments.out / "schemas.json.gz"
+    data = kubernetes(arguments.openapi) if arguments.openapi else json.loads(gzip.decompress(path.read_bytes()))
+    data["karpenter"] = by_version(text.split("=", 1) for text in arguments.crds)
     raw = json.dumps(data, separators=(",", ":"), sort_keys=True).encode()
     arguments.out.mkdir(parents=True, exist_ok=True)
     packed = gzip.compress(raw, 9, mtime=0)
-    (arguments.out / "schemas.json.gz").write_bytes(packed)
-    print(f"schemas.json.gz: {len(kinds)} kinds, {len(raw):,} bytes, {len(packed):,} packed")
+    path.write_bytes(packed)
+    print(f"schemas.json.gz: {len(data['kinds'])} kinds of Kubernetes, {len(raw):,} bytes, {len(packed):,} packed")
+    for version, kinds in data["karpenter"].items():
+        print(f"Karpenter {version}: {', '.join(kind['kind'] for kind in kinds)}")
 
 
-def karpenter_kinds(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for path in sorted(folder.glob("*.json"), key=lambda path: (path.stem != "NodePool", path.stem)):
-        crd = json.loads(path.read_text())
+def kubernetes(openapi: Path) -> dict[str, Any]:
+    version = json.loads((openapi / "version.json").read_text())
+    version = version.get("serverVersion", version)["gitVersion"].removeprefix("v")
+    definitions: dict[str, Any] = {}
+    kinds = list(built_in_kinds(openapi, definitions))
+    return {"kubernetes": version, "definitions": dict(sorted(definitions.items())), "kinds": kinds}
+
+
+def by_version(folders: Iterable[Sequence[str]]) -> dict[str, list[dict[str, Any]]]:
+    made: dict[str, list[dict[str, Any]]] = {}
+    known: dict[str, dict[str, Any]] = {}
+    for version, folder in folders:
+        for kind in karpenter_kinds(Path(folder)):
+            before = known.get(kind["kind"])
+            known[kind["kind"]] = {**kind, "schema": with_names(kind["schema"], before["schema"] if before else {})}
+        made[version] = [known[name] for name in sorted(known, key=lambda name: (name != "NodePool", name))]
+    return made
+
+
+def with_names(schema: Any, before: Any) -> Any:
+    """Returns a schema in which what has become an open map still has the fields that it had, to be offered."""
+    if not isinstance(schema, dict) or not isinstance(before, dict):
+        return schema
+    named, fields = before.get("properties", {}), schema.get("properties")
+    if named and fields is None and schema.get(OPEN):
+        return {**schema, OFFERED: before}
+    if not fields:
+        return schema
+    return {**schema, "properties": {name: with_names(part, named.get(name)) for name, part in fields.items()}}
+
+
+def karpenter_kinds(folder: Path) -> Iterator[dict[str, Any]]:
+    for path in sorted((*folder.glob("*.json"), *folder.glob("*.yaml"))):
+        crd = json.loads(path.read_text()) if path.suffix == ".json" else definition(yaml.safe_load(path.read_text()))
         for version in crd["versions"]:
-            yield (
-                crd["source"].rpartition("v")[2],
-                {
-                    "api_version": f"{crd['group']}/{version['name']}",
-                    "kind": crd["kind"],
-                    "plural": crd["plural"],
-                    "namespaced": crd["scope"] == "Namespaced",
-                    "schema": version["schema"],
-                },
-            )
+            yield {
+                "api_version": f"{crd['group']}/{version['name']}",
+                "kind": crd["kind"],
+                "plural": crd["plural"],
+                "namespaced": crd["scope"] == "Namespaced",
+                "schema": version["schema"],
+            }
+
+
+def definition(crd: Mapping[str, Any]) -> dict[str, Any]:
+    spec = crd["spec"]
+    versions = [
+        {"name": one["name"], "schema": undescribed(one["schema"]["openAPIV3Schema"])}
+        for one in spec["versions"]
+        if one.get("served", True)
+    ]
+    names = spec["names"]
+    return {
+        "group": spec["group"],
+        "kind": names["kind"],
+        "plural": names["plural"],
+        "scope": spec["scope"],
+        "versions": versions,
+    }
+
+
+def undescribed(schema: Any) -> Any:
+    """Returns a schema without its prose, and without the fields that every object has."""
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: value for key, value in schema.items() if key != "description"}
+    for key in ("items", "additionalProperties"):
+        if key in made:
+            made[key] = undescribed(made[key])
+    if "properties" in made:
+        made["properties"] = {key: undescribed(value) for key, value in made["properties"].items()}
+    return made
 
 
 def built_in_kinds(folder: Path, definitions: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -20,6 +20,18 @@ from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.settings import Settings
 
 _PODS_PER_CORE: Final = "podsPerCore"
+REASONS: Final = frozenset(
+    {
+        "InvalidKubeletConfiguration",
+        "KubeletExpressionsDisabled",
+        "KubeletExpressionInvalid",
+        "UnsupportedKubeletConfiguration",
+        "NVIDIAConsumableCapacityInvalid",
+        "DRADisabled",
+        "KubeletExpressionEvaluationFailed",
+    }
+)
+"""Every reason that ``refusal`` gives."""
 
 
 class NodeClassRefusal(msgspec.Struct, frozen=True):

@@ -48,6 +48,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The version of the hash by which EC2NodeClasses drift."""
     overrides_replace: bool = True
     """Whether an offering's own capacity and overhead replace the type's, rather than add to them."""
+    crds: str = "1.15.1"
+    """The release whose CustomResourceDefinitions manifests are held to, and whose defaults are filled in."""
 
 
 RULES_1_15: Final = Rules(version="1.15.0")
@@ -68,9 +70,14 @@ RULES_1_14_1: Final = Rules(
     has_dra_devices=False,
     nodeclass_hash="v5",
     overrides_replace=False,
+    crds="1.14.1",
 )
 RULES_1_14_3: Final = msgspec.structs.replace(RULES_1_14_1, version="1.14.3", counts_allowed_values=True)
 NEWEST: Final = RULES_1_15
+MODELLED: Final = (RULES_1_14_1, RULES_1_14_3, RULES_1_15)
+"""Every record, oldest first."""
+VERSION_SETTING: Final = "KARPENTER_VERSION"
+"""How a what-if calls the version among Karpenter's settings; no variable of its environment has this name."""
 
 
 def rules_for(version: str) -> Rules:

@@ -35,6 +35,8 @@ class Honesty(msgspec.Struct, frozen=True):
     found_version: str = ""
     """Karpenter's version in the cluster, empty where it is not known."""
     modelled_version: str = MODELLED_VERSION
+    edited_version: str = ""
+    """The version that the edits run instead, empty where they leave it as it is."""
 
     @property
     def is_other_version(self) -> bool:
@@ -56,6 +58,7 @@ def honesty(base: WhatIfBase, edited: Edited, mode: Replay) -> Honesty:
         not_modelled=tuple(dict.fromkeys(_not_modelled(edited, mode))),
         found_version=base.karpenter_version,
         modelled_version=base.settings.rules.version,
+        edited_version="" if edited.settings.rules is base.settings.rules else edited.settings.rules.version,
     )
 
 

@@ -61,6 +61,7 @@ def _honesty(honesty: Honesty) -> dict[str, Any]:
         "notModelled": list(honesty.not_modelled),
         "karpenterFound": honesty.found_version or None,
         "karpenterModelled": honesty.modelled_version,
+        "karpenterEdited": honesty.edited_version or None,
     }
 
 

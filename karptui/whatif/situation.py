@@ -178,13 +178,19 @@ class WhatIfBase(Situation):
         key = (
             tuple((one.key, _text(one.spec), _text(one.status)) for one in inventory.nodeclasses),
             tuple((pool.name, pool.node_class_ref) for pool in inventory.nodepools),
-            (settings.vm_memory_overhead_percent, settings.reserved_enis, settings.gate("ReservedCapacity")),
+            settings_of_types(settings),
         )
         found = self._known_types.pop(key, None) or self._types_for(inventory, settings)
         while len(self._known_types) >= _TYPES_KEPT:
             del self._known_types[next(iter(self._known_types))]
         self._known_types[key] = found
         return found
+
+
+def settings_of_types(settings: Settings) -> tuple[object, ...]:
+    """Return what of the settings instance types are worked out from."""
+    share, enis, gates = settings.vm_memory_overhead_percent, settings.reserved_enis, settings.aws_gates
+    return share, enis, settings.gate("ReservedCapacity"), tuple(sorted(gates.items())), settings.rules
 
 
 def _text(value: object) -> bytes:

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
+from karptui.karpenter.rules import VERSION_SETTING, rules_for
 from karptui.kube.units import count_text
 from karptui.screens.whatif.documents import Documents
 from karptui.screens.whatif.kept import KeptScenarios
@@ -25,7 +26,7 @@ from karptui.views.sanitize import clean
 from karptui.views.whatif.controls import focused
 from karptui.views.whatif.notes import problem_at
 from karptui.views.whatif.totals import mode_sentence, mode_text
-from karptui.whatif.edits import AnyEdit, ObjectRef
+from karptui.whatif.edits import AnyEdit, ObjectRef, SetSetting
 from karptui.whatif.history import TYPING
 from karptui.whatif.opening import Opening
 from karptui.whatif.run import Answer
@@ -130,7 +131,7 @@ class WhatIf:
         self._kept = kept
         self._is_restored = kept is None
         self._reader = DocumentReader(cluster, self.book)
-        self.documents = Documents(self.book.originals)
+        self.documents = Documents(self.book.originals, self._crds)
         self.replayer = Replayer(self._heard)
         self.listener: Listener = Nobody()
         self.problem = ""
@@ -308,6 +309,11 @@ class WhatIf:
         return True
 
     # Names and schemas of the cluster
+
+    def _crds(self) -> str:
+        """Return the release whose schemas count where the cluster has none: of the version that the sheet asks for."""
+        asked = {one.name: one.value for one in self.book.sheet.edits if isinstance(one, SetSetting)}
+        return rules_for(asked.get(VERSION_SETTING) or self.cluster.view.evidence.karpenter_version).crds
 
     def follow_names(self) -> None:
         """Begin to read names unless they are those of the cluster as it is, or of a moment ago."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
 
+from karptui.karpenter.rules import NEWEST
 from karptui.whatif.schema.complete import Completion, complete
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import Schemas, shipped_schemas
@@ -16,16 +17,19 @@ from karptui.whatif.yaml.tree import Problem, ProblemSeverity
 class Documents:
     """What the text says. It is taken apart when somebody wants to know, as that takes longer than a letter may."""
 
-    def __init__(self, originals: Originals) -> None:
+    def __init__(self, originals: Originals, crds: Callable[[], str] = lambda: NEWEST.crds) -> None:
         """Begin with nothing.
 
         Args:
             originals: objects of the cluster, which rules about changes are held against.
+            crds: tells the release of Karpenter whose shipped schemas count (``Rules.crds``).
         """
-        self._originals = originals
+        self._originals, self._crds = originals, crds
         self._text = ""
         self._parsed: Parsed | None = None
         self._checked: Checked | None = None
+        self._held_to: Schemas | None = None
+        """What that was held against."""
         self.known_values = KnownValues()
         """Names and values of the cluster that are offered; none until they have been read."""
         self._schemas: Schemas | None = None
@@ -33,16 +37,11 @@ class Documents:
     @property
     def schemas(self) -> Schemas:
         """What documents are held against: the cluster's own where they could be read."""
-        return self._schemas if self._schemas is not None else self._shipped
-
-    @cached_property
-    def _shipped(self) -> Schemas:
-        return shipped_schemas()
+        return self._schemas if self._schemas is not None else shipped_schemas(self._crds())
 
     def use_schemas(self, schemas: Schemas) -> None:
         """Hold documents against other schemas from now on."""
         self._schemas = schemas
-        self._checked = None
 
     def read(self, text: str) -> None:
         """Take over a text."""
@@ -57,12 +56,13 @@ class Documents:
     @property
     def is_taken_apart(self) -> bool:
         """Whether what the text says is known already."""
-        return self._checked is not None
+        return self._checked is not None and self._held_to is self.schemas
 
     @property
     def _known(self) -> Checked:
-        if self._checked is None:
-            self._checked = check_parsed(self.parsed, self.schemas, self._originals)
+        if self._checked is None or not self.is_taken_apart:
+            self._held_to = self.schemas
+            self._checked = check_parsed(self.parsed, self._held_to, self._originals)
         return self._checked
 
     @property

@@ -7,6 +7,7 @@ from typing import Any, Final, assert_never
 
 import msgspec
 
+from karptui.karpenter.rules import VERSION_SETTING
 from karptui.karpenter.settings import Settings
 from karptui.kube.units import count_text, counted
 from karptui.views.row import Control
@@ -43,6 +44,8 @@ def edit_text(edit: AnyEdit) -> str:
             return f"document of {count_text(text.count(chr(10)))} lines"
         case DeleteObject(object=ref):
             return f"without {ref.kind} {ref.key}"
+        case SetSetting(name=name, value=value) if name == VERSION_SETTING:
+            return f"Karpenter {value}"
         case SetSetting(name=name, value=value):
             return f"{name} = {value}"
         case ScaleWorkload(object=ref, replicas=replicas):
@@ -133,6 +136,8 @@ def _settings(edits: tuple[AnyEdit, ...], settings: Settings) -> Iterator[Contro
 
 def setting_value(setting: SettingEdit, settings: Settings) -> str:
     """Return what the cluster has for a setting."""
+    if setting.name == VERSION_SETTING:
+        return settings.rules.version
     return settings.texts().get(setting.name, setting.default)
 
 

@@ -207,7 +207,7 @@ def _trust(honesty: Honesty) -> Pieces:
     return (
         ("Exact", Tone.GOOD),
         (but, Tone.NORMAL),
-        (f" · {version_text(honesty)}" if honesty.is_other_version else "", Tone.WARNING),
+        (f" · {version_text(honesty)}" if honesty.is_other_version or honesty.edited_version else "", Tone.WARNING),
     )
 
 
@@ -225,6 +225,8 @@ def note_lines(answer: Answer) -> tuple[ResultLine, ...]:
 def version_text(honesty: Honesty) -> str:
     """Return the version that is modelled, and the one that was found."""
     model = f"model {honesty.modelled_version}"
+    if honesty.edited_version:
+        return f"{model}, edited {honesty.edited_version}"
     if not honesty.found_version:
         return model
     if honesty.is_other_version:

@@ -12,6 +12,7 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
+from karptui.karpenter.rules import VERSION_SETTING
 from karptui.karpenter.settings import GATE_DEFAULTS, GATE_PREFIX, Settings, SettingsError, parse_settings
 from karptui.provisioning import InstanceTypes
 from karptui.whatif.edits import (
@@ -34,7 +35,8 @@ from karptui.whatif.edits.draft import ClusterDraft
 from karptui.whatif.edits.objects import delete_object, put_object
 from karptui.whatif.edits.pods import copy, scale
 from karptui.whatif.edits.set_field import set_field
-from karptui.whatif.situation import Edited, TypesResult, WhatIfBase
+from karptui.whatif.edits.version import judge_nodeclasses, run_version
+from karptui.whatif.situation import Edited, TypesResult, WhatIfBase, settings_of_types
 
 
 def apply(base: WhatIfBase, edits: Sequence[AnyEdit]) -> Edited:
@@ -47,11 +49,13 @@ def apply(base: WhatIfBase, edits: Sequence[AnyEdit]) -> Edited:
         FailedEditError: for the first edit that cannot be made.
     """
     draft = ClusterDraft(base)
-    for position, edit in enumerate(edits):
+    # By the version it is said what the API server fills in, and what of a NodeClass Karpenter takes.
+    for position, edit in sorted(enumerate(edits), key=lambda found: not _is_version(found[1])):
         try:
             _apply_one(draft, edit)
         except EditError as error:
             raise FailedEditError(position, edit, str(error)) from None
+    judge_nodeclasses(draft, base.settings.rules, base.inventory.nodeclasses)
     inventory = draft.inventory()
     types, notes = _types(base, draft, inventory)
     return Edited(
@@ -89,6 +93,10 @@ def _apply_one(draft: ClusterDraft, edit: AnyEdit) -> None:
             draft.put(Kind.NODE, cordoned(replace(node, is_unschedulable=True)))
         case _:
             assert_never(edit)
+
+
+def _is_version(edit: AnyEdit) -> bool:
+    return isinstance(edit, SetSetting) and edit.name == VERSION_SETTING
 
 
 def _remove(draft: ClusterDraft, name: str) -> None:
@@ -198,6 +206,9 @@ def set_setting(draft: ClusterDraft, name: str, value: str) -> None:
     Raises:
         EditError: when Karpenter would not start with it, or would pass it over.
     """
+    if name == VERSION_SETTING:
+        run_version(draft, value)
+        return
     environment = _environment(draft.settings)
     if name.startswith(GATE_PREFIX):
         gate = name.removeprefix(GATE_PREFIX)
@@ -220,11 +231,7 @@ def set_setting(draft: ClusterDraft, name: str, value: str) -> None:
 
 def changes_types(before: Settings, after: Settings) -> bool:
     """Return whether settings differ in what instance types are worked out from."""
-    return _of_types(before) != _of_types(after)
-
-
-def _of_types(settings: Settings) -> tuple[object, ...]:
-    return settings.vm_memory_overhead_percent, settings.reserved_enis, settings.gate("ReservedCapacity")
+    return settings_of_types(before) != settings_of_types(after)
 
 
 def _environment(settings: Settings) -> dict[str, str]:

@@ -79,7 +79,7 @@ def _with_item(node: Any, path: Path, depth: int, value: Any, index: int, *, is_
 _MISSING: Final = object()
 
 
-def as_stored(document: Mapping[str, Any], present: Mapping[str, Any] | None) -> dict[str, Any]:
+def as_stored(document: Mapping[str, Any], present: Mapping[str, Any] | None, crds: str) -> dict[str, Any]:
     """Return an object as it is stored.
 
     A snapshot written by hand has objects that never saw an API server. So that nothing changes but what an edit says,
@@ -88,12 +88,13 @@ def as_stored(document: Mapping[str, Any], present: Mapping[str, Any] | None) ->
     Args:
         document: The object, with its kind.
         present: The object in whose place it is put, None for a new one.
+        crds: The release of Karpenter whose defaults they are (``Rules.crds``).
 
     Raises:
         EditError: when something that must be an object is not.
     """
     made = dict(document)
-    for path, value in _defaults(str(document["kind"])):
+    for path, value in _defaults(str(document["kind"]), crds):
         if value_at(made, path, _MISSING) is not _MISSING:
             continue
         if present is None or value_at(present, path, _MISSING) is not _MISSING:
@@ -102,9 +103,9 @@ def as_stored(document: Mapping[str, Any], present: Mapping[str, Any] | None) ->
 
 
 @cache
-def _defaults(kind: str) -> tuple[tuple[Path, Any], ...]:
+def _defaults(kind: str, crds: str) -> tuple[tuple[Path, Any], ...]:
     """Return the fields of a kind's spec that have a default, outer ones first; those of list items are left out."""
-    own = (one.schema for one in shipped_schemas().kinds.values() if one.kind == kind and not one.built_in)
+    own = (one.schema for one in shipped_schemas(crds).kinds.values() if one.kind == kind and not one.built_in)
     spec = next(own, {}).get("properties", {}).get("spec", {})
     return tuple(_defaults_below(spec, ("spec",)))
 

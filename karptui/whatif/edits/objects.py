@@ -128,7 +128,7 @@ def convert(kind: Kind, document: Mapping[str, Any]) -> Any:
     return reader.convert(document)
 
 
-def stored(document: Mapping[str, Any], present: Mapping[str, Any] | None) -> dict[str, Any]:
+def stored(document: Mapping[str, Any], present: Mapping[str, Any] | None, crds: str) -> dict[str, Any]:
     """Return a NodePool or NodeClass as an API server would store it over the one that is there.
 
     Status, identity and Karpenter's hash annotations stay those of the object that is there.
@@ -147,7 +147,7 @@ def stored(document: Mapping[str, Any], present: Mapping[str, Any] | None) -> di
         made.pop("status", None)
         if "status" in present:
             made["status"] = present["status"]
-    return as_stored(made, present)
+    return as_stored(made, present, crds)
 
 
 def _ref(document: Mapping[str, Any]) -> ObjectRef:
@@ -161,7 +161,7 @@ def _put_plain(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> Non
 
 def _put_nodepool(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
     present = draft.find(_ref(document))
-    pool = convert(kind, stored(document, None if present is None else present.raw))
+    pool = convert(kind, stored(document, None if present is None else present.raw, draft.settings.rules.crds))
     if present is None:
         pool = replace(pool, conditions=with_condition(pool.conditions, ready("True")), status_resources={})
         pool = settle_pool(draft, replace(pool, created_ns=draft.now_ns))
@@ -175,7 +175,7 @@ def _put_nodepool(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> 
 def _put_nodeclass(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
     ref = _ref(document)
     present = draft.find(ref)
-    made = convert(kind, stored(document, None if present is None else present.raw))
+    made = convert(kind, stored(document, None if present is None else present.raw, draft.settings.rules.crds))
     if present is None and not made.is_ready:
         made = replace(made, conditions=with_condition(made.conditions, ready("True")))
         draft.note(f"{ref.kind} {ref.name} is taken as ready; what its selectors find is only known once it exists")

@@ -52,7 +52,7 @@ def _set_raw(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) -> None
     # Items of a list do not say what they are.
     own = {"apiVersion": f"{item.group}/{item.version}"} if kind is Kind.NODECLASS else {}
     document = {**own, "kind": edit.object.kind, **with_field(item.raw, edit.path, edit.value)}
-    made = convert(kind, as_stored(document, item.raw))
+    made = convert(kind, as_stored(document, item.raw, draft.settings.rules.crds))
     if kind is Kind.NODEPOOL and made.node_class_ref != item.node_class_ref:
         made = settle_pool(draft, made)
     draft.put(kind, made)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from karptui.karpenter.rules import MODELLED, NEWEST, VERSION_SETTING
 from karptui.karpenter.settings import GATE_DEFAULTS
 from karptui.whatif.edits import (
     AnyEdit,
@@ -73,6 +74,14 @@ class SettingEdit:
 
 
 SETTING_EDITS: Final[tuple[SettingEdit, ...]] = (
+    SettingEdit(
+        name=VERSION_SETTING,
+        title="Karpenter",
+        input=Input.CHOICE,
+        default=NEWEST.version,
+        choices=tuple(rules.version for rules in MODELLED),
+        hint="the version whose rules decide: what an upgrade would change",
+    ),
     SettingEdit(
         name="VM_MEMORY_OVERHEAD_PERCENT",
         title="VM overhead",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from karptui.whatif.path import Path
 from karptui.whatif.schema.context import CursorContext, Mode, context_at
 from karptui.whatif.schema.offers import KnownValues, Offer, offered_names, offered_values
-from karptui.whatif.schema.schema import KindSchema, Schemas, object_meta
+from karptui.whatif.schema.schema import OFFERED, KindSchema, Schemas, object_meta
 from karptui.whatif.yaml.write import write_scalar
 
 
@@ -101,6 +101,7 @@ def _schema_at(kind: KindSchema | None, path: Path) -> Mapping[str, Any]:
             schema = schema.get("properties", {}).get(step, schema.get("additionalProperties"))
         if not isinstance(schema, Mapping):
             return {}
+        schema = schema.get(OFFERED, schema)
     found: Mapping[str, Any] = schema
     return found
 

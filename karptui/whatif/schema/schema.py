@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from karptui.karpenter.rules import NEWEST
 from karptui.whatif.path import Path
 from karptui.whatif.yaml.tree import ProblemSeverity
 
@@ -34,7 +35,7 @@ class Origin(StrEnum):
     CLUSTER = "cluster"
     """The cluster's own CustomResourceDefinition."""
     SHIPPED = "shipped"
-    """Karptui's own, of the versions that ``Schemas.shipped_versions`` names."""
+    """Karptui's own, of the version of Karpenter that ``Schemas.shipped`` names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,6 +66,8 @@ class Schemas:
 
     kinds: Mapping[tuple[str, str], KindSchema]
     """By apiVersion and kind."""
+    shipped: str = ""
+    """The version of Karpenter that shipped ones are of, empty where there are none."""
 
     def get(self, api_version: str, kind: str) -> KindSchema | None:
         """Find the schema of an apiVersion and kind."""
@@ -80,22 +83,26 @@ class Schemas:
         own = [kind.origin for kind in self.kinds.values() if not kind.built_in]
         if all(origin is Origin.CLUSTER for origin in own):
             return "the cluster's CRDs"
-        shipped = f"Karpenter {shipped_versions()['karpenter']}'s CRDs (shipped with karptui)"
+        shipped = f"Karpenter {self.shipped}'s CRDs (shipped with karptui)"
         if Origin.CLUSTER not in own:
             return shipped
         return f"the cluster's CRDs, for kinds it lacks {shipped}"
 
 
 @cache
-def shipped_schemas() -> Schemas:
-    """Load the schemas that come with karptui: Karpenter's kinds and the workload kinds of Kubernetes."""
-    return Schemas(kinds={(kind.api_version, kind.kind): kind for kind in _shipped_kinds()})
+def shipped_schemas(version: str = NEWEST.crds) -> Schemas:
+    """Load the schemas that come with karptui: Karpenter's kinds and the workload kinds of Kubernetes.
+
+    Args:
+        version: Whose kinds of Karpenter: one of ``shipped_versions``, such as ``Rules.crds``.
+    """
+    kinds = (*_karpenter_kinds(version), *_built_in_kinds())
+    return Schemas(kinds={(kind.api_version, kind.kind): kind for kind in kinds}, shipped=version)
 
 
-def shipped_versions() -> Mapping[str, str]:
-    """Name the versions the shipped schemas are of, by project."""
-    versions: Mapping[str, str] = _package_data()["versions"]
-    return versions
+def shipped_versions() -> tuple[str, ...]:
+    """Name the versions of Karpenter whose schemas are shipped, oldest first."""
+    return tuple(_package_data()["karpenter"])
 
 
 def schemas_from_crds(crds: Iterable[Mapping[str, Any]], *, base: Schemas | None = None) -> Schemas:
@@ -105,7 +112,8 @@ def schemas_from_crds(crds: Iterable[Mapping[str, Any]], *, base: Schemas | None
         crds: CustomResourceDefinition objects as the API server gives them; what is not one is left out.
         base: Schemas for other kinds; the shipped ones by default.
     """
-    kinds = dict((base or shipped_schemas()).kinds)
+    others = base or shipped_schemas()
+    kinds = dict(others.kinds)
     for crd in crds:
         spec = crd.get("spec") or {}
         names = spec.get("names") or {}
@@ -119,10 +127,35 @@ def schemas_from_crds(crds: Iterable[Mapping[str, Any]], *, base: Schemas | None
                 kind=names["kind"],
                 plural=names.get("plural", names["kind"].lower() + "s"),
                 namespaced=spec.get("scope") == "Namespaced",
-                schema=_with_object_fields(schema),
+                schema=_with_object_fields(_with_offers(schema, _known_schema(others, api_version, names["kind"]))),
                 origin=Origin.CLUSTER,
             )
-    return Schemas(kinds=kinds)
+    return Schemas(kinds=kinds, shipped=others.shipped)
+
+
+OFFERED: Final = "x-karptui-offered"
+"""What an open map used to hold before it was open: still offered, no longer held against."""
+
+
+def _known_schema(schemas: Schemas, api_version: str, kind: str) -> Mapping[str, Any]:
+    found = schemas.get(api_version, kind)
+    return found.schema if found is not None else {}
+
+
+def _with_offers(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Add what is offered in open maps, of which a CustomResourceDefinition tells nothing."""
+    fields = schema.get("properties")
+    if OFFERED in known and fields is None:
+        return {**schema, OFFERED: known[OFFERED]}
+    if not isinstance(fields, Mapping):
+        return schema
+    others = known.get("properties", {})
+    return {
+        **schema,
+        "properties": {
+            name: _with_offers(part, others[name]) if name in others else part for name, part in fields.items()
+        },
+    }
 
 
 def _with_object_fields(schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -135,7 +168,7 @@ def _with_object_fields(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 @cache
 def object_meta() -> Mapping[str, Any]:
     """Give the schema of ``metadata``, which CustomResourceDefinitions leave to the API server."""
-    shipped_schemas()
+    _built_in_kinds()
     schema: Mapping[str, Any] = _package_data()["definitions"]["ObjectMeta"]
     return schema
 
@@ -147,14 +180,20 @@ def _package_data() -> Mapping[str, Any]:
     return data
 
 
-def _shipped_kinds() -> Iterable[KindSchema]:
+def _karpenter_kinds(version: str) -> Iterable[KindSchema]:
+    return (KindSchema(**entry, origin=Origin.SHIPPED) for entry in _package_data()["karpenter"][version])
+
+
+@cache
+def _built_in_kinds() -> tuple[KindSchema, ...]:
+    """Return Kubernetes' own kinds, whose definitions all versions of Karpenter share."""
     data = _package_data()
     definitions: dict[str, dict[str, Any]] = data["definitions"]
     for definition in definitions.values():
         _link(definition, definitions)
     for entry in data["kinds"]:
         _link(entry["schema"], definitions)
-        yield KindSchema(**entry, origin=Origin.SHIPPED)
+    return tuple(KindSchema(**entry, origin=Origin.SHIPPED) for entry in data["kinds"])
 
 
 def _link(schema: dict[str, Any], definitions: Mapping[str, Mapping[str, Any]]) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from karptui.aws.kubelet_rules import rule_breaks
+from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.path import Path
 from karptui.whatif.schema.rules import MISSING, rule_violations
@@ -123,12 +125,23 @@ def object_violations(
     value = with_defaults(dict(body), schema)
     violations = list(structure_violations(value, schema))
     violations += _metadata_violations(value.get("metadata"), kind)
+    violations += _kubelet_violations(value, kind)
     if kind.built_in:
         return violations, ()
     faulty = frozenset(violation.path for violation in violations if violation.blocks_rules)
     before = with_defaults(dict(old), schema) if old is not None else MISSING
     ruling = rule_violations(value, schema, old=before, faulty=faulty)
     return [*violations, *ruling.violations], ruling.unchecked
+
+
+def _kubelet_violations(body: Mapping[str, Any], kind: KindSchema) -> Iterator[Violation]:
+    """Say what Karpenter itself refuses of an open ``spec.kubelet``, which the API server takes as it comes."""
+    spec = kind.schema.get("properties", {}).get("spec", {}).get("properties", {})
+    kubelet = body["spec"].get("kubelet") if isinstance(body.get("spec"), Mapping) else None
+    if kind.kind != EC2_KIND or not isinstance(kubelet, Mapping) or "properties" in spec.get("kubelet", {}):
+        return
+    for sentence in rule_breaks(kubelet):
+        yield Violation(("spec", "kubelet"), f"Karpenter would not be ready with it: {sentence}", blocks_rules=False)
 
 
 def _unknown_kind(document: Document, schemas: Schemas) -> Violation:

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, assert_never
 
+from karptui.karpenter.rules import VERSION_SETTING
 from karptui.karpenter.settings import GATE_PREFIX
 from karptui.whatif.edits import (
     AnyEdit,
@@ -313,9 +314,13 @@ def _setting_lines(
     edits: list[SetSetting], gates: Mapping[str, bool], controller: str, kubectl: list[str]
 ) -> Iterator[str]:
     """Yield what changes Karpenter's settings: in the Deployment at once, and as values of its chart for good."""
+    namespace, _, name = (controller or USUAL_CONTROLLER).rpartition("/")
+    for edit in [one for one in edits if one.name == VERSION_SETTING]:
+        words = ["helm", "upgrade", name, CHART, "-n", namespace, "--reuse-values", "--version", edit.value]
+        yield f"# first its CustomResourceDefinitions, then: {_comment(shlex.join(words))}"
+    edits = [one for one in edits if one.name != VERSION_SETTING]
     if not edits:
         return
-    namespace, _, name = (controller or USUAL_CONTROLLER).rpartition("/")
     changed = {edit.name.removeprefix(GATE_PREFIX): edit.value for edit in edits if edit.name.startswith(GATE_PREFIX)}
     variables = [f"{edit.name}={edit.value}" for edit in edits if not edit.name.startswith(GATE_PREFIX)]
     if changed:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 from msgspec.structs import replace
 
 from karptui.karpenter.labels import DO_NOT_DISRUPT, NODEPOOL
+from karptui.karpenter.rules import RULES_1_14_1, RULES_1_15
 from karptui.kube.pod import Pod, PodVolume
 from karptui.kube.volumes import PersistentVolumeClaim
 from karptui.kube.workload import Workload
@@ -622,6 +624,51 @@ def test_settings_and_gates() -> None:
     )
 
 
+def on_1_14(*documents: Any) -> WhatIfBase:
+    start = base(*documents)
+    start.settings = replace(start.settings, rules=RULES_1_14_1)
+    return start
+
+
+def test_another_version_decides_by_its_own_rules() -> None:
+    side = edited(on_1_14(POOL, NODECLASS), SetSetting("KARPENTER_VERSION", "1.15.0"))
+    assert side.settings.rules is RULES_1_15
+    assert pool(side).is_ready
+    assert refusal(base(), SetSetting("KARPENTER_VERSION", "2.0.0")).startswith(
+        "edit 1: Karpenter 2.0.0 is not modelled: 1.14.1, 1.14.3, 1.15.0 are"
+    )
+
+
+def test_an_upgrade_says_which_nodeclasses_would_not_be_ready() -> None:
+    spec = {"amiSelectorTerms": [{"alias": "bottlerocket@latest"}], "kubelet": {"podsPerCore": 4}}
+    start = on_1_14(POOL, {**NODECLASS, "spec": spec})
+    side = edited(start, SetSetting("KARPENTER_VERSION", "1.15.0"))
+    assert pool(edited(start)).is_ready
+    assert not pool(side).is_ready
+    assert side.notes == (
+        (
+            "EC2NodeClass default is not ready: UnsupportedKubeletConfiguration: spec.kubelet has fields not applied "
+            "by the Bottlerocket AMI family that would be silently dropped: podsPerCore"
+        ),
+        "NodePool general is not ready, so it takes no pods: EC2NodeClass default is not ready",
+    )
+    mended = SetField(ObjectRef("EC2NodeClass", "default"), ("spec", "kubelet"), None)
+    assert pool(edited(start, mended, SetSetting("KARPENTER_VERSION", "1.15.0"))).is_ready
+
+
+def test_what_is_filled_in_is_that_of_the_version() -> None:
+    spec = {"disruption": {"budgets": []}, "template": POOL["spec"]["template"]}
+    put = PutObject(yaml.safe_dump({**POOL, "metadata": {"name": "new"}, "spec": spec}))
+
+    def consolidate_after(side: Edited) -> object:
+        found = next(one for one in side.inventory.nodepools if one.name == "new")
+        return found.raw["spec"]["disruption"].get("consolidateAfter")
+
+    assert consolidate_after(edited(base(POOL), put)) == "0s"
+    assert consolidate_after(edited(on_1_14(POOL), put)) is None
+    assert consolidate_after(edited(on_1_14(POOL), put, SetSetting("KARPENTER_VERSION", "1.15.0"))) == "0s"
+
+
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
@@ -776,7 +823,7 @@ def test_an_item_of_a_list_that_does_not_say_what_it_is() -> None:
 
 
 def test_defaults_are_those_of_the_shipped_schema() -> None:
-    pool = as_stored({"kind": "NodePool", "spec": {"template": {"spec": {}}}}, None)
+    pool = as_stored({"kind": "NodePool", "spec": {"template": {"spec": {}}}}, None, "1.15.1")
     assert pool["spec"]["disruption"] == {
         "consolidateAfter": "0s",
         "consolidationPolicy": "WhenEmptyOrUnderutilized",
@@ -784,11 +831,13 @@ def test_defaults_are_those_of_the_shipped_schema() -> None:
     }
     assert pool["spec"]["template"]["spec"]["expireAfter"] == "720h"
     assert "status" not in pool
-    metadata = as_stored({"kind": "EC2NodeClass", "spec": {}}, None)["spec"]["metadataOptions"]
+    metadata = as_stored({"kind": "EC2NodeClass", "spec": {}}, None, "1.15.1")["spec"]["metadataOptions"]
     assert (metadata["httpTokens"], metadata["httpPutResponseHopLimit"]) == ("required", 1)
 
 
 def test_a_default_is_filled_in_only_where_the_object_that_is_there_has_the_field() -> None:
-    made = as_stored({"kind": "EC2NodeClass", "spec": {}}, {"spec": {"metadataOptions": {"httpTokens": "optional"}}})
+    made = as_stored(
+        {"kind": "EC2NodeClass", "spec": {}}, {"spec": {"metadataOptions": {"httpTokens": "optional"}}}, "1.15.1"
+    )
     assert made["spec"] == {"metadataOptions": {"httpTokens": "required"}}
-    assert as_stored({"kind": "EC2NodeClass", "spec": {}}, {"spec": {}})["spec"] == {}
+    assert as_stored({"kind": "EC2NodeClass", "spec": {}}, {"spec": {}}, "1.15.1")["spec"] == {}

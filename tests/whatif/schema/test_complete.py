@@ -65,7 +65,7 @@ def at(text: str, schemas: Schemas | None = None) -> Completion:
         (f'{POOL}  disruption:\n    budgets:\n    - nodes: 0\n      schedule: "@d‸', ["@daily"]),
         (
             f"{POOL}  disruption:\n    budgets:\n    - nodes: 0\n      reasons:\n      - Empty\n      - ‸",
-            ["Underutilized", "Drifted"],
+            ["Underutilized", "Drifted", "Unhealthy"],
         ),
         (f"{POOL}  limits: {{cpu: 1, m‸}}", ["memory"]),
         (
@@ -89,7 +89,7 @@ def at(text: str, schemas: Schemas | None = None) -> Completion:
         ),
         (
             f"{REQUIREMENTS}      - {{key: a, operator: ‸, values: [b]}}",
-            ["Gte", "Lte", "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"],
+            ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"],
         ),
         (f"{REQUIREMENTS}      - {{key: a, ‸", ["operator", "minValues", "values"]),
         (
@@ -190,7 +190,7 @@ def test_inserts(text: str, start: int, insert: str | None) -> None:
 
 def test_details_say_what_a_field_is() -> None:
     details = {item.label: item.detail for item in at(f"{POOL}  disruption:\n    ‸").items}
-    assert details["consolidateAfter"] == "required, text"
+    assert details["consolidateAfter"] == "text (default 0s)"
     assert details["budgets"] == "list"
     assert details["consolidationPolicy"].endswith("(default WhenEmptyOrUnderutilized)")
     keys = {item.label: item.detail for item in at(f"{REQUIREMENTS}      - key: ‸").items}

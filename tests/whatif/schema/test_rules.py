@@ -10,7 +10,7 @@ import pytest
 
 from karptui.whatif.path import Path
 from karptui.whatif.schema.rules import FAILED, MISSING, UNREADABLE, escape, evaluate, rule_violations
-from karptui.whatif.schema.schema import shipped_schemas
+from karptui.whatif.schema.schema import shipped_schemas, shipped_versions
 from karptui.whatif.schema.validate import object_violations
 
 from .objects import CAPACITY_BUFFER, EC2_KIND, NODE_CLAIM, NODE_OVERLAY, NODE_POOL, OBJECTS
@@ -46,6 +46,13 @@ NEW: list[tuple[dict[str, Any], list[Change], Path, str]] = [
     (NODE_POOL, [((*BUDGETS, 0, "duration"), "1h")], BUDGETS, "'schedule' must be set with 'duration'"),
     (NODE_POOL, [((*LABELS, "karpenter.sh/x"), "a")], LABELS, 'label domain "karpenter.sh" is restricted'),
     (NODE_POOL, [((*LABELS, "a.karpenter.sh/x"), "a")], LABELS, 'label domain "karpenter.sh" is restricted'),
+    (
+        NODE_POOL,
+        [((*LABELS, "karpenter.k8s.aws/x"), "a")],
+        LABELS,
+        'label domain "karpenter.k8s.aws" is restricted',
+    ),
+    (NODE_POOL, [((*REQUIREMENTS, 3, "key"), "karpenter.k8s.aws/x")], (*REQUIREMENTS, 3, "key"), '"karpenter.k8s.aws"'),
     (NODE_POOL, [((*LABELS, "karpenter.sh/nodepool"), "a")], LABELS, 'label "karpenter.sh/nodepool" is restricted'),
     (NODE_POOL, [((*LABELS, "kubernetes.io/hostname"), "a")], LABELS, 'label "kubernetes.io/hostname" is restricted'),
     (NODE_POOL, [((*REF, "group"), "")], (*REF, "group"), "group may not be empty"),
@@ -304,7 +311,7 @@ def changed(base: dict[str, Any], changes: list[Change]) -> dict[str, Any]:
 
 
 def findings_of(body: Mapping[str, Any], old: Mapping[str, Any] | None = None) -> list[tuple[Path, str]]:
-    kind = shipped_schemas().get(body["apiVersion"], body["kind"])
+    kind = shipped_schemas("1.14.1").get(body["apiVersion"], body["kind"])
     assert kind is not None
     violations, unchecked = object_violations(body, kind, old)
     assert unchecked == ()
@@ -360,7 +367,8 @@ def test_no_rule_of_the_shipped_kinds_is_left_out() -> None:
         "Cannot transition NodePool between static (replicas set) and dynamic (replicas unset) provisioning modes",
         "spec is immutable",
     }
-    for kind in shipped_schemas().kinds.values():
+    kinds = [kind for version in shipped_versions() for kind in shipped_schemas(version).kinds.values()]
+    for kind in kinds:
         if not kind.built_in:
             left = set(messages(kind.schema)) - broken
             assert not left, (kind.kind, left)

@@ -6,6 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,10 +63,9 @@ def test_puts_each_problem_at_its_line() -> None:
         (6, "x", "must be a quantity such as 500m, 16, 64Gi"),
         (9, "requirments", "unknown field requirments; did you mean requirements?"),
         (11, "karpenter.sh/nodepool", 'label "karpenter.sh/nodepool" is restricted'),
-        (14, "Foo", "must be one of Gte, Lte, In, NotIn, Exists, DoesNotExist, Gt, Lt"),
+        (14, "Foo", "must be one of In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte, Lte"),
         (15, "nodeClassRef", "name is required, but missing"),
         (17, "effect", "key is required, but missing"),
-        (18, "disruption", "consolidateAfter is required, but missing"),
         (20, "5", 'must be text, but 5 is given; put it in quotes: "5"'),
     ]
 
@@ -183,7 +183,7 @@ def test_the_cluster_s_own_schemas_come_first() -> None:
     assert pool.origin is Origin.CLUSTER
     assert (pool.resource, pool.namespaced) == ("nodepools.karpenter.sh", False)
     assert schemas.versions("NodePool") == ("karpenter.sh/v1",)
-    version = shipped_versions()["karpenter"]
+    version = shipped_versions()[-1]
     assert schemas.origin == f"the cluster's CRDs, for kinds it lacks Karpenter {version}'s CRDs (shipped with karptui)"
     assert shipped_schemas().origin == f"Karpenter {version}'s CRDs (shipped with karptui)"
     assert schemas_from_crds([{"spec": spec}], base=Schemas(kinds={})).origin == "the cluster's CRDs"
@@ -192,6 +192,38 @@ def test_the_cluster_s_own_schemas_come_first() -> None:
     assert checked.problems == ()
     assert checked.unchecked == ("strange",)
     assert seen(text)
+
+
+def test_each_version_has_schemas_of_its_own() -> None:
+    text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n"
+    text += "  disruption: {budgets: [{nodes: '0', reasons: [Unhealthy]}]}\n"
+    older = [message for _, _, message in seen(text, shipped_schemas("1.14.1"))]
+    assert "consolidateAfter is required, but missing" in older
+    assert "must be one of Underutilized, Empty, Drifted" in older
+    newer = [message for _, _, message in seen(text, shipped_schemas("1.15.1"))]
+    assert newer == ["template is required, but missing"]
+    assert shipped_schemas("1.14.1").origin == "Karpenter 1.14.1's CRDs (shipped with karptui)"
+
+
+@pytest.mark.parametrize(
+    ("kubelet", "version", "said"),
+    [
+        ("{maxPods: -1}", "1.14.1", ["must be at least 0"]),
+        ("{maxPods: -1}", "1.15.1", ["Karpenter would not be ready with it: "]),
+        ("{maxpods: 1}", "1.14.1", ["unknown field maxpods; did you mean maxPods?"]),
+        ("{maxpods: 1}", "1.15.1", ['Karpenter would not be ready with it: spec.kubelet: unknown field "maxpods"']),
+        ('{maxPods: "10 * vcpus"}', "1.15.1", []),
+        ("{cpuManagerPolicy: static}", "1.15.1", []),
+    ],
+)
+def test_an_open_kubelet_is_held_to_what_karpenter_refuses(kubelet: str, version: str, said: list[str]) -> None:
+    text = as_document(EC2_KIND)
+    body = parse(text).documents[0].body
+    assert body is not None
+    whole = as_document({**body, "spec": {**body["spec"], "kubelet": yaml.safe_load(kubelet)}})
+    found = [message for _, _, message in seen(whole, shipped_schemas(version))]
+    assert len(found) == len(said)
+    assert all(one.startswith(start) for one, start in zip(found, said, strict=True))
 
 
 def test_shipped_schemas_know_their_kinds() -> None:

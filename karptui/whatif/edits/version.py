@@ -1,0 +1,72 @@
+"""Have another version of Karpenter run, and say which EC2NodeClasses the one that runs would not call ready."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from karptui.aws.catalogue import instance_type_facts
+from karptui.aws.nodeclass import NodeClassError, parse_nodeclass
+from karptui.aws.refusals import REASONS, NodeClassRefusal, refusal
+from karptui.decode.kinds import Kind
+from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_ec2
+from karptui.karpenter.rules import MODELLED, Rules, is_modelled, rules_for
+from karptui.kube.objects import with_condition
+from karptui.whatif.edits import EditError
+from karptui.whatif.edits.draft import ClusterDraft
+from karptui.whatif.edits.objects import ready, settle_pools_of
+
+_VALIDATION: Final = "ValidationSucceeded"
+
+
+def run_version(draft: ClusterDraft, version: str) -> None:
+    """Have another version run.
+
+    Raises:
+        EditError: where it is none that is modelled.
+    """
+    if not is_modelled(version):
+        known = ", ".join(rules.version for rules in MODELLED)
+        raise EditError(f"Karpenter {version or '(no version)'} is not modelled: {known} are")
+    draft.settings = replace(draft.settings, rules=rules_for(version))
+
+
+def judge_nodeclasses(draft: ClusterDraft, rules: Rules, before: tuple[NodeClass, ...]) -> None:
+    """Bring up to date which EC2NodeClasses, and NodePools with them, are ready: since 1.15 Karpenter alone judges.
+
+    Args:
+        draft: The cluster.
+        rules: Those that held before.
+        before: NodeClasses as they were.
+    """
+    if not draft.settings.rules.evaluates_kubelet:
+        return
+    known = {one.key: one for one in before} if draft.settings.rules is rules else {}
+    for nodeclass in filter(is_ec2, list(draft.values(Kind.NODECLASS))):
+        if known.get(nodeclass.key) is nodeclass:
+            continue
+        made = _judged(draft, nodeclass)
+        if made is not nodeclass:
+            draft.put(Kind.NODECLASS, made)
+            settle_pools_of(draft, made.kind, made.name)
+
+
+def _judged(draft: ClusterDraft, nodeclass: NodeClass) -> NodeClass:
+    found = _refusal(draft, nodeclass)
+    if found is not None:
+        draft.note(f"{EC2_KIND} {nodeclass.name} is not ready: {found.reason}: {found.message}")
+        return replace(nodeclass, conditions=with_condition(nodeclass.conditions, ready("False", found.message)))
+    was_refused = any(one.type == _VALIDATION and one.reason in REASONS for one in nodeclass.conditions)
+    if not was_refused or nodeclass.is_ready:
+        return nodeclass
+    draft.note(f"{EC2_KIND} {nodeclass.name} is ready, as far as spec.kubelet and its annotations tell")
+    return replace(nodeclass, conditions=with_condition(nodeclass.conditions, ready("True")))
+
+
+def _refusal(draft: ClusterDraft, nodeclass: NodeClass) -> NodeClassRefusal | None:
+    try:
+        parsed = parse_nodeclass(nodeclass)
+    except NodeClassError:
+        return None
+    return refusal(nodeclass, parsed, draft.settings, instance_type_facts().values())
