@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from karptui.views.advice.columns import TABLE as ADVICE
+from karptui.views.blockers.remedies import REPORT as REMEDIES
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.churn.columns import TABLE as CHURN
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
@@ -39,6 +40,7 @@ ROWS: Final[Mapping[str, tuple[TableSpec[Any], tuple[str, ...]]]] = {
     "events": (EVENTS, ("items",)),
     "pending": (PENDING, ("items",)),
     "advice": (ADVICE, ("items",)),
+    "remedies": (REMEDIES, ("items",)),
     "types": (TYPES_OF_POOLS, ("items",)),
     "types-of-pool": (types_table(), ("items",)),
     "next": (NEXT, ("properties", "nodes", "items")),

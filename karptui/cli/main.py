@@ -30,6 +30,7 @@ COMMANDS: Final = MappingProxyType(
         "sweep": "say what each value of a setting or field comes to: nodes, costs, pending pods",
         "verdict": "say what holds or endangers a cluster, worst first, each in one sentence with its cost",
         "blockers": "list everything that keeps Karpenter from disrupting each node",
+        "remedies": "say what can be done about what keeps nodes: each remedy tried on the engine, best first",
         "next": "say what Karpenter would do next, and which nodes would go without what keeps them",
         "forward": "play clusters forward: what Karpenter does one after the other, and where it ends",
         "plan": "say what applying manifests does: decisions, dollars, drift, rollout, risks",

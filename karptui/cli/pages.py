@@ -90,6 +90,11 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui blockers", "everything that keeps nodes"),
             Entry("karptui blockers incident.json --node ip-10-0-71-204 -o json", "what keeps one node"),
         ),
+        "remedies": (
+            Entry("karptui remedies", "what can be done about everything that keeps nodes, the dearest first"),
+            Entry("karptui remedies --of gitlab/ci -o json", "about one workload, with YAML and commands"),
+            Entry("karptui remedies --by pool --filter 'saves>0.5'", "by NodePool, what saves something"),
+        ),
         "next": (
             Entry("karptui next", "the next command, and nodes that would go, the dearest first"),
             Entry("karptui next --filter 'why=DND saves>0.5' -o csv", "what do-not-disrupt costs"),

@@ -87,7 +87,8 @@ def test_nothing_hostile_is_printed(command: str, file: str, capsys: pytest.Capt
         if words[-1] == "json":
             for line in out.splitlines() if command == "simulate" else [out]:
                 json.loads(line)
-        assert out or words[-1] == "csv", "without rows CSV has no header"
+        is_empty = command == "remedies" and "no remedies" in err  # nothing here keeps a node that something wants
+        assert out or is_empty or words[-1] == "csv", "without rows CSV has no header"
 
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("completion", "simulate", "sweep")])

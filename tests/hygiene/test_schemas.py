@@ -32,6 +32,7 @@ LISTS: Final = (
     "churn",
     "next",
     "verdict",
+    "remedies",
 )
 WITHOUT_JSON: Final = frozenset({"record", "completion"})
 SCENARIO: Final = 'name: pct\nedits:\n- {edit: setting, name: VM_MEMORY_OVERHEAD_PERCENT, value: "0.04"}\n'

@@ -34,7 +34,7 @@ NOTHING_THERE: Final = frozenset(
     {"", "-", "n/a", "!rbac", "…", "never", "none", "0", "silent", "says nothing", "no slot"}
 )
 """What a cell says where its only value is null."""
-COMMANDS: Final = ("nodes", "pods", "claims", "pools", "types", "budgets", "events", "pending", "advice")
+COMMANDS: Final = ("nodes", "pods", "claims", "pools", "types", "budgets", "events", "pending", "advice", "remedies")
 
 
 def _tool() -> ModuleType:

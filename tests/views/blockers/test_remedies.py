@@ -14,6 +14,7 @@ from karptui.views.blockers.entry import BlockerEntry, BlockerGrouping, blocker_
 from karptui.views.blockers.remedies import (
     MOST_NAMES,
     TABLE,
+    TriedRemedy,
     objects_of,
     remedies,
     remedy_text,
@@ -236,3 +237,11 @@ def test_no_analysis_no_blockers():
     from tests.story_e import story_view
 
     assert blocker_entries(story_view()) == ()
+
+
+def test_what_still_holds_is_shown_without_what_a_terminal_acts_on():
+    trial = Trial(2, held=((" by web/\x1b[31mred", 2), (", as it is not initialised", 1)), risk="none")
+    row = TriedRemedy(BlockerRemedy(BlockerRemedyKind.CORDON, "it."), trial)
+    assert trial_text(row) == (
+        "Frees no node by itself: 2 nodes are still held by web/␛[31mred, 1 by other things; none."
+    )

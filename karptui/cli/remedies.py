@@ -1,0 +1,91 @@
+"""`karptui remedies`: what can be done about what keeps nodes, each remedy tried on the engine, best first."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from karptui.cli.errors import UsageError, fail
+from karptui.cli.flags import add_cluster_flags, add_price_flags, add_row_flags
+from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
+
+if TYPE_CHECKING:
+    from karptui.cli.loading import Loaded
+    from karptui.views.blockers.entry import BlockerGroup
+    from karptui.views.blockers.remedies import TriedRemedy
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("--of", metavar="NAME", default="", help="only of blockers called so, as `group` has them")
+    parser.add_argument(
+        "--by",
+        choices=("owner", "namespace", "pool", "kind"),
+        default="owner",
+        help="what blockers of one group have in common (default: owner)",
+    )
+    add_cluster_flags(parser)
+    add_price_flags(parser)
+    add_row_flags(
+        parser,
+        labels_of=None,
+        rows="remedies",
+        filter_example="group=gitlab* saves>0.5",
+        sort_example="saves=dsc",
+        hold="every column as plain values, with YAML and commands",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the remedies; 1 where something is missing from them."""
+    from msgspec.structs import replace
+
+    from karptui.cli.loading import analysed, load
+    from karptui.decode.kinds import Kind
+    from karptui.state.inventory import WORKLOAD_KINDS
+    from karptui.views.blockers.entry import BlockerGroup, BlockerGrouping, blocker_entries, grouped
+    from karptui.views.blockers.remedies import REPORT
+    from karptui.views.grouping import Folding
+
+    needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB, *WORKLOAD_KINDS)
+    try:
+        loaded = load(args, needed)
+        refuse_unseen("remedies", loaded, Kind.NODE)
+        view, notes = analysed(loaded.view, loaded.now_ns, simulates=True, asks_next=False)
+        loaded = replace(loaded, view=view, notes=(*loaded.notes, *notes))
+        lines = grouped(blocker_entries(view), BlockerGrouping(args.by), Folding(is_folded=True))
+        groups = [one for one in lines if isinstance(one, BlockerGroup) and not one.is_only_idle]
+        groups = _named(groups, args.of) if args.of else groups
+        rows = rows_of(REPORT, _tried(groups, loaded), args, loaded.now_ns)
+    except UsageError as error:
+        fail(str(error), "remedies")
+    print_rows(rows, args)
+    return report("remedies", loaded)
+
+
+def _named(groups: Sequence[BlockerGroup], name: str) -> list[BlockerGroup]:
+    """Return the group of a name.
+
+    Raises:
+        UsageError: when there is none.
+    """
+    found = [one for one in groups if name in (one.title, one.name)]
+    if not found:
+        known = ", ".join(one.title for one in groups) or "nothing"
+        raise UsageError(f"--of: nothing called {name} keeps nodes; there is {known}")
+    return found
+
+
+def _tried(groups: Sequence[BlockerGroup], loaded: Loaded) -> list[TriedRemedy]:
+    """Return the remedies of every group, tried on the cluster as it is."""
+    from karptui.session.whatif_base import base_of
+    from karptui.views.blockers.remedies import objects_of, remedies, tried_group
+    from karptui.whatif.remedies.blockers.trial import try_remedies
+
+    objects, base = objects_of(loaded.view.state), base_of(loaded.view, loaded.now_ns)
+    rows: list[TriedRemedy] = []
+    for place, group in enumerate(groups):
+        offered = remedies(group.members, objects, loaded.now_ns)
+        rows += tried_group(group, place, offered, try_remedies(base, offered, [one.blocker for one in group.members]))
+    return rows

@@ -1,0 +1,63 @@
+"""`karptui remedies`: what can be done about what keeps nodes, tried, in every form."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from itertools import groupby
+
+import pytest
+
+from karptui.cli.main import main
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["remedies", "--demo", *words]) == 0
+    return capsys.readouterr().out
+
+
+def test_groups_come_with_their_best_remedy_first(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = json.loads(told(capsys, "-o", "json"))
+    groups = [(name, [row["place"] for row in own]) for name, own in groupby(rows, lambda row: row["group"])]
+    assert len(groups) == len({name for name, _ in groups}) > 3
+    assert all(places == list(range(1, len(places) + 1)) for _, places in groups)
+    assert all(row["says"].startswith("Best: frees ") for row in rows if row["place"] == 1 and row["freed_nodes"])
+    assert all(len(row["freed_nodes"]) <= row["nodes"] for row in rows if row["nodes"] is not None)
+
+
+def test_one_group_with_numbers_of_this_cluster_and_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = {row["remedy"]: row for row in json.loads(told(capsys, "--of", "gitlab/ci", "-o", "json"))}
+    assert {row["group"] for row in rows.values()} == {"gitlab/ci"}
+    assert rows["duration"]["title"] == 'do-not-disrupt: "3h"'
+    assert 'karpenter.sh/do-not-disrupt: "3h"' in rows["duration"]["text"]
+    assert rows["remove_annotation"]["cut_pods"] == 2
+    assert rows["priority"]["preempting_pods"] == 0
+    assert rows["priority"]["wait_seconds"] is None
+
+
+def test_what_still_holds_the_nodes_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    row = json.loads(told(capsys, "--of", "db/postgres", "-o", "json"))[0]
+    assert row["freed_nodes"] == []
+    assert {one["by"] for one in row["still_held"]} == {"monitoring/prometheus", "payments/ledger"}
+    assert "still held by monitoring/prometheus" in row["says"]
+
+
+def test_table_and_csv_have_the_same_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--by", "pool", "--filter", "saves>0.5", "--sort-by", "saves=dsc")
+    table, rows = (
+        told(capsys, *words).splitlines(),
+        list(csv.DictReader(io.StringIO(told(capsys, *words, "-o", "csv")))),
+    )
+    assert table[0].split()[:2] == ["BLOCKERS", "REMEDY"]
+    assert len(table) - 1 == len(rows) > 0
+    assert [float(row["saves_per_hour"]) for row in rows] == sorted(
+        (float(r["saves_per_hour"]) for r in rows), reverse=True
+    )
+    assert all(row["title"] in line for row, line in zip(rows, table[1:], strict=True))
+
+
+def test_a_name_that_holds_nothing_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["remedies", "--demo", "--of", "nobody"]) == 2
+    said = capsys.readouterr().err
+    assert "--of: nothing called nobody keeps nodes; there is db/postgres" in said
