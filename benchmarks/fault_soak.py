@@ -484,7 +484,8 @@ def until_equal(client: Any, follower: Follower, drawn: Drawn) -> tuple[float, f
         How long the session took, how long the screen, and what was lacking last.
     """
     began, lacked = time.monotonic(), ""
-    session_took = screen_took = 0.0
+    session_since: float | None = None
+    screen_since: float | None = None
     while True:
         known, lacking = follower.ask(), ""
         try:
@@ -498,10 +499,10 @@ def until_equal(client: Any, follower: Follower, drawn: Drawn) -> tuple[float, f
         except Exception as error:  # noqa: BLE001  the server is not back yet
             lacking = unseen = f"the server does not answer: {error}"
         seconds = time.monotonic() - began
-        session_took = session_took if not lacking and session_took else seconds
-        screen_took = screen_took if not unseen and screen_took else seconds
+        session_since = None if lacking else seconds if session_since is None else session_since
+        screen_since = None if unseen else seconds if screen_since is None else screen_since
         if not (lacking or unseen) or seconds > EQUAL_SECONDS:
-            return session_took, screen_took, lacked
+            return (*(seconds if since is None else since for since in (session_since, screen_since)), lacked)
         lacked = lacking or unseen
         time.sleep(0.25)
 

@@ -38,6 +38,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Karpenter's controller as it is installed: its version and what it was started with."""
     controller_status: FactStatus | None = None
     """How things stand with reading it; None where it is not asked for."""
+    others_labelled: tuple[str, ...] = ()
+    """What is labelled as Karpenter and is not believed: ``Deployment shop/web``."""
     instance_types: tuple[InstanceType, ...] | None = None
     """Types that came with a snapshot, the same for every NodePool; None where each NodeClass has to tell."""
     taken_at_ns: int = 0
@@ -77,15 +79,18 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 NO_EVIDENCE: Final = Evidence()
 
 
-def with_controller(base: Evidence, info: ControllerInfo | None, status: FactStatus) -> Evidence:
+def with_controller(
+    base: Evidence, info: ControllerInfo | None, status: FactStatus, others: tuple[str, ...] = ()
+) -> Evidence:
     """Return what is known with what the controller was started with, under what the user has said.
 
     Args:
         base: What is known already; the environment of its settings counts first.
         info: The controller, None where it could not be read.
         status: How things stand with reading it.
+        others: What is labelled as Karpenter and is not believed.
     """
-    known = msgspec.structs.replace(base, controller=info, controller_status=status)
+    known = msgspec.structs.replace(base, controller=info, controller_status=status, others_labelled=others)
     if info is None:
         return known
     said = Layer(base.settings_origin, base.settings.environment)

@@ -20,7 +20,6 @@ from karptui.sources.recognition import (
     LEASE,
     OWN_NAMESPACE,
     SELECTOR,
-    USUAL_NAMESPACE,
     ProxyClient,
     path_in,
     places,
@@ -32,7 +31,15 @@ _LIMIT: Final = "20"
 
 
 class ControllerError(SourceError):
-    """What the controller was started with cannot be had; the sentence says why and what would help."""
+    """What the controller was started with cannot be had; the sentence says why and what would help.
+
+    Attributes:
+        others: what is labelled as Karpenter and is not believed.
+    """
+
+    def __init__(self, sentence: str, others: tuple[str, ...] = ()) -> None:
+        super().__init__(sentence)
+        self.others = others
 
 
 class _Objects(msgspec.Struct):
@@ -57,7 +64,7 @@ def read_controller(client: ProxyClient, *, read_seconds: float = READ_SECONDS) 
             except ApiError as error:
                 refusals.append(error)
                 continue
-            own = [one for one in found if place.is_proven_by(_name_of(one))]
+            own = [one for one in found if place.is_proven_by(_name_of(one), _account_of(one, kind))]
             if not own:
                 continue
             best = min(own, key=_order)
@@ -73,8 +80,9 @@ def read_controller(client: ProxyClient, *, read_seconds: float = READ_SECONDS) 
     if others:
         raise ControllerError(
             f"{', '.join(others[:3])}: labelled {SELECTOR}, but nothing shows that it is Karpenter, neither the "
-            f"namespace ({OWN_NAMESPACE}, {USUAL_NAMESPACE}) nor a lease {LEASE}; "
-            "Karpenter's settings are not known, defaults are assumed"
+            f"namespace {OWN_NAMESPACE}, nor a service account that may write NodeClaims, nor a lease {LEASE} beside "
+            "NodePools that Karpenter has written; Karpenter's settings are not known, defaults are assumed",
+            others,
         )
     raise ControllerError(
         f"no Deployment or pod is labelled {SELECTOR}: Karpenter's settings are not known, defaults are assumed"
@@ -135,6 +143,13 @@ def _name_of(document: Mapping[str, Any]) -> str:
     return str(_mapping(document.get("metadata")).get("name", ""))
 
 
+def _account_of(document: Mapping[str, Any], kind: str) -> str:
+    spec = _mapping(document.get("spec"))
+    if kind == "Deployment":
+        spec = _mapping(_mapping(spec.get("template")).get("spec"))
+    return str(spec.get("serviceAccountName", ""))
+
+
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
@@ -145,6 +160,8 @@ class ControllerNews(msgspec.Struct, frozen=True, eq=False):
     status: FactStatus
     info: ControllerInfo | None = None
     """The last reading, however old: the status has its age."""
+    others: tuple[str, ...] = ()
+    """What is labelled as Karpenter and is not believed: ``Deployment shop/web``."""
 
 
 class ControllerSource(PeriodicSource[ControllerNews]):
@@ -169,7 +186,8 @@ class ControllerSource(PeriodicSource[ControllerNews]):
             # An equal reading stays the same object, so that nothing is worked out anew for it.
             kept = before.info if info == before.info else info
             sentence = "; ".join(info.sentences)
-            self._news = ControllerNews(FactStatus(phase=FactPhase.LIVE, sentence=sentence, as_of_ns=now_ns), kept)
+            status = FactStatus(phase=FactPhase.LIVE, sentence=sentence, as_of_ns=now_ns)
+            self._news = ControllerNews(status, kept, info.others)
         return REFRESH_SECONDS
 
     def failed(self, error: SourceError, seconds: float) -> None:
@@ -177,4 +195,5 @@ class ControllerSource(PeriodicSource[ControllerNews]):
         before = self._news
         status = failed_status(before.status, error, now_ns=self._clock.now_ns(), rest_seconds=seconds)
         if (before.status.phase, before.status.sentence) != (status.phase, status.sentence):
-            self._news = ControllerNews(status, before.info)
+            others = error.others if isinstance(error, ControllerError) else before.others
+            self._news = ControllerNews(status, before.info, others)

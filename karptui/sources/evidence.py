@@ -125,7 +125,7 @@ def _joined(
             known, metrics=metrics.metrics, metrics_before=metrics.first, metrics_status=metrics.status
         )
     if controller is not None:
-        known = with_controller(known, controller.info, controller.status)
+        known = with_controller(known, controller.info, controller.status, controller.others)
     if aws is not None:
         known = msgspec.structs.replace(known, facts=aws.facts, fact_statuses=aws.statuses, account=aws.account)
     return with_rules(known)

@@ -136,8 +136,16 @@ CASES = [
         an_inventory,
         ("Deployment shop/web, Pod ci/runner are labelled as Karpenter beside", "from Deployment k/karpenter alone"),
         evidence=Evidence(
-            controller=ControllerInfo(title="Deployment k/karpenter", others=("Deployment shop/web", "Pod ci/runner"))
+            controller=ControllerInfo(title="Deployment k/karpenter"),
+            others_labelled=("Deployment shop/web", "Pod ci/runner"),
         ),
+    ),
+    Case(
+        "setting-others-labelled",
+        an_inventory,
+        ("Pod ci/runner is labelled as Karpenter and nothing shows that Karpenter is behind it",),
+        evidence=Evidence(others_labelled=("Pod ci/runner",)),
+        name="no Karpenter",
     ),
     *quiet("setting-others-labelled", an_inventory, evidence=controlled()),
     *quiet("setting-version", an_inventory, evidence=controlled()),

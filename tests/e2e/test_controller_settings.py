@@ -68,6 +68,36 @@ def test_settings_follow_the_deployment(plane: ControlPlane) -> None:
         assert read_controller(found).settings["VM_MEMORY_OVERHEAD_PERCENT"] == "0.06"
 
 
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+
+
+def test_a_tenant_with_a_lease_is_not_taken_for_karpenter(plane: ControlPlane) -> None:
+    client = Client(plane)
+    client.request("DELETE", f"{DEPLOYMENTS}/karpenter", expect=None)
+    for namespace in ("shop", "platform"):
+        client.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}}, expect=None)
+    lease = {"metadata": {"name": "karpenter-leader-election"}, "spec": {"holderIdentity": "karpenter-1_x"}}
+    client.request("POST", "/apis/coordination.k8s.io/v1/namespaces/shop/leases", lease)
+    client.request("POST", DEPLOYMENTS.replace("kube-system", "shop"), a_deployment(RESERVED_ENIS="9"))
+    with transport(plane) as found:
+        with pytest.raises(ControllerError, match="nothing shows that it is Karpenter") as caught:
+            read_controller(found)
+        assert caught.value.others == ("Deployment shop/karpenter",)
+        rules = [{"apiGroups": ["karpenter.sh"], "resources": ["nodeclaims"], "verbs": ["create", "patch"]}]
+        client.request("POST", f"{RBAC}/clusterroles", {"metadata": {"name": "karpenter"}, "rules": rules})
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "karpenter"}
+        subject = {"kind": "ServiceAccount", "namespace": "platform", "name": "karpenter"}
+        binding = {"metadata": {"name": "karpenter"}, "roleRef": role, "subjects": [subject]}
+        client.request("POST", f"{RBAC}/clusterrolebindings", binding)
+        own = a_deployment()
+        own["spec"]["template"]["spec"]["serviceAccountName"] = "karpenter"
+        client.request("POST", DEPLOYMENTS.replace("kube-system", "platform"), own)
+        info = read_controller(found)
+    assert (info.title, info.others) == ("Deployment platform/karpenter", ("Deployment shop/karpenter",))
+    client.request("DELETE", f"{DEPLOYMENTS.replace('kube-system', 'platform')}/karpenter")
+    client.request("DELETE", f"{DEPLOYMENTS.replace('kube-system', 'shop')}/karpenter")
+
+
 def test_without_permission_there_is_a_sentence(plane: ControlPlane) -> None:
     missing = "need permission to list deployments or pods in its namespace"
     with (

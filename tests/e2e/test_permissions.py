@@ -42,11 +42,11 @@ def client(plane: ControlPlane) -> Client:
     return client
 
 
-def allow(client: Client, user: str, rules: list[dict[str, Any]]) -> None:
-    """Bind a user to a ClusterRole of its own."""
+def allow(client: Client, user: str, rules: list[dict[str, Any]], *, subject: dict[str, str] | None = None) -> None:
+    """Bind a user, or somebody else, to a ClusterRole of its name."""
     client.request("POST", f"{RBAC}/clusterroles", {"metadata": {"name": user}, "rules": rules})
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": user}
-    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}
+    subject = subject or {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}
     binding = {"metadata": {"name": user}, "roleRef": role, "subjects": [subject]}
     client.request("POST", f"{RBAC}/clusterrolebindings", binding)
 
@@ -136,7 +136,7 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
 OWN, TENANT = "karptui-own", "karptui-tenant"
 
 
-def a_controller(client: Client, namespace: str, holder: str) -> None:
+def a_controller(client: Client, namespace: str) -> None:
     """Make a pod that is labelled as Karpenter's, and its lease."""
     client.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}}, expect=None)
     metadata = {"name": "karpenter-0", "labels": {"app.kubernetes.io/name": "karpenter"}}
@@ -146,15 +146,18 @@ def a_controller(client: Client, namespace: str, holder: str) -> None:
     client.request("POST", PODS.format(namespace), {"metadata": metadata, "spec": spec})
     status = {"status": {"phase": "Running"}}
     client.request("PATCH", f"{PODS.format(namespace)}/karpenter-0/status", status)
-    lease = {"metadata": {"name": "karpenter-leader-election"}, "spec": {"holderIdentity": f"{holder}_1"}}
+    lease = {"metadata": {"name": "karpenter-leader-election"}, "spec": {"holderIdentity": "karpenter-0_1"}}
     client.request("POST", LEASES.format(namespace), lease)
 
 
-def test_the_controller_is_found_by_its_lease_and_only_its_pods_may_be_asked(
+def test_the_controller_is_found_by_its_account_and_only_its_pods_may_be_asked(
     plane: ControlPlane, client: Client
 ) -> None:
-    a_controller(client, OWN, "karpenter-0")
-    a_controller(client, TENANT, "somebody-else")
+    a_controller(client, TENANT)
+    a_controller(client, OWN)
+    writes = [{"apiGroups": ["karpenter.sh"], "resources": ["nodeclaims"], "verbs": ["create", "patch"]}]
+    whom = {"kind": "ServiceAccount", "namespace": OWN, "name": "default"}
+    allow(client, "karpenter", writes, subject=whom)
     allow(client, "metrics", RULES)
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "karptui"}
     subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "metrics"}

@@ -206,23 +206,30 @@ def _reserved_enis(context: AdviceContext) -> Iterator[Finding]:
 @rule(
     "setting-others-labelled",
     title="something else is labelled as Karpenter",
-    what="Deployments or pods outside of Karpenter's own namespace carry app.kubernetes.io/name=karpenter.",
-    why="Tools find Karpenter by that label. karptui takes its settings and prices only from kube-system, or from "
-    "where the lease karpenter-leader-election is held; others may believe whoever carries the label. Two controllers "
-    "on the same NodePools work against each other.",
+    what="Deployments or pods that nothing shows to be Karpenter carry app.kubernetes.io/name=karpenter.",
+    why="Tools find Karpenter by that label. karptui takes its settings and prices only from kube-system, from a "
+    "service account that may write NodeClaims, or from where the lease karpenter-leader-election is held beside "
+    "NodePools that Karpenter has written; others may believe whoever carries the label. Two controllers on the same "
+    "NodePools work against each other.",
     source="pkg/operator/options/options.go for the lease; the chart of the AWS provider for the label",
     remedy="Ask whoever owns them what they are: take the label away, or the second Karpenter.",
 )
 def _others_labelled(context: AdviceContext) -> Iterator[Finding]:
-    controller = context.evidence.controller
-    if controller is None or not controller.others:
+    evidence = context.evidence
+    if not evidence.others_labelled:
         return
-    refs = [(kind, *key.partition("/")[::2]) for kind, _, key in (one.partition(" ") for one in controller.others)]
+    others = evidence.others_labelled
+    refs = [(kind, *key.partition("/")[::2]) for kind, _, key in (one.partition(" ") for one in others)]
+    if evidence.controller is None:
+        told = "and nothing shows that Karpenter is behind it; its settings and prices are not believed"
+    else:
+        told = (
+            f"beside {evidence.controller.title}; settings and prices are taken from {evidence.controller.title} alone"
+        )
     yield Finding(
         severity=Severity.WARNING,
         objects=tuple(ObjectRef(kind, name, namespace) for kind, namespace, name in refs),
-        fact=f"{listed(controller.others)} {verb(len(refs), 'is', 'are')} labelled as Karpenter beside "
-        f"{controller.title}; settings and prices are taken from {controller.title} alone.",
+        fact=f"{listed(others)} {verb(len(refs), 'is', 'are')} labelled as Karpenter {told}.",
     )
 
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from karptui.decode.kinds import OTHER_PROVIDERS
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
-from karptui.sources.recognition import LEASE, OWN_NAMESPACE
+from karptui.sources.recognition import LEASE, OWN_NAMESPACE, RBAC_GROUP
 
 
 class ProviderGroup(NamedTuple):
@@ -79,6 +79,8 @@ def role_lines(resources: Iterable[Resource] = FOLLOWED) -> list[str]:
         "# who Karpenter is: its Service, and the lease that its replicas hold",
         _rule("", ("services",), "get, list"),
         f'- {{apiGroups: ["coordination.k8s.io"], resources: [leases], resourceNames: [{LEASE}], verbs: [get, list]}}',
+        "# optional: which service account may write NodeClaims, for a Karpenter that is not in kube-system",
+        _rule(RBAC_GROUP, ("clusterrolebindings", "clusterroles"), "get, list"),
         "# optional: live usage beside requests, where metrics-server is installed",
         _rule(USAGE_GROUP, ("nodes", "pods"), "get, list"),
         "---",

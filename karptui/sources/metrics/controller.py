@@ -5,7 +5,7 @@ Names: charts/karpenter of Karpenter's AWS provider; other providers' charts fol
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final, TypeVar
 from urllib.parse import quote
 
@@ -14,7 +14,7 @@ import msgspec
 from karptui.karpenter.controller import KarpenterVersion, chart_version, image_version, parse_version
 from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.errors import ApiError
-from karptui.sources.recognition import SELECTOR, ProxyClient, path_in, places
+from karptui.sources.recognition import OWN_NAMESPACE, SELECTOR, ProxyClient, path_in, places
 
 PORT_NAME: Final = "http-metrics"
 DEFAULT_PORT: Final = 8080
@@ -57,8 +57,9 @@ class _Metadata(msgspec.Struct):
     labels: dict[str, str] = {}
 
 
-class _PodSpec(msgspec.Struct):
+class _PodSpec(msgspec.Struct, rename="camel"):
     containers: list[_Container] = []
+    service_account_name: str = ""
 
 
 class _PodStatus(msgspec.Struct):
@@ -110,9 +111,10 @@ def find_controller(client: ProxyClient, *, read_seconds: float) -> Controller:
         asked += 2
         refusals += [one for one in (pods, services) if isinstance(one, ApiError)]
         named = [] if isinstance(pods, ApiError) else pods.items
-        if place.holder and not isinstance(pods, ApiError) and not any(map(place.is_proven_by, _names(named))):
+        own = [pod for pod in named if place.is_proven_by(pod.metadata.name, pod.spec.service_account_name)]
+        if place.namespace != OWN_NAMESPACE and not isinstance(pods, ApiError) and not own:
             continue
-        running = [pod for pod in named if pod.status.phase == "Running"]
+        running = [pod for pod in own if pod.status.phase == "Running"]
         found = [] if isinstance(services, ApiError) else services.items
         endpoints = (*map(_pod_endpoint, running), *(e for service in found for e in _service_endpoints(service)))
         if endpoints:
@@ -120,10 +122,6 @@ def find_controller(client: ProxyClient, *, read_seconds: float) -> Controller:
     if len(refusals) == asked:
         raise refusals[0]
     return Controller()
-
-
-def _names(pods: Iterable[_Pod]) -> Iterator[str]:
-    return (pod.metadata.name for pod in pods)
 
 
 def _list(

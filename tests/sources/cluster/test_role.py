@@ -11,6 +11,7 @@ import yaml
 from karptui.decode.kinds import Kind, may_hold_nodeclasses
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
 from karptui.sources.cluster.role import NODECLASS_GROUPS, PROVIDER_GROUPS, ProviderGroup, role_lines
+from karptui.sources.recognition import RBAC_GROUP
 
 CLUSTER_ROLE, ROLE = yaml.safe_load_all("\n".join(role_lines()))
 RULES: list[dict[str, Any]] = CLUSTER_ROLE["rules"]
@@ -57,6 +58,10 @@ def test_no_pod_of_another_namespace_may_be_asked() -> None:
 def test_of_leases_only_karpenters_may_be_read() -> None:
     (rule,) = (rule for rule in RULES if "leases" in rule["resources"])
     assert (rule["resourceNames"], rule["verbs"]) == (["karpenter-leader-election"], ["get", "list"])
+
+
+def test_who_may_write_nodeclaims_may_be_read() -> None:
+    assert all(verbs_on(RBAC_GROUP, plural) == {"get", "list"} for plural in ("clusterrolebindings", "clusterroles"))
 
 
 def test_the_definitions_of_karpenters_kinds_may_be_read() -> None:

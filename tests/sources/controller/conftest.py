@@ -42,11 +42,16 @@ class Api:
 
     def __init__(self) -> None:
         self.lists: dict[str, Any] = {}
+        self.answers: dict[str, Any] = {}
+        """Single objects by path."""
         self.calls: list[tuple[str, dict[str, str]]] = []
         self.status = 403
 
     def __call__(self, call: Call) -> None:
         self.calls.append((call.path, call.query))
+        if call.path in self.answers:
+            call.json(self.answers[call.path])
+            return
         found = self.lists.get(call.path)
         within = re.fullmatch(r"(.*)/namespaces/([^/]+)(/[^/]+)", call.path)
         if found is None and within is not None:

@@ -7,7 +7,7 @@ from karptui.sources.base import SourceError
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.controller import ControllerError, read_controller
-from tests.sources.metrics.conftest import lease
+from tests.sources.metrics.conftest import BINDINGS, EVENTS, NODEPOOLS, ROLES, binding, lease, managed, role
 
 from .conftest import DEPLOYMENTS, LEASES, PODS, Api, deployment, pod
 
@@ -46,6 +46,7 @@ def test_a_tenant_alone_is_not_taken_for_karpenter(api: Api, client: Transport) 
 
 
 def test_a_lease_proves_another_namespace(api: Api, client: Transport) -> None:
+    api.lists[NODEPOOLS] = [managed("karpenter")]
     api.lists[DEPLOYMENTS] = [
         deployment(namespace="shop", RESERVED_ENIS="9"),
         deployment(namespace="platform", RESERVED_ENIS="1"),
@@ -60,13 +61,94 @@ def test_a_lease_proves_another_namespace(api: Api, client: Transport) -> None:
     assert (found.settings, found.others) == ({"RESERVED_ENIS": "1"}, ("Deployment shop/karpenter",))
 
 
+@pytest.fixture
+def tenant(api: Api) -> Api:
+    """Return an API where a tenant has labelled a Deployment and forged the lease, and no Karpenter runs."""
+    api.lists[DEPLOYMENTS] = [deployment(namespace="shop", RESERVED_ENIS="9")]
+    api.lists[PODS] = []
+    api.lists[LEASES] = [lease("shop", "karpenter-6f9-abcde", "2020-01-01T00:00:00Z")]
+    return api
+
+
+def refused(client: Transport) -> tuple[str, ...]:
+    with pytest.raises(ControllerError, match="nothing shows that it is Karpenter") as caught:
+        read_controller(client)
+    return caught.value.others
+
+
+def test_a_forged_lease_where_no_karpenter_runs_changes_nothing_and_is_named(tenant: Api, client: Transport) -> None:
+    assert refused(client) == ("Deployment shop/karpenter",)
+    tenant.lists[NODEPOOLS] = [managed("kubectl"), managed("karpenter", group="eks.amazonaws.com")]
+    assert refused(client), "nor beside EKS Auto Mode, whose Karpenter runs outside"
+    tenant.lists[EVENTS] = [{"source": {"component": "karpenter"}, "involvedObject": {"apiVersion": "v1"}}]
+    assert refused(client), "nor by an event about what others are about as well"
+
+
+@pytest.mark.parametrize("kind", ["managers", "events"])
+def test_what_karpenter_writes_makes_a_lease_believed(tenant: Api, client: Transport, kind: str) -> None:
+    about = {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "name": "general-x"}
+    if kind == "managers":
+        tenant.lists[NODEPOOLS.replace("nodepools", "nodeclaims")] = [managed("karpenter")]
+    else:
+        tenant.lists[EVENTS] = [{"source": {"component": "karpenter"}, "involvedObject": about}]
+    assert read_controller(client).title == "Deployment shop/karpenter"
+
+
+def test_a_service_account_outweighs_every_lease(tenant: Api, client: Transport) -> None:
+    """Who may write NodeClaims is said by whoever runs the cluster."""
+    tenant.lists[NODEPOOLS] = [managed("karpenter")]
+    own = deployment(namespace="platform", RESERVED_ENIS="1")
+    own["spec"]["template"]["spec"]["serviceAccountName"] = "karpenter-account"
+    tenant.lists[DEPLOYMENTS].append(own)
+    tenant.lists[BINDINGS] = [
+        binding("view", "shop", "default", name="karpenter-of-the-shop"),
+        binding("karpenter", "platform", "karpenter-account"),
+    ]
+    tenant.answers[f"{ROLES}/view"] = role("get", "list", "watch")
+    tenant.answers[f"{ROLES}/karpenter"] = role("get", "patch")
+    found = read_controller(client)
+    assert (found.settings, found.others) == ({"RESERVED_ENIS": "1"}, ("Deployment shop/karpenter",))
+    tenant.lists[DEPLOYMENTS].remove(own)
+    assert refused(client) == ("Deployment shop/karpenter",)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        role("get", "list", "watch"),
+        role("*", group="apps"),
+        role("*", resource="nodepools"),
+        {"rules": [{**role("*")["rules"][0], "resourceNames": ["theirs"]}]},
+        {"rules": None},
+    ],
+    ids=["reads", "another group", "another kind", "one claim", "nothing"],
+)
+def test_an_account_that_may_not_write_nodeclaims_proves_nothing(tenant: Api, client: Transport, rules: object) -> None:
+    tenant.lists[NODEPOOLS] = [managed("karpenter")]
+    tenant.lists[BINDINGS] = [binding("theirs", "shop", "default")]
+    tenant.answers[f"{ROLES}/theirs"] = rules
+    assert refused(client)
+    tenant.answers[f"{ROLES}/theirs"] = role("*", group="*", resource="*")
+    assert read_controller(client).title == "Deployment shop/karpenter"
+
+
+@pytest.mark.parametrize("group", ["system:serviceaccounts", "system:serviceaccounts:shop"])
+def test_bindings_that_make_everybody_an_administrator_tell_nothing(tenant: Api, client: Transport, group: str) -> None:
+    subject = {"kind": "Group", "name": group}
+    tenant.lists[BINDINGS] = [{"metadata": {"name": "all"}, "subjects": [subject], "roleRef": {"name": "all"}}]
+    tenant.answers[f"{ROLES}/all"] = role("*", group="*", resource="*")
+    assert refused(client)
+
+
 def test_one_namespace_is_enough(api: Api, client: Transport) -> None:
+    api.lists[NODEPOOLS] = [managed("karpenter")]
     api.lists["/apis/apps/v1/namespaces/kube-system/deployments"] = []
     api.lists["/apis/apps/v1/namespaces/karpenter/deployments"] = [deployment(namespace="karpenter")]
     assert read_controller(client).title == "Deployment karpenter/karpenter"
 
 
 def test_a_pod_where_deployments_may_not_be_listed(api: Api, client: Transport) -> None:
+    api.lists[NODEPOOLS] = [managed("karpenter")]
     api.lists[PODS] = [pod("a", "Failed", RESERVED_ENIS="1"), pod("b", "Running", RESERVED_ENIS="2")]
     found = read_controller(client)
     assert (found.title, found.settings) == ("Pod karpenter/b", {"RESERVED_ENIS": "2"})

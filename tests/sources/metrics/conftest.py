@@ -44,6 +44,30 @@ def lease(namespace: str, holder: str, created: str = "2026-01-01T00:00:00Z") ->
     return {"metadata": metadata, "spec": {"holderIdentity": f"{holder}_0b4f7d7e-6f0f-4a59-9a0e-3c1f1f2e9d11"}}
 
 
+NODEPOOLS = "/apis/karpenter.sh/v1/nodepools"
+EVENTS = "/api/v1/namespaces/default/events"
+BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+
+
+def managed(*managers: str, group: str = "karpenter.k8s.aws") -> Any:
+    """Return a NodePool that somebody has written."""
+    fields = [{"manager": name, "operation": "Update"} for name in managers]
+    spec = {"template": {"spec": {"nodeClassRef": {"group": group, "kind": "EC2NodeClass", "name": "default"}}}}
+    return {"metadata": {"name": "general", "managedFields": fields}, "spec": spec}
+
+
+def binding(role: str, namespace: str, account: str, *, name: str = "") -> Any:
+    """Return who is allowed what a ClusterRole says."""
+    subject = {"kind": "ServiceAccount", "namespace": namespace, "name": account}
+    return {"metadata": {"name": name or role}, "subjects": [subject], "roleRef": {"kind": "ClusterRole", "name": role}}
+
+
+def role(*verbs: str, group: str = "karpenter.sh", resource: str = "nodeclaims") -> Any:
+    """Return a ClusterRole."""
+    return {"rules": [{"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}]}
+
+
 def _in(one: Any, namespace: str) -> bool:
     return bool(one["metadata"]["namespace"] == namespace)
 
@@ -68,6 +92,10 @@ class KarpenterCluster:
     def leases(self, *items: Any) -> None:
         """Say which leases of Karpenter's name there are."""
         self._list("/apis/coordination.k8s.io/v1", "leases", items)
+
+    def at_work(self) -> None:
+        """Have Karpenter have written a NodePool."""
+        self.answers[NODEPOOLS] = lambda call: call.json({"items": [managed("kubectl", "karpenter")]})
 
     def _list(self, group: str, resource: str, items: tuple[Any, ...]) -> None:
         for namespace in NAMESPACES:

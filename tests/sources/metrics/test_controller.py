@@ -48,6 +48,7 @@ def test_a_label_alone_is_not_believed(client: Transport, cluster: KarpenterClus
 
 def test_a_tenant_stands_behind_karpenter(client: Transport, cluster: KarpenterCluster) -> None:
     cluster.services()
+    cluster.at_work()
     theirs, own = pod("karpenter-x", namespace="shop"), pod("karpenter-6f9-abcde", namespace="platform")
     cluster.pods(theirs, own)
     made = lease("platform", "karpenter-6f9-abcde")
@@ -56,6 +57,16 @@ def test_a_tenant_stands_behind_karpenter(client: Transport, cluster: KarpenterC
     cluster.pods(theirs, pod("karpenter-0"))
     cluster.leases(lease("shop", "karpenter-x", "2020-01-01T00:00:00Z"))
     assert titles(client) == ["pod kube-system/karpenter-0"], "nobody else may put a pod into kube-system"
+
+
+def test_a_tenant_with_a_lease_is_never_asked_where_no_karpenter_runs(
+    client: Transport, cluster: KarpenterCluster
+) -> None:
+    cluster.services(service(namespace="shop"))
+    cluster.pods(pod("karpenter-x", namespace="shop"))
+    cluster.leases(lease("shop", "karpenter-x", "2020-01-01T00:00:00Z"))
+    assert titles(client) == []
+    assert not any("proxy" in path for path in cluster.paths)
 
 
 def test_leases_are_asked_for_by_name_and_only_when_they_are_needed(
@@ -80,6 +91,7 @@ def test_looks_in_the_usual_namespaces_when_it_may_not_list_all(client: Transpor
     cluster.refuse_lists("pods")
     cluster.refuse_lists("services")
     cluster.refuse("/apis/coordination.k8s.io/v1/leases")
+    cluster.at_work()
     items = {"items": [pod("a", namespace="karpenter")]}
     cluster.answers["/api/v1/namespaces/karpenter/pods"] = lambda call: call.json(items)
     cluster.answers["/api/v1/namespaces/karpenter/services"] = lambda call: call.json({"items": []})
