@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from karptui.kube.objects import Condition, OwnerReference
 from karptui.kube.quantity import Quantity, parse_quantity
 from karptui.kube.selectors import NodeSelectorRequirement
 from tests.builders.instants import HOUR_NS, NOW_NS
+
+T = TypeVar("T")
+
+
+def present(value: T | None) -> T:
+    """Return what must be there."""
+    assert value is not None
+    return value
 
 
 def amounts(texts: Mapping[str, str]) -> dict[str, Quantity]:

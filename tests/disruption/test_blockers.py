@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.codes import Code, Scope
 from karptui.disruption.command import Method
-from karptui.disruption.fleet import arrivals
+from karptui.disruption.fleet import Fleet, arrivals
 from karptui.disruption.json_form import blocker_json
 from karptui.disruption.outlook import Outcome
 from karptui.karpenter import labels
-from karptui.karpenter.nodepool import WHEN_EMPTY, DisruptionBudget
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import WHEN_EMPTY, DisruptionBudget, NodePool
+from karptui.kube.node import Node
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.taints import NO_SCHEDULE, Taint
 from karptui.kube.workload import Workload
@@ -40,7 +45,9 @@ ALL = GRACEFUL | {Method.DRIFT}
 READY = (consolidatable(),)
 
 
-def _fleet(*, node=None, claim=None, pool=None, **objects):
+def _fleet(
+    *, node: Node | None = None, claim: NodeClaim | None = None, pool: NodePool | None = None, **objects: Any
+) -> Fleet:
     return a_fleet(
         nodes=[node or a_node()],
         nodeclaims=[claim or a_claim(conditions=READY)],
@@ -49,11 +56,11 @@ def _fleet(*, node=None, claim=None, pool=None, **objects):
     )
 
 
-def test_a_node_that_nothing_holds():
+def test_a_node_that_nothing_holds() -> None:
     assert blockers_of(_fleet()) == {}
 
 
-def test_all_pods_that_block_are_told_not_just_the_first():
+def test_all_pods_that_block_are_told_not_just_the_first() -> None:
     pods = [
         a_pod(name="a", node="node-1", annotations=PROTECTED),
         a_pod(name="b", node="node-1", annotations=PROTECTED),
@@ -70,7 +77,7 @@ def test_all_pods_that_block_are_told_not_just_the_first():
     ]
 
 
-def test_a_budget_is_named_where_no_pod_is_protected():
+def test_a_budget_is_named_where_no_pod_is_protected() -> None:
     pods = [a_pod(name="a", node="node-1"), a_pod(name="b", node="node-1", labels={"app": "api"})]
     fleet = _fleet(
         pods=pods, pdbs=[a_pdb(name="x", labels={"app": "api"}), a_pdb(name="y", labels={"app": "api"}), a_pdb()]
@@ -81,13 +88,13 @@ def test_a_budget_is_named_where_no_pod_is_protected():
 
 
 @pytest.mark.parametrize(("grace_ns", "blocks"), [(None, ALL), (0, GRACEFUL)])
-def test_a_grace_period_lets_drift_pass(grace_ns, blocks):
+def test_a_grace_period_lets_drift_pass(grace_ns: int | None, blocks: AbstractSet[Method]) -> None:
     claim = a_claim(conditions=READY, termination_grace_period_ns=grace_ns)
     blocker = blockers_of(_fleet(claim=claim, pods=[a_pod(node="node-1", annotations=PROTECTED)]))["POD_DND"]
     assert blocker.blocks == blocks
 
 
-def test_a_blocker_stands_in_the_way_no_earlier_than_something_wants_the_node():
+def test_a_blocker_stands_in_the_way_no_earlier_than_something_wants_the_node() -> None:
     pods = [a_pod(node="node-1", annotations={labels.DO_NOT_DISRUPT: "2h"}, created_ns=NOW_NS - HOUR_NS)]
     idle = blockers_of(_fleet(claim=a_claim(), pods=pods))["POD_DND"]
     assert (idle.is_wanted, idle.since_ns, idle.until_ns) == (False, NOW_NS - HOUR_NS, NOW_NS + HOUR_NS + SECOND_NS)
@@ -99,7 +106,7 @@ def test_a_blocker_stands_in_the_way_no_earlier_than_something_wants_the_node():
     assert early.since_ns == NOW_NS - HOUR_NS
 
 
-def test_owners_are_followed_to_what_people_write():
+def test_owners_are_followed_to_what_people_write() -> None:
     replicaset = Workload(
         name="web", namespace="default", api_version="apps/v1", kind="ReplicaSet",
         owners=(an_owner(kind="Deployment", name="front"),),
@@ -109,7 +116,7 @@ def test_owners_are_followed_to_what_people_write():
     assert blockers_of(_fleet(pods=pods))["POD_DND"].owner == "ReplicaSet/default/web"
 
 
-def test_since_when_a_budget_is_exhausted_or_two_select_a_pod():
+def test_since_when_a_budget_is_exhausted_or_two_select_a_pod() -> None:
     spent = a_pdb(conditions=(a_condition("DisruptionAllowed", status="False", since_ns=NOW_NS - MINUTE_NS),))
     assert (
         blockers_of(_fleet(pods=[a_pod(node="node-1")], pdbs=[spent]))["PDB_EXHAUSTED"].since_ns == NOW_NS - MINUTE_NS
@@ -154,14 +161,14 @@ TAINTED = a_node(taints=(Taint("karpenter.sh/disrupted", NO_SCHEDULE),))
         ),
     ],
 )  # fmt: skip
-def test_gates_as_blockers(fleet, code, since_ns, until_ns, value):
+def test_gates_as_blockers(fleet: Fleet, code: str, since_ns: int | None, until_ns: int | None, value: str) -> None:
     blocker = blockers_of(fleet)[code]
     assert (blocker.since_ns, blocker.until_ns, blocker.value) == (since_ns, until_ns, value)
     assert blocker.is_reported is (code != "IN_COMMAND")
     assert blocker.message
 
 
-def test_a_claim_without_a_node():
+def test_a_claim_without_a_node() -> None:
     fleet = a_fleet(nodeclaims=[a_nodeclaim(name="claim-1", stage="Launched")])
     (blocker, *_) = BlockerSurvey(fleet).of(fleet.nodes[0])
     assert (blocker.code, blocker.node_name, blocker.object_ref) == (Code.NO_NODE, "claim-1", "NodeClaim/claim-1")
@@ -169,12 +176,12 @@ def test_a_claim_without_a_node():
     assert (quiet.since_ns, quiet.until_ns) == (None, None)
 
 
-def test_unmanaged_nodes_have_no_blockers():
+def test_unmanaged_nodes_have_no_blockers() -> None:
     fleet = a_fleet(nodes=[a_node(pool="")])
     assert BlockerSurvey(fleet).of(fleet.nodes[0]) == ()
 
 
-def test_a_node_that_goes_is_held_by_its_drain_alone():
+def test_a_node_that_goes_is_held_by_its_drain_alone() -> None:
     pods = [
         a_pod(name="dnd", node="node-1", annotations=PROTECTED, termination_grace_seconds=3600, labels={"app": "x"}),
         a_pod(name="held", node="node-1"),
@@ -195,7 +202,7 @@ def test_a_node_that_goes_is_held_by_its_drain_alone():
     assert found["default/leaving"].until_ns == NOW_NS + 2 * MINUTE_NS
 
 
-def test_quiet_time_after_the_last_pod():
+def test_quiet_time_after_the_last_pod() -> None:
     pool = a_nodepool(budgets=(), consolidate_after_ns=HOUR_NS)
     claim = a_claim(last_pod_event_ns=NOW_NS - MINUTE_NS)
     blocker = blockers_of(_fleet(pool=pool, claim=claim))["CONSOLIDATE_AFTER"]
@@ -208,7 +215,7 @@ def test_quiet_time_after_the_last_pod():
     assert over["NOT_CONSOLIDATABLE"].since_ns == NOW_NS - HOUR_NS
 
 
-def test_what_a_nodepool_rules_out():
+def test_what_a_nodepool_rules_out() -> None:
     pods = [a_pod(node="node-1")]
     never = blockers_of(_fleet(pool=a_nodepool(budgets=(), consolidate_after_ns=None), pods=pods))
     assert (never["CONSOLIDATION_DISABLED"].blocks, never["CONSOLIDATION_DISABLED"].is_reported) == (GRACEFUL, True)
@@ -217,7 +224,7 @@ def test_what_a_nodepool_rules_out():
     assert blockers_of(_fleet(pool=policy)) == {}
 
 
-def test_labels_and_types_that_consolidation_needs():
+def test_labels_and_types_that_consolidation_needs() -> None:
     assert "INSTANCE_TYPE_UNKNOWN" in blockers_of(_fleet(node=a_node(instance_type="m1.small")))
     node = a_node()
     bare = {key: value for key, value in node.labels.items() if key not in (labels.ZONE, labels.CAPACITY_TYPE)}
@@ -226,12 +233,12 @@ def test_labels_and_types_that_consolidation_needs():
     assert BlockerSurvey(fleet).of(node_of(fleet))[0].price_per_hour is None
 
 
-def test_buffers_hold_empty_nodes():
+def test_buffers_hold_empty_nodes() -> None:
     fleet = _fleet(**a_buffer())
     assert blockers_of(fleet)["BUFFER_PODS"].blocks == {Method.EMPTINESS}
 
 
-def _crowd(*budgets, static=None, **second):
+def _crowd(*budgets: DisruptionBudget, static: int | None = None, **second: Any) -> Fleet:
     pool = a_nodepool(budgets=budgets, replicas=static)
     return a_fleet(
         nodes=[a_node(), a_node(name="node-2", is_ready=second.pop("is_ready", True))],
@@ -240,7 +247,7 @@ def _crowd(*budgets, static=None, **second):
     )
 
 
-def test_budgets_that_leave_nothing():
+def test_budgets_that_leave_nothing() -> None:
     window = DisruptionBudget("0", "0 9 * * *", "8h")
     blocker = blockers_of(_crowd(window))["BUDGET_ZERO"]
     assert blocker.blocks == ALL
@@ -253,7 +260,7 @@ def test_budgets_that_leave_nothing():
     assert (broken.value, broken.since_ns, broken.until_ns) == ("", None, None)
 
 
-def test_budgets_that_are_used_up():
+def test_budgets_that_are_used_up() -> None:
     one = DisruptionBudget("1")
     deleting = blockers_of(_crowd(one, deletion_ns=NOW_NS - MINUTE_NS, termination_grace_period_ns=HOUR_NS))
     assert deleting["BUDGET_ZERO"].until_ns == NOW_NS + 59 * MINUTE_NS
@@ -263,7 +270,7 @@ def test_budgets_that_are_used_up():
     assert "0 deleting, 1 NotReady" in unready.message
 
 
-def test_static_nodepools_know_drift_alone():
+def test_static_nodepools_know_drift_alone() -> None:
     scaling = blockers_of(_crowd(DisruptionBudget("0"), static=1))
     assert {code: one.blocks for code, one in scaling.items()} == {
         "BUDGET_ZERO": {Method.STATIC_DRIFT},
@@ -273,7 +280,7 @@ def test_static_nodepools_know_drift_alone():
     assert "STATIC_NO_HEADROOM" in blockers_of(_fleet(pool=pool))
 
 
-def test_what_holds_the_whole_cluster():
+def test_what_holds_the_whole_cluster() -> None:
     fleet = a_fleet(nodeclaims=[a_nodeclaim(name="new", stage="")], nodepools=[a_nodepool(is_ready=False)])
     found = BlockerSurvey(fleet).cluster
     assert [(one.code, one.scope) for one in found] == [
@@ -284,7 +291,7 @@ def test_what_holds_the_whole_cluster():
     assert BlockerSurvey(a_fleet()).cluster == ()
 
 
-def test_events_are_quoted_when_they_say_the_same():
+def test_events_are_quoted_when_they_say_the_same() -> None:
     pods = [a_pod(name="a", node="node-1", annotations=PROTECTED)]
     message = 'Pod has "karpenter.sh/do-not-disrupt" annotation (Pod=default/a)'
     events = [
@@ -298,7 +305,7 @@ def test_events_are_quoted_when_they_say_the_same():
     assert blockers_of(_fleet(pods=pods, events=[other]))["POD_DND"].quoted_ns is None
 
 
-def test_as_json():
+def test_as_json() -> None:
     pods = [a_pod(name="a", node="node-1", annotations=PROTECTED)]
     form = blocker_json(blockers_of(_fleet(pods=pods))["POD_DND"], Outcome.DELETE, 3)
     assert {key: form[key] for key in ("node", "nodeClaim", "nodePool", "code", "object", "since", "until")} == {
@@ -324,7 +331,7 @@ def test_as_json():
     ]
 
 
-def test_pods_that_lately_came():
+def test_pods_that_lately_came() -> None:
     pods = [
         a_pod(name="old", node="node-1", created_ns=NOW_NS - HOUR_NS),
         a_pod(name="new", node="node-1", created_ns=NOW_NS - MINUTE_NS),
@@ -335,7 +342,7 @@ def test_pods_that_lately_came():
     assert [pod.name for pod in arrivals(fleet, node_of(fleet))] == ["newest", "new"]
 
 
-def test_nodes_are_told_apart_by_the_price_they_hold():
+def test_nodes_are_told_apart_by_the_price_they_hold() -> None:
     assert blockers_of(_fleet(pods=[a_pod(node="node-1", annotations=PROTECTED)]))["POD_DND"].price_per_hour == 0.1
     unknown = _fleet(node=a_node(pool="old"), claim=a_claim(pool="old"))
     assert blockers_of(unknown)["NODEPOOL_UNRESOLVED"].price_per_hour is None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from karptui.disruption.budget_calendar import (
@@ -17,6 +20,7 @@ from karptui.disruption.budget_calendar import (
 from karptui.disruption.budgets import (
     UNLIMITED,
     VOLUNTARY,
+    BudgetState,
     BudgetValueError,
     PoolUse,
     Reason,
@@ -25,18 +29,19 @@ from karptui.disruption.budgets import (
     read_window,
     scaled,
 )
-from karptui.karpenter.nodepool import DisruptionBudget
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.timestamps import parse_timestamp
 from karptui.provisioning import StateNode
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_nodepool
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_nodepool, present
 from tests.disruption.making import a_claim
 
 
-def _pool(*budgets):
+def _pool(*budgets: DisruptionBudget) -> NodePool:
     return a_nodepool(budgets=budgets)
 
 
-def _state(*budgets, reason=Reason.DRIFTED, nodes=10, **use):
+def _state(*budgets: DisruptionBudget, reason: Reason = Reason.DRIFTED, nodes: int = 10, **use: Any) -> BudgetState:
     return budget_state(_pool(*budgets), reason, PoolUse(nodes, **use), NOW_NS)
 
 
@@ -47,22 +52,22 @@ def _state(*budgets, reason=Reason.DRIFTED, nodes=10, **use):
         ("0", 10, 0), ("5", 2, 5), ("+3", 2, 3), ("-1", 2, -1),
     ],
 )  # fmt: skip
-def test_percentages_are_rounded_up(value, nodes, allowed):
+def test_percentages_are_rounded_up(value: str, nodes: int, allowed: int) -> None:
     assert scaled(value, nodes) == allowed
 
 
 @pytest.mark.parametrize("value", ["", "ten", "10 %", "1.5", "%"])
-def test_values_that_are_no_number(value):
+def test_values_that_are_no_number(value: str) -> None:
     with pytest.raises(BudgetValueError):
         scaled(value, 10)
 
 
-def test_no_budget_is_no_limit():
+def test_no_budget_is_no_limit() -> None:
     state = budget_state(a_nodepool(budgets=None), Reason.EMPTY, None, NOW_NS)
     assert (state.allowed, state.binding, state.left, state.is_announced) == (UNLIMITED, None, UNLIMITED, False)
 
 
-def test_the_least_line_that_covers_the_reason_binds():
+def test_the_least_line_that_covers_the_reason_binds() -> None:
     lines = (
         DisruptionBudget("50%"),
         DisruptionBudget("2", reasons=("Drifted",)),
@@ -70,20 +75,20 @@ def test_the_least_line_that_covers_the_reason_binds():
         DisruptionBudget("0", reasons=()),
     )
     drift, empty, other = (_state(*lines, reason=reason) for reason in VOLUNTARY if reason)
-    assert {state.reason: (state.allowed, state.binding.index) for state in (drift, empty, other)} == {
+    assert {state.reason: (state.allowed, present(state.binding).index) for state in (drift, empty, other)} == {
         Reason.EMPTY: (0, 2),
         Reason.DRIFTED: (2, 1),
         Reason.UNDERUTILIZED: (5, 0),
     }
 
 
-def test_nodes_on_their_way_out_and_not_ready_use_it_up_whatever_the_reason():
+def test_nodes_on_their_way_out_and_not_ready_use_it_up_whatever_the_reason() -> None:
     state = _state(DisruptionBudget("3"), deleting=("a",), not_ready=("b", "c"))
     assert (state.consuming, state.left, state.is_announced) == (3, 0, False)
     assert _state(DisruptionBudget("1"), deleting=("a", "b")).left == 0
 
 
-def test_only_a_budget_of_nothing_is_announced_and_only_where_there_are_nodes():
+def test_only_a_budget_of_nothing_is_announced_and_only_where_there_are_nodes() -> None:
     assert _state(DisruptionBudget("0")).is_announced
     assert not _state(DisruptionBudget("0"), nodes=0).is_announced
 
@@ -97,7 +102,7 @@ def test_only_a_budget_of_nothing_is_announced_and_only_where_there_are_nodes():
         DisruptionBudget("1", "0 0 * * *", "1d"),
     ],
 )
-def test_a_line_that_cannot_be_read_closes_the_pool_for_every_reason(budget):
+def test_a_line_that_cannot_be_read_closes_the_pool_for_every_reason(budget: DisruptionBudget) -> None:
     line = DisruptionBudget(budget.nodes, budget.schedule, budget.duration, ("Empty",))
     state = _state(DisruptionBudget("100%"), line)
     assert (state.allowed, state.left, state.binding) == (0, 0, None)
@@ -118,14 +123,14 @@ def test_a_line_that_cannot_be_read_closes_the_pool_for_every_reason(budget):
         ("@every 3h", "2h", False),
     ],
 )
-def test_windows(schedule, duration, is_open):
+def test_windows(schedule: str, duration: str | None, is_open: bool) -> None:
     window = read_window(DisruptionBudget("0", schedule, duration))
-    assert window.is_open(NOW_NS) is is_open
+    assert present(window).is_open(NOW_NS) is is_open
     assert (_state(DisruptionBudget("0", schedule, duration)).allowed == 0) is is_open
 
 
-def test_only_initialised_nodes_whose_instance_is_there_count():
-    def node(name, *, claim=None, **fields):
+def test_only_initialised_nodes_whose_instance_is_there_count() -> None:
+    def node(name: str, *, claim: NodeClaim | None = None, **fields: Any) -> StateNode:
         return StateNode(f"aws:///us-east-1a/{name}", a_node(name=name, **fields), claim or a_claim(name))
 
     nodes = [
@@ -143,10 +148,10 @@ def test_only_initialised_nodes_whose_instance_is_there_count():
     assert use == PoolUse(5, ("a", "c", "d"), ("b", "i"))
 
 
-def test_spans_of_a_daily_window():
+def test_spans_of_a_daily_window() -> None:
     window = read_window(DisruptionBudget("0", "0 9 * * *", "8h"))
     nine = parse_timestamp("2026-11-20T09:00:00Z")
-    assert list(open_spans(window, NOW_NS, NOW_NS + 2 * DAY_NS)) == [
+    assert list(open_spans(present(window), NOW_NS, NOW_NS + 2 * DAY_NS)) == [
         TimeSpan(NOW_NS, nine + 8 * HOUR_NS),
         TimeSpan(nine + DAY_NS, nine + DAY_NS + 8 * HOUR_NS),
         TimeSpan(nine + 2 * DAY_NS, NOW_NS + 2 * DAY_NS),
@@ -165,12 +170,12 @@ def test_spans_of_a_daily_window():
         ("@every 3h", "2h", []),
     ],
 )
-def test_spans(schedule, duration, spans):
+def test_spans(schedule: str, duration: str | None, spans: Sequence[TimeSpan]) -> None:
     window = read_window(DisruptionBudget("0", schedule, duration))
-    assert list(open_spans(window, NOW_NS, NOW_NS + DAY_NS)) == spans
+    assert list(open_spans(present(window), NOW_NS, NOW_NS + DAY_NS)) == spans
 
 
-def test_allowance_over_time():
+def test_allowance_over_time() -> None:
     pool = _pool(DisruptionBudget("2"), DisruptionBudget("0", "0 9 * * *", "8h"), DisruptionBudget("9", "x", "1h"))
     assert allowance(pool, Reason.EMPTY, PoolUse(10), NOW_NS, NOW_NS + DAY_NS) == [
         AllowanceSpan(NOW_NS, NOW_NS + DAY_NS, 0)
@@ -197,9 +202,9 @@ def test_allowance_over_time():
         ("nonsense", "1h", None),
     ],
 )
-def test_since_when_a_window_is_open(schedule, duration, opened):
+def test_since_when_a_window_is_open(schedule: str | None, duration: str | None, opened: int | None) -> None:
     assert opened_at(DisruptionBudget("0", schedule, duration), NOW_NS) == opened
 
 
-def test_a_week_is_seven_days():
+def test_a_week_is_seven_days() -> None:
     assert WEEK_NS == 7 * DAY_NS

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import pytest
 
-from karptui.disruption.drain import DrainStage, Hold, drain_state
+from karptui.disruption.drain import DrainStage, DrainState, Hold, WaitingPod, drain_state
 from karptui.disruption.termination import Deadline, Initiator, deadline_of, forced_at, is_forced
 from karptui.karpenter import labels
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.node import Node
+from karptui.kube.pdb import PodDisruptionBudget
+from karptui.kube.pod import Pod
 from karptui.kube.taints import NO_SCHEDULE, Taint, Toleration
 from tests.builders import (
     DAY_NS,
@@ -27,11 +34,11 @@ from tests.disruption.making import a_claim, a_fleet, consolidatable, drifted
 TAINTED = a_node(taints=(Taint("karpenter.sh/disrupted", NO_SCHEDULE),))
 IN_COMMAND = a_condition("DisruptionReason", reason="Drifted", since_ns=NOW_NS - MINUTE_NS)
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
-DELETED = {"deletion_ns": NOW_NS - HOUR_NS}
+DELETED: dict[str, Any] = {"deletion_ns": NOW_NS - HOUR_NS}
 STARTED = a_condition("Drained", status="Unknown", reason="Draining", since_ns=NOW_NS - HOUR_NS + SECOND_NS)
 
 
-def _state(*, node=None, claim=None, **objects):
+def _state(*, node: Node | None = None, claim: NodeClaim | None = None, **objects: Any) -> DrainState:
     fleet = a_fleet(nodes=[node or a_node()], nodeclaims=[claim or a_claim()], **objects)
     return drain_state(fleet, fleet.nodes[0])
 
@@ -71,17 +78,17 @@ def _state(*, node=None, claim=None, **objects):
         (a_node(), a_claim(**DELETED, conditions=(a_condition("InstanceTerminating"),)), DrainStage.INSTANCE),
     ],
 )
-def test_stages(node, claim, stage):
+def test_stages(node: Node, claim: NodeClaim, stage: DrainStage) -> None:
     assert _state(node=node, claim=claim).stage is stage
 
 
-def test_unmanaged_nodes_are_idle():
+def test_unmanaged_nodes_are_idle() -> None:
     fleet = a_fleet(nodes=[a_node(pool="")])
     assert drain_state(fleet, fleet.nodes[0]).stage is DrainStage.IDLE
 
 
-def test_the_written_deadline_wins_over_the_grace_period():
-    def claim(written=None, **fields):
+def test_the_written_deadline_wins_over_the_grace_period() -> None:
+    def claim(written: str | None = None, **fields: Any) -> NodeClaim:
         annotations = {} if written is None else {labels.TERMINATION_TIMESTAMP: written}
         return a_claim(annotations=annotations, **fields)
 
@@ -94,7 +101,7 @@ def test_the_written_deadline_wins_over_the_grace_period():
     assert deadline_of(claim(termination_grace_period_ns=DAY_NS)) is None
 
 
-def test_pods_are_forced_their_own_grace_before_the_deadline():
+def test_pods_are_forced_their_own_grace_before_the_deadline() -> None:
     pod = a_pod(node="n", termination_grace_seconds=3600)
     assert forced_at(pod, NOW_NS + DAY_NS) == NOW_NS + 23 * HOUR_NS
     assert not is_forced(pod, NOW_NS + HOUR_NS, NOW_NS)
@@ -104,14 +111,16 @@ def test_pods_are_forced_their_own_grace_before_the_deadline():
     assert not is_forced(leaving, NOW_NS + 2 * HOUR_NS, NOW_NS)
 
 
-def _draining(pods, *, claim=None, pdbs=()):
+def _draining(
+    pods: Sequence[Pod], *, claim: NodeClaim | None = None, pdbs: Sequence[PodDisruptionBudget] = ()
+) -> tuple[DrainState, dict[Any, Any]] | tuple[DrainState, dict[str, WaitingPod]]:
     made = claim or a_claim(**DELETED, conditions=(STARTED,))
     state = _state(claim=made, pods=pods, pdbs=pdbs)
     return state, {waiting.pod.name: waiting for waiting in state.waiting}
 
 
-def test_tiers_go_one_after_the_other():
-    critical = {"priority_class_name": "system-node-critical"}
+def test_tiers_go_one_after_the_other() -> None:
+    critical: dict[str, Any] = {"priority_class_name": "system-node-critical"}
     pods = [
         a_pod(name="d", node="node-1", daemonset="agent", **critical),
         a_pod(name="c", node="node-1", **critical),
@@ -124,7 +133,7 @@ def test_tiers_go_one_after_the_other():
     assert [one.pod.name for one in state.holders] == ["a"]
 
 
-def test_what_is_not_waited_for():
+def test_what_is_not_waited_for() -> None:
     pods = [
         a_pod(name="done", node="node-1", phase="Succeeded"),
         a_pod(name="static", node="node-1", owner=an_owner(kind="Node", api_version="v1")),
@@ -135,7 +144,7 @@ def test_what_is_not_waited_for():
     assert (state.waiting, state.tier, state.has_no_end) == ((), None, False)
 
 
-def test_holds():
+def test_holds() -> None:
     pods = [
         a_pod(name="dnd", node="node-1", annotations=PROTECTED, labels={"app": "x"}),
         a_pod(name="timed", node="node-1", annotations={labels.DO_NOT_DISRUPT: "2h"}, labels={"app": "x"}),
@@ -157,7 +166,7 @@ def test_holds():
     assert (state.deadline, state.latest_end_ns, state.has_no_end) == (None, None, True)
 
 
-def test_a_deadline_bounds_the_wait():
+def test_a_deadline_bounds_the_wait() -> None:
     pods = [
         a_pod(name="soon", node="node-1", annotations=PROTECTED, termination_grace_seconds=3600),
         a_pod(name="late", node="node-1", annotations=PROTECTED, termination_grace_seconds=3 * 86_400),
@@ -171,7 +180,7 @@ def test_a_deadline_bounds_the_wait():
     assert (waiting["late"].hold, waiting["late"].forced_ns) == (Hold.FORCED, NOW_NS - HOUR_NS)
 
 
-def _expiring(at_ns):
+def _expiring(at_ns: int) -> NodeClaim:
     return a_claim(**DELETED, created_ns=at_ns - DAY_NS, expire_after_ns=DAY_NS)
 
 
@@ -205,5 +214,5 @@ def _expiring(at_ns):
         (a_claim(**DELETED), {"nodepools": (a_nodepool(replicas=1),)}, Initiator.STATIC_SCALE_DOWN),
     ],
 )
-def test_who_set_it_going(claim, objects, initiator):
+def test_who_set_it_going(claim: NodeClaim, objects: Mapping[str, Any], initiator: Initiator | None) -> None:
     assert _state(claim=claim, **objects).initiator is initiator

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from karptui.disruption.candidate import find_candidates
 from karptui.disruption.events import Recorder
+from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import Gate, all_gates, first_failure, is_overridden
 from karptui.karpenter import labels
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.node import Node
 from karptui.kube.taints import NO_SCHEDULE, Taint
-from tests.builders import NOW_NS, SECOND_NS, a_condition, a_node, a_nodeclaim, a_nodepool, a_pdb, a_pod, an_event
+from tests.builders import (
+    NOW_NS,
+    SECOND_NS,
+    a_condition,
+    a_node,
+    a_nodeclaim,
+    a_nodepool,
+    a_pdb,
+    a_pod,
+    an_event,
+    present,
+)
 from tests.disruption.making import a_claim, a_fleet, node_of
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
 
 
-def _fleet(*, node=None, claim=None, **objects):
+def _fleet(*, node: bool | Node | None = None, claim: bool | NodeClaim | None = None, **objects: Any) -> Fleet:
     nodes = [] if node is False else [node or a_node()]
     claims = [] if claim is False else [claim or a_claim()]
     return a_fleet(nodes=nodes, nodeclaims=claims, **objects)
@@ -66,22 +82,22 @@ DISRUPTED = (Taint("karpenter.sh/disrupted", NO_SCHEDULE),)
         (_fleet(), None, ""),
     ],
 )
-def test_the_first_shut_gate(fleet, gate, key):
+def test_the_first_shut_gate(fleet: Fleet, gate: Gate | None, key: str) -> None:
     failure = first_failure(fleet, fleet.nodes[0])
     assert (failure.gate if failure else None) is gate
     assert (failure.object_key if failure else "") == key
 
 
-def test_a_label_that_is_missing():
+def test_a_label_that_is_missing() -> None:
     own = {key: value for key, value in a_node().labels.items() if key != labels.NODEPOOL}
     node = a_node(pool="", labels={**own, labels.INITIALIZED: "true", labels.REGISTERED: "true"})
     fleet = _fleet(node=node, claim=a_nodeclaim(name="claim-node-1"))
     failure = first_failure(fleet, fleet.nodes[0])
-    assert failure.gate is Gate.NO_NODEPOOL_LABEL
-    assert failure.message == "Node doesn't have required label (label=karpenter.sh/nodepool)"
+    assert present(failure).gate is Gate.NO_NODEPOOL_LABEL
+    assert present(failure).message == "Node doesn't have required label (label=karpenter.sh/nodepool)"
 
 
-def test_every_gate_is_answered():
+def test_every_gate_is_answered() -> None:
     protected = a_pod(name="a", node="node-1", annotations=PROTECTED)
     fleet = _fleet(
         node=a_node(annotations=PROTECTED, is_initialized=False),
@@ -98,7 +114,7 @@ def test_every_gate_is_answered():
     }
 
 
-def test_of_unmanaged_nodes_nothing_more_is_asked():
+def test_of_unmanaged_nodes_nothing_more_is_asked() -> None:
     fleet = _fleet(claim=False)
     answers = {check.gate: check.is_open for check in all_gates(fleet, fleet.nodes[0])}
     assert list(answers) == list(Gate)
@@ -106,7 +122,7 @@ def test_of_unmanaged_nodes_nothing_more_is_asked():
     assert {answers[gate] for gate in list(Gate)[2:]} == {None}
 
 
-def test_a_protected_pod_hides_budgets_and_ends_the_weighing_of_annotations():
+def test_a_protected_pod_hides_budgets_and_ends_the_weighing_of_annotations() -> None:
     pods = [
         a_pod(name="a", node="node-1", annotations={labels.DO_NOT_DISRUPT: "1d"}),
         a_pod(name="b", node="node-1", annotations=PROTECTED),
@@ -122,12 +138,12 @@ def test_a_protected_pod_hides_budgets_and_ends_the_weighing_of_annotations():
     ("grace_ns", "gate", "is_passed"),
     [(None, Gate.POD_DND, False), (0, Gate.POD_DND, True), (0, Gate.PDB_EXHAUSTED, True), (0, Gate.NODE_DND, False)],
 )
-def test_a_grace_period_opens_pod_gates_only(grace_ns, gate, is_passed):
+def test_a_grace_period_opens_pod_gates_only(grace_ns: int | None, gate: Gate, is_passed: bool) -> None:
     fleet = _fleet(claim=a_claim(termination_grace_period_ns=grace_ns))
     assert is_overridden(gate, fleet.nodes[0]) is is_passed
 
 
-def test_drift_passes_what_emptiness_does_not():
+def test_drift_passes_what_emptiness_does_not() -> None:
     claim = a_claim(termination_grace_period_ns=0)
     fleet = _fleet(claim=claim, pods=[a_pod(node="node-1", annotations=PROTECTED)])
     candidates = find_candidates(fleet, Recorder())
@@ -135,7 +151,7 @@ def test_drift_passes_what_emptiness_does_not():
     assert [one.name for one in candidates.eventual] == ["node-1"]
 
 
-def test_a_deleting_or_unready_nodepool_still_resolves():
+def test_a_deleting_or_unready_nodepool_still_resolves() -> None:
     for pool in (a_nodepool(deletion_ns=NOW_NS), a_nodepool(is_ready=False)):
         fleet = _fleet(nodepools=[pool])
         assert first_failure(fleet, node_of(fleet)) is None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from tests.disruption.parity import GOLDENS, answer, catalog, decisions, events, scenarios
@@ -11,25 +14,25 @@ RULES = GOLDENS / "rules"
 
 
 @pytest.mark.parametrize("family", ["disruption", "consolidation", "runners", "storyE", "spot15ties", "spot15real"])
-def test_decides_and_says_what_karpenter_does(family):
+def test_decides_and_says_what_karpenter_does(family: str) -> None:
     assert _differences(KARPENTER / f"{family}.jsonl.gz") == {}
 
 
-def test_every_rule_holds():
+def test_every_rule_holds() -> None:
     assert _differences(RULES / "rules-disruption.jsonl.gz") == {}
 
 
 @pytest.mark.parametrize("path", sorted((GOLDENS / "k115").glob("*.jsonl.gz")), ids=lambda path: path.name)
-def test_every_rule_of_1_15_holds(path):
+def test_every_rule_of_1_15_holds(path: Path) -> None:
     assert _differences(path) == {}
 
 
-def test_a_node_with_a_buffer_is_kept_once_the_provisioner_has_run():
+def test_a_node_with_a_buffer_is_kept_once_the_provisioner_has_run() -> None:
     """Answered by 1.15.0 with the counts of buffers that a pass of its own provisioner leaves in its memory."""
     assert _differences(GOLDENS / "buffers.jsonl.gz") == {}
 
 
-def _differences(path):
+def _differences(path: Path) -> dict[str, Any]:
     found = {}
     for scenario in scenarios(path):
         snapshot = scenario["snapshot"]

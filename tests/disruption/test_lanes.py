@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 import pytest
 from msgspec.structs import replace
 
+from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.codes import CODES, RANKS, Code, WhyCode
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.study import Study, study_all
 from karptui.karpenter import labels
-from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget, NodePool
 from karptui.karpenter.settings import parse_settings
+from karptui.kube.node import Node
+from karptui.kube.pod import Pod
+from karptui.kube.selectors import NodeSelectorRequirement
 from tests.builders import (
     DAY_NS,
     HOUR_NS,
@@ -26,11 +34,12 @@ from tests.builders import (
     a_requirement,
     an_event,
     an_instance_type,
+    present,
 )
 from tests.disruption.making import LARGE, SMALL, TYPES, a_buffer, a_claim, consolidatable, drifted, prepared
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
-BIG = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
+BIG: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
 RIPE = (consolidatable(),)
 SPOT_TYPES = tuple(
     an_instance_type(name=f"s{i}.large", cpu="2", memory="8Gi", prices={"spot": 0.01 * (i + 1)}) for i in range(4)
@@ -38,7 +47,14 @@ SPOT_TYPES = tuple(
 SPOT = an_instance_type(name="m5.2xlarge", cpu="8", memory="32Gi", prices={"spot": 0.4})
 
 
-def found(name="node-1", *, node=None, claim=None, pool=None, **objects):
+def found(
+    name: str = "node-1",
+    *,
+    node: Node | None = None,
+    claim: NodeClaim | str | None = None,
+    pool: NodePool | None = None,
+    **objects: Any,
+) -> NodeFindings:
     """Return what is found about one node of a cluster of one, or about another by its name."""
     cluster = prepared(
         nodes=[node or a_node(**BIG), *objects.pop("more_nodes", ())],
@@ -53,26 +69,26 @@ def found(name="node-1", *, node=None, claim=None, pool=None, **objects):
     return next(one for one in analysis.findings.values() if one.node_name == name)
 
 
-def protected_pod(**fields):
+def protected_pod(**fields: Any) -> Pod:
     return a_pod(node="node-1", annotations=PROTECTED, **fields)
 
 
-def spot_claim():
+def spot_claim() -> NodeClaim:
     return a_claim(instance_type="m5.2xlarge", capacity_type="spot", conditions=RIPE)
 
 
-def spot_pool():
+def spot_pool() -> NodePool:
     return a_nodepool(budgets=(), requirements=(a_requirement(labels.CAPACITY_TYPE, "In", "spot"),))
 
 
-SPOT_CLUSTER = {
+SPOT_CLUSTER: dict[str, Any] = {
     "node": a_node(capacity_type="spot", **BIG),
     "claim": spot_claim(),
     "pool": spot_pool(),
     "types": (*SPOT_TYPES, SPOT),
     "pods": [a_pod(node="node-1")],
 }
-BLOCKED = {
+BLOCKED: dict[str, dict[str, Any]] = {
     "DND": {"pods": [protected_pod(name="a"), protected_pod(name="b")]},
     "NODE-DND": {"node": a_node(annotations=PROTECTED, **BIG)},
     "PDB": {"pods": [a_pod(node="node-1")], "pdbs": [a_pdb()]},
@@ -126,16 +142,16 @@ BLOCKED = {
 
 
 @pytest.mark.parametrize(("code", "cluster"), BLOCKED.items(), ids=BLOCKED)
-def test_code(code, cluster):
+def test_code(code: str, cluster: Mapping[str, Any]) -> None:
     assert found(**cluster).why.code == code
 
 
-def lanes(one):
+def lanes(one: NodeFindings) -> dict[str, Any]:
     """Return what each method makes of a node, in a few words."""
     return {lane.method: (lane.is_wanted, lane.code, lane.outcome and str(lane.outcome)) for lane in one.lanes}
 
 
-def test_a_gate_that_concerns_no_method_that_wants_the_node_is_not_named():
+def test_a_gate_that_concerns_no_method_that_wants_the_node_is_not_named() -> None:
     quiet = found(**BLOCKED["AFTER"] | {"pods": [protected_pod()]})
     assert (quiet.why.codes, quiet.why.method, quiet.is_held) == ((WhyCode.AFTER,), "", False)
     assert not any(one.is_wanted for one in quiet.blockers)
@@ -145,7 +161,7 @@ def test_a_gate_that_concerns_no_method_that_wants_the_node_is_not_named():
     assert (held.why.code, held.why.method, held.why.codes) == (WhyCode.BUDGET, "Drift", (WhyCode.BUDGET,))
 
 
-def test_each_method_has_a_lane():
+def test_each_method_has_a_lane() -> None:
     assert lanes(found(pods=[a_pod(node="node-1"), protected_pod(name="ci")])) == {
         "Emptiness": (False, "NOT_EMPTY", None),
         "Drift": (False, "NOT_DRIFTED", None),
@@ -161,29 +177,29 @@ def test_each_method_has_a_lane():
     assert (one.why.code, one.why.method) == (WhyCode.BUDGET, "Drift")
 
 
-def test_what_another_method_takes_is_not_held():
+def test_what_another_method_takes_is_not_held() -> None:
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(), *RIPE))
     budget = DisruptionBudget("0", reasons=("Drifted",))
     one = found(claim=claim, pool=a_nodepool(budgets=(budget,)))
     assert (one.why.code, one.why.outcome, one.why.method) == (WhyCode.OK, Outcome.DELETE, "Emptiness")
 
 
-def test_drift_without_a_place_for_its_pods():
+def test_drift_without_a_place_for_its_pods() -> None:
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
     one = found(claim=claim, pods=[a_pod(node="node-1", node_selector={labels.ARCH: "arm64"})])
     assert lanes(one)["Drift"] == (True, "SIM_UNSCHEDULABLE", None)
     assert (one.why.code, one.why.method) == (WhyCode.NOFIT, "Drift")
 
 
-def test_what_stops_everything_lets_rows_wait():
-    launching = {"more_claims": [a_nodeclaim(name="launching", provider_id="")]}
+def test_what_stops_everything_lets_rows_wait() -> None:
+    launching: dict[str, Any] = {"more_claims": [a_nodeclaim(name="launching", provider_id="")]}
     assert (found(**launching).why.code, found(**launching).why.outcome) == (WhyCode.WAITS, Outcome.DELETE)
     # What holds a node anyway is still said.
     assert found(**launching, pods=[protected_pod()]).why.code is WhyCode.DND
 
 
-def test_rows_follow_what_stops_everything():
-    cluster = {"nodes": [a_node(**BIG)], "nodepools": [a_nodepool(budgets=())]}
+def test_rows_follow_what_stops_everything() -> None:
+    cluster: dict[str, Any] = {"nodes": [a_node(**BIG)], "nodepools": [a_nodepool(budgets=())]}
     claim = a_claim(instance_type="m5.2xlarge", conditions=RIPE)
     free = prepared(**cluster, nodeclaims=[claim])
     waiting = prepared(**cluster, nodeclaims=[claim, a_nodeclaim(name="launching", provider_id="")])
@@ -194,7 +210,7 @@ def test_rows_follow_what_stops_everything():
     assert codes == [WhyCode.OK, WhyCode.WAITS, WhyCode.OK]
 
 
-def test_nodes_that_go_together_are_taken_by_multi_node_consolidation():
+def test_nodes_that_go_together_are_taken_by_multi_node_consolidation() -> None:
     # One of them does not fit anywhere cheaper alone: both together fit one node that costs less than two.
     nodes = [a_node(name=name, **BIG) for name in ("node-1", "node-2")]
     pods = [a_pod(name=f"p-{node.name}", node=node.name, cpu="3") for node in nodes]
@@ -208,12 +224,12 @@ def test_nodes_that_go_together_are_taken_by_multi_node_consolidation():
     study.ask_next()
     report = study.analysis.next
     rows = {one.node_name: (one.why.code, str(one.why.outcome)) for one in study.analysis.findings.values()}
-    going = {name for command in report.commands for name in command.node_names}
+    going = {name for command in present(report).commands for name in command.node_names}
     assert going
     assert {name for name, (code, _) in rows.items() if code is WhyCode.OK} >= going
 
 
-def test_repair_comes_first_and_is_held_by_its_own_gates():
+def test_repair_comes_first_and_is_held_by_its_own_gates() -> None:
     unhealthy = found(**BLOCKED["REPAIR"])
     assert unhealthy.lanes[0].method == "Repair"
     assert lanes(unhealthy)["Repair"] == (True, "DO_NOT_REPAIR", None)
@@ -230,7 +246,7 @@ def test_repair_comes_first_and_is_held_by_its_own_gates():
     assert (found(**closed).why.code, found(**closed).why.method) == (WhyCode.BUDGET, "Repair")
 
 
-def test_numbers_of_codes():
+def test_numbers_of_codes() -> None:
     assert found(**BLOCKED["DND"]).why.count == 2
     assert found(**BLOCKED["AFTER"]).why.until_ns > NOW_NS
     assert (found(**BLOCKED["BUDGET"]).why.count, found(**BLOCKED["BUDGET"]).why.of) == (0, 0)
@@ -241,23 +257,23 @@ def test_numbers_of_codes():
     assert found(pods=[a_pod(node="node-1")]).why.outcome is Outcome.REPLACE
 
 
-def test_labels_that_are_missing():
+def test_labels_that_are_missing() -> None:
     node = a_node(**BIG)
     bare = {key: value for key, value in node.labels.items() if key != labels.ZONE}
     assert found(node=replace(node, labels=bare), pods=[a_pod(node="node-1")]).why.code is WhyCode.NO_LABEL
 
 
-def test_pods_that_need_two_new_nodes():
+def test_pods_that_need_two_new_nodes() -> None:
     pods = [a_pod(name=f"p{i}", node="node-1", cpu="1500m") for i in range(3)]
     why = found(pods=pods, types=(SMALL, LARGE), pool=a_nodepool(budgets=(), requirements=_small_only())).why
     assert (why.code, why.count) == (WhyCode.NODES, 3)
 
 
-def _small_only():
+def _small_only() -> tuple[NodeSelectorRequirement]:
     return (a_requirement(labels.INSTANCE_TYPE, "In", "m5.large"),)
 
 
-def test_a_score_that_is_too_low():
+def test_a_score_that_is_too_low() -> None:
     pool = a_nodepool(budgets=(), consolidation_policy=BALANCED)
     pods = [a_pod(name=f"a{i}", node="node-1", cpu="150m") for i in range(10)]
     why = found(
@@ -270,32 +286,32 @@ def test_a_score_that_is_too_low():
     assert 0 < why.score < 0.5
 
 
-def test_too_few_types_for_min_values():
+def test_too_few_types_for_min_values() -> None:
     requirement = a_requirement(labels.INSTANCE_TYPE, "In", "m5.large", "m5.2xlarge", min_values=2)
     pool = a_nodepool(budgets=(), requirements=(requirement,))
     assert found(pool=pool, pods=[a_pod(node="node-1")]).why.code is WhyCode.MIN_VALUES
 
 
-def test_a_node_whose_providers_types_are_not_known():
+def test_a_node_whose_providers_types_are_not_known() -> None:
     seen = [msgspec.structs.replace(one, seen_on=1) for one in TYPES]
     assert found(types=seen, pods=[a_pod(node="node-1", cpu="5")]).why.code is WhyCode.UNKNOWN
 
 
-def test_a_running_command():
+def test_a_running_command() -> None:
     claim = a_claim(
         instance_type="m5.2xlarge", conditions=(*RIPE, a_condition("DisruptionReason", reason="Underutilized"))
     )
     assert found(node=a_node(taints=(labels.DISRUPTED_TAINT,), **BIG), claim=claim).why.code is WhyCode.COMMAND
 
 
-def test_before_anything_is_simulated():
+def test_before_anything_is_simulated() -> None:
     study = Study(prepared(nodes=[a_node(**BIG)], nodeclaims=[a_claim(conditions=RIPE)]), 1)
     analysis = study_all(study, ())
     assert next(iter(analysis.findings.values())).why.code is WhyCode.PENDING
     assert not analysis.is_complete
 
 
-def test_drift_takes_what_consolidation_may_not():
+def test_drift_takes_what_consolidation_may_not() -> None:
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),), termination_grace_period_ns=HOUR_NS)
     one = found(claim=claim, pods=[protected_pod()])
     # Karpenter seeks no place for a pod that is pinned, so nothing needs a replacement.
@@ -305,7 +321,7 @@ def test_drift_takes_what_consolidation_may_not():
     assert not one.is_held
 
 
-def test_the_first_gate_in_karpenters_order_comes_first():
+def test_the_first_gate_in_karpenters_order_comes_first() -> None:
     one = found(
         node=a_node(annotations=PROTECTED, **BIG),
         pool=a_nodepool(budgets=(DisruptionBudget("0"),)),
@@ -314,7 +330,7 @@ def test_the_first_gate_in_karpenters_order_comes_first():
     assert one.why.codes == (WhyCode.NODE_DND, WhyCode.DND, WhyCode.BUDGET)
 
 
-def test_every_blocker_and_every_code_has_its_place():
+def test_every_blocker_and_every_code_has_its_place() -> None:
     assert set(CODES) == set(Code)
     reached = {*BLOCKED, "NO-LABEL", "NODES", "SCORE", "MINVALUES", "UNKNOWN", "COMMAND", "…"}
     assert reached == {str(code) for code in RANKS}

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import pytest
 
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.methods import observed_fleet
 from karptui.disruption.no_place import NoPlace, PoolMiss, cause_text, no_place_text, shortage_text
-from karptui.disruption.node_verdict import landings_of, verdict_of
+from karptui.disruption.node_verdict import Verdict, landings_of, verdict_of
 from karptui.disruption.outlook import Outlook
 from karptui.disruption.removal import EngineSimulator
 from karptui.karpenter import labels
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.pod import Pod
 from karptui.kube.quantity import QuantityFormat, parse_quantity
 from karptui.kube.resources import Shortage
 from karptui.kube.taints import Taint
+from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.rejection import PodError
-from tests.builders import a_node, a_nodepool, a_pod
+from tests.builders import a_node, a_nodepool, a_pod, present
 from tests.disruption.making import a_claim, consolidatable, node_of, prepared
 
-HERE = {"node": "node-1", "name": "big"}
+HERE: dict[str, Any] = {"node": "node-1", "name": "big"}
 
 
-def _cluster(*, pods, pools=None, others=()):
+def _cluster(
+    *, pods: Sequence[Pod], pools: Sequence[NodePool] | None = None, others: Sequence[Mapping[str, Any]] = ()
+) -> Prepared:
     node = a_node(instance_type="m5.2xlarge", cpu="90", memory="300Gi")
     return prepared(
         nodes=[node, *(a_node(name=f"other-{i}", **fields) for i, fields in enumerate(others))],
@@ -35,20 +43,20 @@ def _cluster(*, pods, pools=None, others=()):
     )
 
 
-def _verdict(cluster):
+def _verdict(cluster: Prepared) -> Verdict:
     fleet = observed_fleet(cluster)
     node = node_of(fleet)
     return verdict_of(Outlook(cluster, fleet).now(node, BlockerSurvey(fleet).of(node)))
 
 
-def _reason(*, pods=None, **cluster) -> NoPlace:
+def _reason(*, pods: Sequence[Pod] | None = None, **cluster: Any) -> NoPlace:
     verdict = _verdict(_cluster(pods=pods or [a_pod(**HERE, cpu="100m")], **cluster))
     assert verdict.refusal_code == "SIM_UNSCHEDULABLE"
     assert verdict.no_place is not None
     return verdict.no_place
 
 
-def test_room_is_short_by_an_amount():
+def test_room_is_short_by_an_amount() -> None:
     found = _reason(pods=[a_pod(**HERE, cpu="9", memory="40Gi")])
     assert (found.pod_key, found.others, found.nodes) == ("default/big", 0, ())
     (miss,) = found.pools
@@ -82,12 +90,12 @@ def test_room_is_short_by_an_amount():
         ({}, {"limits": {"cpu": parse_quantity("1")}}, "no node more is within the limits of NodePool general"),
     ],
 )
-def test_every_kind_of_reason(fields, pool, words):
+def test_every_kind_of_reason(fields: Mapping[str, Any], pool: Mapping[str, Any], words: str) -> None:
     found = _reason(pods=[a_pod(**HERE, cpu="100m", **fields)], pools=[a_nodepool(budgets=(), **pool)])
     assert cause_text(found) == words
 
 
-def test_the_nearest_pool_speaks_and_the_others_are_counted():
+def test_the_nearest_pool_speaks_and_the_others_are_counted() -> None:
     found = _reason(
         pods=[a_pod(**HERE, cpu="9"), a_pod(node="node-1", name="bigger", cpu="12")],
         pools=[
@@ -103,14 +111,14 @@ def test_the_nearest_pool_speaks_and_the_others_are_counted():
     )
 
 
-def test_landings_ask_every_node_too():
+def test_landings_ask_every_node_too() -> None:
     first = a_pod(**HERE, cpu="9")
     cluster = _cluster(
         pods=[first, a_pod(node="node-1", name="like it", template=first.template)],
         others=[{"cpu": "1"}, {"cpu": "1", "taints": (Taint("x", "NoSchedule"),)}],
     )
     fleet = observed_fleet(cluster)
-    candidate = Candidate(fleet, node_of(fleet), *fleet.resolved("general"))
+    candidate = Candidate(fleet, node_of(fleet), *present(fleet.resolved("general")))
     found = landings_of(EngineSimulator(cluster, fleet).remove((candidate,), is_consolidation=True))
     landing = found["default/big"]
     assert found["default/like it"].no_place is landing.no_place
@@ -119,7 +127,7 @@ def test_landings_ask_every_node_too():
     assert cause_text(landing.no_place).endswith("2 nodes tried: 1 room · 1 taints")
 
 
-def test_a_node_that_is_not_initialised_does_not_count():
+def test_a_node_that_is_not_initialised_does_not_count() -> None:
     found = _reason(pods=[a_pod(**HERE, cpu="9")], others=[{"cpu": "90", "memory": "300Gi", "is_initialized": False}])
     assert found.uninitialized_node == "other-0"
     assert cause_text(found) == "only other-0 would take it, which is not initialised yet"
@@ -136,12 +144,12 @@ def test_a_node_that_is_not_initialised_does_not_count():
         ("nvidia.com/gpu", "2", "0", "nvidia.com/gpu 2"),
     ],
 )
-def test_amounts(resource, need, room, words):
+def test_amounts(resource: str, need: str, room: str, words: str) -> None:
     assert shortage_text(Shortage(resource, parse_quantity(need), parse_quantity(room))).replace(",", "") == words
     assert parse_quantity("1Gi").format is QuantityFormat.BINARY_SI
 
 
-def test_words_without_much_to_go_by():
+def test_words_without_much_to_go_by() -> None:
     assert cause_text(NoPlace("a/b")) == "no NodePool has an instance type that it could launch"
     miss = PoolMiss("x", "instance types")
     assert cause_text(NoPlace("a/b", pools=(miss,))) == (
@@ -156,11 +164,11 @@ def test_words_without_much_to_go_by():
     assert cause_text(NoPlace("a/b", pools=(odd,))).endswith("asks of zone In [a b]")
 
 
-def test_errors_are_worded_where_somebody_reads_them():
+def test_errors_are_worded_where_somebody_reads_them() -> None:
     cluster = _cluster(pods=[a_pod(**HERE, cpu="9"), a_pod(name="waits", cpu="95")])
     fleet = observed_fleet(cluster)
     node = node_of(fleet)
-    pool, book = fleet.resolved(node.nodepool_name)
+    pool, book = present(fleet.resolved(node.nodepool_name))
     found = EngineSimulator(cluster, fleet).remove((Candidate(fleet, node, pool, book),), is_consolidation=True)
     assert [(pod.name, type(why)) for pod, why in found.errors] == [("big", PodError), ("waits", PodError)]
     [(pod, why)] = found.blocking_errors

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from karptui.disruption.blocker import Blocker
@@ -11,12 +14,16 @@ from karptui.disruption.command import Decision, Method
 from karptui.disruption.consolidation import RefusalCode
 from karptui.disruption.methods import fleet_of, next_pass, observed_fleet, simulate
 from karptui.disruption.node_verdict import verdict_of
-from karptui.disruption.outlook import Outcome, Outlook
+from karptui.disruption.outlook import Outcome, Outlook, Prospect
 from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.static_drift import template_types
 from karptui.karpenter import labels
-from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget, NodePool
+from karptui.kube.node import Node
+from karptui.kube.pod import Pod
 from karptui.kube.quantity import parse_quantity
+from karptui.provisioning.prepared import Prepared
 from tests.builders import (
     HOUR_NS,
     NOW_NS,
@@ -27,14 +34,22 @@ from tests.builders import (
     a_pdb,
     a_pod,
     a_requirement,
+    present,
 )
 from tests.disruption.making import TYPES, a_buffer, a_claim, consolidatable, drifted, node_of, prepared
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
-BIG = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
+BIG: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
 
 
-def _cluster(*, pods=(), nodes=None, claims=None, pool=None, **objects):
+def _cluster(
+    *,
+    pods: Sequence[Pod] = (),
+    nodes: Sequence[Node] | None = None,
+    claims: Sequence[NodeClaim] | None = None,
+    pool: NodePool | None = None,
+    **objects: Any,
+) -> Prepared:
     return prepared(
         nodes=nodes or [a_node(**BIG)],
         nodeclaims=claims or [a_claim(instance_type="m5.2xlarge", conditions=(consolidatable(),))],
@@ -44,7 +59,7 @@ def _cluster(*, pods=(), nodes=None, claims=None, pool=None, **objects):
     )
 
 
-def _without(cluster, name="node-1", code=None):
+def _without(cluster: Prepared, name: str = "node-1", code: str | None = None) -> Prospect:
     """Return the prospect of a node without its one blocker, or without the first of a code."""
     fleet = observed_fleet(cluster)
     survey = BlockerSurvey(fleet)
@@ -53,38 +68,38 @@ def _without(cluster, name="node-1", code=None):
     return Outlook(cluster, fleet).without(node_of(fleet, name), blocker, (*survey.cluster, *found))
 
 
-def test_a_cheaper_node_takes_the_protected_pod():
+def test_a_cheaper_node_takes_the_protected_pod() -> None:
     prospect = _without(_cluster(pods=[a_pod(node="node-1", annotations=PROTECTED)]))
     assert (prospect.outcome, prospect.method) == (Outcome.REPLACE, Method.SINGLE_NODE)
     assert prospect.savings_per_hour == pytest.approx(0.3)
-    assert prospect.command.replacements[0].pods == ("default/web-1",)
+    assert present(prospect.command).replacements[0].pods == ("default/web-1",)
 
 
-def test_an_empty_node_goes():
+def test_an_empty_node_goes() -> None:
     pods = [a_pod(node="node-1", annotations=PROTECTED, daemonset="agent")]
     prospect = _without(_cluster(pods=pods))
     assert (prospect.outcome, prospect.method, prospect.savings_per_hour) == (Outcome.DELETE, Method.EMPTINESS, 0.4)
 
 
-def test_another_blocker_keeps_it():
+def test_another_blocker_keeps_it() -> None:
     pods = [a_pod(name=name, node="node-1", annotations=PROTECTED) for name in ("a", "b")]
     assert _without(_cluster(pods=pods)).outcome is Outcome.NO
 
 
-def test_nothing_wants_it():
+def test_nothing_wants_it() -> None:
     cluster = _cluster(claims=[a_claim(instance_type="m5.2xlarge")], pods=[a_pod(node="node-1", annotations=PROTECTED)])
     assert _without(cluster, code="POD_DND").outcome is Outcome.NO
 
 
-def test_pods_without_another_place_keep_it():
+def test_pods_without_another_place_keep_it() -> None:
     pods = [a_pod(node="node-1", annotations=PROTECTED, cpu="7")]
     prospect = _without(_cluster(pods=pods))
     assert prospect.outcome is Outcome.NO
-    assert prospect.refusal.code == RefusalCode.NOT_CHEAPER
+    assert present(prospect.refusal).code == RefusalCode.NOT_CHEAPER
     assert prospect.savings_per_hour == 0.0
 
 
-def test_drift_takes_it_whatever_the_price():
+def test_drift_takes_it_whatever_the_price() -> None:
     pods = [a_pod(node="node-1", annotations=PROTECTED, cpu="7")]
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
     prospect = _without(_cluster(pods=pods, claims=[claim]), code="POD_DND")
@@ -93,23 +108,23 @@ def test_drift_takes_it_whatever_the_price():
     assert _without(_cluster(pods=nowhere, claims=[claim]), code="POD_DND").outcome is Outcome.NO
 
 
-def test_a_budget_that_opens():
+def test_a_budget_that_opens() -> None:
     pool = a_nodepool(budgets=(DisruptionBudget("0", "0 9 * * *", "8h"),))
     assert _without(_cluster(pool=pool)).outcome is Outcome.DELETE
 
 
-def test_a_quiet_time_that_passes():
+def test_a_quiet_time_that_passes() -> None:
     pool = a_nodepool(budgets=(), consolidate_after_ns=2 * HOUR_NS)
     cluster = _cluster(pool=pool, claims=[a_claim(instance_type="m5.2xlarge")])
     assert _without(cluster, code="CONSOLIDATE_AFTER").outcome is Outcome.DELETE
 
 
-def test_a_policy_that_moves_pods():
+def test_a_policy_that_moves_pods() -> None:
     pool = a_nodepool(budgets=(), consolidation_policy=WHEN_EMPTY)
     assert _without(_cluster(pool=pool, pods=[a_pod(node="node-1")])).outcome is Outcome.REPLACE
 
 
-def test_static_nodepools():
+def test_static_nodepools() -> None:
     pool = a_nodepool(budgets=(DisruptionBudget("0"),), replicas=1)
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
     prospect = _without(_cluster(pool=pool, claims=[claim]))
@@ -121,7 +136,7 @@ def test_static_nodepools():
     assert _without(_cluster(pool=pool)).outcome is Outcome.NO
 
 
-def test_a_score_that_is_too_low():
+def test_a_score_that_is_too_low() -> None:
     pool = a_nodepool(budgets=(), consolidation_policy=BALANCED)
     nodes = [a_node(**BIG), a_node(name="node-2", **BIG)]
     claims = [
@@ -132,12 +147,12 @@ def test_a_score_that_is_too_low():
         a_pod(name="b", node="node-2", cpu="7"),
     ]
     prospect = _without(_cluster(pool=pool, nodes=nodes, claims=claims, pods=pods))
-    assert (prospect.outcome, prospect.refusal.code) == (Outcome.NO, RefusalCode.NOT_CHEAPER)
+    assert (prospect.outcome, present(prospect.refusal).code) == (Outcome.NO, RefusalCode.NOT_CHEAPER)
     light = [a_pod(name=f"a{i}", node="node-1", annotations=PROTECTED if not i else {}, cpu="150m") for i in range(10)]
     prospect = _without(
         _cluster(pool=pool, nodes=nodes, claims=claims, pods=[*light, a_pod(name="b", node="node-2", cpu="7")])
     )
-    assert (prospect.outcome, prospect.refusal.code) == (Outcome.NO, RefusalCode.SCORE)
+    assert (prospect.outcome, present(prospect.refusal).code) == (Outcome.NO, RefusalCode.SCORE)
 
 
 @pytest.mark.parametrize(
@@ -169,11 +184,11 @@ def test_a_score_that_is_too_low():
         ),
     ],
 )  # fmt: skip
-def test_other_ends(cluster, code, outcome):
+def test_other_ends(cluster: Prepared, code: str, outcome: Outcome) -> None:
     assert _without(cluster, code=code).outcome is outcome
 
 
-def test_what_cannot_be_told_of_nodes_that_are_not_resolved_or_in_command():
+def test_what_cannot_be_told_of_nodes_that_are_not_resolved_or_in_command() -> None:
     cluster = _cluster(nodes=[a_node(pool="x", annotations=PROTECTED)], claims=[a_claim(pool="x")])
     assert _without(cluster, code="NODE_DND").outcome is Outcome.UNKNOWN
     cluster = _cluster(pods=[a_pod(node="node-1", annotations=PROTECTED)])
@@ -183,7 +198,7 @@ def test_what_cannot_be_told_of_nodes_that_are_not_resolved_or_in_command():
     assert Outlook(cluster, fleet).without(node, BlockerSurvey(fleet).of(node)[0], [held]).outcome is Outcome.UNKNOWN
 
 
-def test_without_nodepools_no_simulation_begins():
+def test_without_nodepools_no_simulation_begins() -> None:
     pool = a_nodepool(budgets=(), is_ready=False)
     cluster = _cluster(pool=pool, pods=[a_pod(node="node-1", annotations=PROTECTED)])
     fleet = observed_fleet(cluster)
@@ -192,7 +207,7 @@ def test_without_nodepools_no_simulation_begins():
     assert (prospect.outcome, prospect.refusal) == (Outcome.NO, None)
 
 
-def test_everything_lifted_and_asked_twice():
+def test_everything_lifted_and_asked_twice() -> None:
     pods = [a_pod(name=name, node="node-1", annotations=PROTECTED) for name in "ab"]
     cluster = _cluster(pods=pods, pdbs=[a_pdb()])
     fleet = observed_fleet(cluster)
@@ -206,30 +221,30 @@ def test_everything_lifted_and_asked_twice():
 # -- what comes next -----------------------------------------------------------------------------------------------
 
 
-def test_the_first_method_that_finds_something_ends_the_pass():
+def test_the_first_method_that_finds_something_ends_the_pass() -> None:
     cluster = _cluster()
     found = next_pass(cluster, observed_fleet(cluster))
-    assert (found.acting.method, [command.decision for command in found.commands]) == (
+    assert (present(found.acting).method, [command.decision for command in found.commands]) == (
         Method.EMPTINESS,
         [Decision.DELETE],
     )
     assert len(found.results) == 1
 
 
-def test_nothing_to_do():
+def test_nothing_to_do() -> None:
     cluster = _cluster(claims=[a_claim(instance_type="m5.2xlarge")])
     found = next_pass(cluster, observed_fleet(cluster))
     assert (found.acting, found.commands, found.error, len(found.results)) == (None, (), "", 5)
 
 
-def test_a_claim_that_has_not_been_launched_pauses_everything():
+def test_a_claim_that_has_not_been_launched_pauses_everything() -> None:
     claims = [a_claim(instance_type="m5.2xlarge", conditions=(consolidatable(),)), a_nodeclaim(name="new", stage="")]
     cluster = _cluster(claims=claims)
     found = next_pass(cluster, observed_fleet(cluster))
     assert (found.paused_by, found.results, found.acting, found.error) == (("new",), (), None, "")
 
 
-def test_an_error_ends_the_pass():
+def test_an_error_ends_the_pass() -> None:
     pool = a_nodepool(budgets=(), is_ready=False)
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
     cluster = _cluster(pool=pool, claims=[claim], pods=[a_pod(node="node-1")])
@@ -238,12 +253,12 @@ def test_an_error_ends_the_pass():
     assert [result.method for result in found.results] == [Method.EMPTINESS, Method.STATIC_DRIFT, Method.DRIFT]
 
 
-def test_static_drift_replaces_one_for_one_as_far_as_it_may():
+def test_static_drift_replaces_one_for_one_as_far_as_it_may() -> None:
     names = ("node-1", "node-2", "node-3")
     nodes = [a_node(name=name, **BIG) for name in names]
     claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in names]
 
-    def going(**fields):
+    def going(**fields: Any) -> list[str]:
         pool = a_nodepool(budgets=fields.pop("budgets", ()), replicas=3, **fields)
         cluster = _cluster(nodes=nodes, claims=claims, pool=pool)
         found = next_pass(cluster, observed_fleet(cluster))
@@ -265,12 +280,14 @@ def test_static_drift_replaces_one_for_one_as_far_as_it_may():
         ((), (), ((), 0.0)),
     ],
 )
-def test_types_that_a_template_may_be_launched_with(requirements, types, expected):
+def test_types_that_a_template_may_be_launched_with(
+    requirements: Sequence[Sequence[str]], types: Sequence[Any] | None, expected: Sequence[Sequence[str] | float]
+) -> None:
     pool = a_nodepool(requirements=tuple(a_requirement(*one) for one in requirements))
     assert template_types(pool, ReckonedPrices(TYPES if types is None else types)) == expected
 
 
-def test_simulating_takes_nothing_from_events():
+def test_simulating_takes_nothing_from_events() -> None:
     cluster = _cluster()
     assert fleet_of(cluster).nominated == {}
     report = simulate(cluster, (Method.STATIC_DRIFT,))
@@ -278,21 +295,21 @@ def test_simulating_takes_nothing_from_events():
     assert report.events == {}
 
 
-def test_buffers_keep_empty_nodes_and_it_is_said():
+def test_buffers_keep_empty_nodes_and_it_is_said() -> None:
     cluster = _cluster(**a_buffer())
     found = next_pass(cluster, observed_fleet(cluster))
     assert found.acting is None
     assert found.recorder.by_object()["Node/node-1"] == ['Unconsolidatable: Node "node-1" has buffer pods']
 
 
-def test_conditions_are_read_by_their_status():
+def test_conditions_are_read_by_their_status() -> None:
     claim = a_claim(instance_type="m5.2xlarge", conditions=(a_condition("Consolidatable", status="False"),))
     cluster = _cluster(claims=[claim])
     assert next_pass(cluster, observed_fleet(cluster)).acting is None
 
 
-def test_as_things_are():
-    def now(**fields):
+def test_as_things_are() -> None:
+    def now(**fields: Any) -> Prospect:
         cluster = _cluster(**fields)
         fleet = observed_fleet(cluster)
         node = fleet.nodes[0]

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
-from karptui.disruption.analysis import Analysis
+from karptui.disruption.analysis import Analysis, NextReport
+from karptui.disruption.candidate import Candidate
 from karptui.disruption.codes import Code
 from karptui.disruption.outlook import Outcome
+from karptui.disruption.simulation import Simulation, Simulator
 from karptui.disruption.study import Study, study_all
 from karptui.karpenter import labels
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_nodepool, a_pod
+from karptui.provisioning.prepared import Prepared
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_nodepool, a_pod, present
 from tests.disruption.making import a_claim, consolidatable, drifted, prepared
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
-BIG = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
+BIG: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
 NAMES = ("node-1", "node-2", "node-3")
 KEYS = tuple(f"claim/claim-{name}" for name in NAMES)
 
 
-def _cluster(*, is_second_protected=True, **objects):
+def _cluster(*, is_second_protected: bool = True, **objects: Any) -> Prepared:
     given = {
         "nodes": [a_node(name=name, **BIG) for name in NAMES],
         "nodeclaims": [a_claim(name, instance_type="m5.2xlarge", conditions=(consolidatable(),)) for name in NAMES],
@@ -32,22 +38,22 @@ def _cluster(*, is_second_protected=True, **objects):
     return prepared(**{**given, **objects})
 
 
-def test_everything_about_a_node():
+def test_everything_about_a_node() -> None:
     analysis = study_all(Study(_cluster(), 3, notes=("assumed",)))
     first = analysis.findings[KEYS[0]]
     assert (analysis.generation, analysis.now_ns, analysis.notes) == (3, NOW_NS, ("assumed",))
     assert (analysis.simulated, analysis.managed, analysis.is_complete) == (3, 3, True)
     assert [one.object_key for one in first.blockers] == ["default/a", "default/b"]
     assert (first.node_name, first.pool_name, first.recent_pods, first.price_per_hour) == ("node-1", "general", 1, 0.4)
-    assert first.outlook.without == (Outcome.NO, Outcome.NO)
-    assert first.outlook.without_code == {Code.POD_DND: first.outlook.lifted.outcome}
-    assert first.outlook.lifted.outcome is Outcome.DELETE
-    assert first.outlook.lifted.goes
-    assert not first.outlook.now.goes
-    assert first.outlook.lifted.savings_per_hour == pytest.approx(0.4)
+    assert present(first.outlook).without == (Outcome.NO, Outcome.NO)
+    assert present(first.outlook).without_code == {Code.POD_DND: present(first.outlook).lifted.outcome}
+    assert present(first.outlook).lifted.outcome is Outcome.DELETE
+    assert present(first.outlook).lifted.goes
+    assert not present(first.outlook).now.goes
+    assert present(first.outlook).lifted.savings_per_hour == pytest.approx(0.4)
 
 
-def test_removals_one_at_a_time():
+def test_removals_one_at_a_time() -> None:
     study = Study(_cluster(), 1)
     assert list(study.survey())[:3] == list(KEYS)
     assert study.unsimulated() == KEYS
@@ -58,7 +64,7 @@ def test_removals_one_at_a_time():
     assert (study.analysis.simulated, study.analysis.is_complete) == (1, False)
 
 
-def test_what_did_not_change_stays_the_same_object():
+def test_what_did_not_change_stays_the_same_object() -> None:
     before = study_all(Study(_cluster(), 1))
     after = Study(_cluster(is_second_protected=False), 2, before)
     list(after.survey())
@@ -72,7 +78,7 @@ def test_what_did_not_change_stays_the_same_object():
     assert after.analysis.simulated_in[KEYS[2]] == 1
 
 
-def test_answers_of_before_stand_in_while_only_times_changed():
+def test_answers_of_before_stand_in_while_only_times_changed() -> None:
     before = study_all(Study(_cluster(), 1))
     claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in NAMES]
     pool = a_nodepool(budgets=(), consolidate_after_ns=None)
@@ -86,21 +92,21 @@ def test_answers_of_before_stand_in_while_only_times_changed():
     assert two.findings[KEYS[0]].outlook is before.findings[KEYS[0]].outlook
 
 
-def test_a_close_look():
+def test_a_close_look() -> None:
     study = Study(_cluster(), 1)
     list(study.survey())
     study.look_closely(KEYS[0])
     detail = study.analysis.detail
-    assert detail.key == KEYS[0]
-    assert [check.gate for check in detail.gates if check.is_open is False] == ["POD_DND"]
-    assert {key: landing.node_name for key, landing in detail.landings.items()} == {
+    assert present(detail).key == KEYS[0]
+    assert [check.gate for check in present(detail).gates if check.is_open is False] == ["POD_DND"]
+    assert {key: landing.node_name for key, landing in present(detail).landings.items()} == {
         "default/a": "node-2",
         "default/b": "node-2",
     }
-    assert [state.reason for state in detail.budgets] == ["Empty", "Drifted", "Underutilized"]
+    assert [state.reason for state in present(detail).budgets] == ["Empty", "Drifted", "Underutilized"]
 
 
-def test_a_close_look_at_a_pod_without_a_place_and_one_that_needs_a_new_node():
+def test_a_close_look_at_a_pod_without_a_place_and_one_that_needs_a_new_node() -> None:
     pods = [
         a_pod(name="arm", node="node-1", node_selector={labels.ARCH: "arm64"}),
         a_pod(name="small", node="node-1", node_selector={labels.INSTANCE_TYPE: "m5.large"}),
@@ -108,39 +114,39 @@ def test_a_close_look_at_a_pod_without_a_place_and_one_that_needs_a_new_node():
     study = Study(_cluster(pods=pods), 1)
     list(study.survey())
     study.look_closely(KEYS[0])
-    landings = study.analysis.detail.landings
+    landings = present(study.analysis.detail).landings
     assert landings["default/arm"].error
     assert (landings["default/small"].pool_name, landings["default/small"].type_name) == ("general", "m5.large")
 
 
-def test_a_close_look_that_comes_to_nothing():
+def test_a_close_look_that_comes_to_nothing() -> None:
     study = Study(_cluster(nodepools=[a_nodepool(budgets=(), is_ready=False)]), 1)
     list(study.survey())
     study.look_closely("claim/gone")
     assert study.analysis.detail is None
     study.look_closely(KEYS[0])
-    assert study.analysis.detail.problem == "creating scheduler, no nodepools found"
+    assert present(study.analysis.detail).problem == "creating scheduler, no nodepools found"
     lost = Study(_cluster(nodes=[a_node(pool="x")], nodeclaims=[a_claim(pool="x")]), 1)
     list(lost.survey())
     lost.look_closely(KEYS[0])
-    assert "NodePool is not known" in lost.analysis.detail.problem
+    assert "NodePool is not known" in present(lost.analysis.detail).problem
     others = Study(_cluster(nodes=[a_node(pool="general")], nodeclaims=[]), 1)
     list(others.survey())
     others.look_closely("node/node-1")
-    assert others.analysis.detail.problem.endswith("Karpenter does not manage it")
+    assert present(others.analysis.detail).problem.endswith("Karpenter does not manage it")
 
 
-def test_a_close_look_at_a_claim_without_a_node_says_so():
+def test_a_close_look_at_a_claim_without_a_node_says_so() -> None:
     study = Study(_cluster(nodes=[], nodeclaims=[a_nodeclaim(name="general-1", node="", stage="Launched")]), 1)
     list(study.survey())
     study.look_closely("claim/general-1")
     detail = study.analysis.detail
-    assert detail.problem.endswith("it has no node yet")
-    assert [state.reason for state in detail.budgets] == ["Empty", "Drifted", "Underutilized"]
-    assert detail.consolidation_policy
+    assert present(detail).problem.endswith("it has no node yet")
+    assert [state.reason for state in present(detail).budgets] == ["Empty", "Drifted", "Underutilized"]
+    assert present(detail).consolidation_policy
 
 
-def test_claims_without_a_node_and_nodes_without_a_claim():
+def test_claims_without_a_node_and_nodes_without_a_claim() -> None:
     study = Study(
         prepared(nodes=[a_node(name="own", pool="")], nodeclaims=[a_nodeclaim(name="new", node="", stage="Launched")]),
         1,
@@ -153,28 +159,28 @@ def test_claims_without_a_node_and_nodes_without_a_claim():
     assert analysis.managed == 1
 
 
-def test_what_comes_next():
+def test_what_comes_next() -> None:
     study = Study(_cluster(), 5)
     list(study.survey())
     assert study.analysis.next is None
     study.ask_next()
-    report = study.analysis.next
+    report: NextReport = present(study.analysis.next)
     assert (report.method, report.reason, report.generation) == ("Emptiness", "Empty", 5)
     assert [(one.decision, one.node_names) for one in report.commands] == [("delete", ("node-3",))]
     assert report.asked == (("Emptiness", 1),)
 
 
-def test_pools_are_compared_step_by_step():
+def test_pools_are_compared_step_by_step() -> None:
     study = Study(_cluster(pods=[a_pod(name="waits")]), 5)
     assert study.analysis.overlap is None
     for _ in study.compare_pools():
         pass
-    assert study.analysis.overlap.generation == 5
+    assert present(study.analysis.overlap).generation == 5
 
 
-def test_a_long_question_may_be_broken_off():
-    class Impatient:
-        def remove(self, candidates, **_):
+def test_a_long_question_may_be_broken_off() -> None:
+    class Impatient(Simulator):
+        def remove(self, candidates: Sequence[Candidate], **_: Any) -> Simulation:
             raise InterruptedError
 
     claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in NAMES]
@@ -185,16 +191,16 @@ def test_a_long_question_may_be_broken_off():
     assert study.analysis.next is None
 
 
-def test_an_analysis_of_nothing():
+def test_an_analysis_of_nothing() -> None:
     assert Analysis().is_complete
 
 
-def test_only_what_is_there_is_simulated():
+def test_only_what_is_there_is_simulated() -> None:
     analysis = study_all(Study(_cluster(), 1), ("claim/gone", KEYS[1]))
     assert analysis.simulated == 1
 
 
-def test_nodes_of_which_nothing_is_known_come_first_and_dear_ones_before_cheap_ones():
+def test_nodes_of_which_nothing_is_known_come_first_and_dear_ones_before_cheap_ones() -> None:
     nodes = [a_node(name="node-1"), a_node(name="node-2", **BIG), a_node(name="node-3", **BIG)]
     types = dict(zip(NAMES, ("m5.large", "m5.2xlarge", "m5.2xlarge"), strict=True))
     claims = [a_claim(name, instance_type=types[name], conditions=(consolidatable(),)) for name in NAMES]

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import pytest
 from msgspec.structs import astuple, replace
 
+from karptui.disruption.analysis import Analysis
 from karptui.disruption.study import Study, key_of
+from karptui.disruption.wants import Wanted
 from karptui.karpenter import labels
+from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.nodepool import WHEN_EMPTY, DisruptionBudget
+from karptui.karpenter.nodepool import WHEN_EMPTY, DisruptionBudget, NodePool
 from karptui.karpenter.settings import Settings
+from karptui.kube.node import Node
+from karptui.kube.pdb import PodDisruptionBudget
+from karptui.kube.pod import Pod
 from karptui.kube.workload import Workload
 from karptui.provisioning import prepare
+from karptui.provisioning.state_node import StateNode
 from tests import story_e
 from tests.builders import (
     HOUR_NS,
@@ -32,7 +41,14 @@ from tests.provisioning.loading import load
 SETTINGS = Settings()
 
 
-def studied(inventory: Inventory, before=None, *, now_ns=NOW_NS, types=story_e.TYPES, settings=SETTINGS) -> Study:
+def studied(
+    inventory: Inventory,
+    before: Analysis | None = None,
+    *,
+    now_ns: int = NOW_NS,
+    types: Sequence[InstanceType] = story_e.TYPES,
+    settings: Settings = SETTINGS,
+) -> Study:
     prepared = prepare(inventory, types, settings, now_ns)
     study = Study(prepared, 1) if before is None else Study(prepared, 2, before)
     for _ in study.survey():
@@ -40,10 +56,10 @@ def studied(inventory: Inventory, before=None, *, now_ns=NOW_NS, types=story_e.T
     return study
 
 
-def same(left, right) -> bool:
+def same(left: Analysis, right: Analysis) -> bool:
     """Whether two analyses say the same of every node; objects may differ."""
 
-    def plain(analysis):
+    def plain(analysis: Analysis) -> dict[str, list[Any]]:
         return {
             key: [
                 [astuple(one) for one in found.blockers],
@@ -55,21 +71,24 @@ def same(left, right) -> bool:
     return plain(left) == plain(right)
 
 
-def _changed(items, name, **fields):
+ItemT = TypeVar("ItemT", NodePool, Node, PodDisruptionBudget, Pod)
+
+
+def _changed(items: Sequence[ItemT], name: str, **fields: Any) -> tuple[ItemT, ...]:
     return tuple(replace(one, **fields) if one.name == name else one for one in items)
 
 
-def _pod(inventory, name, **fields):
+def _pod(inventory: Inventory, name: str, **fields: Any) -> Inventory:
     return replace(inventory, pods=_changed(inventory.pods, name, **fields))
 
 
-def _pool(inventory, name, **fields):
+def _pool(inventory: Inventory, name: str, **fields: Any) -> Inventory:
     return replace(inventory, nodepools=_changed(inventory.nodepools, name, **fields))
 
 
 FIRST = "ip-10-0-71-204"
 BUDGET = (DisruptionBudget("0", "0 12 * * *", "1h"),)
-CHANGES = {
+CHANGES: dict[str, Callable[[Inventory], Inventory]] = {
     "nothing": lambda one: one,
     "a pod ends": lambda one: _pod(one, "runner-7f2c4", phase="Succeeded"),
     "a pod comes": lambda one: replace(one, pods=(*one.pods, a_pod(name="new", node=FIRST))),
@@ -140,7 +159,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("later_ns", [0, 49 * MINUTE_NS, 2 * HOUR_NS])
-def test_after_a_change(change, later_ns):
+def test_after_a_change(change: str, later_ns: int) -> None:
     inventory = story_e.inventory()
     before = studied(inventory).analysis
     changed = CHANGES[change](inventory)
@@ -160,21 +179,26 @@ def test_after_a_change(change, later_ns):
         {"settings": Settings(batch_max_seconds=3600.0)},
     ],
 )
-def test_after_types_or_settings_changed(options):
+def test_after_types_or_settings_changed(options: Mapping[str, Any]) -> None:
     inventory = CHANGES["a node is nominated"](story_e.inventory())
     before = studied(inventory).analysis
     after = studied(inventory, before, **options)
     assert same(after.analysis, studied(inventory, **options).analysis)
 
 
-def test_what_did_not_change_is_not_looked_at(monkeypatch):
+def test_what_did_not_change_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     inventory = story_e.inventory()
     before = studied(inventory).analysis
     changed = CHANGES["a pod ends"](inventory)
-    seen = []
+    seen: list[str] = []
     study = Study(prepare(changed, story_e.TYPES, SETTINGS, NOW_NS + 1), 2, before)
     look = study._survey.of
-    monkeypatch.setattr(study._survey, "of", lambda node, wanted=None: seen.append(node.name) or look(node, wanted))
+
+    def watched(node: StateNode, wanted: Wanted | None = None) -> Any:
+        seen.append(node.name)
+        return look(node, wanted)
+
+    monkeypatch.setattr(study._survey, "of", watched)
     for _ in study.survey():
         pass
     # Besides the node of the pod only the one that is on its way out.
@@ -182,7 +206,7 @@ def test_what_did_not_change_is_not_looked_at(monkeypatch):
     assert sum(study.analysis.findings[key] is before.findings[key] for key in before.findings) == 7
 
 
-def test_what_is_looked_at_comes_first():
+def test_what_is_looked_at_comes_first() -> None:
     prepared = prepare(story_e.inventory(), story_e.TYPES, SETTINGS, NOW_NS)
     study = Study(prepared, 1)
     keys = [key_of(node) for node in study.fleet.nodes]
@@ -195,10 +219,11 @@ def test_what_is_looked_at_comes_first():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_random_fleets_after_random_changes(seed):
+def test_random_fleets_after_random_changes(seed: int) -> None:
     chance = random.Random(seed)
     prepared = load(FleetGenerator(f"memory-{seed}").snapshot("x"), ())
-    inventory, types, now_ns = prepared.inventory, prepared.given_types, prepared.now_ns
+    types: Any = prepared.given_types
+    inventory, now_ns = prepared.inventory, prepared.now_ns
     analysis = studied(inventory, now_ns=now_ns, types=types, settings=prepared.settings).analysis
     for _ in range(6):
         pods = [one for one in inventory.pods if chance.random() > 0.1]
@@ -211,7 +236,7 @@ def test_random_fleets_after_random_changes(seed):
         ]
         inventory = replace(inventory, pods=tuple(pods), pdbs=tuple(pdbs), nodeclaims=tuple(claims))
         now_ns += chance.choice((0, MINUTE_NS, 20 * MINUTE_NS, 3 * HOUR_NS))
-        options = {"now_ns": now_ns, "types": types, "settings": prepared.settings}
+        options: dict[str, Any] = {"now_ns": now_ns, "types": types, "settings": prepared.settings}
         after = studied(inventory, analysis, **options).analysis
         assert same(after, studied(inventory, **options).analysis)
         analysis = after

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 import yaml
@@ -29,20 +31,21 @@ from karptui.views.table import Sort, build_rows
 from karptui.whatif.edits import CordonNode
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, Effect, Objects
 from karptui.whatif.remedies.blockers.trial import Trial
-from tests.builders import NOW_NS, a_nodepool, a_pdb, a_pod, an_owner
+from tests.builders import NOW_NS, a_nodepool, a_pdb, a_pod, an_owner, present
+from tests.views.blockers.headings import headings
 from tests.views.why.test_words import analysed, said
 
 
 def an_entry(code: Code, key: str = "web/front-0", **fields: str) -> BlockerEntry:
     kind = "Pod" if code in (Code.POD_DND, Code.PDB_EXHAUSTED, Code.PDB_MULTIPLE) else "NodePool"
-    given = {"node_name": "node-1", "pool_name": "general"} | fields
+    given: dict[str, Any] = {"node_name": "node-1", "pool_name": "general"} | fields
     return BlockerEntry(Blocker(code=code, object_kind=kind, object_key=key, is_wanted=True, **given), 0)
 
 
 NONE = Objects({}, {}, {})
 
 
-def texts(members, known=NONE) -> str:
+def texts(members: Sequence[BlockerEntry], known: Objects = NONE) -> str:
     return "\n".join(remedy_text(one, members) for one in remedies(members, known, NOW_NS))
 
 
@@ -59,11 +62,11 @@ def texts(members, known=NONE) -> str:
         (Code.POD_DND, {"value": "true"}, 'annotations: {karpenter.sh/do-not-disrupt: "4h"}'),
     ],
 )
-def test_remedy(code, fields, text):
+def test_remedy(code: Code, fields: Mapping[str, str], text: str) -> None:
     assert text in texts([an_entry(code, **fields)])
 
 
-def test_the_yaml_is_yaml():
+def test_the_yaml_is_yaml() -> None:
     own = next(
         one for one in remedies([an_entry(Code.POD_DND)], NONE, NOW_NS) if one.kind is BlockerRemedyKind.OWN_POOL
     )
@@ -75,7 +78,7 @@ def test_the_yaml_is_yaml():
     }
 
 
-def test_what_the_objects_tell_is_written_out():
+def test_what_the_objects_tell_is_written_out() -> None:
     pool = a_nodepool(raw={"kind": "NodePool", "spec": {"weight": 7}}, limits={"nodes": parse_quantity("3")})
     pod = a_pod(name="front-0", namespace="web", owner=an_owner(kind="Deployment", name="front"), node="node-1")
     known = Objects(
@@ -97,7 +100,7 @@ def test_what_the_objects_tell_is_written_out():
     assert patch in texts([an_entry(Code.BUDGET_ZERO, "general")], known)
 
 
-def test_names_are_quoted_and_cleaned():
+def test_names_are_quoted_and_cleaned() -> None:
     hostile = an_entry(Code.POD_DND, "web/x; rm -rf $HOME", node_name="n\x1b[31m'1")
     text = texts([hostile])
     assert "\x1b" not in text
@@ -105,21 +108,21 @@ def test_names_are_quoted_and_cleaned():
     assert shlex.split(line)[5] == "x; rm -rf $HOME"
 
 
-def test_many_names_are_counted():
+def test_many_names_are_counted() -> None:
     members = [an_entry(Code.POD_DND, f"web/p{i}", node_name=f"n{i}") for i in range(MOST_NAMES + 3)]
     line = next(line for line in texts(members).splitlines() if line.startswith("kubectl cordon"))
     assert line.endswith("# and 3 more")
 
 
-def test_what_ends_by_itself_needs_nothing():
+def test_what_ends_by_itself_needs_nothing() -> None:
     entry = an_entry(Code.CONSOLIDATE_AFTER)
     assert remedies([entry], NONE, NOW_NS) == ()
     assert "It ends by itself." in "\n".join(map(said, blocker_sentences([entry], NOW_NS)))
 
 
-def test_the_story_names_the_remedies_and_what_makes_nodes_go():
+def test_the_story_names_the_remedies_and_what_makes_nodes_go() -> None:
     view = analysed()
-    group = grouped(blocker_entries(view), BlockerGrouping.OWNER, Folding(is_folded=True))[0]
+    group = headings(grouped(blocker_entries(view), BlockerGrouping.OWNER, Folding(is_folded=True)))[0]
     found = remedies(group.members, objects_of(view.state), NOW_NS)
     line = said(blocker_sentences(group.members, NOW_NS, group.title, found)[-1])
     assert line == (
@@ -129,7 +132,7 @@ def test_the_story_names_the_remedies_and_what_makes_nodes_go():
     )
 
 
-def test_blockers_follow_the_analysis():
+def test_blockers_follow_the_analysis() -> None:
     view = analysed()
     members = [one for one in blocker_entries(view) if one.namespace == "gitlab"]
     later = renewed(members, analysed().analysis)
@@ -139,7 +142,7 @@ def test_blockers_follow_the_analysis():
     assert renewed([an_entry(Code.POD_DND)], view.analysis) == ()
 
 
-def test_the_table_of_remedies():
+def test_the_table_of_remedies() -> None:
     view = analysed()
     members = [one for one in blocker_entries(view) if one.namespace == "gitlab"]
     offered = remedies(members, objects_of(view.state), NOW_NS)
@@ -162,7 +165,7 @@ def test_the_table_of_remedies():
     assert len(build_rows(TABLE, rows.items, is_notable_only=True, now_ns=NOW_NS)) == 4
 
 
-def test_what_was_tried_stands_best_first_and_says_why():
+def test_what_was_tried_stands_best_first_and_says_why() -> None:
     offered = [
         BlockerRemedy(kind, "it.", (CordonNode("n"),)) for kind in (BlockerRemedyKind.CORDON, BlockerRemedyKind.SPREAD)
     ]
@@ -199,12 +202,12 @@ def test_what_was_tried_stands_best_first_and_says_why():
         ),
     ],
 )
-def test_effects_in_words(effect, cells, words):
+def test_effects_in_words(effect: Effect | None, cells: Sequence[str], words: str) -> None:
     assert (nodes_cell(effect).text, when_cell(effect).text, saves_cell(effect).text) == cells
     assert effect_text(effect) == words
 
 
-def test_story_of_nothing():
+def test_story_of_nothing() -> None:
     assert blocker_sentences((), NOW_NS) == ()
 
 
@@ -217,23 +220,23 @@ def test_story_of_nothing():
         (BlockerGrouping.KIND, "POD-DND"),
     ],
 )
-def test_groups_by_money(grouping, first):
+def test_groups_by_money(grouping: BlockerGrouping, first: str) -> None:
     view = analysed()
-    lines = grouped(blocker_entries(view), grouping, Folding(is_folded=True))
+    lines = headings(grouped(blocker_entries(view), grouping, Folding(is_folded=True)))
     assert lines[0].name == first
     assert all(line.is_folded for line in lines)
-    held = [line.held.per_hour for line in lines]
+    held = [present(line.held).per_hour for line in lines]
     assert held == sorted(held, reverse=True)
     opened = grouped(blocker_entries(view), grouping, Folding(is_folded=True, exceptions=frozenset({first})))
     assert len(opened) == len(lines) + 6
 
 
-def test_a_node_counts_once_however_much_keeps_it():
-    lines = grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding(is_folded=True))
-    assert lines[0].held.per_hour == pytest.approx(1.008 + 1.008 + 0.768 + 0.238)
+def test_a_node_counts_once_however_much_keeps_it() -> None:
+    lines = headings(grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding(is_folded=True)))
+    assert present(lines[0].held).per_hour == pytest.approx(1.008 + 1.008 + 0.768 + 0.238)
 
 
-def test_no_analysis_no_blockers():
+def test_no_analysis_no_blockers() -> None:
     from tests.story_e import story_view
 
     assert blocker_entries(story_view()) == ()

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from karptui.pending.report import PendingReport
 from karptui.session.pending_questions import PendingQuestions
+from karptui.session.pending_report import PendingAnswer
 
 
-def answer_all(desk: PendingQuestions, pod_key: str = "") -> PendingReport:
+def answer_of(report: PendingReport) -> PendingAnswer:
+    """Return a report as a session gives it, with no pod at length."""
+    return PendingAnswer(**structs.asdict(report))
+
+
+def answer_all(desk: PendingQuestions, pod_key: str = "") -> PendingAnswer:
     """Return the whole report, with one pod at length."""
     while desk.step(pod_key):
         pass

@@ -3,10 +3,9 @@ from __future__ import annotations
 from karptui.aws.evidence import Evidence
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.pod import Pod
-from karptui.pending.report import PendingReport
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pending_questions import PendingQuestions
-from karptui.session.pending_report import PendingEntry
+from karptui.session.pending_report import PendingAnswer, PendingEntry
 from karptui.session.prepare import prepare_view
 from karptui.state.inventory import state_of
 from karptui.views.pending.explained import explained_values
@@ -16,7 +15,7 @@ from tests.views.pending.asking import answer_all
 TYPES = (an_instance_type(name="m5.large"), an_instance_type(name="m5.xlarge", cpu="4", memory="16Gi"))
 
 
-def report_of(pod: Pod) -> PendingReport:
+def report_of(pod: Pod) -> PendingAnswer:
     """Return everything that is worked out for a pod that neither of two NodePools nor the one node takes."""
     pools = (a_nodepool(weight=10), a_nodepool(name="waits", is_ready=False))
     inventory = Inventory(pods=(pod,), nodepools=pools, nodes=(a_node(),))

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
 from karptui.aws.evidence import Evidence
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import Analysis
+from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, ZONE
+from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
-from karptui.kube.pod import HostPort, PodAffinityTerm, PodVolume
+from karptui.kube.pod import HostPort, Pod, PodAffinityTerm, PodVolume
 from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Taint
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from karptui.pending.nearest import furthest
 from karptui.pending.study import PendingStudy, study_pending
 from karptui.provisioning import PodExplanation, PoolExplanation, explain, prepare
+from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.rejection import NoTemplates, NotReservable
 from karptui.provisioning.solution import solve
 from karptui.session.cluster_view import ClusterView
@@ -55,7 +61,7 @@ from tests.builders import (
     an_owner,
 )
 from tests.stories import said
-from tests.views.pending.asking import answer_all
+from tests.views.pending.asking import answer_all, answer_of
 
 TYPES = (
     an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.096, "spot": 0.04}),
@@ -63,7 +69,7 @@ TYPES = (
 )
 
 
-def explained(pod, *pools, types=TYPES, **others) -> PodExplanation:
+def explained(pod: Pod, *pools: NodePool, types: Sequence[InstanceType] = TYPES, **others: Any) -> PodExplanation:
     inventory = Inventory(pods=(pod,), nodepools=pools or (a_nodepool(),), **others)
     return explain(solve(prepare(inventory, types, Settings(), NOW_NS)), pod)
 
@@ -108,37 +114,37 @@ CASES = [
 
 class TestGates:
     @pytest.mark.parametrize(("pod", "pool", "column", "reason"), CASES, ids=[case[3][:30] for case in CASES])
-    def test_the_first_failing_cell_in_words(self, pod, pool, column, reason):
+    def test_the_first_failing_cell_in_words(self, pod: Pod, pool: NodePool, column: str, reason: str) -> None:
         [row] = gate_rows(explained(pod, pool))
         assert (COLUMNS[row.failed], row.reason) == (column, reason)
         marks = [str(mark) for mark in row.marks]
         assert marks == ["passed"] * row.failed + ["failed"] + ["not asked"] * (len(COLUMNS) - 1 - row.failed)
 
-    def test_labels_that_no_offering_has_together(self):
+    def test_labels_that_no_offering_has_together(self) -> None:
         kind = an_instance_type(prices={"on-demand": 0.1, "spot": 0.04})
         offerings = tuple(one for one in kind.offerings if (one.price_per_hour == 0.1) == ("1a" in str(one)))
         pod = a_pod(node_selector={ZONE: "us-east-1a", CAPACITY_TYPE: "spot"})
         [row] = gate_rows(explained(pod, a_nodepool(requirements=()), types=(replace(kind, offerings=offerings),)))
         assert (COLUMNS[row.failed], row.reason) == ("OFFERING", "no type with the labels has an offering to be had")
 
-    def test_daemonsets_that_take_the_last_room(self):
+    def test_daemonsets_that_take_the_last_room(self) -> None:
         [row] = gate_rows(explained(a_pod(cpu="3900m"), daemonsets=(a_daemonset(cpu="200m", memory=""),)))
         assert COLUMNS[row.failed] == "DAEMONSETS"
         assert row.carried.startswith("200m")
 
-    def test_pod_slots_are_counted(self):
+    def test_pod_slots_are_counted(self) -> None:
         types = (an_instance_type(name="small", pods="2"),)
         daemonsets = (a_daemonset(name="a"), a_daemonset(name="b"))
         [pool] = explained(a_pod(), types=types, daemonsets=daemonsets).pools
         assert miss_text(pool) == "pods 2 of 3 needed on small"
 
-    def test_host_ports_that_daemonsets_take(self):
+    def test_host_ports_that_daemonsets_take(self) -> None:
         port = (HostPort(8080),)
         explanation = explained(a_pod(host_ports=port), daemonsets=(a_daemonset(host_ports=port),))
         [row] = gate_rows(explanation)
         assert (COLUMNS[row.failed], row.reason) == ("DAEMONSETS", "DaemonSets take its host ports")
 
-    def test_a_pool_that_would_take_it_and_one_that_takes_no_part(self):
+    def test_a_pool_that_would_take_it_and_one_that_takes_no_part(self) -> None:
         rows = gate_rows(explained(a_pod(), a_nodepool(), a_nodepool(name="static", replicas=2)))
         assert [row.failed for row in rows] == [-1, -1]
         assert set(rows[0].marks) == {Mark.PASSED}
@@ -146,7 +152,7 @@ class TestGates:
         text = said(gate_lines(explained(a_pod(), a_nodepool(), a_nodepool(name="static", replicas=2)), 120))
         assert "takes no part: it is static" in text
 
-    def test_where_there_is_little_room_only_what_fails_is_told(self):
+    def test_where_there_is_little_room_only_what_fails_is_told(self) -> None:
         explanation = explained(a_pod(cpu="64"), a_nodepool(), a_nodepool(name="with-a-very-long-name-for-a-nodepool"))
         for width in (40, 80, 120, 200):
             lines = gate_lines(explanation, width)
@@ -161,7 +167,7 @@ class TestGates:
             gate_lines(explained(a_pod(), a_nodepool(is_ready=False), a_nodepool(name="b")), 60)
         )
 
-    def test_the_closest_pool(self):
+    def test_the_closest_pool(self) -> None:
         far, near = a_nodepool(name="far", taints=(Taint("x", "NoSchedule"),)), a_nodepool(name="near")
         found = furthest(explained(a_pod(cpu="64"), far, near))
         assert found is not None
@@ -175,7 +181,7 @@ class TestGates:
             {"required_node_terms": (NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "In", "idle"),)),)},
         ],
     )
-    def test_the_pool_that_the_pod_names(self, fields):
+    def test_the_pool_that_the_pod_names(self, fields: Mapping[str, Any]) -> None:
         idle = a_nodepool(name="idle", requirements=(a_requirement(INSTANCE_TYPE, "In", "*"),))
         found = furthest(explained(a_pod(**fields), a_nodepool(), idle))
         assert found is not None
@@ -183,7 +189,7 @@ class TestGates:
 
 
 class TestNodes:
-    def test_refusals_are_counted_by_reason(self):
+    def test_refusals_are_counted_by_reason(self) -> None:
         nodes = (
             a_node(name="a", taints=(Taint("x", "NoSchedule"),)),
             a_node(name="b", cpu="1"),
@@ -203,7 +209,7 @@ class TestNodes:
             ({"volumes": (PodVolume("data", "gone"),)}, ""),
         ],
     )
-    def test_other_reasons(self, fields, word):
+    def test_other_reasons(self, fields: Mapping[str, Any], word: str) -> None:
         taker = a_pod(name="taker", node="node-1", host_ports=(HostPort(80),))
         pod = a_pod(**fields)
         inventory = Inventory(pods=(pod, taker), nodepools=(a_nodepool(),), nodes=(a_node(),))
@@ -214,13 +220,13 @@ class TestNodes:
             assert pod.key not in solution.errors
 
 
-def a_view(*pods, pools=(), **others) -> ClusterView:
-    inventory = Inventory(pods=pods, nodepools=pools or (a_nodepool(),), **others)
+def a_view(*pods: Pod, pools: Sequence[NodePool] = (), **others: Any) -> ClusterView:
+    inventory = Inventory(pods=pods, nodepools=tuple(pools) or (a_nodepool(),), **others)
     return ClusterView(state_of(inventory), {}, evidence=Evidence(instance_types=TYPES))
 
 
 class TestDesk:
-    def test_it_answers_step_by_step(self):
+    def test_it_answers_step_by_step(self) -> None:
         pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
         view = a_view(*pods)
         desk = PendingQuestions()
@@ -241,7 +247,7 @@ class TestDesk:
         assert again.detail is report.detail
         assert answer_all(desk, "nobody/here").detail is None
 
-    def test_an_unfinished_search_is_begun_again(self):
+    def test_an_unfinished_search_is_begun_again(self) -> None:
         pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
         view = a_view(*pods)
         desk = PendingQuestions()
@@ -254,7 +260,7 @@ class TestDesk:
         assert report.detail.remedies is not None
         assert report.detail.remedies.is_complete
 
-    def test_answers_of_the_past_stand_for_a_while(self):
+    def test_answers_of_the_past_stand_for_a_while(self) -> None:
         pod = a_pod(cpu="64")
         view = a_view(pod)
         desk = PendingQuestions()
@@ -268,7 +274,7 @@ class TestDesk:
         desk.begin(*_begin(prepare_view(later, NOW_NS + 60 * 10**9), later))
         assert answer_all(desk, pod.key).detail is not first
 
-    def test_only_so_many_answers_are_kept_and_changes_need_not_be_tried(self):
+    def test_only_so_many_answers_are_kept_and_changes_need_not_be_tried(self) -> None:
         pods = [a_pod(name=f"a{i}-0", cpu="64", owner=an_owner(name=f"a{i}")) for i in range(KEPT + 2)]
         view = a_view(*pods)
         desk = PendingQuestions(tries_changes=False)
@@ -279,7 +285,7 @@ class TestDesk:
             assert report.detail.remedies is None
         assert len(desk._details) == KEPT
 
-    def test_pods_outside_a_run_have_no_explanation(self):
+    def test_pods_outside_a_run_have_no_explanation(self) -> None:
         gated, faulty = a_pod(scheduled_reason="SchedulingGated"), a_pod(name="x", node_selector={"a b": "c"})
         view = a_view(gated, faulty)
         desk = PendingQuestions()
@@ -294,12 +300,14 @@ class TestDesk:
         assert len(report.detail.remedies.found) == 1
 
 
-def _begin(prepared, view):
+def _begin(
+    prepared: tuple[Prepared, tuple[str, ...]], view: ClusterView
+) -> tuple[Prepared, ClusterView, tuple[str, ...]]:
     return prepared[0], view, prepared[1]
 
 
 class TestRows:
-    def test_every_cell_and_value(self):
+    def test_every_cell_and_value(self) -> None:
         pods = (
             a_pod(cpu="64"),
             a_pod(name="api-1", owner=an_owner(name="api"), created_ns=0),
@@ -326,21 +334,21 @@ class TestRows:
             assert said(pending_sentences(entry, NOW_NS))
             assert title_text(entry.group, NOW_NS)
 
-    def test_entries_of_pods_that_have_gone_since_are_left_out(self):
+    def test_entries_of_pods_that_have_gone_since_are_left_out(self) -> None:
         pods = (a_pod(cpu="64"), a_pod(name="api-1", owner=an_owner(name="api"), cpu="64"))
         view = a_view(*pods)
         report = study_pending(prepare_view(view, NOW_NS)[0], view.state, ("types are guessed",))
-        now = ClusterView(view.state, {}, evidence=view.evidence, pending=report)
+        now = ClusterView(view.state, {}, evidence=view.evidence, pending=answer_of(report))
         assert len(pending_entries(now)) == 2
         assert said([pending_freshness(overview_of(now), NOW_NS)]) == "computed by karptui just now · types are guessed"
         bound = a_pod(cpu="64", node="node-1")
         state = reduce(view.state, Batch({Kind.POD: KindDelta({bound.key: bound})}))
-        later = ClusterView(state, {}, evidence=view.evidence, pending=report)
+        later = ClusterView(state, {}, evidence=view.evidence, pending=answer_of(report))
         assert [entry.group.first.name for entry in pending_entries(later)] == ["api-1"]
         assert "1 change behind" in said([pending_freshness(overview_of(later), NOW_NS + 5 * 10**9)])
         assert pending_entries(ClusterView(state, {})) == ()
 
-    def test_freshness_says_what_is_missing(self):
+    def test_freshness_says_what_is_missing(self) -> None:
         assert (
             said([pending_freshness(overview_of(ClusterView(state_of(Inventory()), {})), NOW_NS)])
             == "nodes are on their way"
@@ -368,10 +376,10 @@ class TestRemedies:
             ),
         ],
     )
-    def test_where_pods_go(self, gain, text):
+    def test_where_pods_go(self, gain: Gain, text: str) -> None:
         assert gain_text(gain) == text
 
-    def test_rows(self):
+    def test_rows(self) -> None:
         remedy = Remedy(RemedyKind.LIMIT, "NodePool a", "raise it", (), GAIN)
         lost = Remedy(
             RemedyKind.REQUEST, "the pods", "ask less", (), Gain(1, 1, nodes=("n",), displaced=("x/y", "x/z"))
@@ -401,7 +409,7 @@ class TestRemedies:
             (RemedyReport((), 1, 1), "1 single change tried: none of them makes it schedulable", Tone.WARNING),
         ],
     )
-    def test_how_far_it_is(self, report, words, tone):
+    def test_how_far_it_is(self, report: RemedyReport | None, words: str, tone: Tone) -> None:
         assert remedies_sentence(report) == (words, tone)
 
     @pytest.mark.parametrize(
@@ -435,14 +443,14 @@ class TestRemedies:
             (SetField(ObjectRef("Pod", "web-1", "x"), ("spec", "nodeSelector", "a"), None), "(taken away)"),
         ],
     )
-    def test_as_text_to_copy(self, edit, line):
+    def test_as_text_to_copy(self, edit: DeleteObject | SetField | SetSetting, line: str) -> None:
         gain = Gain(1, 1, nodes=("n",), displaced=("x/y",))
         remedy = Remedy(RemedyKind.LIMIT, "NodePool a", "raise it", (edit,), gain)
         text = remedy_text(remedy, "x/web-1", "Deployment/x/web")
         assert line in text
         assert "1 others lose their place: x/y" in text
 
-    def test_a_pod_on_its_own_has_to_be_made_anew(self):
+    def test_a_pod_on_its_own_has_to_be_made_anew(self) -> None:
         edit = SetField(ObjectRef("Pod", "a", "x"), ("spec", "nodeSelector", "a"), None)
         text = remedy_text(Remedy(RemedyKind.POD_SELECTOR, "the pods", "w", (edit,), GAIN), "x/a", "Pod/x/a")
         assert "in the pod x/a, which has to be made anew:" in text
@@ -450,7 +458,7 @@ class TestRemedies:
         assert "In the list ctrl+t opens it" in text
 
 
-def test_wishes_given_up_in_vain_are_told():
+def test_wishes_given_up_in_vain_are_told() -> None:
     wish = PreferredSchedulingTerm(5, NodeSelectorTerm((a_requirement(ZONE, "In", "us-east-1a"),)))
     pod = a_pod(cpu="64", preferred_node_terms=(wish,))
     view = a_view(pod)
@@ -461,7 +469,7 @@ def test_wishes_given_up_in_vain_are_told():
 
 
 class TestRarerMisses:
-    def test_a_volume_in_another_zone(self):
+    def test_a_volume_in_another_zone(self) -> None:
         bound = PersistentVolumeClaim(
             name="data",
             namespace="default",
@@ -477,7 +485,7 @@ class TestRarerMisses:
         assert COLUMNS[row.failed] == "TOPOLOGY"
         assert row.reason == f"volume: asks for {ZONE} In [us-east-1b], the pool has In [us-east-1a]"
 
-    def test_the_number_of_nodes(self):
+    def test_the_number_of_nodes(self) -> None:
         pool = a_nodepool(limits=amounts({"nodes": "0"}))
         [row] = gate_rows(explained(a_pod(), pool))
         assert (COLUMNS[row.failed], row.reason) == ("LIMITS", "at its limit of nodes")
@@ -489,11 +497,11 @@ class TestRarerMisses:
             (NoTemplates(), "nodepool requirements filtered out all available instance types"),
         ],
     )
-    def test_other_reasons_in_words(self, rejection, text):
+    def test_other_reasons_in_words(self, rejection: NoTemplates | NotReservable, text: str) -> None:
         pool = PoolExplanation(nodepool="a", weight=0, position=0, failed=rejection.gate, rejection=rejection)
         assert miss_text(pool) == text
 
-    def test_labels_that_only_fail_together(self):
+    def test_labels_that_only_fail_together(self) -> None:
         keys = ("company.io/a", "company.io/b")
         types = tuple(
             an_instance_type(name=name, requirements=(a_requirement(keys[0], "In", a), a_requirement(keys[1], "In", b)))
@@ -503,13 +511,13 @@ class TestRarerMisses:
         [row] = gate_rows(explained(a_pod(node_selector=dict.fromkeys(keys, "x")), pool, types=types))
         assert (COLUMNS[row.failed], row.reason) == ("LABELS", "no type has all the labels")
 
-    def test_groups_that_are_still_to_be_explained(self):
+    def test_groups_that_are_still_to_be_explained(self) -> None:
         pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
         view = a_view(*pods)
         study = PendingStudy(prepare_view(view, NOW_NS)[0], view.state)
         study.solve()
         study.explain_next()
-        now = ClusterView(view.state, {}, evidence=view.evidence, pending=study.report)
+        now = ClusterView(view.state, {}, evidence=view.evidence, pending=answer_of(study.report))
         assert "1 of 2 groups explained" in said([pending_freshness(overview_of(now), NOW_NS)])
         open_group = next(group for group in study.report.groups if group.explanation is None)
         assert "why is being worked out" in said(pending_sentences(PendingEntry(open_group), NOW_NS))

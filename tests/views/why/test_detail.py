@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -22,30 +25,31 @@ from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodeclaim
 from tests.views.why.test_words import analysed, entry, said
 
 
-def a_state(reason: Reason, allowed: int, **fields) -> BudgetState:
-    return BudgetState(
-        **{"pool_name": "p", "reason": reason, "nodes": 9, "allowed": allowed, "deleting": (), "not_ready": (),
+def a_state(reason: Reason, allowed: int, **fields: Any) -> BudgetState:
+    given: dict[str, Any] = (
+        {"pool_name": "p", "reason": reason, "nodes": 9, "allowed": allowed, "deleting": (), "not_ready": (),
            "binding": None} | fields
     )  # fmt: skip
+    return BudgetState(**given)
 
 
 FOUND = NodeFindings(key="claim/c", node_name="n", pool_name="p", why=Why(code=WhyCode.POLICY))
 
 
-def lines(found: NodeFindings = FOUND, detail: NodeDetail | None = None, *, claim=True) -> list[str]:
+def lines(found: NodeFindings = FOUND, detail: NodeDetail | None = None, *, claim: bool = True) -> list[str]:
     entry = NodeEntry(a_node(), a_nodeclaim() if claim else None, findings=found)
     return [said(line) for line in why_lines(entry, detail, NOW_NS)]
 
 
-def detail(*gates: GateCheck, **fields) -> NodeDetail:
+def detail(*gates: GateCheck, **fields: Any) -> NodeDetail:
     return NodeDetail("claim/c", gates, **fields)
 
 
-def a_blocker(code: Code, **fields) -> Blocker:
+def a_blocker(code: Code, **fields: Any) -> Blocker:
     return Blocker(code=code, object_key="n", **{"is_wanted": True, **fields})
 
 
-def test_gates_stand_in_order_and_shut_ones_by_themselves():
+def test_gates_stand_in_order_and_shut_ones_by_themselves() -> None:
     text = lines(
         detail=detail(
             GateCheck(Gate.NODE_DND, is_open=False, message="the node says so"),
@@ -60,18 +64,18 @@ def test_gates_stand_in_order_and_shut_ones_by_themselves():
     ]
 
 
-def test_questions_that_do_not_arise_are_left_out():
+def test_questions_that_do_not_arise_are_left_out() -> None:
     text = lines(detail=detail(GateCheck(Gate.UNMANAGED, is_open=False, message="no"), GateCheck(Gate.NO_NODE, None)))
     assert text[1] == " ✘ not managed by Karpenter  no"
     assert not any("no node yet" in line for line in text)
 
 
-def test_of_another_node_nothing_is_told():
+def test_of_another_node_nothing_is_told() -> None:
     other = NodeDetail("claim/other", (GateCheck(Gate.NO_NODE, is_open=True),))
     assert lines(detail=other) == lines()
 
 
-def test_rules_of_the_nodepool():
+def test_rules_of_the_nodepool() -> None:
     shut = replace(
         FOUND,
         blockers=(
@@ -103,17 +107,17 @@ def test_rules_of_the_nodepool():
         ),
     ],
 )  # fmt: skip
-def test_budgets(states, codes, line):
+def test_budgets(states: Sequence[BudgetState], codes: Sequence[Code], line: str) -> None:
     found = replace(FOUND, blockers=tuple(map(a_blocker, codes)))
     assert line in lines(found, detail(budgets=states))
 
 
-def test_why_no_removal_could_be_simulated():
+def test_why_no_removal_could_be_simulated() -> None:
     assert " ? simulated removal  no NodePool" in lines(detail=detail(problem="no NodePool"))
     assert "no NodePool" not in "".join(lines(detail=detail()))
 
 
-def test_what_the_simulation_came_to():
+def test_what_the_simulation_came_to() -> None:
     goes, stays = Verdict(Outcome.DELETE, "Emptiness"), Verdict(Outcome.NO)
     free = replace(FOUND, outlook=NodeOutlook(now=goes, lifted=goes, freed=goes))
     assert " ? simulated as it is  would be deleted: it is empty" in lines(free)
@@ -131,7 +135,7 @@ def test_what_the_simulation_came_to():
     assert any(line.endswith("without it: …") for line in text)
 
 
-def test_blockers_with_their_times():
+def test_blockers_with_their_times() -> None:
     one = a_blocker(Code.POD_DND, since_ns=NOW_NS - 5 * MINUTE_NS, until_ns=NOW_NS + 7 * MINUTE_NS, is_reported=True)
     assert times_text(one, NOW_NS) == "since 5m, 7m left"
     assert times_text(replace(one, since_ns=None, until_ns=NOW_NS), NOW_NS) == "time is up"
@@ -141,14 +145,14 @@ def test_blockers_with_their_times():
     assert '     Karpenter said 60s ago: "held"' in text
 
 
-def test_a_pod_without_a_place_says_what_is_short_first():
+def test_a_pod_without_a_place_says_what_is_short_first() -> None:
     landing = Landing(error="no instance type", no_place=NoPlace("a/b", uninitialized_node="new"))
     said_ = "only new would take it, which is not initialised yet · Karpenter: no instance type"
     assert no_landing_text(landing) == said_
     assert landing_cell(landing, is_daemon=False).text == f"✘ {said_}"
 
 
-def test_what_is_short_comes_before_karpenters_own_words():
+def test_what_is_short_comes_before_karpenters_own_words() -> None:
     no_place = NoPlace("a/b", uninitialized_node="new")
     stays = Verdict(Outcome.NO, refusal_code="UNSCHEDULABLE", refusal_message="x" * 1_000, no_place=no_place)
     text = lines(replace(FOUND, blockers=(), outlook=NodeOutlook(now=stays, lifted=stays, freed=stays)))
@@ -158,12 +162,12 @@ def test_what_is_short_comes_before_karpenters_own_words():
     assert text[at + 1] == f"   Karpenter: {'x' * (QUOTED - 1)}…"
 
 
-def test_a_missing_permission_is_not_waited_for():
+def test_a_missing_permission_is_not_waited_for() -> None:
     hidden = NodeEntry(a_node(), a_nodeclaim(), hidden=frozenset({"Pod"}))
     assert "may not be listed" in said(why_lines(hidden, None, NOW_NS)[1])
 
 
-def test_each_method_has_its_line_and_what_is_in_nobodys_way_is_said_to_be():
+def test_each_method_has_its_line_and_what_is_in_nobodys_way_is_said_to_be() -> None:
     entry_ = entry(analysed(), "dnd")
     lanes = [said(line) for line in lane_lines(entry_, NOW_NS)]
     assert lanes[0].startswith(" Emptiness ")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -24,7 +27,7 @@ STAYS = Verdict(Outcome.NO, refusal_code="NOT_CHEAPER", refusal_message="Can't r
 GOES = Verdict(Outcome.REPLACE, "SingleNodeConsolidation", savings_per_hour=0.5)
 
 
-def found(code: WhyCode, *blockers: Blocker, codes=(), **fields) -> NodeFindings:
+def found(code: WhyCode, *blockers: Blocker, codes: tuple[WhyCode, ...] = (), **fields: Any) -> NodeFindings:
     method = "SingleNodeConsolidation" if blockers else ""
     why = Why(code=code, count=len(blockers), codes=codes or (code,), method=method)
     return NodeFindings(key="claim/c", node_name="n", pool_name="p", why=why, blockers=blockers, **fields)
@@ -34,7 +37,7 @@ def sentence(one: NodeFindings) -> str:
     return said(why_sentence(NodeEntry(a_node(), a_nodeclaim(), findings=one), NOW_NS))
 
 
-def a_blocker(code: Code, key: str = "a/b", **fields) -> Blocker:
+def a_blocker(code: Code, key: str = "a/b", **fields: Any) -> Blocker:
     return Blocker(code=code, object_key=key, is_wanted=True, **fields)
 
 
@@ -52,11 +55,17 @@ def a_blocker(code: Code, key: str = "a/b", **fields) -> Blocker:
         ),
     ],
 )  # fmt: skip
-def test_what_the_code_stands_for(one, text):
+def test_what_the_code_stands_for(one: NodeFindings, text: str) -> None:
     assert text in sentence(one)
 
 
-def _with_outlook(lifted: Verdict, *, without=(Outcome.NO,), by_code=None, codes=(Code.POD_DND,)) -> str:
+def _with_outlook(
+    lifted: Verdict,
+    *,
+    without: tuple[Outcome, ...] = (Outcome.NO,),
+    by_code: Mapping[Code, Outcome] | None = None,
+    codes: Sequence[Code] = (Code.POD_DND,),
+) -> str:
     blockers = tuple(a_blocker(code) for code in codes)
     outlook = NodeOutlook(now=STAYS, lifted=lifted, freed=lifted, without=without, without_code=by_code or {})
     return sentence(found(WhyCode.DND, *blockers, outlook=outlook))
@@ -85,12 +94,12 @@ def _with_outlook(lifted: Verdict, *, without=(Outcome.NO,), by_code=None, codes
         ),
     ],
 )
-def test_what_would_follow(text, words):
+def test_what_would_follow(text: str, words: str) -> None:
     assert words in text
 
 
 @pytest.mark.parametrize("alone", [Outcome.NO, Outcome.REPLACE])
-def test_one_code_of_several_is_judged_by_itself(alone):
+def test_one_code_of_several_is_judged_by_itself(alone: Outcome) -> None:
     """NEVER lifted while the budget stays shut is not what lifting both comes to."""
     blockers = (a_blocker(Code.CONSOLIDATION_DISABLED), a_blocker(Code.BUDGET_ZERO))
     outlook = NodeOutlook(now=STAYS, lifted=GOES, freed=GOES, without_code={Code.CONSOLIDATION_DISABLED: alone})
@@ -101,7 +110,7 @@ def test_one_code_of_several_is_judged_by_itself(alone):
         assert "would go without: replace" in text
 
 
-def test_also_and_arrivals():
+def test_also_and_arrivals() -> None:
     text = sentence(
         found(WhyCode.DND, a_blocker(Code.POD_DND), codes=(WhyCode.DND, WhyCode.BUDGET, WhyCode.AFTER), recent_pods=2)
     )
@@ -111,7 +120,7 @@ def test_also_and_arrivals():
     assert "still receives" not in sentence(found(WhyCode.NEVER, recent_pods=2))
 
 
-def test_a_node_without_a_place_for_its_pods_says_which():
+def test_a_node_without_a_place_for_its_pods_says_which() -> None:
     verdict = replace(STAYS, no_place=NoPlace("a/b", uninitialized_node="new"), refusal_message="Not all pods")
     assert refusal_text(verdict) == (
         "a/b has no other place: only new would take it, which is not initialised yet · Karpenter: Not all pods"
@@ -120,7 +129,7 @@ def test_a_node_without_a_place_for_its_pods_says_which():
     assert sentence(one).startswith("NOFIT  a/b has no other place: only new")
 
 
-def _waiting(name: str, hold: Hold, **fields) -> WaitingPod:
+def _waiting(name: str, hold: Hold, **fields: Any) -> WaitingPod:
     return WaitingPod(a_pod(name=name), 1, hold, **fields)
 
 
@@ -149,11 +158,11 @@ def _waiting(name: str, hold: Hold, **fields) -> WaitingPod:
         ),
     ],
 )
-def test_drains(state, words):
+def test_drains(state: DrainState, words: str) -> None:
     assert drain_text(found(WhyCode.DRAIN, drain=state), NOW_NS) == words
 
 
-def test_names_and_spans():
+def test_names_and_spans() -> None:
     several = [a_blocker(Code.POD_DND, f"a/{i}", until_ns=NOW_NS + i * MINUTE_NS) for i in range(4)]
     assert names_of(several) == "a/0, a/1 and 2 more"
     assert span_text(several, NOW_NS) == "since when is not known, 3m left"
@@ -161,8 +170,8 @@ def test_names_and_spans():
     assert span_text([], NOW_NS) == "since when is not known, no time limit"
 
 
-def test_held_is_what_somebody_has_to_lift():
-    def entry(code):
+def test_held_is_what_somebody_has_to_lift() -> None:
+    def entry(code: WhyCode) -> NodeEntry:
         return NodeEntry(a_node(), a_nodeclaim(), findings=found(code))
 
     assert is_held(entry(WhyCode.DND))

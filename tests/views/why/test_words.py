@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -25,12 +28,12 @@ from karptui.views.budgets.sentences import budget_sentences
 from karptui.views.freshness import freshness, short_freshness, why_unknown
 from karptui.views.next import next_lines, replacement_text, saved_per_hour
 from karptui.views.nodes.sentences import explain_node
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.table import build_rows
 from karptui.views.why.codes import MEANINGS, tone_of, why_cell, why_sort, why_text, why_words
 from karptui.views.why.detail import landing_cell, why_lines
 from karptui.views.why.sentences import held_fact, held_text, verdict_text, why_sentence
-from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_node
+from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_node, present
 from tests.story_e import NODES as STORY_NODES
 from tests.story_e import story_view
 from tests.ui.fleet import status
@@ -46,7 +49,7 @@ NODES = {
 }
 
 
-def analysed(*, detail="", simulates=True, generation=None) -> ClusterView:
+def analysed(*, detail: str = "", simulates: bool = True, generation: int | None = None) -> ClusterView:
     view = story_view()
     prepared, notes = prepare_view(view, NOW_NS)
     study = Study(prepared, view.state.generation if generation is None else generation, notes=notes)
@@ -70,7 +73,7 @@ def entry(view: ClusterView, name: str) -> NodeEntry:
     return found
 
 
-def said(pieces) -> str:
+def said(pieces: Pieces) -> str:
     return "".join(text for text, _ in pieces)
 
 
@@ -94,26 +97,26 @@ def said(pieces) -> str:
         (Why(code=WhyCode.UNMANAGED), "n/a"),
     ],
 )
-def test_code_text(why, text):
+def test_code_text(why: Why, text: str) -> None:
     assert why_text(why, NOW_NS) == text
 
 
-def test_every_code_is_explained_and_has_a_word():
+def test_every_code_is_explained_and_has_a_word() -> None:
     explained = {sample.replace("×", " ").replace("→", " ").split(" ")[0] for sample in MEANINGS}
     assert explained == {*map(str, WhyCode), "!rbac"}
     assert tone_of("DND") is Tone.WARNING
     assert tone_of("PRICE") is Tone.NORMAL
 
 
-def test_cells_words_and_order(view):
+def test_cells_words_and_order(view: ClusterView) -> None:
     drain = why_cell(entry(view, "drain"), NOW_NS)
     assert (drain.text, drain.short) == ("DRAIN 12m DND", "DRAIN 12m")
     assert why_words(entry(view, "drain"), NOW_NS) == ("DRAIN", "DND", "DRAIN 12m")
-    ordered = sorted(NODES, key=lambda name: why_sort(entry(view, name)))
+    ordered = sorted(NODES, key=lambda name: present(why_sort(entry(view, name))))
     assert ordered == ["drain", "dnd", "timed", "pdb", "budget", "nofit", "ok"]
 
 
-def test_cells_before_anything_is_known():
+def test_cells_before_anything_is_known() -> None:
     bare = story_view()
     assert why_cell(entry(bare, "dnd"), NOW_NS).text == "…"
     assert why_sort(entry(bare, "dnd")) is None
@@ -138,13 +141,13 @@ def test_cells_before_anything_is_known():
         ("ok", ("would be deleted: the pods fit elsewhere, saves $0.7680/h",)),
     ],
 )  # fmt: skip
-def test_sentences(view, name, parts):
+def test_sentences(view: ClusterView, name: str, parts: Sequence[str]) -> None:
     sentence = said(why_sentence(entry(view, name), NOW_NS))
     for part in parts:
         assert part in sentence
 
 
-def test_a_sentence_before_the_simulation():
+def test_a_sentence_before_the_simulation() -> None:
     sentence = said(why_sentence(entry(analysed(simulates=False), "dnd"), NOW_NS))
     assert "would go without: simulating…" in sentence
 
@@ -164,11 +167,11 @@ def test_a_sentence_before_the_simulation():
         ),
     ],
 )
-def test_verdicts(verdict, text):
+def test_verdicts(verdict: Verdict, text: str) -> None:
     assert verdict_text(verdict) == text
 
 
-def test_money(view):
+def test_money(view: ClusterView) -> None:
     assert held_per_hour(entry(view, "dnd")) == pytest.approx(1.008)
     assert held_per_hour(entry(view, "ok")) == 0.0
     assert held_per_hour(entry(view, "nofit")) == 0.0
@@ -180,9 +183,9 @@ def test_money(view):
     assert held_fact(total).tone is Tone.WARNING
 
 
-def test_lines_of_a_node():
+def test_lines_of_a_node() -> None:
     close = analysed(detail="claim/runners-1x204")
-    text = "\n".join(said(line) for line in why_lines(entry(close, "dnd"), close.analysis.detail, NOW_NS))
+    text = "\n".join(said(line) for line in why_lines(entry(close, "dnd"), present(close.analysis).detail, NOW_NS))
     for part in (
         "✔ in no command, managed",
         "✘ protected pods: 2  gitlab/runner-7f2c4 is the one that Karpenter names",
@@ -192,14 +195,14 @@ def test_lines_of_a_node():
     ):
         assert part in text
     budget = analysed(detail="claim/batch-5x160")
-    lines = why_lines(entry(budget, "budget"), budget.analysis.detail, NOW_NS)
+    lines = why_lines(entry(budget, "budget"), present(budget.analysis).detail, NOW_NS)
     assert "✘ disruption budgets  left: Empty 0 of 0" in "\n".join(map(said, lines))
     drain = analysed(detail="claim/runners-x33x7")
-    lines = why_lines(entry(drain, "drain"), drain.analysis.detail, NOW_NS)
+    lines = why_lines(entry(drain, "drain"), present(drain.analysis).detail, NOW_NS)
     assert "its end  draining" in "\n".join(map(said, lines))
 
 
-def test_lines_before_anything_is_known():
+def test_lines_before_anything_is_known() -> None:
     assert "being worked out" in said(why_lines(entry(story_view(), "dnd"), None, NOW_NS)[1])
     unmanaged = NodeEntry(a_node(pool=""), None)
     assert "does not manage" in said(why_lines(unmanaged, None, NOW_NS)[1])
@@ -217,13 +220,13 @@ def test_lines_before_anything_is_known():
         (Landing(pool_name="general", type_name="m6i.large"), False, "→ new m6i.large in general"),
     ],
 )
-def test_landing_places(landing, is_daemon, text):
+def test_landing_places(landing: Landing | None, is_daemon: bool, text: str) -> None:
     cell = landing_cell(landing, is_daemon=is_daemon)
     assert cell.text.startswith(text)
     assert "\x1b" not in cell.text
 
 
-def test_freshness(view):
+def test_freshness(view: ClusterView) -> None:
     assert said(freshness(overview_of(view), NOW_NS)) == "computed by karptui just now"
     assert short_freshness(overview_of(view)) == ""
     assert said(freshness(overview_of(view), NOW_NS + 3 * SECOND_NS)) == "computed by karptui 3s ago"
@@ -234,7 +237,7 @@ def test_freshness(view):
     assert short_freshness(overview_of(behind)) == "2 behind, simulated 0/8"
     assert said(freshness(overview_of(story_view()), NOW_NS)) == "being worked out"
     assert short_freshness(overview_of(story_view())) == "computing"
-    failed = ClusterView(view.state, view.statuses, view, analysis=replace(view.analysis, problem="oh"))
+    failed = ClusterView(view.state, view.statuses, view, analysis=replace(present(view.analysis), problem="oh"))
     assert said(freshness(overview_of(failed), NOW_NS)) == "the newest state could not be analysed: oh"
     assert why_unknown(overview_of(failed)) == "what keeps nodes could not be worked out: oh"
     assert why_unknown(overview_of(view)) == why_unknown(overview_of(story_view())) == ""
@@ -252,7 +255,7 @@ def test_freshness(view):
         (Kind.PDB, Phase.FORBIDDEN, ""),
     ],
 )
-def test_readiness(kind, phase, said_):
+def test_readiness(kind: Kind, phase: Phase, said_: str) -> None:
     view = story_view()
     statuses = {**view.statuses, str(kind): status(kind, phase)}
     changed = ClusterView(view.state, statuses, evidence=view.evidence)
@@ -262,14 +265,14 @@ def test_readiness(kind, phase, said_):
         assert unheeded(changed) == ("PodDisruptionBudgets may not be listed and count as none",)
 
 
-def without(*kinds):
+def without(*kinds: Kind) -> ClusterView:
     """Return the story's cluster as somebody sees it who may not list some kinds."""
     view = story_view()
     statuses = {**view.statuses, **{str(kind): status(kind, Phase.FORBIDDEN) for kind in kinds}}
     return ClusterView(view.state, statuses, evidence=view.evidence)
 
 
-def test_what_is_out_of_reach_is_not_on_its_way():
+def test_what_is_out_of_reach_is_not_on_its_way() -> None:
     hidden = without(Kind.POD)
     assert freshness(overview_of(hidden), NOW_NS) == (("not worked out: pods may not be listed", Tone.WARNING),)
     assert why_unknown(overview_of(hidden)) == "what keeps nodes is not known: pods may not be listed"
@@ -281,26 +284,26 @@ def test_what_is_out_of_reach_is_not_on_its_way():
     assert "what is left is not known: pods may not be listed" in said(budget_sentences(budget, NOW_NS)[0])
 
 
-def test_without_nodeclaims_nodes_with_a_nodepool_are_still_managed():
+def test_without_nodeclaims_nodes_with_a_nodepool_are_still_managed() -> None:
     view = story_view()
     hidden = without(Kind.NODECLAIM)
     bare = NodeEntry(entry(view, "dnd").node, None, hidden=hidden.hidden)
     assert (why_cell(bare, NOW_NS).text, why_words(bare, NOW_NS)) == ("!rbac", ("",))
     assert "does not manage" not in said(explain_node(bare, NOW_NS))
-    other = NodeEntry(replace(entry(view, "dnd").node, labels={}), None, hidden=hidden.hidden)
+    other = NodeEntry(replace(present(entry(view, "dnd").node), labels={}), None, hidden=hidden.hidden)
     assert why_cell(other, NOW_NS).text == "n/a"
     assert "does not manage" in said(explain_node(other, NOW_NS))
 
 
-def test_nothing_arrived_yet():
+def test_nothing_arrived_yet() -> None:
     assert unready_because(ClusterView(story_view().state, {})) == "nodes are on their way"
 
 
-def test_next_in_words(view):
-    def lines(report, **fields):
-        changed = replace(view.analysis, next=report)
+def test_next_in_words(view: ClusterView) -> None:
+    def lines(report: NextReport | None, **fields: Any) -> str:
+        changed = replace(present(view.analysis), next=report)
         made = ClusterView(view.state, view.statuses, view, analysis=changed)
-        return "\n".join(map(said, next_lines(made.analysis.next, overview_of(made))))
+        return "\n".join(map(said, next_lines(present(made.analysis).next, overview_of(made))))
 
     assert "being worked out" in lines(None)
     at = view.state.generation
@@ -323,7 +326,7 @@ def test_next_in_words(view):
     assert replacement_text(static) == "a or 1 others in p from $0.1000, from its template"
 
 
-def test_nodes_that_would_go(view):
+def test_nodes_that_would_go(view: ClusterView) -> None:
     assert {one.name for one in going_nodes(view.node_entries)} == {name for name, _, _ in STORY_NODES} - {
         NODES["nofit"]
     }
@@ -331,7 +334,7 @@ def test_nodes_that_would_go(view):
     assert going_nodes(story_view().node_entries) == ()
 
 
-def test_an_analysis_is_taken_over_with_the_rest(view):
+def test_an_analysis_is_taken_over_with_the_rest(view: ClusterView) -> None:
     nodes, pods = view.node_entries, view.pod_entries
     again = ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=view.analysis)
     assert again.node_entries == nodes
@@ -342,7 +345,7 @@ def test_an_analysis_is_taken_over_with_the_rest(view):
     assert entry(other, "dnd").findings is None
 
 
-def test_study_all_is_what_commands_use():
+def test_study_all_is_what_commands_use() -> None:
     view = story_view()
     prepared, _ = prepare_view(view, NOW_NS)
     assert study_all(Study(prepared, 1)).is_complete

@@ -12,7 +12,9 @@ from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod
 from karptui.provisioning import PodExplanation, Solution, explain
 from karptui.provisioning.solution import solve
+from karptui.whatif.edits import SetField
 from karptui.whatif.edits.document import amounts_document, requirement_documents, taint_document
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy
 from karptui.whatif.remedies.pending.remedy import Remedy, RemedyKind, RemedyReport
 from karptui.whatif.remedies.pending.search import RemedySearch
 from karptui.whatif.situation import TypesResult, WhatIfBase
@@ -85,6 +87,13 @@ def _asked(base: WhatIfBase, pods: Sequence[Pod]) -> tuple[Sequence[Pod], Any]:
     solution = solve(base.prepared)
     assert pods[0].key in solution.errors, "the pod has a place"
     return pods, explain(solution, pods[0])
+
+
+def fields_of(remedy: Remedy | BlockerRemedy) -> list[SetField]:
+    """Return what a remedy sets; all that it edits are fields."""
+    found = [edit for edit in remedy.edits if isinstance(edit, SetField)]
+    assert len(found) == len(remedy.edits)
+    return found
 
 
 def of_kind(report: RemedyReport, kind: RemedyKind) -> list[Remedy]:

@@ -2,44 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from karptui.aws.cluster_types import cluster_types
 from karptui.decode.kinds import Kind
+from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import Settings
 from karptui.provisioning import explain
 from karptui.provisioning.solution import solve
+from karptui.session.cluster_view import ClusterView
 from karptui.state.inventory import inventory_of
 from karptui.whatif.edits import SetSetting
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.remedies.pending.nodes import _nodeclass
-from karptui.whatif.remedies.pending.remedy import RemedyKind, amount_words, quantity_text, whole_nano
+from karptui.whatif.remedies.pending.remedy import RemedyKind, RemedyReport, amount_words, quantity_text, whole_nano
 from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests.builders import a_manifest, a_pod, amounts, an_instance_type, decoded
 from tests.story_d import NOW_NS, a_waiting_pod, story_document, story_view
-from tests.whatif.remedies.asking import a_base, a_search, find_remedies, of_kind
+from tests.whatif.remedies.asking import a_base, a_search, fields_of, find_remedies, of_kind
 
 
-def types_for(inventory, settings):
+def types_for(inventory: Inventory, settings: Settings) -> TypesResult:
     found = cluster_types(inventory, settings).by_nodeclass
     return TypesResult({pool.name: found[pool.node_class_ref.name].types for pool in inventory.nodepools})
 
 
-def base_of(view) -> WhatIfBase:
+def base_of(view: ClusterView) -> WhatIfBase:
     return WhatIfBase(inventory_of(view.state), types_for, view.evidence.settings, NOW_NS)
 
 
-def report_for(base: WhatIfBase, *keys: str):
+def report_for(base: WhatIfBase, *keys: str) -> RemedyReport:
     solution = solve(base.prepared)
     pods = [next(pod for pod in base.inventory.pods if pod.key == key) for key in keys]
     return find_remedies(base, pods, explain(solution, pods[0]), solution)
 
 
-def test_the_overhead_percent_is_the_largest_that_does(tmp_path):
+def test_the_overhead_percent_is_the_largest_that_does(tmp_path: Path) -> None:
     base = base_of(story_view(tmp_path))
     report = report_for(base, "trino/worker-0", "trino/worker-1")
     [remedy] = of_kind(report, RemedyKind.OVERHEAD)
@@ -52,13 +57,13 @@ def test_the_overhead_percent_is_the_largest_that_does(tmp_path):
     assert request.words == "ask for at most 238,914Mi (233Gi) of memory"
 
 
-def test_without_a_good_guess_it_is_found_all_the_same(tmp_path, monkeypatch):
+def test_without_a_good_guess_it_is_found_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.whatif.remedies.pending.nodes._guess", lambda *_: None)
     report = report_for(base_of(story_view(tmp_path)), "trino/worker-0")
     assert of_kind(report, RemedyKind.OVERHEAD)[0].words == "VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488"
 
 
-def test_more_pod_slots_through_the_nodeclass(tmp_path, monkeypatch):
+def test_more_pod_slots_through_the_nodeclass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Story C: eleven DaemonSets leave no slot on a t3.nano-like type; kubelet.maxPods gives more."""
     document = story_document()
     for one in document["objects"]:
@@ -76,15 +81,15 @@ def test_more_pod_slots_through_the_nodeclass(tmp_path, monkeypatch):
     report = report_for(base, "web/small-0")
     [remedy] = of_kind(report, RemedyKind.MAX_PODS)
     assert remedy.subject == "EC2NodeClass small"
-    assert remedy.edits[0].path == ("spec", "kubelet", "maxPods")
-    assert remedy.edits[0].value == 12
+    assert fields_of(remedy)[0].path == ("spec", "kubelet", "maxPods")
+    assert fields_of(remedy)[0].value == 12
     assert remedy.gain.instance_type == "t3.small"
 
 
-def test_no_pod_slots_through_the_nodeclass_of_another_provider(tmp_path):
+def test_no_pod_slots_through_the_nodeclass_of_another_provider(tmp_path: Path) -> None:
     base = base_of(story_view(tmp_path))
     pool = next(one for one in base.inventory.nodepools if one.name == "small")
-    question = SimpleNamespace(base=base)
+    question: Any = SimpleNamespace(base=base)
     assert _nodeclass(question, pool) is not None
     foreign = replace(pool, node_class_ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "small"))
     assert _nodeclass(question, foreign) is None
@@ -99,7 +104,9 @@ def test_no_pod_slots_through_the_nodeclass_of_another_provider(tmp_path):
         ("r5.xlarge", {}, 0.0, False),
     ],
 )
-def test_the_percent_is_searched_also_where_it_cannot_be_guessed(name, spec, percent, is_tried):
+def test_the_percent_is_searched_also_where_it_cannot_be_guessed(
+    name: str, spec: Mapping[str, Any], percent: float, is_tried: bool
+) -> None:
     nodeclass = decoded(
         a_manifest("EC2NodeClass", "default", api_version="karpenter.k8s.aws/v1", spec=spec), Kind.NODECLASS
     )
@@ -124,7 +131,7 @@ def test_the_percent_is_searched_also_where_it_cannot_be_guessed(name, spec, per
         ("nvidia.com/gpu", 2 * 10**9, False, "2", "2"),
     ],
 )
-def test_amounts(resource, nano, is_up, quantity, words):
+def test_amounts(resource: str, nano: int, is_up: bool, quantity: str, words: str) -> None:
     whole = whole_nano(resource, nano, is_up=is_up)
     assert quantity_text(resource, whole) == quantity
     assert amount_words(resource, whole) == words

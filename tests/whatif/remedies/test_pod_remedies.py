@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -11,30 +14,30 @@ from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSch
 from karptui.kube.taints import Taint
 from karptui.provisioning.solution import solve
 from karptui.whatif.edits import DeleteObject, ObjectRef, SetField
-from karptui.whatif.remedies.pending.remedy import RemedyKind, Trial, TrialStep, ref_of
+from karptui.whatif.remedies.pending.remedy import Remedy, RemedyKind, Trial, TrialStep, ref_of
 from karptui.whatif.remedies.pending.search import FIXED_TYPES, MOST_TRIALS
 from tests.builders import a_daemonset, a_node, a_pod, a_pod_template, a_requirement, amounts, an_instance_type
-from tests.whatif.remedies.asking import a_base, a_pool, a_search, asked, find_remedies, of_kind
+from tests.whatif.remedies.asking import a_base, a_pool, a_search, asked, fields_of, find_remedies, of_kind
 
 WEB = LabelSelector((("app", "web"),))
 
 
 class TestRequests:
-    def test_the_most_that_the_nearest_type_has_room_for(self):
+    def test_the_most_that_the_nearest_type_has_room_for(self) -> None:
         pod = a_pod(cpu="3", memory="40Gi")
         daemonset = a_daemonset(cpu="100m", memory="200Mi")
         report = asked(a_base(pod, daemonsets=(daemonset,)), pod)
         [remedy] = of_kind(report, RemedyKind.REQUEST)
         assert remedy.words == "ask for at most 32,568Mi (31Gi) of memory"
-        assert remedy.edits[0].value == "32568Mi"
+        assert fields_of(remedy)[0].value == "32568Mi"
         assert remedy.gain.instance_type == "r5.xlarge"
 
-    def test_cpu_in_millicores(self):
+    def test_cpu_in_millicores(self) -> None:
         pod = a_pod(cpu="4100m")
         [remedy] = of_kind(asked(a_base(pod, daemonsets=(a_daemonset(cpu="50m"),)), pod), RemedyKind.REQUEST)
         assert remedy.words == "ask for at most 3950m of cpu"
 
-    def test_the_same_amount_is_tried_once_and_none_is_not(self):
+    def test_the_same_amount_is_tried_once_and_none_is_not(self) -> None:
         pod = a_pod(cpu="8")
         pools = [a_pool(name="a"), a_pool(name="b")]
         assert len(of_kind(asked(a_base(pod, pools=pools), pod), RemedyKind.REQUEST)) == 1
@@ -42,7 +45,7 @@ class TestRequests:
         daemonset = a_daemonset(cpu="5", memory="")
         assert of_kind(asked(a_base(greedy, daemonsets=(daemonset,)), greedy), RemedyKind.REQUEST) == []
 
-    def test_nothing_where_pod_slots_are_short(self):
+    def test_nothing_where_pod_slots_are_short(self) -> None:
         types = (an_instance_type(name="small", pods="1"),)
         pod = a_pod()
         report = asked(a_base(pod, types=types, daemonsets=(a_daemonset(),)), pod)
@@ -50,7 +53,7 @@ class TestRequests:
 
 
 class TestDaemonSets:
-    def test_one_that_asks_as_much_as_is_missing(self):
+    def test_one_that_asks_as_much_as_is_missing(self) -> None:
         pod = a_pod(cpu="1900m")
         small, large = a_daemonset(name="small", cpu="50m"), a_daemonset(name="large", cpu="200m")
         types = (an_instance_type(name="m5.large", cpu="2"),)
@@ -59,7 +62,7 @@ class TestDaemonSets:
         assert remedy.subject == f"DaemonSet {large.key}"
         assert remedy.edits == (DeleteObject(ObjectRef("DaemonSet", large.name, large.namespace)),)
 
-    def test_pod_slots(self):
+    def test_pod_slots(self) -> None:
         types = (an_instance_type(name="small", pods="2"),)
         pod = a_pod()
         daemonsets = (a_daemonset(name="a"), a_daemonset(name="b"))
@@ -68,20 +71,20 @@ class TestDaemonSets:
 
 
 class TestOtherPods:
-    def test_a_spread_that_nothing_can_meet(self):
+    def test_a_spread_that_nothing_can_meet(self) -> None:
         spread = TopologySpreadConstraint(1, "company.io/rack", "DoNotSchedule", WEB)
         soft = TopologySpreadConstraint(1, ZONE, "ScheduleAnyway", WEB)
         pod = a_pod(topology_spread=(soft, spread))
         [remedy] = of_kind(asked(a_base(pod), pod), RemedyKind.SPREAD)
         assert remedy.words == "spread over company.io/rack with ScheduleAnyway instead of DoNotSchedule"
-        assert remedy.edits[0].path == ("spec", "topologySpreadConstraints", 1, "whenUnsatisfiable")
+        assert fields_of(remedy)[0].path == ("spec", "topologySpreadConstraints", 1, "whenUnsatisfiable")
 
-    def test_an_affinity_to_nobody(self):
+    def test_an_affinity_to_nobody(self) -> None:
         pod = a_pod(pod_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "nobody"),))),))
         [remedy] = of_kind(asked(a_base(pod), pod), RemedyKind.AFFINITY)
         assert remedy.words == f"no longer keep to the pods of its affinity by {ZONE}"
 
-    def test_anti_affinity_that_places_one_pod_a_run(self):
+    def test_anti_affinity_that_places_one_pod_a_run(self) -> None:
         term = PodAffinityTerm(ZONE, WEB)
         template = a_pod_template(pod_anti_affinity=(term,))
         pods = [a_pod(name=f"web-{i}", template=template) for i in range(3)]
@@ -115,7 +118,7 @@ class TestIgnored:
             ),
         ],
     )
-    def test_what_karpenter_does_not_look_at(self, fields, words):
+    def test_what_karpenter_does_not_look_at(self, fields: Mapping[str, Any], words: str) -> None:
         pod = a_pod(**fields)
         base = a_base(pod)
         assert base.prepared.ignored
@@ -124,7 +127,7 @@ class TestIgnored:
 
 
 class TestSearch:
-    def test_it_tells_how_far_it_is(self):
+    def test_it_tells_how_far_it_is(self) -> None:
         pod = a_pod(cpu="64", node_selector={"tier": "gold"})
         search = a_search(a_base(pod), pod)
         assert (search.report.tried, search.report.to_try) == (0, 1)
@@ -136,7 +139,7 @@ class TestSearch:
         assert search.report.found == ()
         assert search.report.tried == search.report.to_try > 0
 
-    def test_a_guess_at_the_gentlest_step(self):
+    def test_a_guess_at_the_gentlest_step(self) -> None:
         pod = a_pod(cpu="64")
         search = a_search(a_base(pod), pod)
         search.step()
@@ -146,18 +149,18 @@ class TestSearch:
             )
             for cpu in ("4", "3", "2", "1")
         )
-        found = []
+        found: list[Remedy] = []
         for guess in (0, 1, 3, None):
             for _ in search._try(Trial(RemedyKind.REQUEST, "the pods", steps, guess), found):
                 pass
         assert [one.words for one in found] == ["to 4"] * 4
 
-    def test_types_of_a_snapshot_do_not_follow_settings(self):
+    def test_types_of_a_snapshot_do_not_follow_settings(self) -> None:
         pod = a_pod(memory="64Gi")
         assert asked(a_base(pod, fixed=True), pod).left_out == (FIXED_TYPES,)
         assert asked(a_base(pod, fixed=False), pod).left_out == ()
 
-    def test_those_that_help_all_pods_come_first_and_cheap_before_dear(self):
+    def test_those_that_help_all_pods_come_first_and_cheap_before_dear(self) -> None:
         node = a_node(taints=(Taint("busy", "NoSchedule"),), cpu="1", memory="4Gi")
         pods = [a_pod(name=f"web-{i}", cpu="600m") for i in range(2)]
         pools = [a_pool(taints=(Taint("busy", "NoSchedule"),), name="busy"), a_pool(name="dear", limits={})]
@@ -167,14 +170,14 @@ class TestSearch:
         assert [gain.placed for gain in gains] == sorted((gain.placed for gain in gains), reverse=True)
         assert {gain.asked for gain in gains} == {2}
 
-    def test_no_more_than_so_many(self):
+    def test_no_more_than_so_many(self) -> None:
         pools = [a_pool(name=f"pool-{i}", taints=(Taint(f"taint-{i}", "NoSchedule"),)) for i in range(MOST_TRIALS)]
         pod = a_pod()
         report = asked(a_base(pod, pools=pools), pod)
         assert report.tried == MOST_TRIALS
         assert any("are left out" in one for one in report.left_out)
 
-    def test_pods_that_lose_their_place_are_named(self):
+    def test_pods_that_lose_their_place_are_named(self) -> None:
         first, other = a_pod(name="first", node_selector={"tier": "gold"}), a_pod(name="other", cpu="1900m")
         pools = [a_pool(limits=amounts({"cpu": "2"}))]
         base = a_base(first, other, pools=pools, types=(an_instance_type(name="m5.large", cpu="2"),))
@@ -183,7 +186,7 @@ class TestSearch:
         assert all(one.gain.displaced == (other.key,) for one in helped)
 
 
-def _tainted(raw, key):
+def _tainted(raw: Mapping[str, Any], key: str) -> dict[str, Any]:
     spec = {**raw["spec"]}
     template = {
         **spec["template"],

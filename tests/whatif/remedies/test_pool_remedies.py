@@ -2,66 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, ZONE
-from karptui.kube.selectors import NodeSelectorTerm
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.selectors import NodeSelectorRequirement, NodeSelectorTerm
 from karptui.kube.taints import Taint, Toleration
 from karptui.whatif.edits import SetField
 from karptui.whatif.remedies.pending.pools import allow_value
 from karptui.whatif.remedies.pending.remedy import RemedyKind
 from tests.builders import a_node, a_nodeclaim, a_nodepool, a_pod, a_requirement, amounts, an_instance_type
-from tests.whatif.remedies.asking import TYPES, a_base, a_pool, asked, of_kind
+from tests.whatif.remedies.asking import TYPES, a_base, a_pool, asked, fields_of, of_kind
 
 ON_DEMAND = a_requirement(CAPACITY_TYPE, "In", "on-demand")
 
 
-def limited(**limits):
+def limited(**limits: Any) -> NodePool:
     return a_pool(limits=amounts(limits))
 
 
 class TestTaints:
     pool = a_pool(taints=(Taint("team", "NoSchedule", "ml"), Taint("gpu", "NoExecute"), Taint("soft", "NoSchedule")))
 
-    def test_dropping_those_that_are_not_tolerated(self):
+    def test_dropping_those_that_are_not_tolerated(self) -> None:
         pod = a_pod(tolerations=(Toleration("soft", "Exists"),))
         [remedy] = of_kind(asked(a_base(pod, pools=[self.pool]), pod), RemedyKind.REMOVE_TAINT)
         assert remedy.words == "drop its taints team=ml:NoSchedule, gpu:NoExecute, for all pods"
-        [edit] = remedy.edits
+        [edit] = fields_of(remedy)
         assert edit.path == ("spec", "template", "spec", "taints")
         assert edit.value == [{"key": "soft", "effect": "NoSchedule"}]
         assert (remedy.gain.placed, remedy.gain.nodepools, remedy.gain.instance_type) == (1, ("general",), "m5.large")
 
-    def test_tolerating_them(self):
+    def test_tolerating_them(self) -> None:
         pod = a_pod()
         pool = a_pool(taints=(Taint("team", "NoSchedule", "ml"), Taint("gpu", "NoExecute")))
         [remedy] = of_kind(asked(a_base(pod, pools=[pool]), pod), RemedyKind.TOLERATE)
         assert remedy.words == "tolerate team=ml:NoSchedule, gpu:NoExecute"
-        assert [edit.value["operator"] for edit in remedy.edits] == ["Equal", "Exists"]
-        assert [edit.path[-1] for edit in remedy.edits] == [0, 1]
+        assert [edit.value["operator"] for edit in fields_of(remedy)] == ["Equal", "Exists"]
+        assert [edit.path[-1] for edit in fields_of(remedy)] == [0, 1]
         assert remedy.gain.price_per_hour == pytest.approx(0.096)
 
 
 class TestLimits:
-    def test_the_least_limit_that_does(self):
+    def test_the_least_limit_that_does(self) -> None:
         pod = a_pod(cpu="3")
         [remedy] = of_kind(asked(a_base(pod, pools=[limited(cpu="3")]), pod), RemedyKind.LIMIT)
         assert remedy.words == "raise its limit of cpu from 3 to 4"
-        assert remedy.edits == (SetField(remedy.edits[0].object, ("spec", "limits", "cpu"), "4"),)
+        assert remedy.edits == (SetField(fields_of(remedy)[0].object, ("spec", "limits", "cpu"), "4"),)
         assert remedy.gain.instance_type == "m5.xlarge"
 
-    def test_several_pods_and_several_resources(self):
+    def test_several_pods_and_several_resources(self) -> None:
         pods = [a_pod(name=f"web-{i}", cpu="3", memory="20Gi") for i in range(3)]
         [remedy] = of_kind(asked(a_base(*pods, pools=[limited(cpu="1", memory="4Gi")]), *pods), RemedyKind.LIMIT)
         assert remedy.words == "raise its limit of cpu from 1 to 12, memory from 4Gi to 98,304Mi (96Gi)"
         assert (remedy.gain.placed, remedy.gain.asked, remedy.gain.new_nodes) == (3, 3, 3)
 
-    def test_a_limit_that_does_not_stand_in_the_way_stays(self):
+    def test_a_limit_that_does_not_stand_in_the_way_stays(self) -> None:
         pod = a_pod(cpu="3")
         [remedy] = of_kind(asked(a_base(pod, pools=[limited(cpu="3", memory="400Gi")]), pod), RemedyKind.LIMIT)
         assert remedy.words == "raise its limit of cpu from 3 to 4"
 
-    def test_what_is_in_use_counts(self):
+    def test_what_is_in_use_counts(self) -> None:
         pod = a_pod(cpu="2500m")
         node = a_node(cpu="4")
         full = a_pod(name="full", node="node-1", cpu="3800m")
@@ -70,7 +74,7 @@ class TestLimits:
         [remedy] = of_kind(asked(base, pod), RemedyKind.LIMIT)
         assert remedy.words == "raise its limit of cpu from 5 to 8"
 
-    def test_the_number_of_nodes(self):
+    def test_the_number_of_nodes(self) -> None:
         pod = a_pod()
         node = a_node(pods="1")
         full = a_pod(name="full", node="node-1")
@@ -79,12 +83,12 @@ class TestLimits:
         [remedy] = of_kind(asked(base, pod), RemedyKind.LIMIT)
         assert remedy.words == "raise its limit of nodes from 1 to 2"
 
-    def test_limits_that_leave_smaller_types_only(self):
+    def test_limits_that_leave_smaller_types_only(self) -> None:
         pod = a_pod(cpu="3")
         report = asked(a_base(pod, pools=[limited(cpu="2")]), pod)
         assert [one.words for one in of_kind(report, RemedyKind.LIMIT)] == ["raise its limit of cpu from 2 to 4"]
 
-    def test_nothing_where_limits_are_not_all(self):
+    def test_nothing_where_limits_are_not_all(self) -> None:
         pod = a_pod(cpu="64")
         report = asked(a_base(pod, pools=[limited(cpu="1")]), pod)
         assert of_kind(report, RemedyKind.LIMIT) == []
@@ -92,21 +96,21 @@ class TestLimits:
 
 
 class TestLabels:
-    def test_a_label_that_no_node_has(self):
+    def test_a_label_that_no_node_has(self) -> None:
         pod = a_pod(node_selector={"company.io/tier": "gold"})
         report = asked(a_base(pod), pod)
         [remedy] = of_kind(report, RemedyKind.POOL_LABEL)
         assert remedy.words == "give its nodes the label company.io/tier=gold"
-        assert remedy.edits[0].path == ("spec", "template", "metadata", "labels", "company.io/tier")
+        assert fields_of(remedy)[0].path == ("spec", "template", "metadata", "labels", "company.io/tier")
         [other] = of_kind(report, RemedyKind.POD_SELECTOR)
         assert other.words == "no longer ask for company.io/tier=gold"
-        assert other.edits[0].path == ("spec", "nodeSelector", "company.io/tier")
+        assert fields_of(other)[0].path == ("spec", "nodeSelector", "company.io/tier")
 
-    def test_a_label_that_an_affinity_asks_for_is_not_given(self):
+    def test_a_label_that_an_affinity_asks_for_is_not_given(self) -> None:
         pod = a_pod(required_node_terms=(NodeSelectorTerm((a_requirement("company.io/tier", "In", "gold"),)),))
         assert of_kind(asked(a_base(pod), pod), RemedyKind.POOL_LABEL) == []
 
-    def test_another_value_of_a_label(self):
+    def test_another_value_of_a_label(self) -> None:
         pod = a_pod(node_selector={"tier": "gold"})
         pool = a_pool(template_labels={"tier": "silver"})
         [remedy] = of_kind(asked(a_base(pod, pools=[pool]), pod), RemedyKind.POOL_LABEL)
@@ -119,32 +123,34 @@ class TestLabels:
             (a_requirement(ZONE, "NotIn", "us-east-1b", "us-east-1c"), ["us-east-1c"]),
         ],
     )
-    def test_a_requirement_that_excludes_the_value(self, requirement, value):
+    def test_a_requirement_that_excludes_the_value(
+        self, requirement: NodeSelectorRequirement, value: Sequence[str]
+    ) -> None:
         pod = a_pod(node_selector={ZONE: "us-east-1b"})
         pool = a_pool(requirements=(ON_DEMAND, requirement))
         report = asked(a_base(pod, pools=[pool]), pod)
         [remedy] = of_kind(report, RemedyKind.POOL_VALUE)
         assert remedy.words == f"allow {ZONE} us-east-1b"
-        assert remedy.edits[0].path == ("spec", "template", "spec", "requirements", 1, "values")
-        assert remedy.edits[0].value == value
+        assert fields_of(remedy)[0].path == ("spec", "template", "spec", "requirements", 1, "values")
+        assert fields_of(remedy)[0].value == value
 
-    def test_the_last_excluded_value_takes_the_requirement_away(self):
+    def test_the_last_excluded_value_takes_the_requirement_away(self) -> None:
         pod = a_pod(node_selector={ZONE: "us-east-1b"})
         pool = a_pool(requirements=(ON_DEMAND, a_requirement(ZONE, "NotIn", "us-east-1b")))
         [remedy] = of_kind(asked(a_base(pod, pools=[pool]), pod), RemedyKind.POOL_VALUE)
-        assert remedy.edits[0].path == ("spec", "template", "spec", "requirements", 1)
-        assert remedy.edits[0].value is None
+        assert fields_of(remedy)[0].path == ("spec", "template", "spec", "requirements", 1)
+        assert fields_of(remedy)[0].value is None
 
-    def test_a_term_of_the_node_affinity_may_go(self):
+    def test_a_term_of_the_node_affinity_may_go(self) -> None:
         term = NodeSelectorTerm((a_requirement(ARCH, "In", "arm64"), a_requirement(ZONE, "Exists")))
         pod = a_pod(required_node_terms=(term,))
         [remedy] = of_kind(asked(a_base(pod), pod), RemedyKind.POD_SELECTOR)
         assert remedy.words == f"no longer ask for {ARCH} In arm64"
-        assert remedy.edits[0].path[-3:] == (0, "matchExpressions", 0)
+        assert fields_of(remedy)[0].path[-3:] == (0, "matchExpressions", 0)
 
 
 class TestTypes:
-    def test_the_next_larger_of_the_family_and_the_cheapest(self):
+    def test_the_next_larger_of_the_family_and_the_cheapest(self) -> None:
         types = (*TYPES, an_instance_type(name="c5.2xlarge", cpu="8", memory="16Gi", prices={"on-demand": 0.15}))
         pool = a_pool(requirements=(ON_DEMAND, a_requirement(INSTANCE_TYPE, "In", "m5.large")))
         pod = a_pod(cpu="3")
@@ -152,17 +158,17 @@ class TestTypes:
         assert [one.words for one in found] == [f"allow {INSTANCE_TYPE} c5.2xlarge", f"allow {INSTANCE_TYPE} m5.xlarge"]
         assert [one.gain.price_per_hour for one in found] == [pytest.approx(0.15), pytest.approx(0.192)]
 
-    def test_a_capacity_type(self):
+    def test_a_capacity_type(self) -> None:
         pool = a_pool(requirements=(a_requirement(CAPACITY_TYPE, "In", "spot"),))
         pod = a_pod(cpu="3")
         [remedy] = of_kind(asked(a_base(pod, pools=[pool]), pod), RemedyKind.INSTANCE_TYPE)
         assert remedy.words == f"allow {CAPACITY_TYPE} on-demand"
-        assert remedy.edits[0].value == ["spot", "on-demand"]
+        assert fields_of(remedy)[0].value == ["spot", "on-demand"]
 
     @pytest.mark.parametrize(
         ("operator", "before", "after"), [("Lt", "3", "5"), ("Lte", "2", "4"), ("Gt", "4", "3"), ("Gte", "5", "4")]
     )
-    def test_a_bound(self, operator, before, after):
+    def test_a_bound(self, operator: str, before: str, after: str) -> None:
         key = "karpenter.k8s.aws/instance-cpu"
         types = tuple(
             an_instance_type(name=f"m5.{cpu}", cpu=cpu, requirements=(a_requirement(key, "In", cpu),)) for cpu in "24"
@@ -171,9 +177,9 @@ class TestTypes:
         pod = a_pod(cpu="3")
         [remedy] = of_kind(asked(a_base(pod, pools=[pool], types=types), pod), RemedyKind.INSTANCE_TYPE)
         assert remedy.words == f"allow {key} 4"
-        assert remedy.edits[0].value == [after]
+        assert fields_of(remedy)[0].value == [after]
 
-    def test_a_literal_star_gives_way_to_a_family(self):
+    def test_a_literal_star_gives_way_to_a_family(self) -> None:
         key = "karpenter.k8s.aws/instance-family"
         types = tuple(
             an_instance_type(name=f"{family}.large", requirements=(a_requirement(key, "In", family),))
@@ -184,25 +190,25 @@ class TestTypes:
         base = a_base(pod, pools=[pool, a_pool(name="small", taints=(Taint("no", "NoSchedule"),))], types=types)
         [remedy] = of_kind(asked(base, pod), RemedyKind.INSTANCE_TYPE)
         assert remedy.subject == "NodePool general"
-        assert remedy.edits[0].value == ["*", "c7i-flex"]
+        assert fields_of(remedy)[0].value == ["*", "c7i-flex"]
 
-    def test_min_values_that_no_type_can_meet(self):
+    def test_min_values_that_no_type_can_meet(self) -> None:
         pool = a_pool(requirements=(ON_DEMAND, a_requirement(INSTANCE_TYPE, "Exists", min_values=5)))
         pod = a_pod()
         base = a_base(pod, pools=[pool, a_pool(name="small", taints=(Taint("no", "NoSchedule"),))])
         [remedy] = of_kind(asked(base, pod), RemedyKind.MIN_VALUES)
         assert remedy.words == f"take minValues of {INSTANCE_TYPE} away"
 
-    def test_min_values_that_the_pod_leaves_too_few_of(self):
+    def test_min_values_that_the_pod_leaves_too_few_of(self) -> None:
         pool = a_pool(requirements=(ON_DEMAND, a_requirement(INSTANCE_TYPE, "Exists", min_values=3)))
         pod = a_pod(cpu="3")
         [remedy] = of_kind(asked(a_base(pod, pools=[pool]), pod), RemedyKind.MIN_VALUES)
         assert remedy.words == f"lower minValues of {INSTANCE_TYPE} to 2"
-        assert remedy.edits[0].value == 2
+        assert fields_of(remedy)[0].value == 2
 
 
 class TestWhatDoesNotSuggestItself:
-    def test_a_pool_that_was_not_kept_as_it_was_written(self):
+    def test_a_pool_that_was_not_kept_as_it_was_written(self) -> None:
         """Without its manifest nothing can be set in it; changes to the pods are still tried."""
         pod = a_pod(cpu="3", node_selector={"tier": "gold"})
         pool = a_nodepool(limits=amounts({"cpu": "3"}), taints=(Taint("x", "NoSchedule"),))
@@ -213,7 +219,7 @@ class TestWhatDoesNotSuggestItself:
         report = asked(a_base(capped, pools=[a_nodepool(limits=amounts({"cpu": "1"}))]), capped)
         assert report.found == ()
 
-    def test_pools_that_take_no_part_and_labels_that_no_value_meets(self):
+    def test_pools_that_take_no_part_and_labels_that_no_value_meets(self) -> None:
         term = NodeSelectorTerm((a_requirement(ARCH, "NotIn", "amd64"),))
         pod = a_pod(required_node_terms=(term,))
         pools = [
@@ -223,13 +229,13 @@ class TestWhatDoesNotSuggestItself:
         report = asked(a_base(pod, pools=pools), pod)
         assert {one.kind for one in report.found} <= {RemedyKind.POD_SELECTOR}
 
-    def test_a_label_that_the_pool_excludes_for_good(self):
+    def test_a_label_that_the_pool_excludes_for_good(self) -> None:
         pod = a_pod(node_selector={"company.io/x": "a"})
         pool = a_pool(requirements=(ON_DEMAND, a_requirement("company.io/x", "DoesNotExist")))
         report = asked(a_base(pod, pools=[pool]), pod)
         assert of_kind(report, RemedyKind.POOL_VALUE) == []
 
-    def test_a_requirement_that_types_say_nothing_about(self):
+    def test_a_requirement_that_types_say_nothing_about(self) -> None:
         pod = a_pod(cpu="64")
         pool = a_pool(requirements=(ON_DEMAND, a_requirement("company.io/x", "In", "a")))
         assert of_kind(asked(a_base(pod, pools=[pool]), pod), RemedyKind.INSTANCE_TYPE) == []
@@ -249,5 +255,5 @@ class TestWhatDoesNotSuggestItself:
             (a_requirement("n", "Exists"), "a"),
         ],
     )
-    def test_values_that_no_change_allows(self, requirement, value):
+    def test_values_that_no_change_allows(self, requirement: NodeSelectorRequirement, value: str) -> None:
         assert allow_value(a_nodepool(requirements=(requirement,)), 0, value, RemedyKind.POOL_VALUE) is None

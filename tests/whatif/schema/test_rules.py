@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -33,7 +33,7 @@ def interface(**fields: Any) -> dict[str, Any]:
     return {"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interface", **fields}
 
 
-NEW: list[tuple[dict[str, Any], list[Change], Path, str]] = [
+NEW: list[tuple[dict[str, Any], Sequence[Change], Path, str]] = [
     # NodePool
     (
         NODE_POOL,
@@ -297,12 +297,13 @@ NEW: list[tuple[dict[str, Any], list[Change], Path, str]] = [
 ]
 
 
-def changed(base: dict[str, Any], changes: list[Change]) -> dict[str, Any]:
+def changed(base: dict[str, Any], changes: Sequence[Change]) -> dict[str, Any]:
     copy = deepcopy(base)
     for path, value in changes:
         at: Any = copy
         for step in path[:-1]:
-            at = at[step] if isinstance(at, list) else at.setdefault(step, {})
+            known: Any = at
+            at = known[step] if isinstance(at, list) else known.setdefault(step, {})
         if value is GONE:
             del at[path[-1]]
         else:
@@ -325,7 +326,7 @@ def test_good_objects_keep_every_rule(base: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("base", "changes", "path", "words"), NEW)
-def test_breaks_the_rule(base: dict[str, Any], changes: list[Change], path: Path, words: str) -> None:
+def test_breaks_the_rule(base: dict[str, Any], changes: Sequence[Change], path: Path, words: str) -> None:
     found = findings_of(changed(base, changes))
     assert any(one == path and words in message for one, message in found), found
 
@@ -344,7 +345,7 @@ def test_breaks_the_rule(base: dict[str, Any], changes: list[Change], path: Path
         (NODE_CLAIM, [(("spec", "expireAfter"), "1h")], ("spec",), "spec is immutable"),
     ],
 )
-def test_breaks_the_rule_by_the_change(base: dict[str, Any], changes: list[Change], path: Path, words: str) -> None:
+def test_breaks_the_rule_by_the_change(base: dict[str, Any], changes: Sequence[Change], path: Path, words: str) -> None:
     after = changed(base, changes)
     assert findings_of(after) == []
     found = findings_of(after, base)
@@ -487,7 +488,7 @@ def test_items_are_matched_with_their_old_selves_by_key() -> None:
         "properties": {"name": {"type": "string"}, "size": {"type": "integer"}},
         "x-kubernetes-validations": [{"rule": "self.size >= oldSelf.size", "message": "shrinks"}],
     }
-    schema = {
+    schema: dict[str, Any] = {
         "type": "object",
         "properties": {
             "list": {
