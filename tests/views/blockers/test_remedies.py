@@ -242,7 +242,7 @@ def test_no_analysis_no_blockers() -> None:
     assert blocker_entries(story_view()) == ()
 
 
-def test_what_still_holds_is_shown_without_what_a_terminal_acts_on():
+def test_what_still_holds_is_shown_without_what_a_terminal_acts_on() -> None:
     trial = Trial(2, held=((" by web/\x1b[31mred", 2), (", as it is not initialised", 1)), risk="none")
     row = TriedRemedy(BlockerRemedy(BlockerRemedyKind.CORDON, "it."), trial)
     assert trial_text(row) == (
