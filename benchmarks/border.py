@@ -28,6 +28,7 @@ from karptui.session.analyst import Analyst
 from karptui.session.border import Focus, Overview, PositionWanted, RowsWanted, RowWindow, WindowWanted
 from karptui.session.cluster_view import ClusterView
 from karptui.session.row_server import RowServer
+from karptui.session.shared_base import SharedBase
 from karptui.session.wire import decoded, encoded
 from karptui.state.inventory import state_of
 
@@ -60,7 +61,7 @@ def tell(what: str, milliseconds: float, more: str = "") -> None:
 
 
 def measure_border(view: ClusterView) -> None:
-    server = RowServer(lambda: view, lists_of(DEFAULTS), answers_of())
+    server = RowServer(lambda: view, lists_of(DEFAULTS), answers_of(SharedBase()))
     tell("entries and overview of all", processor_ms(server.overview, 1))
     overview = server.overview()
     data = encoded(overview)

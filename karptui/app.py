@@ -31,6 +31,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.feed import Feed
 from karptui.session.pace import KEYBOARD
 from karptui.session.session import Session
+from karptui.session.shared_base import SharedBase
 from karptui.sources.base import SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.source import Source
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
 
     from karptui.screens.destinations import ToScreen
     from karptui.screens.whatif.controller import WhatIf
-    from karptui.session.shared_base import SharedBase
     from karptui.whatif.opening import Opening
 
 POLL_SECONDS: Final = 0.25
@@ -121,7 +121,8 @@ class KarptuiApp(LivingApp):
         self._analyst_of = analyst_of
         session = Session(source, state, evidence=self._evidence_of(source), analyst=analyst_of())
         super().__init__()
-        self.feed = Feed(session, clock or SystemClock(), lists_of(config), answers_of(), self)
+        self._shared_base = SharedBase()
+        self.feed = Feed(session, clock or SystemClock(), lists_of(config), answers_of(self._shared_base), self)
         self.config = config
         self._connect = connect
         self._contexts = contexts
@@ -351,12 +352,12 @@ class KarptuiApp(LivingApp):
         from karptui.screens.whatif.controller import WhatIf  # noqa: PLC0415 - only when asked for
         from karptui.screens.whatif.kept import KeptScenarios  # noqa: PLC0415 - as above
 
-        return WhatIf(self, KeptScenarios(self.session.title))
+        return WhatIf(self, KeptScenarios(self.session.title), self._shared_base)
 
     @property
     def shared_base(self) -> SharedBase:
         """The cluster made ready for what-ifs, which threads take turns with."""
-        return self.whatif.replayer.shared_base
+        return self._shared_base
 
     def open_whatif(self, opening: Opening) -> None:
         """Show the what-if, beginning with some documents and edits."""

@@ -58,9 +58,10 @@ def run(args: argparse.Namespace) -> int:
             fail(str(error), "advice")
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
+    from karptui.session.advice import AdviceEntry, advice_entries
     from karptui.session.advising import advice_of
     from karptui.session.readiness import unready_because
-    from karptui.views.advice.columns import TABLE, AdviceEntry, advice_entries
+    from karptui.views.advice.columns import TABLE
 
     needed = (Kind.NODEPOOL, Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET)
     try:

@@ -12,7 +12,7 @@ from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
-    from karptui.views.blockers.entry import BlockerGroup
+    from karptui.session.blockers import BlockerGroup
     from karptui.views.blockers.remedies import TriedRemedy
 
 
@@ -43,10 +43,10 @@ def run(args: argparse.Namespace) -> int:
 
     from karptui.cli.loading import analysed, load
     from karptui.decode.kinds import Kind
+    from karptui.session.blockers import BlockerGroup, BlockerGrouping, blocker_entries, grouped
+    from karptui.session.grouping import Folding
     from karptui.state.inventory import WORKLOAD_KINDS
-    from karptui.views.blockers.entry import BlockerGroup, BlockerGrouping, blocker_entries, grouped
     from karptui.views.blockers.remedies import REPORT
-    from karptui.views.grouping import Folding
 
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB, *WORKLOAD_KINDS)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -11,23 +11,23 @@ from karptui.screens import routes
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_keys import OPEN_OBJECT
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.listing import Groups, Kept
+from karptui.screens.listing import Groups
 from karptui.screens.panel import Panel
-from karptui.screens.row_sources import MadeRows
-from karptui.session.border import Focus
+from karptui.screens.row_sources import Asked, MadeRows
+from karptui.session.advice import AdviceEntry, AdviceGroup, AdviceGrouping, AdviceLine
+from karptui.session.border import AroundWanted, Focus
+from karptui.session.facts import AdviceAround
+from karptui.session.grouping import Folding
 from karptui.views.advice.columns import OBJECTS_TABLE as OBJECTS
-from karptui.views.advice.columns import (
-    TABLE,
-    AdviceEntry,
-    AdviceGroup,
-    AdviceGrouping,
-    AdviceLine,
-    advice_entries,
-    counts_text,
-    grouped,
+from karptui.views.advice.columns import TABLE, counts_text
+from karptui.views.advice.sentences import (
+    PROPORTION_RULES,
+    detail_lines,
+    finding_sentences,
+    freshness,
+    opening_of,
+    pools_to_share,
 )
-from karptui.views.advice.sentences import detail_lines, finding_sentences, freshness, opening_of, pools_to_share
-from karptui.views.grouping import Folding
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
 from karptui.whatif.edits import ObjectRef
@@ -57,8 +57,7 @@ class AdviceScreen(ListScreen[AdviceLine]):
 
     def __init__(self) -> None:
         groups: Groups[AdviceLine, AdviceGrouping] = Groups(AdviceGrouping.NOTHING)
-        super().__init__(TABLE, MadeRows(self._held, _arranged), story=finding_sentences, groups=groups)
-        self._entries: Kept[tuple[AdviceEntry, ...]] = Kept()
+        super().__init__(TABLE, Asked("advice"), story=finding_sentences, groups=groups)
 
     def shows_usage(self) -> bool:
         """Whether live usage bears on what is seen: a rule asks for it."""
@@ -66,41 +65,32 @@ class AdviceScreen(ListScreen[AdviceLine]):
 
     # Rows
 
-    def _held(self) -> Sequence[AdviceEntry]:
-        """Return the findings; the same object as long as nothing new is found."""
-        report = self.host.view.advice
-        return self._entries.get((report,), lambda: advice_entries(report))
-
-    @property
-    def _found(self) -> tuple[AdviceEntry, ...]:
-        """What was found last."""
-        return self._entries.latest or ()
-
     def placeholder(self, rows: Rows[AdviceLine]) -> Pieces:
         """Say how many rules find nothing, or that they have not been asked yet."""
-        advice = self.host.view.advice
+        around = self.around(AdviceAround)
         if rows.total:
             return super().placeholder(rows)
-        if advice is None:
+        if around is None:
             return self.explain()
-        return ((f"none of {advice.rules} rules finds anything", Tone.GOOD),)
+        return ((f"none of {around.rules} rules finds anything", Tone.GOOD),)
 
     def show_state(self) -> None:
         """Show the findings, and have the rules asked more often while they are looked at."""
-        asks_shares = any(pools_to_share(one.finding) for one in self._found)
+        around = self.around(AdviceAround)
+        asks_shares = around is not None and not PROPORTION_RULES.isdisjoint(around.found)
         self.host.look_at(Focus(asks_advice=True, asks_overlap=asks_shares))
         super().show_state()
 
     def summary(self) -> str:
         """Return how many findings there are of each severity; nothing before the rules have been asked."""
-        return counts_text(self._found) or ("nothing found" if self.host.view.advice is not None else "")
+        around = self.around(AdviceAround)
+        return (counts_text(around.severities) or "nothing found") if around is not None else ""
 
     # Words
 
     def explain(self) -> Pieces:
         """Say how fresh the answers are."""
-        view = self.host.view
-        return freshness(view.advice, self.host.border.overview(), self.host.now_ns())
+        return freshness(self.around(AdviceAround), self.host.border.overview(), self.host.now_ns())
 
     def name_of(self, item: AdviceLine) -> str:
         """Return the name of the object that tells most, or the group's."""
@@ -138,8 +128,8 @@ class AdviceScreen(ListScreen[AdviceLine]):
             ("▲ warning", "costs money or safety, or Karpenter plans with other numbers than the author believes"),
             ("· info", "Karpenter behaves otherwise than most people expect; nothing need be wrong"),
         )
-        analysis = self.host.view.analysis
-        assumed = [("assumed", note) for note in (analysis.notes if analysis is not None else ())]
+        analysed = self.host.border.overview().analysed
+        assumed = [("assumed", note) for note in (analysed.notes if analysed is not None else ())]
         return (("Severities", severities), ("What was assumed", assumed), *super().help_text())
 
     # Keys
@@ -162,10 +152,6 @@ class AdviceScreen(ListScreen[AdviceLine]):
         line = self.current
         if isinstance(line, AdviceEntry):
             self.app.push_screen(AdviceDetailScreen(line))
-
-
-def _arranged(lines: Sequence[AdviceLine], by: AdviceGrouping, folding: Folding) -> Sequence[AdviceLine]:
-    return grouped([line for line in lines if isinstance(line, AdviceEntry)], by, folding)
 
 
 class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
@@ -206,9 +192,9 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
 
     def explain(self) -> Pieces:
         """Say whether the finding still holds."""
-        report = self.host.view.advice
-        known = {finding.key for finding in report.findings} if report is not None else frozenset()
-        if self._entry.key in known:
+        wanted = AroundWanted(list="advice", of=self._entry.key, now_ns=self.host.now_ns())
+        around = self.host.border.around(wanted).fact
+        if isinstance(around, AdviceAround) and around.is_there:
             return (("enter or o goes to the object", Tone.MUTED),)
         return (("this has changed or been settled since; back shows what holds now", Tone.WARNING),)
 

@@ -13,23 +13,19 @@ from karptui.screens import routes
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Groups, Kept
-from karptui.screens.row_sources import MadeRows
-from karptui.session.border import Focus
-from karptui.session.costs import Held, held_of
-from karptui.views.blockers.columns import TABLE
-from karptui.views.blockers.entry import (
+from karptui.screens.row_sources import Asked
+from karptui.session.blockers import (
     BlockerEntry,
     BlockerGroup,
     BlockerGrouping,
     BlockerLine,
-    blocker_entries,
-    grouped,
-    nodes_of,
-    only_blockers,
 )
+from karptui.session.border import Focus, TotalsWanted
+from karptui.session.costs import Held
+from karptui.session.questions import RemediesWanted
+from karptui.views.blockers.columns import TABLE
 from karptui.views.blockers.sentences import blocker_sentences
 from karptui.views.freshness import freshness, short_freshness
-from karptui.views.grouping import Folding
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
 from karptui.views.why.sentences import held_text
@@ -37,12 +33,6 @@ from karptui.views.why.sentences import held_text
 if TYPE_CHECKING:
     from karptui.whatif.remedies.blockers.remedy import BlockerRemedy
 
-FOLDED_FROM: Final = 60
-"""From so many blockers up groups start folded."""
-PACED_FROM: Final = 3_000
-"""From so many blockers up rows follow the analysis only every so often."""
-PACE: Final = 10
-"""Then they are left alone for so many times what making them took."""
 FIRST_KEYS: Final = 200
 """Nodes of rows in view that are analysed first; of a folded group only some."""
 KEYS_OF_GROUP: Final = 5
@@ -65,32 +55,17 @@ class BlockersScreen(ListScreen[BlockerLine]):
     notable_text = "only what does not end by itself"
 
     def __init__(self) -> None:
-        self._made: MadeRows[BlockerLine] = MadeRows(self._held_blockers, self._arrange)
         groups: Groups[BlockerLine, BlockerGrouping] = Groups(BlockerGrouping.OWNER, ungrouped_text="not grouped")
-        super().__init__(TABLE, self._made, story=self.story_of, groups=groups)
-        self._entries: Kept[tuple[BlockerEntry, ...]] = Kept()
-        self._held = Held()
+        super().__init__(TABLE, Asked("blockers"), story=self.story_of, groups=groups)
+        self._sums: Kept[Held] = Kept()
         self._offered: Kept[Sequence[BlockerRemedy]] = Kept()
 
     # Rows
 
-    def _held_blockers(self) -> Sequence[BlockerEntry]:
-        """Return the blockers; the same object for the same analysis and nodes."""
-        known, view = self._entries.latest, self.host.view
-        if known is not None and len(known) >= PACED_FROM and self._made.rests(PACE):
-            return known
-        return self._entries.get((view.analysis, view.node_entries), lambda: blocker_entries(view))
-
-    def _arrange(self, lines: Sequence[BlockerLine], by: BlockerGrouping, folding: Folding) -> Sequence[BlockerLine]:
-        """Put blockers into groups, and sum up what they hold."""
-        shown, entries = only_blockers(lines), self._entries.latest or ()
-        self._held = held_of(nodes_of(one for one in shown if not one.is_idle))
-        return grouped(shown, by, folding.unless_said(is_folded=len(entries) >= FOLDED_FROM))
-
     def placeholder(self, rows: Rows[BlockerLine]) -> Pieces:
         """Say how fresh the answers are while nothing is found."""
-        analysis = self.host.view.analysis
-        is_unknown = analysis is None or not analysis.findings
+        analysed = self.host.border.overview().analysed
+        is_unknown = analysed is None or not analysed.nodes
         return self.explain() if not rows.total and is_unknown else super().placeholder(rows)
 
     def show_state(self) -> None:
@@ -121,22 +96,24 @@ class BlockersScreen(ListScreen[BlockerLine]):
         return blocker_sentences(self._members(), now_ns, title, self._remedies(now_ns), facts)
 
     def _remedies(self, now_ns: int) -> Sequence[BlockerRemedy]:
-        """Return what can be done about the row or group under the cursor; worked out once for each analysis."""
-        line, view = self.current, self.host.view
+        """Return what can be done about the row or group under the cursor; worked out once for the same row."""
 
         def offered() -> Sequence[BlockerRemedy]:
-            from karptui.views.blockers.remedies import objects_of, remedies  # noqa: PLC0415 - brings the engines
+            keys = tuple(one.key for one in self._members())
+            wanted = RemediesWanted(members=keys, now_ns=now_ns, makes_edits=False)
+            return self.host.border.ask(wanted).remedies if keys else ()
 
-            return remedies(self._members(), objects_of(view.state), now_ns, makes_edits=False)
-
-        return self._offered.get((line, view.analysis), offered)
+        return self._offered.get((self.current,), offered)
 
     def summary(self) -> str:
         """Return what the rows hold; nothing before anything is known of nodes."""
-        if self.host.view.analysis is None:
+        found = self.asked.found if self.asked is not None else None
+        if found is None or self.host.border.overview().analysed is None:
             return ""
-        held = held_text(self._held)
-        return f"{held} held ({per_month_text(self._held.per_hour, self._held.currency)})" if held != "…" else "held …"
+        wanted = TotalsWanted(number=found.number)
+        sums = self._sums.get((found,), lambda: self.host.border.totals(wanted).held or Held())
+        held = held_text(sums)
+        return f"{held} held ({per_month_text(sums.per_hour, sums.currency)})" if held != "…" else "held …"
 
     def title_parts(self) -> Iterator[str]:
         """Yield what the title says, and how fresh it is."""
@@ -166,8 +143,8 @@ class BlockersScreen(ListScreen[BlockerLine]):
         for facts in CODES.values():
             before = f"{kinds[facts.word]}; " if facts.word in kinds else ""
             kinds[facts.word] = before + facts.meaning
-        analysis = self.host.view.analysis
-        assumed = [("assumed", note) for note in (analysis.notes if analysis is not None else ())]
+        analysed = self.host.border.overview().analysed
+        assumed = [("assumed", note) for note in (analysed.notes if analysed is not None else ())]
         return (("Kinds of blockers", tuple(kinds.items())), ("What was assumed", assumed), *super().help_text())
 
     # Keys

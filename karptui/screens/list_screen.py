@@ -23,8 +23,8 @@ from karptui.screens.list_keys import LIST_KEYS
 from karptui.screens.listing import Groups, Listing
 from karptui.screens.panel import Story, StoryLines
 from karptui.screens.row_sources import Asked, AskedRows, MadeRows, Making, RowSource
+from karptui.session.grouping import GroupHeading
 from karptui.views.column import ItemT
-from karptui.views.grouping import GroupHeading
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows, Sort, TableSpec

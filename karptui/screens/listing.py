@@ -11,9 +11,9 @@ from karptui.kube.units import count_text, counted
 from karptui.paths import typed_path
 from karptui.screens.command_line import CommandError
 from karptui.screens.row_sources import Recipe, RowSource
+from karptui.session.grouping import Folding, GroupHeading, Grouping
 from karptui.session.status import KindStatus
 from karptui.views.column import FieldKind, Heading, ItemT, example
-from karptui.views.grouping import Folding, GroupHeading, Grouping
 from karptui.views.health import no_rows
 from karptui.views.query import EVERYTHING, Query, QueryError, parse_query
 from karptui.views.row import Pieces, Tone

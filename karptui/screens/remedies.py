@@ -14,14 +14,12 @@ from textual.widgets import TextArea
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
 from karptui.screens.row_sources import MadeRows
-from karptui.views.blockers.entry import BlockerEntry
+from karptui.session.blockers import BlockerEntry
+from karptui.session.questions import RemediesWanted, TrialsFound, TrialsWanted
 from karptui.views.blockers.remedies import (
     TABLE,
     TriedRemedy,
-    objects_of,
-    remedies,
     remedy_text,
-    renewed,
     trial_text,
     tried_remedies,
 )
@@ -29,8 +27,7 @@ from karptui.views.blockers.sentences import effect_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.whatif.opening import Opening
-from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
-from karptui.whatif.remedies.blockers.trial import Trial, ranked, try_remedies
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy
 
 
 class RemediesScreen(ListScreen[TriedRemedy]):
@@ -57,29 +54,31 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         )
         super().__init__(TABLE, MadeRows(self._held), below=(self._text,))
         self.title_text = clean(title)
-        self._opened = self._members = tuple(members)
+        self._opened = tuple(one.key for one in members)
+        self._members = tuple(members)
         self._remedies: Kept[tuple[BlockerRemedy, ...]] = Kept()
         self._rows: Kept[tuple[TriedRemedy, ...]] = Kept()
-        self._trials: tuple[Trial, ...] = ()
-        self._trials_of: tuple[BlockerRemedyKind, ...] = ()
+        self._trials = TrialsFound()
         self._tried: object = None
         """What the trials are of."""
 
     def _held(self) -> Sequence[TriedRemedy]:
         """Return what can be done as things are, best first once all of it has been tried."""
         offered = self._offered()
-        trials = self._trials if tuple(one.kind for one in offered) == self._trials_of else ()
+        trials = self._trials.trials if tuple(one.kind for one in offered) == self._trials.kinds else ()
         return self._rows.get((offered, trials), lambda: tried_remedies(offered, trials))
 
     def _offered(self) -> tuple[BlockerRemedy, ...]:
         """Return what can be done as things are; of blockers that are gone meanwhile as they were."""
-        view = self.host.view
 
         def made() -> tuple[BlockerRemedy, ...]:
-            self._members = renewed(self._opened, view.analysis) or self._members
-            return tuple(remedies(self._members, objects_of(view.state), self.host.now_ns()))
+            found = self.host.border.ask(RemediesWanted(members=self._opened, now_ns=self.host.now_ns()))
+            if not found.members:
+                return self._remedies.latest or ()
+            self._members = found.members
+            return found.remedies
 
-        return self._remedies.get((view.analysis,), made)
+        return self._remedies.get((self.host.border.overview().analysed,), made)
 
     def show_state(self) -> None:
         """Show the remedies and the text of the one under the cursor, and have all of them tried."""
@@ -93,21 +92,15 @@ class RemediesScreen(ListScreen[TriedRemedy]):
 
     @work(exclusive=True, group="trials", exit_on_error=False)
     async def _try_all(self, offered: tuple[BlockerRemedy, ...]) -> None:
-        """Try every remedy side by side, in a thread."""
-        shared, view, now_ns = self.host.shared_base, self.host.view, self.host.now_ns()
-        blockers = [one.blocker for one in self._members]
-
-        def tried() -> tuple[Trial, ...]:
-            with shared.borrowed(view, now_ns) as base:
-                return try_remedies(base, offered, blockers)
-
-        trials = await asyncio.to_thread(tried)
+        """Have every remedy tried, in a thread."""
+        wanted = TrialsWanted(members=tuple(one.key for one in self._members), now_ns=self.host.now_ns())
+        trials = await asyncio.to_thread(self.host.border.ask, wanted)
         row = self.current
         is_first = row is None or row.remedy.kind is offered[0].kind
-        self._trials, self._trials_of = trials, tuple(one.kind for one in offered)
+        self._trials = trials
         self.refresh_view(is_forced=True)
-        if is_first and trials:  # nobody has gone to another one meanwhile
-            self.table.move_cursor_to(str(offered[ranked(offered, trials)[0]].kind.name))
+        if is_first and trials.best is not None:  # nobody has gone to another one meanwhile
+            self.table.move_cursor_to(trials.best.name)
 
     def _show_text(self) -> None:
         row = self.current

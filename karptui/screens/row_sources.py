@@ -18,8 +18,8 @@ from karptui.session.border import (
     RowWindow,
     WindowWanted,
 )
+from karptui.session.grouping import Folding, Grouping
 from karptui.views.column import ItemT
-from karptui.views.grouping import Folding, Grouping
 from karptui.views.query import Query
 from karptui.views.served import is_timed
 from karptui.views.table import Rows, Sort, TableSpec, build_rows

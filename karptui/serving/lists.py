@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from karptui.config import Config
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from karptui.session.churn import ChurnBook, ChurnEntry, ReplacedClaim
     from karptui.session.cluster_view import ClusterView
     from karptui.session.facts import (
+        AdviceAround,
         BudgetsAround,
         ChurnAround,
         ClaimsAround,
@@ -46,6 +47,8 @@ def lists_of(config: Config) -> Mapping[str, Callable[[], List]]:
         "daemonsets": _daemonsets,
         "types": _types,
         "sources": _sources,
+        "advice": _advice,
+        "blockers": _blockers,
         "types of a pool": lambda: _types_of_pool(config),
     }
 
@@ -230,6 +233,39 @@ def _types() -> List:
     from karptui.views.types.pools import TABLE
 
     return served(TABLE, lambda view, _: pool_entries(view))
+
+
+def _advice() -> List:
+    from karptui.session.advice import AdviceEntry, AdviceGrouping, AdviceLine, advice_entries, grouped
+    from karptui.session.grouping import Folding
+    from karptui.session.last_answer import LastAnswer
+    from karptui.views.advice.columns import TABLE
+
+    last: LastAnswer[Sequence[AdviceLine]] = LastAnswer()
+
+    def around(view: ClusterView, wanted: AroundWanted) -> AdviceAround | None:
+        from karptui.session.facts import advice_around
+
+        return advice_around(view.advice, wanted.of)
+
+    def in_groups(lines: Sequence[AdviceLine], wanted: RowsWanted, _: int) -> Sequence[AdviceLine]:
+        found = [line for line in lines if isinstance(line, AdviceEntry)]
+        return grouped(
+            found,
+            AdviceGrouping(wanted.group_by or AdviceGrouping.NOTHING),
+            Folding(wanted.is_folded, wanted.other_way),
+        )
+
+    def items(view: ClusterView, _: RowsWanted) -> Sequence[AdviceLine]:
+        return last.get((view.advice,), lambda: advice_entries(view.advice))
+
+    return served(TABLE, items, around, grouped=in_groups)
+
+
+def _blockers() -> List:
+    from karptui.serving.blockers import blockers
+
+    return blockers()
 
 
 def _sources() -> List:

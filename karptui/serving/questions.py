@@ -5,19 +5,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from karptui.session.questions import DescriptionWanted, NamesWanted, OpeningWanted, ProportionWanted, Question
+from karptui.session.questions import (
+    DescriptionWanted,
+    NamesWanted,
+    OpeningWanted,
+    ProportionWanted,
+    Question,
+    RemediesWanted,
+    TrialsWanted,
+)
 from karptui.session.row_server import Answerer
+from karptui.session.shared_base import SharedBase
+
+if TYPE_CHECKING:
+    from karptui.serving.blockers import Remedies
 
 
-def answers_of() -> Mapping[type[Question[Any]], Callable[[], Answerer]]:
-    """Return what answers each kind of question."""
+def answers_of(shared_base: SharedBase) -> Mapping[type[Question[Any]], Callable[[], Answerer]]:
+    """Return what answers each kind of question.
+
+    Args:
+        shared_base: The cluster made ready for what-ifs.
+    """
     return {
         DescriptionWanted: _descriptions,
         NamesWanted: _names,
         OpeningWanted: _openings,
         ProportionWanted: _proportions,
+        RemediesWanted: lambda: _remedies(shared_base).offered,
+        TrialsWanted: lambda: _remedies(shared_base).tried,
     }
 
 
@@ -43,3 +61,9 @@ def _proportions() -> Answerer:
     from karptui.serving.objects import proportion
 
     return proportion
+
+
+def _remedies(shared_base: SharedBase) -> Remedies:
+    from karptui.serving.blockers import Remedies
+
+    return Remedies(shared_base)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
+from karptui.advice.finding import Severity
+from karptui.advice.report import AdviceReport
 from karptui.disruption.analysis import NextReport
 from karptui.disruption.churn.report import Churn
 from karptui.disruption.expiry import Expiry
 from karptui.provisioning.overlap import Overlap
+from karptui.session.advice import AdviceEntry, AdviceGroup
+from karptui.session.blockers import BlockerEntry, BlockerGroup
 from karptui.session.budgets import BudgetEntry
 from karptui.session.churn import ChurnEntry, ReplacedClaim
 from karptui.session.claims import ClaimEntry
@@ -36,6 +40,10 @@ Fact = (
     | PoolEntry
     | TypeEntry
     | SourceRow
+    | AdviceEntry
+    | AdviceGroup
+    | BlockerEntry
+    | BlockerGroup
 )
 """What a row of a list is drawn from."""
 
@@ -108,5 +116,41 @@ class TypesAround(msgspec.Struct, frozen=True, tag=True, eq=False):
     """None where it is not there."""
 
 
-Around = ClaimsAround | BudgetsAround | ChurnAround | NextAround | PoolsAround | PoolAround | TypesAround
+class AdviceAround(msgspec.Struct, frozen=True, tag=True, eq=False, kw_only=True):
+    """What all rules have found."""
+
+    severities: tuple[Severity, ...]
+    """Of all findings, the worst first."""
+    failures: tuple[str, ...]
+    """Rules that could not be asked, a sentence each."""
+    now_ns: int
+    """The instant that it holds for: nanoseconds since the epoch."""
+    rules: int
+    """How many rules were asked."""
+    found: frozenset[str]
+    """Ids of the rules that have found something."""
+    is_there: bool
+    """Whether the finding that is asked about still holds."""
+
+
+def advice_around(report: AdviceReport | None, finding: str = "") -> AdviceAround | None:
+    """Return what all rules have found; None before they were asked.
+
+    Args:
+        report: Their report.
+        finding: Key of the finding that is asked about.
+    """
+    if report is None:
+        return None
+    return AdviceAround(
+        severities=tuple(one.severity for one in report.findings),
+        failures=report.failures,
+        now_ns=report.now_ns,
+        rules=report.rules,
+        found=frozenset(one.rule for one in report.findings),
+        is_there=any(one.key == finding for one in report.findings),
+    )
+
+
+Around = AdviceAround | ClaimsAround | BudgetsAround | ChurnAround | NextAround | PoolsAround | PoolAround | TypesAround
 """What stands around the rows of a list."""

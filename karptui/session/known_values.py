@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Final
 
 from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.session.cluster_view import ClusterView
+from karptui.session.last_answer import LastAnswer
 from karptui.session.offered_types import offered_types_of
 from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.whatif.schema.offers import KnownValues
 
-MOST_VALUES = 1_200
+MOST_VALUES: Final = 1_200
 """Values of a label that are offered; every instance type is fewer."""
+_LABELS_BY_TYPE: Final[LastAnswer[tuple[Mapping[str, tuple[str, ...]], ...]]] = LastAnswer()
+_LABEL_VALUES: Final[LastAnswer[tuple[Mapping[str, tuple[str, ...]], ...]]] = LastAnswer()
+"""Of the last types: `karptui.aws.cluster_types` returns the same ones as long as nothing changes that they follow
+from, so that a cluster that changes several times a second costs this once; those before are let go."""
 
 
 def known_values(view: ClusterView) -> KnownValues:
@@ -39,19 +44,17 @@ def known_values(view: ClusterView) -> KnownValues:
 
 
 def _types(view: ClusterView) -> tuple[Mapping[str, tuple[str, ...]], ...]:
-    """Return the labels of every instance type that some NodePool may have."""
+    """Return the labels of every instance type that some NodePool may have; the same object for the same types."""
+    lists = _lists(view)
+    return _LABELS_BY_TYPE.get(
+        lists, lambda: tuple({one.name: _labels_of(one) for own in lists for one in own}.values())
+    )
+
+
+def _lists(view: ClusterView) -> tuple[Sequence[InstanceType], ...]:
+    """Return the lists of instance types that NodePools have, each once."""
     types = offered_types_of(view).types
-    lists = {id(one): one for one in (types.values() if isinstance(types, Mapping) else [types])}
-    named = {
-        one.name: labels for own in lists.values() for one, labels in zip(own, type_labels(tuple(own)), strict=True)
-    }
-    return tuple(named.values())
-
-
-@lru_cache(maxsize=8)
-def type_labels(types: tuple[InstanceType, ...]) -> tuple[Mapping[str, tuple[str, ...]], ...]:
-    """Return the labels of types and of their offerings, with every value; kept for the same types."""
-    return tuple(_labels_of(one) for one in types)
+    return tuple({id(one): one for one in (types.values() if isinstance(types, Mapping) else [types])}.values())
 
 
 def _labels_of(one: InstanceType) -> Mapping[str, tuple[str, ...]]:
@@ -64,10 +67,10 @@ def _labels_of(one: InstanceType) -> Mapping[str, tuple[str, ...]]:
 
 def _labels(view: ClusterView) -> dict[str, tuple[str, ...]]:
     """Return label keys with the values that instance types, offerings and NodePools have for them."""
-    types = offered_types_of(view).types
-    lists = {id(one): one for one in (types.values() if isinstance(types, Mapping) else [types])}
+    lists = _lists(view)
+    of_types = _LABEL_VALUES.get(lists, lambda: tuple(map(label_values, lists)))
     found: dict[str, tuple[str, ...]] = {}
-    for source in (*(label_values(tuple(one)) for one in lists.values()), *_pool_labels(view)):
+    for source in (*of_types, *_pool_labels(view)):
         for key, values in source.items():
             before = found.get(key, values)
             found[key] = values if before == values else tuple(sorted({*before, *values}))
@@ -79,13 +82,8 @@ def _pool_labels(view: ClusterView) -> Iterator[Mapping[str, tuple[str, ...]]]:
         yield {key: (value,) for key, value in pool.template_labels.items()}
 
 
-@lru_cache(maxsize=8)
-def label_values(types: tuple[InstanceType, ...]) -> Mapping[str, tuple[str, ...]]:
-    """Return label keys with the values that types and their offerings have, sorted; kept for the same types.
-
-    Types are compared by identity, and `karptui.aws.cluster_types` returns the same ones as long as nothing that they
-    follow from changes, so that a cluster that changes several times a second costs this once.
-    """
+def label_values(types: Sequence[InstanceType]) -> Mapping[str, tuple[str, ...]]:
+    """Return label keys with the values that types and their offerings have, sorted."""
     found: dict[str, set[str]] = {}
     offered: dict[int, tuple[NodeSelectorRequirement, ...]] = {}
     for one in types:

@@ -43,6 +43,8 @@ def overview_of(view: ClusterView) -> Overview:
             "replacements": pods + events,
             "next": nodes,
             "sources": len(view.statuses),
+            "advice": len(view.advice.findings) if view.advice is not None else 0,
+            "blockers": _blockers(view.analysis),
             "pending": len(view.pending.groups) if view.pending is not None else 0,
         },
         counts={
@@ -82,6 +84,12 @@ def _studied(report: PendingAnswer | None) -> PendingStudied | None:
         explained=report.explained,
         notes=report.notes,
     )
+
+
+def _blockers(analysis: Analysis | None) -> int:
+    if analysis is None:
+        return 0
+    return len(analysis.cluster) + sum(len(found.blockers) for found in analysis.findings.values())
 
 
 def blocker_count(analysis: Analysis | None) -> int:

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import msgspec
 
 if TYPE_CHECKING:
+    from karptui.session.blockers import BlockerEntry
     from karptui.whatif.edits import ObjectRef
     from karptui.whatif.opening import Opening
+    from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
+    from karptui.whatif.remedies.blockers.trial import Trial
 
 FoundT = TypeVar("FoundT", bound=msgspec.Struct)
 
@@ -91,3 +94,45 @@ class ProportionWanted(Question[ProportionFound], frozen=True, kw_only=True):
     pools: tuple[str, ...]
     shares: str | None = None
     """Shares as they were typed; None to ask what they could be."""
+
+
+# What can be done about blockers
+
+
+class RemediesFound(msgspec.Struct, frozen=True, kw_only=True):
+    """What can be done about blockers."""
+
+    members: tuple[BlockerEntry, ...] = ()
+    """The blockers as they are; those that are gone are left out."""
+    remedies: tuple[BlockerRemedy, ...] = ()
+
+
+class RemediesWanted(Question[RemediesFound], frozen=True, kw_only=True):
+    """What can be done about blockers."""
+
+    members: tuple[str, ...]
+    """The keys of their rows."""
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+    makes_edits: bool = True
+    """Whether they are to lead into a what-if."""
+
+
+class TrialsFound(msgspec.Struct, frozen=True, kw_only=True):
+    """What each remedy comes to."""
+
+    kinds: tuple[BlockerRemedyKind, ...] = ()
+    """Which remedies were tried."""
+    trials: tuple[Trial, ...] = ()
+    """One for each of them."""
+    best: BlockerRemedyKind | None = None
+    """None where there are none."""
+
+
+class TrialsWanted(Question[TrialsFound], frozen=True, kw_only=True):
+    """What each remedy of blockers comes to; takes a while."""
+
+    members: tuple[str, ...]
+    """The keys of their rows."""
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""

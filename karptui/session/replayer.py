@@ -39,12 +39,18 @@ class Progress(NamedTuple):
 class Replayer:
     """Takes questions, gives answers; everything heavy happens in its thread."""
 
-    def __init__(self, tell: Callable[[Answer], None], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        tell: Callable[[Answer], None],
+        clock: Callable[[], float] = time.monotonic,
+        shared_base: SharedBase | None = None,
+    ) -> None:
         """Make one that has nothing to do yet.
 
         Args:
             tell: called with every answer, in the thread.
             clock: tells seconds, for how long answers take.
+            shared_base: the cluster made ready, which others replay on as well; one of its own when None.
         """
         self._tell = tell
         self._clock = clock
@@ -54,7 +60,7 @@ class Replayer:
         self._is_stopped = False
         self._thread: threading.Thread | None = None
         self._number = 0
-        self.shared_base = SharedBase()
+        self.shared_base = shared_base or SharedBase()
         """The cluster as it is, for whoever else replays on it."""
         self.progress = Progress(0, 0, 0)
         """Of the question that is being worked on; replaced, never changed."""

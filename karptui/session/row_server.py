@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
+import msgspec
+
 from karptui.decode.kinds import Kind
 from karptui.session.border import (
     AroundFound,
@@ -27,7 +29,7 @@ from karptui.session.border import (
     WindowWanted,
 )
 from karptui.session.cluster_view import ClusterView
-from karptui.session.costs import ClusterTotals, totals_of
+from karptui.session.costs import ClusterTotals, held_of, totals_of
 from karptui.session.last_answer import LastAnswer
 from karptui.session.nodes import NodeEntry
 from karptui.session.overview import overview_of
@@ -67,6 +69,8 @@ class List(NamedTuple):
     """Filters and sorts items."""
     around: Callable[[ClusterView, AroundWanted], Around | None] | None = None
     """What stands around the rows; None where nothing does."""
+    nodes: Callable[[Sequence[Any]], Sequence[NodeEntry]] | None = None
+    """The nodes that rows hold, where what they cost is said whatever else of prices is; None for rows of nodes."""
 
 
 class _Rows(NamedTuple):
@@ -186,13 +190,12 @@ class RowServer:
         if rows is None:
             return ClusterTotals()
         keys = wanted.keys
-        arranged = rows.arranged
-        entries: list[NodeEntry] = [
-            item
-            for key, item in zip(arranged.keys, arranged.items, strict=True)
-            if (keys is None or key in keys) and isinstance(item, NodeEntry)
-        ]
-        return rows.sum_up(entries)
+        arranged, nodes = rows.arranged, self._list(rows.found.list).nodes
+        items = [item for key, item in zip(arranged.keys, arranged.items, strict=True) if keys is None or key in keys]
+        if nodes is not None:
+            held = nodes(items)
+            return msgspec.structs.replace(rows.sum_up(held), held=held_of(held))
+        return rows.sum_up([item for item in items if isinstance(item, NodeEntry)])
 
     def object(self, wanted: ObjectWanted) -> ObjectFound:
         """Return whether an object is there, and where its node is found."""

@@ -10,9 +10,12 @@ import msgspec
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.verdict import Finding
 from karptui.session import border, claims, nodes, questions
+from karptui.session.blockers import BlockerEntry
 from karptui.session.facts import Around, Fact
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.opening import Opening
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
+from karptui.whatif.remedies.blockers.trial import Trial
 
 MessageT = TypeVar("MessageT")
 
@@ -20,7 +23,14 @@ MessageT = TypeVar("MessageT")
 for _module in (nodes, claims):
     vars(_module).setdefault("NodeFindings", NodeFindings)
 vars(border).update(Fact=Fact, Around=Around, Finding=Finding)
-vars(questions).update(ObjectRef=ObjectRef, Opening=Opening)
+vars(questions).update(
+    BlockerEntry=BlockerEntry,
+    BlockerRemedy=BlockerRemedy,
+    BlockerRemedyKind=BlockerRemedyKind,
+    ObjectRef=ObjectRef,
+    Opening=Opening,
+    Trial=Trial,
+)
 
 
 def encoded(message: msgspec.Struct) -> bytes:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from karptui.session.border import AroundWanted, RowsWanted
 from karptui.session.cluster_view import ClusterView
+from karptui.session.nodes import NodeEntry
 from karptui.session.row_server import Arranged, List
 from karptui.views.column import FieldKind, ItemT
 from karptui.views.query import FieldTerm, Query, Subject, parse_query
-from karptui.views.table import Sort, TableSpec, build_rows
+from karptui.views.table import Rows, Sort, TableSpec, build_rows
 
 if TYPE_CHECKING:
     from karptui.session.facts import Around
@@ -20,6 +21,9 @@ def served(
     spec: TableSpec[ItemT],
     items: Callable[[ClusterView, RowsWanted], Sequence[ItemT]],
     around: Callable[[ClusterView, AroundWanted], Around | None] | None = None,
+    *,
+    grouped: Callable[[Sequence[ItemT], RowsWanted, int], Sequence[ItemT]] | None = None,
+    nodes: Callable[[Sequence[ItemT]], Sequence[NodeEntry]] | None = None,
 ) -> List:
     """Return a table as a list that rows can be asked of.
 
@@ -28,6 +32,9 @@ def served(
         items: Every item of a view, also those that the filter leaves out; the same object while nothing about them
             changes.
         around: What stands around the rows.
+        grouped: From rows in order, and how many there are without the filter, to the same rows with the headings of
+            their groups; None without groups.
+        nodes: The nodes that rows stand for; the rows themselves where they are nodes.
     """
 
     def arrange(source: Sequence[ItemT], wanted: RowsWanted) -> Arranged:
@@ -40,9 +47,13 @@ def served(
             is_notable_only=wanted.is_notable_only,
             now_ns=wanted.now_ns,
         )
-        return Arranged(rows.items, rows.keys, is_timed(query, spec.subject), len(rows))
+        shown = len(rows)
+        if grouped is not None:
+            lines = grouped(rows.items, wanted, len(source))
+            rows = Rows(spec, lines, total=len(source), now_ns=wanted.now_ns)
+        return Arranged(rows.items, rows.keys, is_timed(query, spec.subject), shown)
 
-    return List(items, arrange, around)
+    return List(items, arrange, around, nodes)
 
 
 def is_timed(query: Query, subject: Subject[ItemT]) -> bool:

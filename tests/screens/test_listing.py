@@ -8,8 +8,8 @@ import pytest
 
 from karptui.screens.listing import Groups, Kept, Listing
 from karptui.screens.row_sources import MadeRows
+from karptui.session.grouping import Folding, GroupHeading, Grouping
 from karptui.session.pods import PodEntry
-from karptui.views.grouping import Folding, GroupHeading, Grouping
 from karptui.views.pods import TABLE
 from karptui.views.table import Sort
 from tests.builders import NOW_NS, a_pod

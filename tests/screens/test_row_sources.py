@@ -12,6 +12,7 @@ from karptui.serving.lists import lists_of
 from karptui.serving.questions import answers_of
 from karptui.session.border import RowsWanted, RowWindow, WindowWanted
 from karptui.session.row_server import RowServer
+from karptui.session.shared_base import SharedBase
 from tests.builders import NOW_NS
 from tests.ui.fleet import a_fleet, view_of
 
@@ -22,7 +23,7 @@ class Counting(RowServer):
     """Counts the windows that are asked for."""
 
     def __init__(self) -> None:
-        super().__init__(lambda: VIEW, lists_of(DEFAULTS), answers_of())
+        super().__init__(lambda: VIEW, lists_of(DEFAULTS), answers_of(SharedBase()))
         self.asked: Counter[int] = Counter()
 
     def window(self, wanted: WindowWanted) -> RowWindow:

@@ -14,6 +14,7 @@ from karptui.disruption.analysis import NextReport
 from karptui.serving.lists import lists_of
 from karptui.serving.questions import answers_of
 from karptui.session import border, questions
+from karptui.session.blockers import blocker_entries
 from karptui.session.border import (
     Analysed,
     AroundFound,
@@ -41,8 +42,17 @@ from karptui.session.costs import ClusterTotals
 from karptui.session.facts import NextAround
 from karptui.session.overview import overview_of
 from karptui.session.pods import PodEntry
-from karptui.session.questions import DescriptionWanted, NamesWanted, OpeningWanted, ProportionWanted, Question
+from karptui.session.questions import (
+    DescriptionWanted,
+    NamesWanted,
+    OpeningWanted,
+    ProportionWanted,
+    Question,
+    RemediesWanted,
+    TrialsWanted,
+)
 from karptui.session.row_server import RowServer
+from karptui.session.shared_base import SharedBase
 from karptui.session.wire import decoded, encoded
 from karptui.views.events import TABLE as EVENTS
 from karptui.views.nodes.columns import nodes_table
@@ -57,7 +67,7 @@ ANALYSED = analysed()
 
 
 def server(view: ClusterView = FLEET) -> RowServer:
-    return RowServer(lambda: view, lists_of(DEFAULTS), answers_of())
+    return RowServer(lambda: view, lists_of(DEFAULTS), answers_of(SharedBase()))
 
 
 def rows_of(name: str, asked: RowServer, **given: Any) -> RowsFound:
@@ -77,13 +87,27 @@ def around(name: str, view: ClusterView = ANALYSED) -> AroundFound:
     return found
 
 
-MORE_LISTS = ("claims", "budgets", "churn", "replacements", "next", "pending", "daemonsets", "sources")
+MORE_LISTS = (
+    "claims",
+    "budgets",
+    "churn",
+    "replacements",
+    "next",
+    "pending",
+    "daemonsets",
+    "sources",
+    "advice",
+    "blockers",
+)
 POD = next(iter(FLEET.state.pods))
+BLOCKERS = tuple(one.key for one in blocker_entries(ANALYSED) if one.namespace == "gitlab")
 QUESTIONS: tuple[Question[Any], ...] = (
     DescriptionWanted(kind="Pod", key=POD, now_ns=NOW_NS),
     NamesWanted(kinds=("NodePool", "NodeClass", "Pod")),
     OpeningWanted(objects=(("Pod", POD), ("NodePool", "general"))),
     ProportionWanted(pools=("general", "batch")),
+    RemediesWanted(members=BLOCKERS, now_ns=NOW_NS),
+    TrialsWanted(members=BLOCKERS, now_ns=NOW_NS),
 )
 """One of each kind; `ANSWERS` are those of a cluster that is worked out."""
 ANSWERS = tuple(server(ANALYSED).ask(one) for one in QUESTIONS)
@@ -141,7 +165,7 @@ def test_no_kind_of_message_is_forgotten() -> None:
 
 
 def test_every_question_is_answered_as_its_type_says() -> None:
-    assert {type(one) for one in QUESTIONS} == set(answers_of())
+    assert {type(one) for one in QUESTIONS} == set(answers_of(SharedBase()))
     for question, answer in zip(QUESTIONS, ANSWERS, strict=True):
         [told] = typing.get_args(vars(type(question))["__orig_bases__"][0])
         assert type(answer).__name__ == getattr(told, "__forward_arg__", getattr(told, "__name__", ""))

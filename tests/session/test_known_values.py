@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sys import getrefcount
+
 from karptui.aws.evidence import Evidence
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.inventory import Inventory
@@ -27,10 +29,18 @@ def test_values_of_types_and_of_their_offerings_are_told_once_and_in_order() -> 
     assert label_values(types) == {ARCH: ("amd64", "arm64"), ZONE: ("a", "b")}
 
 
-def test_the_same_types_are_looked_through_once() -> None:
-    types = (of("a", "arm64"), of("b", "amd64"))
-    assert label_values(types) is label_values(tuple(types))
-    assert label_values(types) is not label_values((*types, of("c", "amd64")))
+def viewed(types: tuple[InstanceType, ...]) -> ClusterView:
+    state = state_of(Inventory(nodepools=(NodePool(name="one"),)))
+    return ClusterView(state, {}, evidence=Evidence(instance_types=types))
+
+
+def test_the_same_types_are_looked_through_once_and_those_before_are_let_go() -> None:
+    types = (of("a", "arm64"),)
+    view, held = viewed(types), getrefcount(types)
+    assert known_values(view).types is known_values(view).types
+    assert getrefcount(types) > held
+    assert known_values(viewed((of("b", "amd64"),))).labels == {ARCH: ("amd64",)}
+    assert getrefcount(types) == held
 
 
 def test_values_that_nodepools_give_are_added() -> None:

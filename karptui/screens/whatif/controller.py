@@ -21,6 +21,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.known_values import known_values
 from karptui.session.pace import KEYBOARD
 from karptui.session.replayer import Replayer
+from karptui.session.shared_base import SharedBase
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.controls import focused
@@ -119,12 +120,15 @@ class Nobody:
 class WhatIf:
     """Keeps the work while other screens are in front, asks the replayer, and tells a listener what has changed."""
 
-    def __init__(self, cluster: Cluster, kept: KeptScenarios | None = None) -> None:
+    def __init__(
+        self, cluster: Cluster, kept: KeptScenarios | None = None, shared_base: SharedBase | None = None
+    ) -> None:
         """Begin with an empty sheet.
 
         Args:
             cluster: what scenarios are replayed on.
             kept: where those that are not saved are kept for the next start; None to forget them.
+            shared_base: the cluster made ready, which others replay on as well.
         """
         self.cluster = cluster
         self.book = Workbook()
@@ -132,7 +136,7 @@ class WhatIf:
         self._is_restored = kept is None
         self._reader = DocumentReader(cluster, self.book)
         self.documents = Documents(self.book.originals, self._crds)
-        self.replayer = Replayer(self._heard)
+        self.replayer = Replayer(self._heard, shared_base=shared_base)
         self.listener: Listener = Nobody()
         self.problem = ""
         """Why the last question has no answer."""

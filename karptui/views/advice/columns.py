@@ -1,20 +1,17 @@
-"""The table of advice: its rows, findings with their rules in groups, and its columns."""
+"""The table of advice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
 import msgspec
 
-from karptui.advice.catalogue import BY_ID
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.report import AdviceReport
-from karptui.advice.rule import Rule
+from karptui.advice.finding import Severity
 from karptui.kube.units import counted
+from karptui.session.advice import AdviceEntry, AdviceGroup, AdviceLine
 from karptui.views.column import NUMBER_OR_NULL, TEXT, Column, Field, FieldKind, FieldValue, Heading, SortKey, Value
-from karptui.views.grouping import Folding, GroupHeading, Grouping, members_by_name
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
@@ -24,98 +21,10 @@ TONES: Final = {Severity.ERROR: Tone.FAULT, Severity.WARNING: Tone.WARNING, Seve
 MARKS: Final = {Severity.ERROR: "✘", Severity.WARNING: "▲", Severity.INFO: "·"}
 
 
-@dataclass(frozen=True, eq=False)
-class AdviceEntry:
-    """A finding."""
-
-    finding: Finding
-    rule: Rule
-
-    @property
-    def key(self) -> str:
-        """Identity across refreshes."""
-        return self.finding.key
-
-    @property
-    def severity(self) -> Severity:
-        """How bad it is."""
-        return self.finding.severity
-
-    @property
-    def first(self) -> ObjectRef | None:
-        """The object that tells most."""
-        return self.finding.objects[0] if self.finding.objects else None
-
-    @property
-    def object_name(self) -> str:
-        """``namespace/name`` of the first object, and how many more there are."""
-        if self.first is None:
-            return ""
-        more = len(self.finding.objects) - 1
-        return f"{self.first.key} +{more}" if more else self.first.key
-
-
-class AdviceGroup(GroupHeading[AdviceEntry]):
-    """The heading of findings that have something in common."""
-
-    @property
-    def severity(self) -> Severity:
-        """That of the worst member."""
-        return min((one.severity for one in self.members), key=lambda severity: severity.rank)
-
-
-AdviceLine: TypeAlias = AdviceEntry | AdviceGroup
-
-
-def advice_entries(report: AdviceReport | None) -> tuple[AdviceEntry, ...]:
-    """Return a row for every finding, the worst first."""
-    if report is None:
-        return ()
-    return tuple(AdviceEntry(finding, BY_ID[finding.rule]) for finding in report.findings)
-
-
-def counts_text(entries: Iterable[AdviceEntry]) -> str:
+def counts_text(severities: Iterable[Severity]) -> str:
     """Return ``3 errors, 6 warnings, 9 infos``; what there is none of is left out."""
-    counts = dict.fromkeys(Severity, 0)
-    for entry in entries:
-        counts[entry.severity] += 1
-    return ", ".join(counted(number, severity) for severity, number in counts.items() if number)
-
-
-class AdviceGrouping(Grouping):
-    """What the findings of a group have in common."""
-
-    NOTHING = "nothing"
-    SEVERITY = "severity"
-    RULE = "rule"
-    OBJECT = "object"
-
-
-def grouped(entries: Sequence[AdviceEntry], grouping: AdviceGrouping, folding: Folding) -> list[AdviceLine]:
-    """Return headings and rows: groups in the order of their first row.
-
-    Args:
-        entries: The rows, in order.
-        grouping: What groups have in common; without any there are no headings.
-        folding: Which groups show their heading only.
-    """
-    if not grouping.has_groups:
-        return list(entries)
-    lines: list[AdviceLine] = []
-    for name, members in members_by_name(entries, lambda entry: _name(entry, grouping)).items():
-        group = AdviceGroup(name, members, folding.hides(name))
-        lines.append(group)
-        if not group.is_folded:
-            lines.extend(members)
-    return lines
-
-
-def _name(entry: AdviceEntry, grouping: AdviceGrouping) -> str:
-    if grouping is AdviceGrouping.SEVERITY:
-        return str(entry.severity)
-    if grouping is AdviceGrouping.RULE:
-        return entry.rule.id
-    return f"{entry.first.kind} {entry.first.key}" if entry.first is not None else "(no object)"
+    counts = Counter(severities)
+    return ", ".join(counted(counts[severity], severity) for severity in Severity if counts[severity])
 
 
 _SHORT_KINDS: Final = {"PodDisruptionBudget": "PDB"}
@@ -157,7 +66,7 @@ def _group_heading(group: AdviceGroup) -> Cell:
 
 
 def _group_counts(group: AdviceGroup) -> Cell:
-    return Cell(counts_text(group.members), TONES[group.severity])
+    return Cell(counts_text(group.severities), TONES[group.severity])
 
 
 def _money(entry: AdviceEntry) -> Cell:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from karptui.advice.finding import Finding
-from karptui.advice.report import AdviceReport
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
+from karptui.session.advice import AdviceEntry, AdviceLine
 from karptui.session.border import Overview
-from karptui.views.advice.columns import MARKS, TONES, AdviceEntry, AdviceLine, counts_text
+from karptui.session.facts import AdviceAround
+from karptui.views.advice.columns import MARKS, TONES, counts_text
 from karptui.views.freshness import unready_line
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
@@ -21,7 +22,7 @@ from karptui.whatif.scenario import Replay
 def finding_sentences(line: AdviceLine) -> tuple[Pieces, ...]:
     """Return the row under the cursor in sentences."""
     if not isinstance(line, AdviceEntry):
-        return (((f"{clean(line.name)}: ", Tone.STRONG), (counts_text(line.members), TONES[line.severity])),)
+        return (((f"{clean(line.name)}: ", Tone.STRONG), (counts_text(line.severities), TONES[line.severity])),)
     return (
         ((f"{MARKS[line.severity]} ", TONES[line.severity]), (clean(line.finding.fact), Tone.NORMAL)),
         (("→ ", Tone.GOOD), (clean(line.finding.remedy), Tone.NORMAL)),
@@ -49,7 +50,7 @@ def detail_lines(entry: AdviceEntry, *, can_try: bool, try_key: str = "ctrl+t") 
     )
 
 
-def freshness(report: AdviceReport | None, overview: Overview, now_ns: int) -> Pieces:
+def freshness(report: AdviceAround | None, overview: Overview, now_ns: int) -> Pieces:
     """Return when the rules were asked, and which of them could not answer."""
     if report is None:
         problem = overview.analysed.problem if overview.analysed is not None else ""

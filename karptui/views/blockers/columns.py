@@ -8,7 +8,7 @@ from typing import Final
 from karptui.aws.money import node_price_text
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, counted, duration_text
-from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, BlockerLine
+from karptui.session.blockers import BlockerEntry, BlockerGroup, BlockerLine
 from karptui.views.blockers.sentences import BOUNDED
 from karptui.views.column import NOTHING as NO_WORDS
 from karptui.views.column import Column, Field, FieldKind, Heading, SortKey, Words, cell_words

@@ -11,12 +11,11 @@ import msgspec
 from msgspec.structs import replace
 
 from karptui.aws.money import node_price_text
-from karptui.disruption.analysis import Analysis
 from karptui.karpenter.labels import DO_NOT_DISRUPT, NODEPOOL
 from karptui.kube.units import count_text, duration_text
+from karptui.session.blockers import BlockerEntry, BlockerGroup
 from karptui.state.cluster import ClusterState
 from karptui.state.inventory import WORKLOAD_KINDS
-from karptui.views.blockers.entry import BlockerEntry, BlockerGroup
 from karptui.views.blockers.sentences import nodes_cell, saves_cell, when_cell
 from karptui.views.column import (
     INTEGER,
@@ -48,21 +47,6 @@ def objects_of(state: ClusterState) -> Objects:
     """Return the objects of a cluster that remedies change."""
     workloads = (f"{kind}/{key}" for kind in WORKLOAD_KINDS for key in state.of(kind))
     return Objects(state.pods, state.nodepools, state.pdbs, frozenset(workloads))
-
-
-def renewed(members: Iterable[BlockerEntry], analysis: Analysis | None) -> tuple[BlockerEntry, ...]:
-    """Return blockers as the newest analysis has them; those that are gone are left out."""
-    if analysis is None:
-        return ()
-    found = []
-    for one in members:
-        findings = analysis.findings.get(one.findings.key) if one.findings is not None else None
-        for index, blocker in enumerate(findings.blockers if findings is not None else ()):
-            entry = BlockerEntry(blocker, index, findings, one.node)
-            if entry.key == one.key:
-                found.append(entry)
-                break
-    return tuple(found)
 
 
 def remedies(

@@ -9,8 +9,8 @@ from karptui.aws.money import node_price_text, per_hour_text, per_month_text
 from karptui.disruption.codes import CODES, Code
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, counted, duration_text
+from karptui.session.blockers import BlockerEntry, nodes_of
 from karptui.session.costs import held_of
-from karptui.views.blockers.entry import BlockerEntry, nodes_of
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.why.sentences import held_text

@@ -10,6 +10,7 @@ from karptui.serving.questions import answers_of
 from karptui.session.border import Border
 from karptui.session.cluster_view import ClusterView
 from karptui.session.row_server import RowServer
+from karptui.session.shared_base import SharedBase
 from karptui.sources.base import SourceError
 from karptui.views.row import Tone
 from karptui.whatif.run import Answer
@@ -38,7 +39,7 @@ POOL = a_manifest(
 class Questions:
     """Stands for the replayer: takes down what is asked."""
 
-    def __init__(self, _tell: object) -> None:
+    def __init__(self, _tell: object, **_given: object) -> None:
         self.asked: list[tuple[ClusterView, int, Scenario]] = []
         self.is_busy = False
 
@@ -57,7 +58,7 @@ class Cluster:
 
     @property
     def border(self) -> Border:
-        return RowServer(lambda: self.view, {}, answers_of())
+        return RowServer(lambda: self.view, {}, answers_of(SharedBase()))
 
     def now_ns(self) -> int:
         return self.now

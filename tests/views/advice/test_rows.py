@@ -6,26 +6,19 @@ from typing import Any
 
 import pytest
 
-from karptui.advice.catalogue import BY_ID
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import AdviceReport
 from karptui.disruption.analysis import Analysis
 from karptui.screens.frame import tab_notes
+from karptui.session.advice import AdviceEntry, AdviceGroup, AdviceGrouping, advice_entries, grouped
 from karptui.session.cluster_view import NO_VIEW, ClusterView
+from karptui.session.facts import advice_around
+from karptui.session.grouping import Folding
 from karptui.session.overview import overview_of
 from karptui.sources.base import Phase, SourceStatus
 from karptui.views.advice.columns import OBJECTS_TABLE as OBJECTS
-from karptui.views.advice.columns import (
-    TABLE,
-    AdviceEntry,
-    AdviceGroup,
-    AdviceGrouping,
-    advice_entries,
-    counts_text,
-    grouped,
-)
+from karptui.views.advice.columns import TABLE, counts_text
 from karptui.views.advice.sentences import detail_lines, finding_sentences, freshness
-from karptui.views.grouping import Folding
 from karptui.views.query import parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
@@ -50,7 +43,7 @@ def a_finding(
 
 def an_entry(**fields: object) -> AdviceEntry:
     finding = a_finding(**fields)  # type: ignore[arg-type]
-    return AdviceEntry(finding, BY_ID[finding.rule])
+    return AdviceEntry(finding)
 
 
 ENTRIES = (
@@ -99,7 +92,7 @@ def test_groups(grouping: AdviceGrouping, names: list[str]) -> None:
 def test_a_group_is_as_bad_as_its_worst() -> None:
     group = AdviceGroup("x", ENTRIES[::-1], is_folded=True)
     assert group.severity is Severity.ERROR
-    assert counts_text(group.members) == "1 error, 1 warning, 1 info"
+    assert counts_text(group.severities) == "1 error, 1 warning, 1 info"
     assert counts_text(()) == ""
     alone = grouped((an_entry(objects=()),), AdviceGrouping.OBJECT, Folding(is_folded=True))
     assert alone[0].key == "group/(no object)"
@@ -204,9 +197,9 @@ def test_freshness() -> None:
     assert freshness(None, overview_of(failed), NOW_NS) == (("the rules could not be asked: oh", Tone.FAULT),)
     assert freshness(None, overview_of(NO_VIEW), NOW_NS)[0][0].endswith("on their way")
     report = AdviceReport(now_ns=NOW_NS - 5 * SECOND_NS)
-    assert freshness(report, overview_of(traps.view()), NOW_NS) == (("rules asked 5s ago", Tone.MUTED),)
+    assert freshness(advice_around(report), overview_of(traps.view()), NOW_NS) == (("rules asked 5s ago", Tone.MUTED),)
     partial = AdviceReport(now_ns=NOW_NS, failures=("rule x failed",))
-    assert freshness(partial, overview_of(traps.view()), NOW_NS) == (
+    assert freshness(advice_around(partial), overview_of(traps.view()), NOW_NS) == (
         ("rules asked just now; rule x failed", Tone.FAULT),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from karptui.views.blockers.entry import BlockerGroup, BlockerLine
+from karptui.session.blockers import BlockerGroup, BlockerLine
 
 
 def headings(lines: Sequence[BlockerLine]) -> list[BlockerGroup]:

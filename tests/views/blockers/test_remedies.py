@@ -12,7 +12,8 @@ import yaml
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code
 from karptui.kube.quantity import parse_quantity
-from karptui.views.blockers.entry import BlockerEntry, BlockerGrouping, blocker_entries, grouped
+from karptui.session.blockers import BlockerEntry, BlockerGrouping, blocker_entries, grouped
+from karptui.session.grouping import Folding
 from karptui.views.blockers.remedies import (
     MOST_NAMES,
     TABLE,
@@ -20,12 +21,10 @@ from karptui.views.blockers.remedies import (
     objects_of,
     remedies,
     remedy_text,
-    renewed,
     trial_text,
     tried_remedies,
 )
 from karptui.views.blockers.sentences import blocker_sentences, effect_text, nodes_cell, saves_cell, when_cell
-from karptui.views.grouping import Folding
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
 from karptui.whatif.edits import CordonNode
@@ -130,16 +129,6 @@ def test_the_story_names_the_remedies_and_what_makes_nodes_go() -> None:
         " · terminationGracePeriod: 8h · spread · priority: -1000 (preemption)"
         " · take the annotation away (4 nodes now, $3.02/h)"
     )
-
-
-def test_blockers_follow_the_analysis() -> None:
-    view = analysed()
-    members = [one for one in blocker_entries(view) if one.namespace == "gitlab"]
-    later = renewed(members, analysed().analysis)
-    assert [one.key for one in later] == [one.key for one in members]
-    assert later[0].findings is not members[0].findings
-    assert renewed(members, None) == ()
-    assert renewed([an_entry(Code.POD_DND)], view.analysis) == ()
 
 
 def test_the_table_of_remedies() -> None:

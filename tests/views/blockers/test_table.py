@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code
 from karptui.screens.frame import tab_notes
-from karptui.session.nodes import going_nodes
-from karptui.session.overview import blocker_count, overview_of
-from karptui.session.pods import PodEntry
-from karptui.views.blockers.columns import TABLE
-from karptui.views.blockers.entry import (
+from karptui.session.blockers import (
     BlockerEntry,
     BlockerGroup,
     BlockerGrouping,
@@ -23,8 +18,12 @@ from karptui.views.blockers.entry import (
     grouped,
     only_blockers,
 )
+from karptui.session.grouping import Folding
+from karptui.session.nodes import going_nodes
+from karptui.session.overview import blocker_count, overview_of
+from karptui.session.pods import PodEntry
+from karptui.views.blockers.columns import TABLE
 from karptui.views.blockers.sentences import blocker_sentences
-from karptui.views.grouping import Folding
 from karptui.views.next import TABLE as NEXT_TABLE
 from karptui.views.pods import pods_of_node_table
 from karptui.views.query import compile_query, parse_query

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
+import msgspec
+
+from karptui.disruption.analysis import NodeFindings
+from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of, held_per_hour
+from karptui.session.grouping import Folding, GroupHeading, Grouping, members_by_name
 from karptui.session.nodes import NodeEntry
 from karptui.session.overview import HOLDS_NOBODY
-from karptui.views.grouping import Folding, GroupHeading, Grouping, members_by_name
-
-if TYPE_CHECKING:
-    from karptui.disruption.analysis import NodeFindings
-    from karptui.disruption.blocker import Blocker
 
 
-@dataclass(frozen=True, eq=False)
-class BlockerEntry:
+class BlockerEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
     """A node and one thing that keeps it; without a node, what holds the whole cluster."""
 
     blocker: Blocker
@@ -101,8 +99,7 @@ class BlockerEntry:
         return self.blocker.is_passing
 
 
-@dataclass(frozen=True, eq=False)
-class BlockerGroup(GroupHeading[BlockerEntry]):
+class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, tag=True, eq=False):
     """The heading of blockers that have something in common."""
 
     is_idle: bool = False

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.views.grouping import Folding, GroupHeading, Grouping, members_by_name
+from karptui.session.grouping import Folding, GroupHeading, Grouping, members_by_name
 
 
 class Shade(Grouping):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, NamedTuple, Self, TypeVar
+
+import msgspec
 
 EntryT = TypeVar("EntryT")
 
@@ -46,8 +47,7 @@ class Folding(NamedTuple):
         return self._replace(exceptions=self.exceptions ^ {name})
 
 
-@dataclass(frozen=True, eq=False)
-class GroupHeading(Generic[EntryT]):
+class GroupHeading(msgspec.Struct, Generic[EntryT], frozen=True, eq=False, dict=True):
     """The heading of rows that have something in common."""
 
     name: str

@@ -1,0 +1,117 @@
+"""What keeps nodes, as rows, and what can be done about it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Final
+
+from karptui.session.blockers import (
+    BlockerEntry,
+    BlockerGroup,
+    BlockerGrouping,
+    BlockerLine,
+    blocker_entries,
+    grouped,
+    nodes_of,
+    only_blockers,
+)
+from karptui.session.border import RowsWanted
+from karptui.session.cluster_view import ClusterView
+from karptui.session.grouping import Folding
+from karptui.session.last_answer import LastAnswer
+from karptui.session.nodes import NodeEntry
+from karptui.session.questions import RemediesFound, RemediesWanted, TrialsFound, TrialsWanted
+from karptui.session.row_server import Arranged, List
+from karptui.session.shared_base import SharedBase
+from karptui.views.blockers.columns import TABLE
+from karptui.views.blockers.remedies import objects_of, remedies
+from karptui.views.served import served
+from karptui.whatif.remedies.blockers.trial import ranked, try_remedies
+
+FOLDED_FROM: Final = 60
+"""From so many blockers up groups start folded."""
+PACED_FROM: Final = 3_000
+"""From so many blockers up rows follow the analysis only every so often."""
+PACE: Final = 10
+"""Then they are left alone for so many times what making them took."""
+
+
+def blockers(clock: Callable[[], float] = time.monotonic) -> List:
+    """Return the list of everything that keeps nodes.
+
+    Args:
+        clock: Tells seconds, for how long rows took.
+    """
+    last: LastAnswer[Sequence[BlockerLine]] = LastAnswer()
+    known: Sequence[BlockerLine] = ()
+    rests_until = 0.0
+
+    def items(view: ClusterView, _: RowsWanted) -> Sequence[BlockerLine]:
+        nonlocal known
+        if len(known) < PACED_FROM or clock() >= rests_until:
+            known = last.get((view.analysis, view.node_entries), lambda: blocker_entries(view))
+        return known
+
+    made = served(TABLE, items, grouped=_in_groups, nodes=_held_nodes)
+
+    def arrange(source: Sequence[BlockerLine], wanted: RowsWanted) -> Arranged:
+        nonlocal rests_until
+        began = clock()
+        arranged = made.arrange(source, wanted)
+        rests_until = clock() + PACE * (clock() - began)
+        return arranged
+
+    return made._replace(arrange=arrange)
+
+
+def _in_groups(lines: Sequence[BlockerLine], wanted: RowsWanted, total: int) -> Sequence[BlockerLine]:
+    folding = Folding(wanted.is_folded, wanted.other_way).unless_said(is_folded=total >= FOLDED_FROM)
+    return grouped(only_blockers(lines), BlockerGrouping(wanted.group_by or BlockerGrouping.NOTHING), folding)
+
+
+def _held_nodes(lines: Sequence[BlockerLine]) -> Sequence[NodeEntry]:
+    """Return the nodes that something holds which a method wants, each once, be their group open or not."""
+    found: Iterable[BlockerEntry] = chain.from_iterable(
+        line.members if isinstance(line, BlockerGroup) else (line,) for line in lines
+    )
+    return nodes_of(one for one in found if not one.is_idle)
+
+
+class Remedies:
+    """Answers what can be done about blockers, and what each of it comes to."""
+
+    def __init__(self, shared_base: SharedBase) -> None:
+        """Begin without any.
+
+        Args:
+            shared_base: The cluster made ready, which remedies are tried on.
+        """
+        self._shared_base = shared_base
+        self._by_key: LastAnswer[Mapping[str, BlockerEntry]] = LastAnswer()
+
+    def _members(self, view: ClusterView, keys: Iterable[str]) -> tuple[BlockerEntry, ...]:
+        """Return blockers as the newest analysis has them; those that are gone are left out."""
+        by_key = self._by_key.get(
+            (view.analysis, view.node_entries), lambda: {one.key: one for one in blocker_entries(view)}
+        )
+        return tuple(by_key[key] for key in keys if key in by_key)
+
+    def offered(self, view: ClusterView, wanted: RemediesWanted) -> RemediesFound:
+        """Return what can be done."""
+        members = self._members(view, wanted.members)
+        found = remedies(members, objects_of(view.state), wanted.now_ns, makes_edits=wanted.makes_edits)
+        return RemediesFound(members=members, remedies=tuple(found))
+
+    def tried(self, view: ClusterView, wanted: TrialsWanted) -> TrialsFound:
+        """Try everything that can be done side by side, on the cluster as it is."""
+        found = self.offered(view, RemediesWanted(members=wanted.members, now_ns=wanted.now_ns))
+        with self._shared_base.borrowed(view, wanted.now_ns) as base:
+            trials = try_remedies(base, found.remedies, [one.blocker for one in found.members])
+        best = ranked(found.remedies, trials) if trials else ()
+        return TrialsFound(
+            kinds=tuple(one.kind for one in found.remedies),
+            trials=tuple(trials),
+            best=found.remedies[best[0]].kind if best else None,
+        )

@@ -1,0 +1,64 @@
+"""What is asked of blockers: rows that rest while making them takes long, and what can be done about them."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.serving.blockers import PACED_FROM, Remedies, blockers
+from karptui.session.blockers import BlockerGroup, blocker_entries
+from karptui.session.border import RowsWanted
+from karptui.session.questions import RemediesWanted, TrialsWanted
+from karptui.session.shared_base import SharedBase
+from tests.builders import NOW_NS
+from tests.views.why.test_words import analysed
+
+WANTED = RowsWanted(list="blockers", sort="held", group_by="owner", now_ns=NOW_NS)
+
+
+def keys_in(namespace: str) -> tuple[str, ...]:
+    return tuple(one.key for one in blocker_entries(analysed()) if one.namespace == namespace)
+
+
+def test_rows_come_in_groups_that_are_open_while_there_are_few() -> None:
+    served, view = blockers(), analysed()
+    found = served.arrange(served.items(view, WANTED), WANTED)
+    assert isinstance(found.items[0], BlockerGroup)
+    assert len(found.items) > found.shown > 0
+
+
+def test_many_rows_rest_for_as_long_as_they_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karptui.serving.blockers.PACED_FROM", 1)
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 1.0
+        return now[0]
+
+    assert PACED_FROM > 1
+    served = blockers(clock)
+    known = served.items(analysed(), WANTED)
+    served.arrange(known, WANTED)
+    assert served.items(analysed(), WANTED) is known
+    now[0] += 20.0
+    assert served.items(analysed(), WANTED) is not known
+
+
+def test_remedies_are_of_the_newest_analysis() -> None:
+    keys = keys_in("gitlab")
+    first, later = analysed(), analysed()
+    asked = Remedies(SharedBase())
+    wanted = RemediesWanted(members=keys, now_ns=NOW_NS)
+    found = asked.offered(first, wanted)
+    assert found.remedies
+    assert [one.key for one in found.members] == list(keys)
+    again = asked.offered(later, wanted)
+    assert again.members[0].findings is not found.members[0].findings
+    assert not asked.offered(first, RemediesWanted(members=("gone",), now_ns=NOW_NS)).members
+
+
+def test_every_remedy_is_tried_and_one_is_best() -> None:
+    asked, view, keys = Remedies(SharedBase()), analysed(), keys_in("gitlab")
+    found = asked.tried(view, TrialsWanted(members=keys, now_ns=NOW_NS))
+    assert len(found.trials) == len(found.kinds) > 0
+    assert found.best in found.kinds
+    assert asked.tried(view, TrialsWanted(members=(), now_ns=NOW_NS)).best is None
