@@ -104,6 +104,8 @@ class WhyCode(StrEnum):
     UNMANAGED = "n/a"
 
 
+HOLDS_NOBODY: Final = frozenset({Code.DELETING})
+"""That a node is being deleted keeps nobody: what its drain waits for does."""
 RANKS: Final[Mapping[WhyCode, int]] = {code: rank for rank, code in enumerate(WhyCode)}
 """Place of each code of the WHY column, the worst first."""
 

@@ -10,12 +10,11 @@ import msgspec
 
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.blocker import Blocker
-from karptui.disruption.codes import Code
+from karptui.disruption.codes import HOLDS_NOBODY, Code
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of, held_per_hour
 from karptui.session.grouping import Folding, GroupHeading, Grouping, members_by_name
 from karptui.session.nodes import NodeEntry
-from karptui.session.overview import HOLDS_NOBODY
 
 
 class BlockerEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):

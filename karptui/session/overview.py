@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from karptui.decode.kinds import Kind
+from karptui.disruption.codes import HOLDS_NOBODY
 from karptui.session.border import Analysed, Overview, PendingStudied
 from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import is_out_of_reach, unready_because
@@ -20,8 +21,6 @@ DEAR: Final = 1_000_000
 """Stands for the size of a list of few items that take a tenth of a second to make."""
 MOMENTS_OF_A_NODE: Final = 12
 """About how many moments a node and its claim record of their own."""
-HOLDS_NOBODY: Final = frozenset({"DELETING"})
-"""That a node is being deleted keeps nobody: what its drain waits for does."""
 
 
 def overview_of(view: ClusterView) -> Overview:

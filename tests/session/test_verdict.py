@@ -18,6 +18,7 @@ from karptui.session.border import VerdictWanted
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
 from karptui.session.row_server import RowServer
+from karptui.session.shared_base import SharedBase
 from karptui.session.verdict import verdict_of_view
 from karptui.sources.base import Phase
 from karptui.state.inventory import state_of
@@ -48,7 +49,11 @@ def test_a_missing_permission_is_told_though_nothing_can_be_worked_out() -> None
     view = view_of(a_fleet())
     statuses = {**view.statuses, "NodePool": status(Kind.NODEPOOL, Phase.FORBIDDEN)}
     hidden = ClusterView(view.state, statuses, evidence=view.evidence)
-    found = RowServer(lambda: hidden, lists_of(DEFAULTS), answers_of()).verdict(VerdictWanted(now_ns=NOW_NS)).findings
+    found = (
+        RowServer(lambda: hidden, lists_of(DEFAULTS), answers_of(SharedBase()))
+        .verdict(VerdictWanted(now_ns=NOW_NS))
+        .findings
+    )
     told = next(one for one in found if one.code is FindingCode.NO_PERMISSION)
     assert told.names == ("NodePools",)
 
