@@ -14,18 +14,19 @@ from karptui.cli.listing import refuse_unseen, report
 if TYPE_CHECKING:
     from karptui.provisioning.prepared import Prepared
 
-COLUMNS: Final = (
-    "node",
-    "pricePerHour",
-    "code",
-    "object",
-    "owner",
-    "value",
-    "since",
-    "until",
-    "wouldGoWithout",
-    "podsInLastHour",
-)
+COLUMNS: Final = {
+    "node": "NODE",
+    "pricePerHour": "$/H",
+    "code": "CODE",
+    "object": "OBJECT",
+    "owner": "OWNER",
+    "value": "VALUE",
+    "since": "SINCE",
+    "until": "UNTIL",
+    "wouldGoWithout": "WITHOUT IT",
+    "podsInLastHour": "PODS 1H",
+}
+"""The columns of CSV, and how the table calls them."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -104,10 +105,10 @@ def _print(rows: list[dict[str, Any]], form: str) -> None:
     if form == "csv":
         from karptui.cli.listing import print_csv
 
-        print_csv(COLUMNS, rows)
+        print_csv(list(COLUMNS), rows)
         return
     cells = [[_cell(name, row[name]) for name in COLUMNS] for row in without_idle(rows)]
-    headings = ["NODE", "$/H", "CODE", "OBJECT", "OWNER", "VALUE", "SINCE", "UNTIL", "WITHOUT IT", "PODS 1H"]
+    headings = list(COLUMNS.values())
     widths = [max(len(line[i]) for line in (headings, *cells)) for i in range(len(headings))]
     for line in (headings, *cells):
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())

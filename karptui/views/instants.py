@@ -1,12 +1,15 @@
-"""Instants of the coming days: UTC first, the local time in brackets."""
+"""Instants in words, UTC first and the local time in brackets; and the column that says how long ago one was."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
-from karptui.kube.units import duration_text
+from karptui.kube.units import age_text, duration_text
+from karptui.views.column import INTEGER_OR_NULL, Column, Field, FieldKind, Heading, ItemT, Value, Words, cell_words
+from karptui.views.row import NOT_AVAILABLE, Cell
 
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -76,3 +79,49 @@ def seconds_since(instant_ns: int | None, now_ns: int) -> int | None:
 def seconds_of(span_ns: int | None) -> int | None:
     """Return a span in whole seconds, None where it is not known."""
     return span_ns // NS_PER_SECOND if span_ns is not None else None
+
+
+def age_column(
+    heading: Heading,
+    since_ns: Callable[[ItemT], int],
+    *,
+    filter_help: str = "since it was created",
+    about: str = "",
+    after: str = "",
+    words_place: int | None = None,
+) -> Column[ItemT]:
+    """Return the column of how old items are.
+
+    Args:
+        heading: What stands above it.
+        since_ns: When an item began: nanoseconds since the epoch, 0 where that is not known.
+        filter_help: What the filter ``age`` asks.
+        about: What the value is of, where its name does not say it.
+        after: The value it stands behind in JSON and CSV.
+        words_place: Its place in the line below the table; None where other lines say it.
+    """
+
+    def cell(item: ItemT, now_ns: int) -> Cell:
+        return Cell(age_text(since_ns(item), now_ns)) if since_ns(item) else NOT_AVAILABLE
+
+    def seconds(item: ItemT, now_ns: int) -> float | None:
+        return (now_ns - since_ns(item)) / NS_PER_SECOND if since_ns(item) else None
+
+    return Column(
+        heading,
+        cell,
+        lambda item: -float(since_ns(item)) if since_ns(item) else None,
+        values=(
+            Value(
+                "age_seconds",
+                lambda item, now_ns: seconds_since(since_ns(item), now_ns),
+                INTEGER_OR_NULL,
+                about,
+                after,
+            ),
+        ),
+        filters={"age": Field(FieldKind.DURATION, seconds, help=filter_help)},
+        words=Words(words_place, lambda item, now_ns: cell_words(cell(item, now_ns), "age "))
+        if words_place is not None
+        else None,
+    )

@@ -6,7 +6,8 @@ from typing import Final
 
 from karptui.karpenter.do_not_disrupt import ProtectionKind
 from karptui.karpenter.labels import DO_NOT_DISRUPT
-from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.kube import resources
+from karptui.kube.timestamps import ABSENT_NS
 from karptui.kube.units import age_text, counted, cpu_text, memory_text
 from karptui.session.pods import PodEntry
 from karptui.views.column import (
@@ -21,13 +22,12 @@ from karptui.views.column import (
     Heading,
     Value,
     Words,
-    cell_words,
 )
-from karptui.views.instants import seconds_since
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
+from karptui.views.instants import age_column, seconds_since
+from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.usage import latest_cpu, latest_memory, used_cell
+from karptui.views.usage import latest_cpu, latest_memory, used_cell, used_column
 
 _DEAD: Final = {
     ProtectionKind.INVALID: "protects nothing",
@@ -104,10 +104,6 @@ def _is_notable(entry: PodEntry, now_ns: int) -> bool:
     return pod_status(entry)[1] in (Tone.FAULT, Tone.WARNING) or entry.protection(now_ns).is_active
 
 
-def _age(entry: PodEntry, now_ns: int) -> Cell:
-    return Cell(age_text(entry.pod.created_ns, now_ns)) if entry.pod.created_ns else NOT_AVAILABLE
-
-
 def _amount(text: str) -> Cell:
     return Cell(text, Tone.MUTED) if text == "0" else Cell(text)
 
@@ -173,61 +169,19 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         values=(Value("mem_bytes", lambda entry, _: entry.memory_bytes, INTEGER),),
         filters={"mem": Field(FieldKind.BYTES, lambda entry, _: entry.memory_bytes, help="memory requested")},
     ),
-    Column(
-        Heading(
-            "used_cpu",
-            "CPU USED",
-            "Cpu really used, and how much that is of the request (metrics-server, latest measurement).",
-            min_width=8,
-            is_right_aligned=True,
-            is_wide_only=True,
-            is_descending_first=True,
-        ),
+    used_column(
+        resources.CPU,
+        "Cpu really used, and how much that is of the request (metrics-server, latest measurement).",
+        lambda entry: entry.used,
         lambda entry, _: used_cell(entry.used, latest_cpu, cpu_text, entry.cpu_millis),
-        lambda entry: float(latest_cpu(entry.used)) if entry.used is not None else None,
-        values=(
-            Value(
-                "used_cpu_millis",
-                lambda entry, _: latest_cpu(entry.used) if entry.used is not None else None,
-                INTEGER_OR_NULL,
-                "Really used, as metrics-server measured last; null where it was not asked (--usage) or does not tell.",
-            ),
-        ),
-        filters={
-            "used_cpu": Field(
-                FieldKind.CPU,
-                lambda entry, _: latest_cpu(entry.used) if entry.used is not None else None,
-                help="cpu in use",
-            )
-        },
+        filter_help="cpu in use",
     ),
-    Column(
-        Heading(
-            "used_mem",
-            "MEM USED",
-            "Memory really used, and how much that is of the request (metrics-server, latest measurement).",
-            min_width=8,
-            is_right_aligned=True,
-            is_wide_only=True,
-            is_descending_first=True,
-        ),
+    used_column(
+        resources.MEMORY,
+        "Memory really used, and how much that is of the request (metrics-server, latest measurement).",
+        lambda entry: entry.used,
         lambda entry, _: used_cell(entry.used, latest_memory, memory_text, entry.memory_bytes),
-        lambda entry: float(latest_memory(entry.used)) if entry.used is not None else None,
-        values=(
-            Value(
-                "used_mem_bytes",
-                lambda entry, _: latest_memory(entry.used) if entry.used is not None else None,
-                INTEGER_OR_NULL,
-                "The same of memory.",
-            ),
-        ),
-        filters={
-            "used_mem": Field(
-                FieldKind.BYTES,
-                lambda entry, _: latest_memory(entry.used) if entry.used is not None else None,
-                help="memory in use",
-            )
-        },
+        filter_help="memory in use",
     ),
     Column(
         Heading(
@@ -314,25 +268,10 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         filters={"priority": Field(FieldKind.COUNT, lambda entry, _: entry.pod.template.priority, help="priority")},
         words=Words(3, _priority_words),
     ),
-    Column(
+    age_column(
         Heading("age", "AGE", "Since it was created.", min_width=4, is_right_aligned=True, drop_order=1),
-        _age,
-        lambda entry: -float(entry.pod.created_ns) if entry.pod.created_ns else None,
-        values=(
-            Value(
-                "age_seconds",
-                lambda entry, now_ns: seconds_since(entry.pod.created_ns, now_ns),
-                INTEGER_OR_NULL,
-            ),
-        ),
-        filters={
-            "age": Field(
-                FieldKind.DURATION,
-                lambda entry, now_ns: (now_ns - entry.pod.created_ns) / NS_PER_SECOND if entry.pod.created_ns else None,
-                help="since it was created",
-            )
-        },
-        words=Words(4, lambda entry, now_ns: cell_words(_age(entry, now_ns), "age ")),
+        lambda entry: entry.pod.created_ns,
+        words_place=4,
     ),
 )
 """Every column in order."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from karptui.kube.live_usage import LiveUsage, Used
 from karptui.kube.resources import CPU, PODS, Shortage
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, duration_text, lacking_text, percent_text
 from karptui.state.usage import Share
+from karptui.views.column import INTEGER_OR_NULL, Column, Field, FieldKind, Heading, ItemT, Value, Words
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 
@@ -72,6 +74,61 @@ def latest_cpu(used: Used) -> int:
 def latest_memory(used: Used) -> int:
     """Return the memory of the latest measurement, in bytes."""
     return used.latest.memory_bytes
+
+
+_USED_CPU: Final = (
+    "cpu",
+    "CPU USED",
+    "used_cpu_millis",
+    "Really used, as metrics-server measured last; null where it was not asked (--usage) or does not tell.",
+)
+_USED_MEMORY: Final = ("mem", "MEM USED", "used_mem_bytes", "The same of memory.")
+
+
+def used_column(
+    resource: str,
+    about: str,
+    used_of: Callable[[ItemT], Used | None],
+    cell: Callable[[ItemT, int], Cell],
+    *,
+    filter_help: str = "",
+    after: str = "",
+    words: Words[ItemT] | None = None,
+) -> Column[ItemT]:
+    """Return the column of what is really used.
+
+    Args:
+        resource: ``cpu`` or ``memory``.
+        about: What the help says of it.
+        used_of: The measurements of an item.
+        cell: What stands in the column.
+        filter_help: What a filter asks; without it there is none.
+        after: The value it stands behind in JSON and CSV.
+        words: What the line below the table says.
+    """
+    short, title, value, meaning = _USED_CPU if resource == CPU else _USED_MEMORY
+    kind, amount = (FieldKind.CPU, latest_cpu) if resource == CPU else (FieldKind.BYTES, latest_memory)
+
+    def read(item: ItemT, _: int = 0) -> int | None:
+        used = used_of(item)
+        return amount(used) if used is not None else None
+
+    return Column(
+        Heading(
+            f"used_{short}",
+            title,
+            about,
+            min_width=8,
+            is_right_aligned=True,
+            is_wide_only=True,
+            is_descending_first=True,
+        ),
+        cell,
+        lambda item: float(found) if (found := read(item)) is not None else None,
+        values=(Value(value, read, INTEGER_OR_NULL, meaning, after),),
+        filters={f"used_{short}": Field(kind, read, help=filter_help)} if filter_help else {},
+        words=words,
+    )
 
 
 def samples_text(used: Used) -> str:

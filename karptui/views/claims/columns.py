@@ -21,10 +21,10 @@ from karptui.views.column import (
     Value,
     Words,
 )
-from karptui.views.instants import in_text, instant_value, seconds_of, seconds_since
+from karptui.views.instants import age_column, in_text, instant_value, seconds_of
 from karptui.views.nodes.cells import CAPACITY_TONES
 from karptui.views.nodes.status import node_status
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
+from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
 
@@ -284,28 +284,9 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
             )
         },
     ),
-    Column(
+    age_column(
         Heading("age", "AGE", "Since it was created.", 4, 6, is_right_aligned=True, drop_order=2),
-        lambda entry, now_ns: (
-            Cell(age_text(entry.claim.created_ns, now_ns)) if entry.claim.created_ns else NOT_AVAILABLE
-        ),
-        lambda entry: -float(entry.claim.created_ns) if entry.claim.created_ns else None,
-        values=(
-            Value(
-                "age_seconds",
-                lambda entry, now_ns: seconds_since(entry.claim.created_ns, now_ns),
-                INTEGER_OR_NULL,
-            ),
-        ),
-        filters={
-            "age": Field(
-                FieldKind.DURATION,
-                lambda entry, now_ns: (
-                    (now_ns - entry.claim.created_ns) / NS_PER_SECOND if entry.claim.created_ns else None
-                ),
-                help="since it was created",
-            )
-        },
+        lambda entry: entry.claim.created_ns,
     ),
 )
 """Every column in order."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from karptui.aws.money import node_price_text
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import age_text, duration_text
+from karptui.kube.units import duration_text
 from karptui.session.costs import held_per_hour
 from karptui.session.nodes import NodeEntry
 from karptui.views.column import NOTHING, cell_words
@@ -54,11 +54,6 @@ def held_cell(entry: NodeEntry, _: int) -> Cell:
         return NOT_APPLICABLE
     text = node_price_text(held, entry.price.currency if entry.price is not None else "USD")
     return Cell(text, Tone.WARNING, text.lstrip("$¥"))
-
-
-def age_cell(entry: NodeEntry, now_ns: int) -> Cell:
-    """Return the age of the node, or of the NodeClaim where there is no node."""
-    return Cell(age_text(entry.created_ns, now_ns)) if entry.created_ns else NOT_AVAILABLE
 
 
 def expires_cell(entry: NodeEntry, now_ns: int) -> Cell:

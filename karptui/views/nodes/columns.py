@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from karptui.config import Config
-from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.costs import held_per_hour
 from karptui.session.nodes import NodeEntry
 from karptui.views.column import (
@@ -24,9 +24,8 @@ from karptui.views.column import (
     Words,
     cell_words,
 )
-from karptui.views.instants import seconds_since
+from karptui.views.instants import age_column, seconds_since
 from karptui.views.nodes.cells import (
-    age_cell,
     capacity_type_cell,
     capacity_type_words,
     expires_cell,
@@ -310,7 +309,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             ),
         },
     ),
-    Column(
+    age_column(
         Heading(
             "age",
             "AGE",
@@ -319,24 +318,9 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             is_right_aligned=True,
             drop_order=1,
         ),
-        age_cell,
-        lambda entry: -float(entry.created_ns) if entry.created_ns != ABSENT_NS else None,
-        values=(
-            Value(
-                "age_seconds",
-                lambda entry, now_ns: seconds_since(entry.created_ns, now_ns),
-                INTEGER_OR_NULL,
-                after="pods_in_last_hour",
-            ),
-        ),
-        filters={
-            "age": Field(
-                FieldKind.DURATION,
-                lambda entry, now_ns: (now_ns - entry.created_ns) / NS_PER_SECOND if entry.created_ns else None,
-                help="since it was created",
-            )
-        },
-        words=Words(10, lambda entry, now_ns: cell_words(age_cell(entry, now_ns), "age ")),
+        lambda entry: entry.created_ns,
+        after="pods_in_last_hour",
+        words_place=10,
     ),
     DELTA,
     FREE,

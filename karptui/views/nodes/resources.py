@@ -13,7 +13,7 @@ from karptui.state.usage import Share
 from karptui.views.column import INTEGER_OR_NULL, NOTHING, Column, Field, FieldKind, Heading, Value, Words, cell_words
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.sanitize import clean
-from karptui.views.usage import count_cell, hidden_cell, latest_cpu, latest_memory, share_cell, used_cell
+from karptui.views.usage import count_cell, hidden_cell, latest_cpu, latest_memory, share_cell, used_cell, used_column
 
 
 def cpu_cell(entry: NodeEntry, _: int) -> Cell:
@@ -155,50 +155,32 @@ def _share_values(
     )
 
 
-CPU: Final[Column[NodeEntry]] = Column(
-    Heading(
-        "cpu",
-        "CPU",
-        _BAR_HELP,
-        min_width=7,
-        fill_width=34,
-        bar_min=3,
-        is_descending_first=True,
-    ),
-    cpu_cell,
-    lambda entry: entry.cpu.percent,
-    values=_share_values("cpu", "_millis", lambda entry: entry.cpu, _CPU_ABOUT),
-    filters={
-        "cpu": Field(
-            FieldKind.CPU, lambda entry, _: entry.cpu.requested, lambda entry: entry.cpu.percent, "cpu requested"
-        ),
-        "free.cpu": Field(FieldKind.CPU, lambda entry, _: entry.cpu.free, help="cpu that is left"),
-    },
-)
+def _share_column(
+    name: str,
+    word: str,
+    kind: FieldKind,
+    cell: Callable[[NodeEntry, int], Cell],
+    read: Callable[[NodeEntry], Share],
+    *,
+    about: tuple[str, str, str] = ("", "", ""),
+) -> Column[NodeEntry]:
+    """Return the column with the bar of a resource that every node has."""
+    return Column(
+        Heading(name, name.upper(), _BAR_HELP, min_width=7, fill_width=34, bar_min=3, is_descending_first=True),
+        cell,
+        lambda entry: read(entry).percent,
+        values=_share_values(name, "_millis" if kind is FieldKind.CPU else "_bytes", read, about),
+        filters={
+            name: Field(
+                kind, lambda entry, _: read(entry).requested, lambda entry: read(entry).percent, f"{word} requested"
+            ),
+            f"free.{name}": Field(kind, lambda entry, _: read(entry).free, help=f"{word} that is left"),
+        },
+    )
 
-MEMORY: Final[Column[NodeEntry]] = Column(
-    Heading(
-        "mem",
-        "MEM",
-        _BAR_HELP,
-        min_width=7,
-        fill_width=34,
-        bar_min=3,
-        is_descending_first=True,
-    ),
-    memory_cell,
-    lambda entry: entry.memory.percent,
-    values=_share_values("mem", "_bytes", lambda entry: entry.memory),
-    filters={
-        "mem": Field(
-            FieldKind.BYTES,
-            lambda entry, _: entry.memory.requested,
-            lambda entry: entry.memory.percent,
-            "memory requested",
-        ),
-        "free.mem": Field(FieldKind.BYTES, lambda entry, _: entry.memory.free, help="memory that is left"),
-    },
-)
+
+CPU: Final = _share_column("cpu", "cpu", FieldKind.CPU, cpu_cell, lambda entry: entry.cpu, about=_CPU_ABOUT)
+MEMORY: Final = _share_column("mem", "memory", FieldKind.BYTES, memory_cell, lambda entry: entry.memory)
 
 PODS: Final[Column[NodeEntry]] = Column(
     Heading(
@@ -263,50 +245,20 @@ EPHEMERAL: Final[Column[NodeEntry]] = Column(
     words=Words(11, ephemeral_words),
 )
 
-USED_CPU: Final[Column[NodeEntry]] = Column(
-    Heading(
-        "used_cpu",
-        "CPU USED",
-        "Cpu really used of what is allocatable (metrics-server, latest measurement); requests decide.",
-        min_width=8,
-        is_right_aligned=True,
-        is_wide_only=True,
-        is_descending_first=True,
-    ),
+USED_CPU: Final[Column[NodeEntry]] = used_column(
+    resources.CPU,
+    "Cpu really used of what is allocatable (metrics-server, latest measurement); requests decide.",
+    lambda entry: entry.used,
     used_cpu_cell,
-    lambda entry: float(entry.used.latest.cpu_millis) if entry.used is not None else None,
-    values=(
-        Value(
-            "used_cpu_millis",
-            lambda entry, _: latest_cpu(entry.used) if entry.used is not None else None,
-            INTEGER_OR_NULL,
-            "Really used, as metrics-server measured last; null where it was not asked (--usage) or does not tell.",
-            after="arch",
-        ),
-    ),
+    after="arch",
     words=Words(12, used_words),
 )
 
-USED_MEMORY: Final[Column[NodeEntry]] = Column(
-    Heading(
-        "used_mem",
-        "MEM USED",
-        "Memory really used of what is allocatable (metrics-server, latest measurement); requests decide.",
-        min_width=8,
-        is_right_aligned=True,
-        is_wide_only=True,
-        is_descending_first=True,
-    ),
+USED_MEMORY: Final[Column[NodeEntry]] = used_column(
+    resources.MEMORY,
+    "Memory really used of what is allocatable (metrics-server, latest measurement); requests decide.",
+    lambda entry: entry.used,
     used_memory_cell,
-    lambda entry: float(entry.used.latest.memory_bytes) if entry.used is not None else None,
-    values=(
-        Value(
-            "used_mem_bytes",
-            lambda entry, _: latest_memory(entry.used) if entry.used is not None else None,
-            INTEGER_OR_NULL,
-            "The same of memory.",
-        ),
-    ),
 )
 
 DELTA: Final[Column[NodeEntry]] = Column(

@@ -9,7 +9,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import age_text, count_text
+from karptui.kube.units import count_text
 from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
 from karptui.pending.messages import PodMessage
 from karptui.pending.nearest import furthest
@@ -28,7 +28,7 @@ from karptui.views.column import (
     Heading,
     Value,
 )
-from karptui.views.instants import seconds_since
+from karptui.views.instants import age_column
 from karptui.views.pending.gates import miss_text, refusal_counts
 from karptui.views.pending.sentences import (
     karpenter_text,
@@ -37,16 +37,11 @@ from karptui.views.pending.sentences import (
     scheduler_text,
     short_verdict,
 )
-from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
+from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
 
 _FINE: Final = frozenset({Cause.NODE, Cause.CLAIM})
-
-
-def _age(entry: PendingEntry, now_ns: int) -> Cell:
-    since = entry.group.since_ns
-    return Cell(age_text(since, now_ns)) if since else NOT_AVAILABLE
 
 
 def _karpenter(entry: PendingEntry, now_ns: int) -> Cell:
@@ -180,25 +175,11 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
             ),
         },
     ),
-    Column(
+    age_column(
         Heading("age", "AGE", "Since when the oldest of them waits.", 4, 8, is_right_aligned=True, drop_order=1),
-        _age,
-        lambda entry: -float(entry.group.since_ns) if entry.group.since_ns else None,
-        values=(
-            Value(
-                "age_seconds",
-                lambda entry, now_ns: seconds_since(entry.group.since_ns, now_ns),
-                INTEGER_OR_NULL,
-                "Of the oldest.",
-            ),
-        ),
-        filters={
-            "age": Field(
-                FieldKind.DURATION,
-                lambda entry, now_ns: (now_ns - entry.group.since_ns) / NS_PER_SECOND if entry.group.since_ns else None,
-                help="since when the oldest waits",
-            )
-        },
+        lambda entry: entry.group.since_ns,
+        filter_help="since when the oldest waits",
+        about="Of the oldest.",
     ),
     Column(
         Heading("karpenter", "KARPENTER", "The newest of Karpenter's events, and how old it is.", 8, 24, drop_order=3),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -139,6 +140,37 @@ def _why(entry: TypeEntry, _: int) -> Cell:
 
 def _per_hour(price: Price | None) -> float | None:
     return price.per_hour if price is not None else None
+
+
+def _price_column(
+    id_: str,
+    price_of: Callable[[TypeEntry], Price | None],
+    *,
+    title: str,
+    name: str,
+    field: str,
+    about: str,
+    drop_order: int = 0,
+) -> Column[TypeEntry]:
+    """Return the column of a price per hour, with its source for scripts."""
+
+    def source(entry: TypeEntry, _: int) -> str | None:
+        price = price_of(entry)
+        return price.origin.label if price is not None else None
+
+    def per_hour(entry: TypeEntry, _: int = 0) -> float | None:
+        return _per_hour(price_of(entry))
+
+    return Column(
+        Heading(id_, title, about, 6, drop_order=drop_order, is_right_aligned=True, is_descending_first=True),
+        lambda entry, _: price_cell(price_of(entry)),
+        per_hour,
+        values=(
+            Value(f"{name}_price_per_hour", per_hour, NUMBER_OR_NULL),
+            Value(f"{name}_price_source", source, TEXT_OR_NULL),
+        ),
+        filters={field: Field(FieldKind.MONEY, per_hour, help=f"{name.replace('_', '-')} price per hour")},
+    )
 
 
 COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
@@ -298,68 +330,22 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             "cap": Field(FieldKind.TEXT, lambda entry, _: tuple(entry.offered), help="capacity type to be had"),
         },
     ),
-    Column(
-        Heading(
-            "od",
-            "OD $/H",
-            "The on-demand price per hour.",
-            min_width=6,
-            is_right_aligned=True,
-            is_descending_first=True,
-        ),
-        lambda entry, _: price_cell(entry.on_demand),
-        lambda entry: _per_hour(entry.on_demand),
-        values=(
-            Value(
-                "on_demand_price_per_hour",
-                lambda entry, _: entry.on_demand.per_hour if entry.on_demand is not None else None,
-                NUMBER_OR_NULL,
-            ),
-            Value(
-                "on_demand_price_source",
-                lambda entry, _: entry.on_demand.origin.label if entry.on_demand is not None else None,
-                TEXT_OR_NULL,
-            ),
-        ),
-        filters={
-            "$": Field(
-                FieldKind.MONEY,
-                lambda entry, _: entry.on_demand.per_hour if entry.on_demand is not None else None,
-                help="on-demand price per hour",
-            )
-        },
+    _price_column(
+        "od",
+        lambda entry: entry.on_demand,
+        title="OD $/H",
+        name="on_demand",
+        field="$",
+        about="The on-demand price per hour.",
     ),
-    Column(
-        Heading(
-            "spot",
-            "SPOT $/H",
-            "The least spot price per hour that somebody really knows; never derived from the on-demand price.",
-            min_width=6,
-            drop_order=6,
-            is_right_aligned=True,
-            is_descending_first=True,
-        ),
-        lambda entry, _: price_cell(entry.spot),
-        lambda entry: _per_hour(entry.spot),
-        values=(
-            Value(
-                "spot_price_per_hour",
-                lambda entry, _: entry.spot.per_hour if entry.spot is not None else None,
-                NUMBER_OR_NULL,
-            ),
-            Value(
-                "spot_price_source",
-                lambda entry, _: entry.spot.origin.label if entry.spot is not None else None,
-                TEXT_OR_NULL,
-            ),
-        ),
-        filters={
-            "spot$": Field(
-                FieldKind.MONEY,
-                lambda entry, _: entry.spot.per_hour if entry.spot is not None else None,
-                help="spot price per hour",
-            )
-        },
+    _price_column(
+        "spot",
+        lambda entry: entry.spot,
+        title="SPOT $/H",
+        name="spot",
+        field="spot$",
+        about="The least spot price per hour that somebody really knows; never derived from the on-demand price.",
+        drop_order=6,
     ),
     Column(
         Heading(
