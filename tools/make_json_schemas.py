@@ -15,6 +15,7 @@ from typing import Any, Final
 from karptui.views.advice.columns import TABLE as ADVICE
 from karptui.views.blockers.remedies import REPORT as REMEDIES
 from karptui.views.budgets.columns import budgets_table
+from karptui.views.capacity import capacity_table
 from karptui.views.churn.columns import TABLE as CHURN
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.claims.columns import TABLE as CLAIMS
@@ -43,6 +44,7 @@ ROWS: Final[Mapping[str, tuple[TableSpec[Any], tuple[str, ...]]]] = {
     "remedies": (REMEDIES, ("items",)),
     "types": (TYPES_OF_POOLS, ("items",)),
     "types-of-pool": (types_table(), ("items",)),
+    "capacity": (capacity_table("zone"), ("items",)),
     "next": (NEXT, ("properties", "nodes", "items")),
     "churn": (CHURN, ("properties", "pools", "items")),
     "churn-replacements": (REPLACEMENTS, ("properties", "replacements", "items")),

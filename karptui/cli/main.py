@@ -35,6 +35,7 @@ COMMANDS: Final = MappingProxyType(
         "forward": "play clusters forward: what Karpenter does one after the other, and where it ends",
         "plan": "say what applying manifests does: decisions, dollars, drift, rollout, risks",
         "claims": "list NodeClaims: their life, drift, expiry and drain",
+        "capacity": "list where nodes, pods, free room and dollars are: by zone, NodePool or instance type",
         "churn": "say how often nodes are replaced, why, how long they live, and whether it is a loop",
         "budgets": "list how many nodes of each NodePool may be disrupted, now and when",
         "types": "list the instance types that NodePools may launch, and where their memory goes",

@@ -115,6 +115,10 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui claims --sort-by deadline=asc", "drains that nothing ends first, then by deadline"),
             Entry("karptui claims --filter 'drift=AMIDrift' -o csv", "NodeClaims that drifted by their image"),
         ),
+        "capacity": (
+            Entry("karptui capacity", "nodes, pods, cpu, memory and $/h by zone and capacity type"),
+            Entry("karptui capacity --by pool -o json", "the same by NodePool"),
+        ),
         "churn": (
             Entry("karptui churn", "how often nodes of each NodePool are replaced, and why"),
             Entry("karptui churn --replacements --pool general -o csv", "those of one NodePool, one by one"),

@@ -110,6 +110,9 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         TypedCommand(
             "faults", "Show only what is blocked or faulty, or everything", lambda _: _list(app).action_notable()
         ),
+        TypedCommand(
+            "capacity", "Nodes, pods, free room and dollars by zone, NodePool or type", lambda _: _capacity(app)
+        ),
         TypedCommand("churn", "How often nodes are replaced, why, and whether it is a loop", lambda _: _churn(app)),
         TypedCommand("next", "What Karpenter would do next, and what would go without blockers", lambda _: _next(app)),
         TypedCommand(
@@ -211,6 +214,12 @@ def _next(app: CommandHost) -> None:
     from karptui.screens.next import NextScreen  # noqa: PLC0415 - only when asked for
 
     app.push_screen(NextScreen())
+
+
+def _capacity(app: CommandHost) -> None:
+    from karptui.screens.capacity import CapacityScreen  # noqa: PLC0415 - only when asked for
+
+    app.push_screen(CapacityScreen())
 
 
 def _churn(app: CommandHost) -> None:

@@ -54,6 +54,9 @@ class NodesScreen(ListScreen[NodeEntry]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "open_pods", "Pods of the node", show=False, id="nodes.pods"),
         Binding("e", "explain_why", "Explain", id="nodes.explain", tooltip="Why the node is still here, at length"),
+        Binding(
+            "z", "open_capacity", "Capacity", show=False, id="nodes.capacity", tooltip="By zone, NodePool and type"
+        ),
         Binding("v", "verdict", "Verdict", show=False, id="nodes.verdict", tooltip="The other findings of the verdict"),
         Binding(
             "t", "open_ledger", "Ledger", show=False, id="nodes.ledger", tooltip="Where the memory of its type goes"
@@ -200,6 +203,10 @@ class NodesScreen(ListScreen[NodeEntry]):
         return (("Codes of WHY, worst first", tuple(MEANINGS.items())), *super().help_text())
 
     # Keys
+
+    def action_open_capacity(self) -> None:
+        """Show where the capacity is."""
+        self.host.run_command("capacity")
 
     def action_verdict(self) -> None:
         """Show the next findings above the table, and after the last the worst again."""

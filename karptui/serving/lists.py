@@ -13,12 +13,14 @@ from karptui.views.nodes.columns import nodes_spec
 from karptui.views.served import served
 
 if TYPE_CHECKING:
+    from karptui.disruption.churn.report import Churn
     from karptui.session.border import AroundWanted, RowsWanted
     from karptui.session.churn import ChurnBook, ChurnEntry, ReplacedClaim
     from karptui.session.cluster_view import ClusterView
     from karptui.session.facts import (
         AdviceAround,
         BudgetsAround,
+        CapacityAround,
         ChurnAround,
         ClaimsAround,
         NextAround,
@@ -39,6 +41,7 @@ def lists_of(config: Config) -> Mapping[str, Callable[[], List]]:
         "events": _events,
         "claims": _claims,
         "budgets": _budgets,
+        "capacity": lambda: _capacity(config, churn),
         "churn": churn.pools,
         "replacements": churn.replacements,
         "next": _next,
@@ -106,6 +109,28 @@ def _budgets() -> List:
     return served(budgets_table(LocalZone()), lambda view, _: entries(view), around)
 
 
+def _capacity(config: Config, churn: _Churn) -> List:
+    """Return the parts of the cluster by what is asked for."""
+    from karptui.session.capacity import GROUPINGS, CapacityEntry, capacity_entries
+    from karptui.session.last_answer import LastAnswer
+    from karptui.views.capacity import capacity_table
+
+    last: LastAnswer[tuple[CapacityEntry, ...]] = LastAnswer()
+
+    def entries(view: ClusterView, of: str, now_ns: int) -> tuple[CapacityEntry, ...]:
+        known, grouping = churn.known(view, now_ns), of or GROUPINGS[0]
+        made = (view.node_entries, known)
+        return last.get(made, lambda: capacity_entries(view.node_entries, grouping, known), equals=(grouping,))
+
+    def around(view: ClusterView, wanted: AroundWanted) -> CapacityAround:
+        from karptui.session.facts import CapacityAround
+
+        return CapacityAround(entries(view, wanted.of, wanted.now_ns))
+
+    table = capacity_table(GROUPINGS[0], has_prices=not config.disable_pricing)
+    return served(table, lambda view, wanted: entries(view, wanted.of, wanted.now_ns), around)
+
+
 class _Churn:
     """The rows of what comes and goes, all made of one answer."""
 
@@ -118,6 +143,10 @@ class _Churn:
         if self._book is None:
             self._book = ChurnBook()
         return self._book
+
+    def known(self, view: ClusterView, now_ns: int) -> Churn | None:
+        """Return what came and went; None where that is not known."""
+        return self._known().churn(view, now_ns)
 
     def pools(self) -> List:
         """Return the list of NodePools."""

@@ -13,6 +13,7 @@ from karptui.provisioning.overlap import Overlap
 from karptui.session.advice import AdviceEntry, AdviceGroup
 from karptui.session.blockers import BlockerEntry, BlockerGroup
 from karptui.session.budgets import BudgetEntry
+from karptui.session.capacity import CapacityEntry
 from karptui.session.churn import ChurnEntry, ReplacedClaim
 from karptui.session.claims import ClaimEntry
 from karptui.session.cluster_view import ClusterView
@@ -32,6 +33,7 @@ Fact = (
     | EventEntry
     | ClaimEntry
     | BudgetEntry
+    | CapacityEntry
     | ChurnEntry
     | ReplacedClaim
     | PendingEntry
@@ -60,6 +62,12 @@ class BudgetsAround(msgspec.Struct, frozen=True, tag=True, eq=False):
 
     entries: tuple[BudgetEntry, ...]
     """One for each reason."""
+
+
+class CapacityAround(msgspec.Struct, frozen=True, tag=True, eq=False):
+    """Every part of the cluster, whatever is filtered."""
+
+    entries: tuple[CapacityEntry, ...]
 
 
 class ChurnAround(msgspec.Struct, frozen=True, tag=True, eq=False):
@@ -152,5 +160,15 @@ def advice_around(report: AdviceReport | None, finding: str = "") -> AdviceAroun
     )
 
 
-Around = AdviceAround | ClaimsAround | BudgetsAround | ChurnAround | NextAround | PoolsAround | PoolAround | TypesAround
+Around = (
+    AdviceAround
+    | ClaimsAround
+    | BudgetsAround
+    | CapacityAround
+    | ChurnAround
+    | NextAround
+    | PoolsAround
+    | PoolAround
+    | TypesAround
+)
 """What stands around the rows of a list."""

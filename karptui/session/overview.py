@@ -38,6 +38,7 @@ def overview_of(view: ClusterView) -> Overview:
             **dict.fromkeys(("pools", "daemonsets", "types", "types of a pool"), DEAR if view.state.nodepools else 0),
             "claims": len(view.state.nodeclaims),
             "budgets": len(view.state.nodepools),
+            "capacity": nodes,
             "churn": pods + events,
             "replacements": pods + events,
             "next": nodes,

@@ -29,6 +29,7 @@ LISTS: Final = (
     "blockers",
     "advice",
     "types",
+    "capacity",
     "churn",
     "next",
     "verdict",

@@ -1,0 +1,57 @@
+"""`karptui capacity`: where nodes, pods, free room and dollars are, as a table, JSON or CSV."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from karptui.cli.errors import UsageError, fail
+from karptui.cli.flags import add_cluster_flags, add_price_flags, add_row_flags, add_why_flags
+from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
+from karptui.cli.loading import analysed
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    from karptui.session.capacity import GROUPINGS
+
+    add_cluster_flags(parser)
+    add_price_flags(parser)
+    add_row_flags(parser, labels_of=None)
+    add_why_flags(parser)
+    parser.add_argument(
+        "--by",
+        choices=GROUPINGS,
+        default=GROUPINGS[0],
+        help="what nodes are put together by: zone and capacity type (the default), NodePool, or instance type",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the parts of the cluster; 1 where something is missing from them."""
+    from msgspec.structs import replace
+
+    from karptui.cli.loading import load
+    from karptui.decode.kinds import Kind
+    from karptui.disruption.churn.report import churn_of
+    from karptui.session.capacity import capacity_entries
+    from karptui.session.churn import unknown_because
+    from karptui.state.inventory import inventory_of
+    from karptui.views.capacity import capacity_sentence, capacity_table
+
+    try:
+        loaded = load(args, (Kind.NODE, Kind.NODECLAIM, Kind.POD))
+        refuse_unseen("capacity", loaded, Kind.NODE, Kind.NODECLAIM)
+        view, notes = analysed(loaded.view, loaded.now_ns, simulates=args.simulate)
+        loaded = replace(loaded, view=view, notes=(*loaded.notes, *notes))
+        is_known = not unknown_because(view.statuses)
+        churn = churn_of(inventory_of(view.state), loaded.now_ns, view.state.history) if is_known else None
+        entries = capacity_entries(view.node_entries, args.by, churn)
+        table = capacity_table(args.by, has_prices=not args.disable_pricing)
+        rows = rows_of(table, entries, args, loaded.now_ns)
+    except UsageError as error:
+        fail(str(error), "capacity")
+    if args.output in ("table", "wide") and not args.no_headers:
+        sys.stdout.write("".join(text for text, _ in capacity_sentence(entries, args.by)) + "\n\n")
+    print_rows(rows, args)
+    return report("capacity", loaded)

@@ -1,0 +1,113 @@
+"""Where the capacity is: nodes, pods, resources and dollars of each zone, NodePool or instance type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from karptui.disruption.churn.life import Life
+from karptui.disruption.churn.report import Churn
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.session.costs import Held, Total, held_of, total_of
+from karptui.session.nodes import NodeEntry, PodAccess
+from karptui.state.usage import NO_SHARE, Share, total_share
+
+GROUPINGS: Final = ("zone", "pool", "type")
+"""What nodes may be put together by; a zone is told apart by capacity type."""
+BINS: Final = 12
+BIN_NS: Final = 300 * NS_PER_SECOND
+"""The last hour, in steps of five minutes."""
+
+
+class CapacityEntry(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """Nodes that have a place, an owner or a type in common."""
+
+    name: str
+    """The zone, NodePool or type; empty where nodes have none."""
+    capacity_type: str = ""
+    """Of a zone's nodes; empty in other groupings."""
+    nodes: int = 0
+    starting: int = 0
+    """NodeClaims without a node."""
+    cpu: Share = NO_SHARE
+    memory: Share = NO_SHARE
+    pods: Share = NO_SHARE
+    access: PodAccess = PodAccess.KNOWN
+    total: Total
+    held: Held
+    all_nodes: int
+    """Of every group together."""
+    all_per_hour: float
+    alive: tuple[int | None, ...] = ()
+    """NodeClaims at the end of each step of the last hour; None where that is not known."""
+
+    @property
+    def key(self) -> str:
+        """Identity across refreshes."""
+        return f"{self.name}/{self.capacity_type}"
+
+
+_Place = tuple[str, str]
+_OF_ENTRIES: Final[Mapping[str, Callable[[NodeEntry], _Place]]] = {
+    "zone": lambda entry: (entry.zone, entry.capacity_type),
+    "pool": lambda entry: (entry.pool, ""),
+    "type": lambda entry: (entry.instance_type, ""),
+}
+_OF_LIVES: Final[Mapping[str, Callable[[Life], _Place]]] = {
+    "zone": lambda life: (life.zone, life.capacity_type),
+    "pool": lambda life: (life.pool, ""),
+    "type": lambda life: (life.instance_type, ""),
+}
+
+
+def capacity_entries(
+    entries: Iterable[NodeEntry], grouping: str, churn: Churn | None = None
+) -> tuple[CapacityEntry, ...]:
+    """Return the groups, by name.
+
+    Args:
+        entries: All nodes and NodeClaims.
+        grouping: One of ``GROUPINGS``.
+        churn: What came and went; None where that is not known.
+    """
+    groups: dict[_Place, list[NodeEntry]] = {}
+    for entry in entries:
+        groups.setdefault(_OF_ENTRIES[grouping](entry), []).append(entry)
+    lives: dict[_Place, list[Life]] = {}
+    for life in churn.lives if churn is not None else ():
+        lives.setdefault(_OF_LIVES[grouping](life), []).append(life)
+    totals = {place: total_of(group) for place, group in groups.items()}
+    all_nodes = sum(entry.node is not None for group in groups.values() for entry in group)
+    all_per_hour = sum(total.per_hour for total in totals.values())
+    return tuple(
+        CapacityEntry(
+            name=place[0],
+            capacity_type=place[1],
+            nodes=sum(entry.node is not None for entry in group),
+            starting=sum(entry.node is None for entry in group),
+            cpu=total_share(entry.cpu for entry in group),
+            memory=total_share(entry.memory for entry in group),
+            pods=total_share(entry.pods for entry in group),
+            access=next((one.access for one in group if one.access is not PodAccess.KNOWN), PodAccess.KNOWN),
+            total=totals[place],
+            held=held_of(group),
+            all_nodes=all_nodes,
+            all_per_hour=all_per_hour,
+            alive=_alive(lives.get(place, ()), churn) if churn is not None else (),
+        )
+        for place, group in sorted(groups.items())
+    )
+
+
+def _alive(lives: Sequence[Life], churn: Churn) -> tuple[int | None, ...]:
+    """Return how many there were at the end of each step, as far back as anything is known of what went."""
+    now_ns, known_ns = churn.window.now_ns, churn.window.since_ns
+    ends = [now_ns - BIN_NS * (BINS - 1 - step) for step in range(BINS)]
+    return tuple(
+        sum(life.created_ns <= end and not 0 < (life.gone_ns or life.removed_ns) <= end for life in lives)
+        if end >= known_ns
+        else None
+        for end in ends
+    )

@@ -1,0 +1,380 @@
+"""Where the capacity is: tables by zone, NodePool and instance type, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from karptui.aws.money import per_hour_text
+from karptui.kube.units import count_text, counted, cpu_pair_text, cpu_text, memory_pair_text, memory_text
+from karptui.session.capacity import BIN_NS, CapacityEntry
+from karptui.session.nodes import PodAccess
+from karptui.state.usage import Share
+from karptui.views.column import (
+    INTEGER,
+    INTEGER_OR_NULL,
+    NUMBER_OR_NULL,
+    TEXT_OR_NULL,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    Schema,
+    Value,
+)
+from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Pieces, Tone, text_cell
+from karptui.views.sanitize import clean, short_zone
+from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.usage import count_cell, hidden_cell, share_cell
+
+_TITLES: Final = {"zone": "ZONE", "pool": "POOL", "type": "TYPE"}
+_HELP: Final = {
+    "zone": "The zone.",
+    "pool": "The NodePool; - are nodes that Karpenter does not manage.",
+    "type": "The instance type.",
+}
+NOUNS: Final = {"zone": "zones and capacity types", "pool": "NodePools", "type": "instance types"}
+_BLOCKS: Final = "▁▂▃▄▅▆▇█"
+_FLAT: Final = "─"
+_LEAST_BINS: Final = 3
+"""Of a line: two points are none."""
+_COUNTS: Final[Schema] = {"type": "array", "items": INTEGER_OR_NULL}
+_MICRO: Final = 1_000_000
+
+
+def sparkline(counts: Sequence[int | None]) -> str:
+    """Return a block for each count between the least and the most, a line where nothing changed, blanks before."""
+    known = [count for count in counts if count is not None]
+    if len(known) < _LEAST_BINS:
+        return ""
+    low, high = min(known), max(known)
+    steps = len(_BLOCKS) - 1
+
+    def block(count: int | None) -> str:
+        if count is None:
+            return " "
+        return _FLAT if high == low else _BLOCKS[(count - low) * steps // (high - low)]
+
+    return "".join(map(block, counts))
+
+
+def trend(counts: Sequence[int | None]) -> int | None:
+    """Return by how many nodes a group has grown since the first moment that is known; None where hardly any is."""
+    known = [count for count in counts if count is not None]
+    return known[-1] - known[0] if len(known) >= _LEAST_BINS else None
+
+
+def _nodes_cell(entry: CapacityEntry, _: int) -> Cell:
+    text = count_text(entry.nodes) + (f" +{entry.starting}" if entry.starting else "")
+    return Cell(text, Tone.NORMAL, bar=Bar(0, entry.nodes, max(entry.all_nodes, 1)))
+
+
+def _share(
+    read: Callable[[CapacityEntry], Share], pair: Callable[[int, int], str], single: Callable[[int], str]
+) -> Callable[[CapacityEntry, int], Cell]:
+    def cell(entry: CapacityEntry, _: int) -> Cell:
+        share = read(entry)
+        return _hidden(entry, single(share.capacity)) or share_cell(share, pair)
+
+    return cell
+
+
+def _pods_cell(entry: CapacityEntry, _: int) -> Cell:
+    hidden = _hidden(entry, str(entry.pods.capacity))
+    return hidden or msgspec.structs.replace(count_cell(entry.pods), bar=None)
+
+
+def _hidden(entry: CapacityEntry, capacity: str) -> Cell | None:
+    if entry.access is PodAccess.KNOWN:
+        return None
+    return hidden_cell(capacity, is_forbidden=entry.access is PodAccess.FORBIDDEN)
+
+
+def _free_cell(entry: CapacityEntry, _: int) -> Cell:
+    if entry.access is PodAccess.FORBIDDEN:
+        return FORBIDDEN
+    if not entry.cpu.capacity or entry.access is not PodAccess.KNOWN:
+        return NOT_APPLICABLE
+    return Cell(f"{cpu_text(max(entry.cpu.free, 0))} {memory_text(max(entry.memory.free, 0))}")
+
+
+def _cost_cell(entry: CapacityEntry, _: int) -> Cell:
+    if not entry.total.priced:
+        return NOT_AVAILABLE if entry.total.unpriced else NOT_APPLICABLE
+    text = f"{entry.total.per_hour:,.2f}{'+' if entry.total.unpriced else ''}"
+    whole = round(entry.all_per_hour * _MICRO)
+    return Cell(text, bar=Bar(0, round(entry.total.per_hour * _MICRO), whole) if whole else None)
+
+
+def _held_cell(entry: CapacityEntry, _: int) -> Cell:
+    if not entry.held.nodes:
+        return Cell("…", Tone.MUTED) if entry.held.waiting else NOT_APPLICABLE
+    if not entry.held.per_hour and entry.held.unpriced:
+        return NOT_AVAILABLE
+    more = "+" if entry.held.unpriced or entry.held.waiting else ""
+    return Cell(f"{entry.held.per_hour:,.2f}{more}", Tone.WARNING)
+
+
+def _hour_cell(entry: CapacityEntry, _: int) -> Cell:
+    line, change = sparkline(entry.alive), trend(entry.alive)
+    if change is None:
+        return NOT_APPLICABLE
+    return Cell(f"{line} {change:+d}" if change else f"{line} ±0", Tone.NORMAL if change else Tone.MUTED)
+
+
+def _amounts(name: str, unit: str, read: Callable[[CapacityEntry], Share]) -> tuple[Value[CapacityEntry], ...]:
+    def known(entry: CapacityEntry) -> Share | None:
+        return read(entry) if entry.access is PodAccess.KNOWN else None
+
+    return (
+        Value(
+            f"{name}_requested{unit}",
+            lambda entry, _: share.requested if (share := known(entry)) is not None else None,
+            INTEGER_OR_NULL,
+        ),
+        Value(
+            f"{name}_daemonset{unit}",
+            lambda entry, _: share.daemons if (share := known(entry)) is not None else None,
+            INTEGER_OR_NULL,
+        ),
+        Value(f"{name}_allocatable{unit}", lambda entry, _: read(entry).capacity, INTEGER),
+    )
+
+
+def capacity_table(grouping: str, *, has_prices: bool = True) -> TableSpec[CapacityEntry]:
+    """Return the table of a grouping.
+
+    Args:
+        grouping: One of ``GROUPINGS``.
+        has_prices: Whether there are columns of prices.
+    """
+    columns = _columns(grouping)
+    left_out = {"cap"} if grouping != "zone" else set()
+    left_out |= set() if has_prices else {"price", "held"}
+    shown = tuple(one for one in columns if one.heading.id not in left_out)
+    return TableSpec(
+        noun=NOUNS[grouping],
+        columns=shown,
+        declared=columns,
+        key=lambda entry: entry.key,
+        default_sort=Sort("price", is_descending=True) if has_prices else Sort("nodes", is_descending=True),
+        text=lambda entry: f"{entry.name} {entry.capacity_type}".lower(),
+    )
+
+
+def _columns(grouping: str) -> tuple[Column[CapacityEntry], ...]:
+    name: Column[CapacityEntry] = Column(
+        Heading("name", _TITLES[grouping], _HELP[grouping], min_width=8, max_width=40, is_name=True),
+        lambda entry, _: text_cell(entry.name),
+        lambda entry: natural_key(entry.name) if entry.name else None,
+        values=(Value("name", lambda entry, _: entry.name or None, TEXT_OR_NULL, "Zone, NodePool or instance type."),),
+        filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help=NOUNS[grouping])},
+    )
+    capacity_type: Column[CapacityEntry] = Column(
+        Heading("cap", "CAP", "The capacity type: spot, on-demand or reserved.", min_width=9),
+        lambda entry, _: text_cell(entry.capacity_type, Tone.SPOT if entry.capacity_type == "spot" else Tone.NORMAL),
+        lambda entry: entry.capacity_type or None,
+        values=(
+            Value("cap", lambda entry, _: entry.capacity_type or None, TEXT_OR_NULL, "Capacity type, where by zone."),
+        ),
+        filters={"cap": Field(FieldKind.TEXT, lambda entry, _: entry.capacity_type, help="capacity type")},
+    )
+    return (name, capacity_type, *_COLUMNS)
+
+
+_COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
+    Column(
+        Heading(
+            "nodes",
+            "NODES",
+            "Nodes, of all there are; + NodeClaims that have no node yet.",
+            min_width=5,
+            fill_width=16,
+            bar_min=3,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        _nodes_cell,
+        lambda entry: float(entry.nodes),
+        values=(
+            Value("nodes", lambda entry, _: entry.nodes, INTEGER),
+            Value("starting", lambda entry, _: entry.starting, INTEGER, "NodeClaims without a node."),
+        ),
+        filters={"nodes": Field(FieldKind.COUNT, lambda entry, _: entry.nodes, help="how many nodes")},
+    ),
+    Column(
+        Heading(
+            "pods",
+            "PODS",
+            "Pods, of the slots that their nodes have.",
+            min_width=7,
+            drop_order=3,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        _pods_cell,
+        lambda entry: float(entry.pods.requested),
+        values=_amounts("pods", "", lambda entry: entry.pods),
+    ),
+    Column(
+        Heading(
+            "cpu",
+            "CPU",
+            "▓ DaemonSets █ workload ░ free; requested of allocatable.",
+            min_width=7,
+            fill_width=34,
+            bar_min=3,
+            is_descending_first=True,
+        ),
+        _share(lambda entry: entry.cpu, cpu_pair_text, cpu_text),
+        lambda entry: entry.cpu.percent,
+        values=_amounts("cpu", "_millis", lambda entry: entry.cpu),
+    ),
+    Column(
+        Heading(
+            "mem",
+            "MEM",
+            "▓ DaemonSets █ workload ░ free; requested of allocatable.",
+            min_width=7,
+            fill_width=34,
+            bar_min=3,
+            is_descending_first=True,
+        ),
+        _share(lambda entry: entry.memory, memory_pair_text, memory_text),
+        lambda entry: entry.memory.percent,
+        values=_amounts("mem", "_bytes", lambda entry: entry.memory),
+    ),
+    Column(
+        Heading(
+            "free",
+            "FREE",
+            "Cpu and memory that no pod has requested, of all nodes together: one pod finds the most on one node.",
+            min_width=15,
+            drop_order=4,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        _free_cell,
+        lambda entry: float(entry.cpu.free) if entry.cpu.capacity else None,
+        values=(
+            Value(
+                "free_cpu_millis",
+                lambda entry, _: entry.cpu.free if entry.access is PodAccess.KNOWN else None,
+                INTEGER_OR_NULL,
+            ),
+            Value(
+                "free_mem_bytes",
+                lambda entry, _: entry.memory.free if entry.access is PodAccess.KNOWN else None,
+                INTEGER_OR_NULL,
+            ),
+        ),
+    ),
+    Column(
+        Heading(
+            "price",
+            "$/H",
+            "What the nodes cost per hour, of all there are; + where a price is not known.",
+            min_width=6,
+            fill_width=18,
+            bar_min=3,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        _cost_cell,
+        lambda entry: entry.total.per_hour if entry.total.priced else None,
+        values=(
+            Value(
+                "price_per_hour",
+                lambda entry, _: entry.total.per_hour if entry.total.priced else None,
+                NUMBER_OR_NULL,
+            ),
+            Value("unpriced", lambda entry, _: entry.total.unpriced, INTEGER, "Nodes whose price nobody knows."),
+        ),
+        filters={
+            "$": Field(
+                FieldKind.MONEY,
+                lambda entry, _: entry.total.per_hour if entry.total.priced else None,
+                help="price per hour",
+            )
+        },
+    ),
+    Column(
+        Heading(
+            "held",
+            "HELD",
+            "Dollars per hour that lifting what holds its nodes would save (simulated).",
+            min_width=6,
+            drop_order=1,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        _held_cell,
+        lambda entry: entry.held.per_hour if entry.held.nodes else None,
+        values=(
+            Value(
+                "held_per_hour",
+                lambda entry, _: entry.held.per_hour if not entry.held.waiting else None,
+                NUMBER_OR_NULL,
+                "null while not all nodes are looked into.",
+            ),
+        ),
+    ),
+    Column(
+        Heading(
+            "hour",
+            "LAST HOUR",
+            "NodeClaims every five minutes, between the fewest and the most, and how many more there are now.",
+            min_width=15,
+            drop_order=2,
+        ),
+        _hour_cell,
+        lambda entry: trend(entry.alive),
+        values=(
+            Value(
+                "nodes_last_hour",
+                lambda entry, _: list(entry.alive),
+                _COUNTS,
+                f"NodeClaims every {BIN_NS // 60_000_000_000} minutes, the last now; null where it is not known.",
+                flat=lambda counts: " ".join("-" if one is None else str(one) for one in counts),
+            ),
+        ),
+    ),
+)
+
+
+def capacity_sentence(entries: Sequence[CapacityEntry], grouping: str) -> Pieces:
+    """Return what the whole comes to, the largest part first in words."""
+    if not entries:
+        return ()
+    if grouping != "zone":
+        largest = max(entries, key=lambda one: (one.total.per_hour, one.nodes))
+        return (
+            (f"{clean(largest.name) or 'nodes without one'} is the largest: ", Tone.STRONG),
+            (_part(largest.nodes, largest.all_nodes, largest.total.per_hour, largest.all_per_hour), Tone.NORMAL),
+        )
+    zones: dict[str, tuple[int, float]] = {}
+    spot = 0
+    for one in entries:
+        nodes, per_hour = zones.get(one.name, (0, 0.0))
+        zones[one.name] = nodes + one.nodes, per_hour + one.total.per_hour
+        spot += one.nodes if one.capacity_type == "spot" else 0
+    whole, all_per_hour = entries[0].all_nodes, entries[0].all_per_hour
+    zone, (nodes, per_hour) = max(zones.items(), key=lambda pair: pair[1])
+    named = sum(bool(name) for name in zones)
+    text = f"{_part(nodes, whole, per_hour, all_per_hour)}; {counted(named, 'zone')}"
+    return (
+        (f"{short_zone(clean(zone)) or 'nodes without a zone'} is the largest: ", Tone.STRONG),
+        (text, Tone.NORMAL),
+        (f", {_percent(spot, whole)} of the nodes are spot", Tone.NORMAL),
+    )
+
+
+def _part(nodes: int, all_nodes: int, per_hour: float, all_per_hour: float) -> str:
+    text = f"{count_text(nodes)} of {counted(all_nodes, 'node')} ({_percent(nodes, all_nodes)})"
+    return f"{text} and {per_hour_text(per_hour)} of {per_hour_text(all_per_hour)}" if all_per_hour else text
+
+
+def _percent(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.0f}%" if whole else "0%"

@@ -1,0 +1,28 @@
+"""Capacity: parts of the cluster by zone, NodePool and type, and the nodes of one."""
+
+from __future__ import annotations
+
+from karptui.screens.nodes import NodesScreen
+from tests.ui.conftest import MakeApp
+from tests.ui.fleet import screen_text
+from tests.ui.stage import settled
+
+
+async def test_parts_are_told_apart_by_three_things_and_lead_to_their_nodes(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        for key, words in (
+            ("z", ("Capacity by zones and capacity types", "eu-west-1", "spot", "is the largest: ")),
+            ("b", ("Capacity by NodePools", "general", "trino")),
+            ("b", ("Capacity by instance types", "r6i.4xlarge")),
+            ("b", ("Capacity by zones and capacity types", "CAP")),
+        ):
+            await pilot.press(key)
+            await settled(pilot)
+            assert all(word in screen_text(app) for word in words)
+        await pilot.press("enter")
+        await settled(pilot)
+        text = screen_text(app)
+        assert isinstance(app.screen, NodesScreen)
+        assert "zone=eu-west-1" in text
+        assert "cap=" in text

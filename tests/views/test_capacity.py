@@ -1,0 +1,89 @@
+"""Parts of a cluster: sums, shares, the last hour, and what is said where something is not known."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.disruption.churn.life import Life
+from karptui.disruption.churn.report import Churn, ChurnWindow
+from karptui.session.capacity import BIN_NS, BINS, GROUPINGS, capacity_entries
+from karptui.session.nodes import PodAccess
+from karptui.views.capacity import capacity_sentence, capacity_table, sparkline, trend
+from karptui.views.row import Bar, Tone
+from karptui.views.table import build_rows
+from tests.builders import NOW_NS
+from tests.ui.fleet import a_fleet, view_of
+
+MINUTE_NS = 60_000_000_000
+NODES = view_of(a_fleet()).node_entries
+
+
+def text_of(pieces: tuple[tuple[str, Tone], ...]) -> str:
+    return "".join(text for text, _ in pieces)
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS)
+def test_every_node_is_in_one_part(grouping: str) -> None:
+    found = capacity_entries(NODES, grouping)
+    assert sum(one.nodes for one in found) == sum(one.node is not None for one in NODES) == found[0].all_nodes
+    assert sum(one.starting for one in found) == sum(one.node is None for one in NODES)
+    assert sum(one.cpu.requested for one in found) == sum(one.cpu.requested for one in NODES)
+    assert sum(one.total.per_hour for one in found) == pytest.approx(found[0].all_per_hour)
+    assert len({one.key for one in found}) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("counts", "line", "change"),
+    [
+        ((3, 4, 8, 5), "▁▂█▃", 2),
+        ((None, 4, 4, 4), " ───", 0),
+        ((None, None, 4, 5), "", None),
+        ((), "", None),
+        ((9, 0, 4), "█▁▄", -5),
+    ],
+)
+def test_a_line_is_drawn_between_the_fewest_and_the_most(
+    counts: tuple[int | None, ...], line: str, change: int | None
+) -> None:
+    assert (sparkline(counts), trend(counts)) == (line, change)
+
+
+def test_the_last_hour_counts_what_was_there_and_no_further_back_than_is_known() -> None:
+    name = NODES[0].pool
+    lives = (
+        Life(claim="old", pool=name, created_ns=1),
+        Life(claim="gone", pool=name, created_ns=1, removed_ns=NOW_NS - 12 * MINUTE_NS),
+        Life(claim="new", pool=name, created_ns=NOW_NS - 2 * MINUTE_NS),
+        Life(claim="other", pool="else", created_ns=1),
+    )
+    churn = Churn(window=ChurnWindow(NOW_NS, NOW_NS - 4 * BIN_NS), lives=lives)
+    [entry] = [one for one in capacity_entries(NODES, "pool", churn) if one.name == name]
+    assert entry.alive == (*[None] * (BINS - 5), 2, 2, 1, 1, 2)
+
+
+def test_a_row_says_its_share_and_what_is_not_known() -> None:
+    table = capacity_table("pool")
+    entry = next(one for one in capacity_entries(NODES, "pool") if one.name == "trino")
+    ids = [heading.id for heading in table.headings()]
+    cells = dict(zip(ids, build_rows(table, [entry], now_ns=NOW_NS)[0].cells, strict=True))
+    assert cells["nodes"].bar == Bar(0, entry.nodes, entry.all_nodes)
+    assert cells["hour"].text == "-"
+    hidden = replace(entry, access=PodAccess.FORBIDDEN)
+    cells = dict(zip(ids, build_rows(table, [hidden], now_ns=NOW_NS)[0].cells, strict=True))
+    assert cells["cpu"].text.startswith("!rbac/")
+    assert (cells["pods"].text[:5], cells["free"].text) == ("!rbac", "!rbac")
+    values = table.values(hidden, NOW_NS)
+    assert (values["cpu_requested_millis"], values["free_mem_bytes"]) == (None, None)
+    assert values["cpu_allocatable_millis"] == entry.cpu.capacity
+    assert not {"price", "held"} & {one.id for one in capacity_table("pool", has_prices=False).headings()}
+
+
+def test_the_sentence_names_the_largest_part() -> None:
+    zones = capacity_entries(NODES, "zone")
+    said = text_of(capacity_sentence(zones, "zone"))
+    assert said.startswith(tuple(f"1{letter} is the largest: " for letter in "abc"))
+    assert f"of {zones[0].all_nodes} nodes" in said
+    assert "of the nodes are spot" in said
+    assert "is the largest: " in text_of(capacity_sentence(capacity_entries(NODES, "type"), "type"))
+    assert capacity_sentence((), "pool") == ()
