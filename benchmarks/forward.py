@@ -1,6 +1,6 @@
 """How long it takes to play a cluster forward, and how much memory.
 
-    python benchmarks/forward.py [--hours N] [--instant] [--profile] [demo | NODES-PODS ...]
+    python benchmarks/forward.py [--hours N] [--commands N] [--instant] [--profile] [demo | NODES-PODS ...]
 
 ``demo`` is the built-in demo as it begins; NODES-PODS that demo many times over (`many_demos.py`).
 Six hours each. Seconds are of the processor, so that others on the machine do not count; what is read and worked out
@@ -46,6 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("clusters", nargs="*", default=DEFAULT)
     parser.add_argument("--hours", type=float, default=6.0)
+    parser.add_argument("--commands", type=int)
     parser.add_argument("--instant", action="store_true")
     parser.add_argument("--profile", action="store_true")
     args = parser.parse_args()
@@ -58,7 +59,15 @@ def main() -> None:
         began = time.process_time()
         if args.profile:
             profile.enable()
-        played = forward(found, types, settings, now_ns, horizon_ns=int(args.hours * HOUR_NS), is_instant=args.instant)
+        played = forward(
+            found,
+            types,
+            settings,
+            now_ns,
+            horizon_ns=int(args.hours * HOUR_NS),
+            is_instant=args.instant,
+            most_commands=args.commands,
+        )
         profile.disable()
         print(line(name, played, time.process_time() - began))
         if args.profile:

@@ -98,6 +98,17 @@ class Candidates(msgspec.Struct, frozen=True, gc=False):
     """For Drift and StaticDrift, which pass such pods by where the NodeClaim bounds the drain."""
 
 
+def graceful_candidate(fleet: Fleet, node: StateNode) -> Candidate | None:
+    """Return a node for Emptiness and consolidation, None where it does not pass the gates."""
+    return None if first_failure(fleet, node) is not None else _candidate(fleet, node)
+
+
+def _candidate(fleet: Fleet, node: StateNode) -> Candidate:
+    resolved = fleet.resolved(node.nodepool_name)
+    assert resolved is not None
+    return Candidate(fleet, node, *resolved)
+
+
 def find_candidates(fleet: Fleet, recorder: Recorder) -> Candidates:
     """Return the nodes that pass the gates; what Karpenter says about the others is recorded."""
     graceful: list[Candidate] = []
@@ -109,9 +120,7 @@ def find_candidates(fleet: Fleet, recorder: Recorder) -> Candidates:
                 recorder.blocked(node, failure.message)
             if not is_overridden(failure.gate, node):
                 continue
-        resolved = fleet.resolved(node.nodepool_name)
-        assert resolved is not None
-        candidate = Candidate(fleet, node, *resolved)
+        candidate = _candidate(fleet, node)
         eventual.append(candidate)
         if failure is None:
             graceful.append(candidate)

@@ -22,6 +22,7 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.simulation import SimulationError, Simulator
 from karptui.disruption.termination import commanded_names
+from karptui.karpenter.nodepool import BALANCED
 from karptui.karpenter.settings import Settings
 from karptui.provisioning.order import served_pools
 from karptui.provisioning.prepared import Prepared
@@ -43,7 +44,9 @@ class MethodRun:
 
     @cached_property
     def _policy(self) -> BalancedPolicy:
-        return BalancedPolicy(pool_totals(self.fleet, self.candidates.graceful), self.recorder)
+        is_asked = any(pool.consolidation_policy == BALANCED for pool in self.fleet.pools.values())
+        totals = pool_totals(self.fleet, self.candidates.graceful) if is_asked else {}
+        return BalancedPolicy(totals, self.recorder)
 
     @cached_property
     def _consolidator(self) -> Consolidator:

@@ -22,6 +22,7 @@ from karptui.disruption.methods import MethodRun, NextPass, buffered_names, next
 from karptui.disruption.price import ReckonedPrices, pool_costs
 from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.termination import commanded_names, deadline_of
+from karptui.disruption.validation import VALIDATED, validated
 from karptui.forward.agenda import Agenda, Turn
 from karptui.forward.calendar import Calendar
 from karptui.forward.durations import Durations
@@ -31,6 +32,7 @@ from karptui.forward.scheduling import Scheduler
 from karptui.forward.world import World, pending_count
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod
@@ -44,7 +46,6 @@ from karptui.provisioning.types import InstanceTypes
 
 MAX_STEPS: Final = 20_000
 """Steps after which a play ends whatever it is doing: a cluster that replaces the same nodes for ever."""
-_VALIDATED: Final = frozenset({Method.EMPTINESS, Method.MULTI_NODE, Method.SINGLE_NODE})
 
 
 class _Running:
@@ -68,6 +69,7 @@ class Play:
         until_ns: int,
         durations: Durations,
         seed: int = 0,
+        most_commands: int | None = None,
         reporter: Reporter = silent,
     ) -> None:
         """Set the scene.
@@ -80,6 +82,7 @@ class Play:
             until_ns: The horizon.
             durations: How long things take.
             seed: Decides what kube-scheduler leaves to chance.
+            most_commands: Commands of disruption after which it ends; None for no bound.
             reporter: Told of the time that has passed and the whole, in seconds; may raise ``Cancelled``.
         """
         self.world = World(inventory)
@@ -93,11 +96,19 @@ class Play:
         self._durations = durations
         self._rng = random.Random(seed)  # noqa: S311 - a choice among equals, not a secret
         self._reporter = reporter
+        self._most_commands = most_commands
+        self._commands = 0
         self._calendar = Calendar(self.world, self._agenda, self._pools)
         self._series: list[Moment] = []
         self._prepared: tuple[int, int, Prepared] | None = None
         self._known_fleet: tuple[Prepared, Fleet] | None = None
+        self._first_node = 0
+        """Where kube-scheduler begins its next search."""
         self._is_fleet_stale = False
+        self._price = (-1, 0.0)
+        """What the cluster costs, with the version of its NodeClaims."""
+        self._stuck: dict[str, tuple[int, int, int]] = {}
+        """Of NodeClaims that go: what their drain depended on when it was last looked at, and until when that holds."""
         self._books: Mapping[str, ReckonedPrices] = {}
         self._nominated: dict[str, int] = {}
         self._running: list[_Running] = []
@@ -125,6 +136,9 @@ class Play:
         while agenda.next_ns is not None and agenda.next_ns <= self._until_ns:
             if len(agenda.steps) >= MAX_STEPS:
                 problem = f"it was broken off after {MAX_STEPS} steps"
+                break
+            if self._commands == self._most_commands:
+                problem = f"it ends after {self._commands} commands, as asked"
                 break
             passed_ns = agenda.next_ns - self._from_ns
             self._reporter(passed_ns // NS_PER_SECOND, (self._until_ns - self._from_ns) // NS_PER_SECOND)
@@ -230,10 +244,13 @@ class Play:
         return fleet
 
     def _note_moment(self) -> None:
+        if self._price[0] != self.world.claims_version:
+            costs = pool_costs(self.world.claims.values(), self._books)
+            self._price = (self.world.claims_version, round(sum(costs.values()), 6))
         moment = Moment(
             self.now_ns,
             len(self.world.nodes),
-            round(sum(pool_costs(self.world.claims.values(), self._books).values()), 6),
+            self._price[1],
             pending_count(self.world.without_node),
         )
         if len(self._series) > 1 and self._series[-1].at_ns == self.now_ns:
@@ -268,7 +285,7 @@ class Play:
         """Return whether a pod waits for a node, or stands on one that goes."""
         if any(pod.scheduled_reason == "Unschedulable" for pod in self.world.unbound()):
             return True
-        return any(claim.is_deleting for claim in self.world.claims.values())
+        return bool(self.world.leaving)
 
     def _schedule(self) -> None:
         pods = self.world.unbound()
@@ -280,7 +297,9 @@ class Play:
             for state in prepared.states
             if state.node is None or not state.is_initialized or state.is_marked_for_deletion
         ]
-        found = Scheduler(prepared, closed, self._rng).place(pods)
+        scheduler = Scheduler(prepared, closed, self._rng, self.world.bound, self._first_node)
+        found = scheduler.place(pods)
+        self._first_node = scheduler.first
         by_uid = {pod.uid: pod for pod in pods}
         placed: dict[str, list[str]] = {}
         for uid, name in found.items():
@@ -375,10 +394,11 @@ class Play:
         acting = found.acting
         if acting is None:
             return
-        if acting.method in _VALIDATED and self._durations.is_validating:
+        if acting.method in VALIDATED and self._durations.is_validating:
             self._is_validating = True
-            names = frozenset(one.name for one in acting.commands[0].candidates)
-            self._agenda.at(self.now_ns + self._durations.validation_ns, partial(self._validate, acting.method, names))
+            (command,) = acting.commands
+            look = partial(self._validate, acting.method, command)
+            self._agenda.at(self.now_ns + self._durations.validation_ns, look)
             return
         for command in acting.commands:
             self._execute(acting.method, command)
@@ -387,18 +407,18 @@ class Play:
         prepared = self._ready()
         return next_pass(prepared, self.fleet())
 
-    def _validate(self, method: Method, names: frozenset[str]) -> None:
-        """Look again: what was found is carried out if the same nodes still go."""
+    def _validate(self, method: Method, command: Command) -> None:
+        """Look again: what was found is carried out if it still holds."""
         self._is_validating = False
         prepared, fleet = self._ready(), self.fleet()
-        run = MethodRun(fleet, EngineSimulator(prepared, fleet), Recorder())
-        result = run.ask(method)
-        command = next(iter(result.commands), None)
-        if command is not None and frozenset(one.name for one in command.candidates) <= names:
-            self._execute(method, command)
+        simulator = EngineSimulator(prepared, fleet)
+        found = validated(MethodRun(fleet, simulator, Recorder()), simulator, method, command)
+        if found is not None:
+            self._execute(method, found)
             return
         self._seen_by_disruption = -1
-        self._agenda.note(StepKind.REJECT, method=str(method), nodes=tuple(sorted(names)))
+        names = tuple(sorted(one.name for one in command.candidates))
+        self._agenda.note(StepKind.REJECT, method=str(method), nodes=names)
 
     def _execute(self, method: Method, command: Command) -> None:
         """Carry out a command; one of whose replacements nothing is on offer fails, and its nodes stay."""
@@ -408,6 +428,7 @@ class Play:
         if None in launches:
             self._agenda.note(StepKind.REJECT, method=str(method), decision=str(command.decision), nodes=nodes)
             return
+        self._commands += 1
         moved = [pod for one in candidates for pod in one.reschedulable_pods]
         told = command_json(command)
         self._agenda.note(
@@ -465,13 +486,11 @@ class Play:
 
     def _drain(self) -> None:
         """Evict what may be evicted now from every node that goes."""
-        leaving = [
-            claim for claim in self.world.claims.values() if claim.is_deleting and claim.name not in self._ending
-        ]
+        leaving = [claim for name in self.world.leaving if self._may_advance(claim := self.world.claims[name])]
         if not leaving:
             return
         fleet = self.fleet()
-        states = {state.claim.name: state for state in fleet.nodes if state.claim is not None}
+        states = {state.claim.name: state for state in fleet.nodes if state.is_marked_for_deletion and state.claim}
         for claim in leaving:
             state = states.get(claim.name)
             deadline = deadline_of(claim)
@@ -482,6 +501,9 @@ class Play:
                 self._agenda.at(self.now_ns + self._durations.instance_end_ns, partial(self._claim_gone, claim.name))
                 continue
             tier = min(one.tier for one in waiting)
+            dates = [at_ns for one in waiting for at_ns in (one.until_ns, one.forced_ns) if at_ns is not None]
+            next_ns = min((at_ns for at_ns in dates if at_ns >= self.now_ns), default=self._until_ns)
+            self._stuck[claim.name] = (*self._drain_versions(claim), next_ns)
             for one in waiting:
                 for due_ns in (one.until_ns, one.forced_ns):
                     if due_ns is not None and due_ns >= self.now_ns and (one.pod.uid, due_ns) not in self._due:
@@ -490,6 +512,17 @@ class Play:
                 is_free = one.hold is Hold.EVICTED_NOW and one.tier == tier and self.world.allowed(one.pod)
                 if is_free or one.hold is Hold.FORCED:
                     self._evict(self.world.pods[one.pod.uid])
+
+    def _may_advance(self, claim: NodeClaim) -> bool:
+        """Return whether a drain may be further than when it was last looked at."""
+        if claim.name in self._ending:
+            return False
+        known = self._stuck.get(claim.name)
+        return known is None or known[:-1] != self._drain_versions(claim) or self.now_ns > known[-1]
+
+    def _drain_versions(self, claim: NodeClaim) -> tuple[int, int]:
+        """Return versions of what a drain depends on besides time."""
+        return self.world.pods_versions.get(claim.node_name, 0), self.world.pdbs_version
 
     def _evict(self, pod: Pod) -> None:
         if pod.is_terminating:

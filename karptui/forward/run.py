@@ -36,6 +36,7 @@ def forward(
     is_instant: bool = False,
     seed: int = 0,
     removed: Iterable[str] = (),
+    most_commands: int | None = None,
     reporter: Reporter = silent,
 ) -> Played:
     """Return what becomes of a cluster.
@@ -49,6 +50,7 @@ def forward(
         is_instant: Whether launches, drains and starts of pods take no time and validation passes.
         seed: Decides what kube-scheduler leaves to chance.
         removed: Names of nodes that somebody deletes at the beginning.
+        most_commands: Commands of disruption after which it ends; None for no bound.
         reporter: Told of the seconds that have passed and of all; may raise ``Cancelled``.
 
     Raises:
@@ -63,6 +65,7 @@ def forward(
         until_ns=now_ns + horizon_ns,
         durations=durations,
         seed=seed,
+        most_commands=most_commands,
         reporter=reporter,
     )
     for name in removed:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from karptui.karpenter.labels import HOSTNAME, ZONE
@@ -19,9 +19,8 @@ from karptui.karpenter.requirements import Requirements
 from karptui.kube.objects import controller_of
 from karptui.kube.pod import SCHEDULE_ANYWAY, Pod, PodTemplate, TopologySpreadConstraint
 from karptui.kube.resources import CPU, MEMORY
-from karptui.kube.selectors import LabelSelector
-from karptui.kube.taints import PREFER_NO_SCHEDULE, untolerated
-from karptui.provisioning.destination import Destination
+from karptui.kube.taints import PREFER_NO_SCHEDULE, Taint, untolerated
+from karptui.provisioning.destination import Destination, DestinationKind
 from karptui.provisioning.order import QueuedPod
 from karptui.provisioning.pod_class import PodClass, Stage
 from karptui.provisioning.prepared import Prepared, Variant
@@ -30,6 +29,7 @@ from karptui.provisioning.run import Run
 from karptui.provisioning.stage_memory import StageMemory
 
 _FULL: Final = 100.0
+_FEW: Final = 100
 _TAINTS, _AFFINITY, _SPREAD = 3.0, 2.0, 2.0
 _DEFAULT_SPREAD: Final = (
     TopologySpreadConstraint(3, HOSTNAME, SCHEDULE_ANYWAY),
@@ -40,24 +40,43 @@ _DEFAULT_REQUESTS: Final = {CPU: 100 * 10**6, MEMORY: 200 * 2**20 * 10**9}
 """What a pod that asks for nothing counts as in scores, in nano-units."""
 
 
+BoundPods = Callable[[str], Iterable[tuple[PodTemplate, Iterable[Pod]]]]
+
+
+def enough(nodes: int) -> int:
+    """Return how many nodes that take a pod kube-scheduler looks for before it scores: ``percentageOfNodesToScore``."""
+    return nodes if nodes <= _FEW else max(_FEW, nodes * max(50 - nodes // 125, 5) // 100)
+
+
 class Scheduler:
     """One look of kube-scheduler at a cluster: pods in turn, each seeing those before it."""
 
-    def __init__(self, prepared: Prepared, closed: Iterable[str], rng: random.Random) -> None:
+    def __init__(
+        self, prepared: Prepared, closed: Iterable[str], rng: random.Random, bound: BoundPods, first: int = 0
+    ) -> None:
         """Look at a cluster.
 
         Args:
             prepared: The cluster.
             closed: Provider ids of nodes that take no pods yet, or no more.
             rng: Decides between equals, as kube-scheduler does.
+            bound: Yields the bound pods of a namespace, by template.
+            first: Index of the node with which the search begins.
         """
+        self._bound = bound
+        self._labels = {state.node.name: state.labels for state in prepared.states if state.node is not None}
         self._prepared = prepared
         self._rng = rng
         self._run = Run(prepared, Variant(excluded=frozenset(closed), is_scheduler=True))
         self._stages: dict[PodClass, tuple[Stage, ...]] = {}
         self._spread: dict[PodTemplate, tuple[tuple[TopologySpreadConstraint, Counter[str]], ...]] = {}
         columns = prepared.columns.index
-        self._columns = {name: columns.get(name) for name in (CPU, MEMORY)}
+        self._columns = [(name, columns.get(name), need) for name, need in _DEFAULT_REQUESTS.items()]
+        self._soft_taints: dict[DestinationKind, tuple[Taint, ...]] = {}
+        self._domains_by_key: dict[str, list[str]] = {}
+        self._enough = enough(len(prepared.destinations))
+        self.first = first % max(len(prepared.destinations), 1)
+        """Index of the node with which the next search begins."""
 
     def place(self, pods: Sequence[Pod]) -> dict[str, str]:
         """Return the node of each pod that finds one, by uid: by priority, then the oldest first."""
@@ -78,10 +97,14 @@ class Scheduler:
             stages = self._stages[owner] = self._prepared.classes.required_stages(queued.first)
         check = self._run.node_check
         takers: dict[int, tuple[Destination, StageMemory, RequirementSet]] = {}
+        first = self.first
         for stage in stages:
             memory = self._run.stage_memory(stage, queued)
-            for destination, labels in check.takers(queued, memory):
+            for destination, labels in check.takers(queued, memory, first):
                 takers.setdefault(destination.index, (destination, memory, labels))
+                if len(takers) == self._enough:
+                    self.first = (destination.index + 1) % len(self._prepared.destinations)
+                    break
         if not takers:
             return None
         best = self._best(queued, [destination for destination, _, _ in takers.values()])
@@ -96,8 +119,11 @@ class Scheduler:
             return nodes[0]
         template = queued.pod.template
         scores = [self._resources(queued, one) for one in nodes]
-        _add(scores, _inverted([_repelling(one, template) for one in nodes]), _TAINTS)
-        _add(scores, _scaled([_attracting(one, template) for one in nodes]), _AFFINITY)
+        repelling = [self._repelling(one.kind, template) for one in nodes]
+        if any(repelling):
+            _add(scores, _inverted(repelling), _TAINTS)
+        if template.preferred_node_terms:
+            _add(scores, _scaled([_attracting(one, template) for one in nodes]), _AFFINITY)
         _add(scores, _inverted(self._crowding(queued.pod, nodes)), _SPREAD)
         greatest = max(scores)
         equals = [one for one, score in zip(nodes, scores, strict=True) if score > greatest - 1e-9]
@@ -107,20 +133,30 @@ class Scheduler:
         """Return the scores for room and for cpu and memory in balance, both with the pod on the node."""
         filled = self._run.node_check.filled.get(node.index)
         room = node.room if filled is None else filled.room
+        whole_of = node.state.allocatable_nano
+        row = queued.owner.row
         shares = []
-        for name, column in self._columns.items():
-            whole = node.state.allocatable_nano.get(name, 0)
+        for name, column, default in self._columns:
+            whole = whole_of.get(name, 0)
             if whole <= 0:
                 continue
-            need = _DEFAULT_REQUESTS[name]
-            left = whole
+            need, left = default, whole
             if column is not None:
-                need, left = queued.owner.row[column] or need, room[column]
-            shares.append(min(max((whole - left + need) / whole, 0.0), 1.0))
+                need, left = row[column] or default, room[column]
+            share = (whole - left + need) / whole
+            shares.append(0.0 if share < 0 else 1.0 if share > 1 else share)
         if not shares:
             return 0.0
-        free = sum(1 - share for share in shares) / len(shares)
+        free = 1 - sum(shares) / len(shares)
         return _FULL * free + _FULL * (1 - (max(shares) - min(shares)) / 2)
+
+    def _repelling(self, kind: DestinationKind, template: PodTemplate) -> float:
+        """Return how many taints of a node that only repel the pod does not tolerate."""
+        soft = self._soft_taints.get(kind)
+        if soft is None:
+            soft = tuple(taint for taint in kind.taints if taint.effect == PREFER_NO_SCHEDULE)
+            self._soft_taints[kind] = soft
+        return float(sum(1 for taint in soft if untolerated((taint,), template.tolerations))) if soft else 0.0
 
     def _crowding(self, pod: Pod, nodes: Sequence[Destination]) -> list[float]:
         """Return for each node how many of the pod's like its soft constraints find in the same domains."""
@@ -129,11 +165,20 @@ class Scheduler:
             counted = self._spread[pod.template] = self._count(pod)
         total = [0.0] * len(nodes)
         for constraint, counts in counted:
-            domains = [node.state.labels.get(constraint.topology_key, "") for node in nodes]
+            all_domains = self._domains(constraint.topology_key)
+            domains = [all_domains[node.index] for node in nodes]
             weight = math.log(len(set(domains)) + 2)
             for i, domain in enumerate(domains):
                 total[i] += counts[domain] * weight + constraint.max_skew - 1
         return total
+
+    def _domains(self, key: str) -> list[str]:
+        """Return the domain of every node, by index."""
+        found = self._domains_by_key.get(key)
+        if found is None:
+            found = [node.state.labels.get(key, "") for node in self._prepared.destinations]
+            self._domains_by_key[key] = found
+        return found
 
     def _count(self, pod: Pod) -> tuple[tuple[TopologySpreadConstraint, Counter[str]], ...]:
         template = pod.template
@@ -144,31 +189,24 @@ class Scheduler:
         found = tuple((constraint, Counter[str]()) for constraint in constraints)
         if not found:
             return ()
-        for state in self._prepared.states:
-            for one in state.pods:
-                if one.template.namespace != template.namespace or one.is_terminating:
+        for other, bound in self._bound(template.namespace):
+            for constraint, counts in found:
+                selector, key = constraint.label_selector, constraint.topology_key
+                if selector is None and not _has_same_owner(other, template):
                     continue
-                for constraint, counts in found:
-                    if _is_counted(constraint.label_selector, one, pod):
-                        counts[state.labels.get(constraint.topology_key, "")] += 1
+                for one in bound:
+                    labels = self._labels.get(one.node_name)
+                    if labels is not None and one.is_active and (selector is None or selector.matches(one.labels)):
+                        counts[labels.get(key, "")] += 1
         return found
 
 
-def _is_counted(selector: LabelSelector | None, one: Pod, pod: Pod) -> bool:
-    if selector is not None:
-        return selector.matches(one.labels)
-    mine, its = controller_of(pod.template.owners), controller_of(one.template.owners)
+def _has_same_owner(one: PodTemplate, other: PodTemplate) -> bool:
+    mine, its = controller_of(one.owners), controller_of(other.owners)
     return mine is not None and its is not None and (mine.kind, mine.name) == (its.kind, its.name)
 
 
-def _repelling(node: Destination, template: PodTemplate) -> float:
-    soft = tuple(taint for taint in node.state.taints if taint.effect == PREFER_NO_SCHEDULE)
-    return float(sum(1 for taint in soft if untolerated((taint,), template.tolerations)))
-
-
 def _attracting(node: Destination, template: PodTemplate) -> float:
-    if not template.preferred_node_terms:
-        return 0.0
     labels = Requirements.from_labels(node.state.labels)
     return float(
         sum(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -14,7 +14,7 @@ from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.kube.node import Node
 from karptui.kube.objects import EMPTY_LABELS, Condition, controller_of, with_condition
 from karptui.kube.pdb import PodDisruptionBudget
-from karptui.kube.pod import Pod
+from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import Taint
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.provisioning.state_node import StateNode, tracked
@@ -32,6 +32,10 @@ class World:
         """Counts every change."""
         self.news = 0
         """Counts what may matter to disruption: every change but pods that begin to run."""
+        self.claims_version = 0
+        """Counts changes of NodeClaims."""
+        self.pdbs_version = 0
+        """Counts changes of PodDisruptionBudgets."""
         self.room_version = 0
         """Counts what may give a pod a place that had none: pods that seek one or have gone, nodes that came."""
         self.pods: dict[str, Pod] = {pod.uid: pod for pod in inventory.pods}
@@ -44,9 +48,14 @@ class World:
         self._by_node: dict[str, dict[str, None]] = {}
         self._places = {uid: place for place, uid in enumerate(self.pods)}
         """Where each pod stands in `pods`."""
+        self._bound: dict[str, dict[PodTemplate, dict[str, None]]] = {}
         self._next_place = len(self._places)
         self._without_node = {pod.uid: None for pod in inventory.pods if not pod.node_name}
         self._states: dict[str, StateNode] = {}
+        self.pods_versions: dict[str, int] = {}
+        """Counts changes of the pods of each node."""
+        self.leaving = {claim.name: None for claim in inventory.nodeclaims if claim.is_deleting}
+        """Names of the NodeClaims that are being deleted."""
         self._stale: set[str] = set()
         """Nodes on which pods have changed since their states were made."""
         self._by_provider: dict[str, str] = {}
@@ -54,6 +63,7 @@ class World:
         for pod in inventory.pods:
             if pod.node_name:
                 self._by_node.setdefault(pod.node_name, {})[pod.uid] = None
+                self._note_bound(pod)
         for claim in inventory.nodeclaims:
             self._by_provider[claim.provider_id] = claim.name
         self._known: tuple[int, Inventory] = (0, inventory)
@@ -101,6 +111,11 @@ class World:
         self._states = made
         self._stale.clear()
         return list(made.values())
+
+    def bound(self, namespace: str) -> Iterator[tuple[PodTemplate, Iterable[Pod]]]:
+        """Yield the bound pods of a namespace, by template."""
+        for template, uids in self._bound.get(namespace, {}).items():
+            yield template, map(self.pods.__getitem__, uids)
 
     def unbound(self) -> list[Pod]:
         """Return the pods that seek a node; those held by scheduling gates and DaemonSets' pods do not."""
@@ -151,7 +166,7 @@ class World:
         if pod is None or not pod.node_name or not pod.is_active or pod.ready:
             return
         self.pods[uid] = msgspec.structs.replace(pod, phase="Running", start_ns=now_ns, ready=True)
-        self._stale.add(pod.node_name)
+        self._touch(pod.node_name)
         self.version += 1
         self._credit(pod, 1)
 
@@ -179,7 +194,10 @@ class World:
 
     def add_claim(self, claim: NodeClaim) -> None:
         """Add a NodeClaim, or put a changed one in the place of the one of its name."""
+        self.claims_version += 1
         self.claims[claim.name] = claim
+        if claim.is_deleting:
+            self.leaving[claim.name] = None
         self._by_provider[claim.provider_id] = claim.name
         self._changed()
 
@@ -221,6 +239,8 @@ class World:
     def remove_claim(self, name: str, now_ns: int) -> None:
         """Take a NodeClaim, its node and what is left on it away; owners make its pods again."""
         claim = self.claims.pop(name, None)
+        self.leaving.pop(name, None)
+        self.claims_version += 1
         self._changed()
         if claim is None:
             return
@@ -265,18 +285,29 @@ class World:
         self.version += 1
         self.news += 1
 
+    def _touch(self, node_name: str) -> None:
+        self._stale.add(node_name)
+        self.pods_versions[node_name] = self.pods_versions.get(node_name, 0) + 1
+
+    def _note_bound(self, pod: Pod) -> None:
+        template = pod.template
+        self._bound.setdefault(template.namespace, {}).setdefault(template, {})[pod.uid] = None
+
     def _forget(self, pod: Pod) -> None:
         self._without_node.pop(pod.uid, None)
+        if pod.node_name:
+            self._bound[pod.template.namespace][pod.template].pop(pod.uid, None)
         del self._places[pod.uid]
-        self._stale.add(pod.node_name)
+        self._touch(pod.node_name)
 
     def _put(self, pod: Pod) -> None:
         self.pods[pod.uid] = pod
         self._places.setdefault(pod.uid, self._next_place)
         self._next_place += 1
         if pod.node_name:
-            self._stale.add(pod.node_name)
+            self._touch(pod.node_name)
             self._without_node.pop(pod.uid, None)
+            self._note_bound(pod)
         else:
             self._without_node[pod.uid] = None
         self._changed()
@@ -289,6 +320,7 @@ class World:
     def _credit(self, pod: Pod, change: int) -> None:
         for found in self._limits.matching(pod):
             pdb = self._pdbs[found.key]
+            self.pdbs_version += 1
             credit = self._credits[found.key] = self._credits[found.key] + change
             self._pdbs[found.key] = msgspec.structs.replace(
                 pdb, disruptions_allowed=max(credit, 0), current_healthy=max(pdb.current_healthy + change, 0)

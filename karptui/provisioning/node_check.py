@@ -63,12 +63,23 @@ class NodeCheck:
             return destination
         return None
 
-    def takers(self, queued: QueuedPod, stage_memory: StageMemory) -> Iterator[tuple[Destination, RequirementSet]]:
-        """Yield the nodes that take a pod, in the order in which they are tried, with their labels then."""
+    def takers(
+        self, queued: QueuedPod, stage_memory: StageMemory, first: int = 0
+    ) -> Iterator[tuple[Destination, RequirementSet]]:
+        """Yield the nodes that take a pod, in the order in which they are tried, with their labels then.
+
+        Args:
+            queued: The pod.
+            stage_memory: What the run knows about what it asks.
+            first: Index of the node to begin with; those before it come last.
+        """
         if stage_memory.open_nodes < 0:
             stage_memory.open_nodes = self._open_nodes(queued, stage_memory)
-        left = stage_memory.open_nodes
-        while left:
+        late = stage_memory.open_nodes & ((1 << first) - 1)
+        left = stage_memory.open_nodes ^ late
+        while left or late:
+            if not left:
+                left, late = late, 0
             low = left & -left
             left ^= low
             destination = self._destinations[low.bit_length() - 1]

@@ -12,6 +12,7 @@ import msgspec
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES
 from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.pod_predicates import PodPredicates
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
 from karptui.kube.node import Node
@@ -142,6 +143,7 @@ class Prepared:
             {id(catalogue): catalogue for catalogue in self.catalogues.values()}.values()
         )
         self._labels = LabelReader(self.interner, self._label_keys())
+        self._predicates = PodPredicates(inventory.pdbs, now_ns)
         self._seek(inventory.pods)
 
     def _seek(self, pods: Iterable[Pod]) -> None:
@@ -150,7 +152,8 @@ class Prepared:
         self._pause()
         self.pending = [*pending, *self.buffer_pods]
         """Pods that wait for a node, those of CapacityBuffers included; Karpenter passes over those in `ignored`."""
-        self.leaving = leaving_pods(self.states, self.inventory.pdbs, self.now_ns)
+        self._predicates = self._predicates.later(self.inventory.pdbs, self.now_ns)
+        self.leaving = leaving_pods(self.states, self._predicates)
         """Pods of nodes that go away, which need another place."""
 
     def later(

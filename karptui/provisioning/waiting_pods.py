@@ -6,7 +6,7 @@ Rules: ``GetPendingPods`` in ``pkg/controllers/provisioning/provisioner.go``, ``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -14,7 +14,6 @@ from karptui.karpenter.inventory import CapacityBuffer, Inventory
 from karptui.karpenter.pod_predicates import PodPredicates, is_provisionable
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.objects import EMPTY_LABELS, condition_of
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.provisioning.go_sort import go_sort
 from karptui.provisioning.state_node import StateNode
@@ -101,13 +100,11 @@ def pending_pods(pods: Iterable[Pod], volumes: VolumeIndex) -> tuple[list[Pod], 
     return pending, ignored
 
 
-def leaving_pods(states: Iterable[StateNode], budgets: Sequence[PodDisruptionBudget], now_ns: int) -> list[Pod]:
+def leaving_pods(states: Iterable[StateNode], predicates: PodPredicates) -> list[Pod]:
     """Return the pods of nodes that go away which need another place now."""
-    predicates = PodPredicates(budgets, now_ns)
     return [
         pod
-        for state in sorted(states, key=lambda state: state.name)
-        if state.is_marked_for_deletion
+        for state in sorted((one for one in states if one.is_marked_for_deletion), key=lambda state: state.name)
         for pod in sorted((*state.pods, *state.ending), key=_listed)
         if predicates.is_currently_reschedulable(pod)
     ]

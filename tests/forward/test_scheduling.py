@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from karptui.forward.scheduling import Scheduler
+from karptui.forward.scheduling import Scheduler, enough
+from karptui.forward.world import World
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import HOSTNAME, ZONE
 from karptui.karpenter.settings import Settings
@@ -23,7 +24,7 @@ def places(nodes: list[Any], pods: list[Any], running: tuple[Any, ...] = (), clo
     """Return the node of each pod, in order; empty for none."""
     inventory = Inventory(nodes=tuple(nodes), pods=(*running, *pods), nodepools=(a_nodepool(),))
     prepared = prepare(inventory, TYPES, Settings(), NOW_NS)
-    found = Scheduler(prepared, closed, random.Random(0)).place(pods)
+    found = Scheduler(prepared, closed, random.Random(0), World(inventory).bound).place(pods)
     return [found.get(pod.uid, "") for pod in pods]
 
 
@@ -91,3 +92,14 @@ def test_pods_of_one_owner_are_spread_by_default() -> None:
     nodes = [unmanaged("node-1", cpu="64"), unmanaged("node-2", cpu="64", zone="us-east-1b")]
     running = tuple(a_pod(name=f"r{i}", node="node-1", cpu="10m") for i in range(5))
     assert places(nodes, [a_pod(name="new", cpu="10m")], running) == ["node-2"]
+
+
+def test_in_a_large_cluster_it_looks_at_some_of_the_nodes() -> None:
+    assert [enough(nodes) for nodes in (60, 100, 150, 500, 5000, 10000)] == [60, 100, 100, 230, 500, 500]
+
+
+def test_the_next_pod_is_sought_a_place_where_the_search_ended() -> None:
+    nodes = [unmanaged(f"node-{number:03}", cpu="1") for number in range(300)]
+    found = places(nodes, [a_pod(name=f"p{number}", cpu="900m") for number in range(2)])
+    first, second = (int(name.removeprefix("node-")) for name in found)
+    assert first < enough(300) <= second
