@@ -16,7 +16,8 @@ from karptui.session.offered_types import offered_types_of
 from karptui.session.types import PoolEntry, TypeEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.types.columns import types_table, why_text
+from karptui.views.types.cells import why_text
+from karptui.views.types.columns import types_table
 from karptui.views.types.pools import TABLE, carries, note_of
 from karptui.views.types.sentences import filter_lines, finding_lines, reason_lines, source_lines
 from karptui.widgets.sentences import Sentences

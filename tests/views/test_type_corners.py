@@ -14,7 +14,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.offered_types import seen_types
 from karptui.session.types import PoolEntry, Standing
 from karptui.state.inventory import state_of
-from karptui.views.types.columns import why_text
+from karptui.views.types.cells import why_text
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
 from karptui.views.types.sentences import filter_lines, reason_lines, source_lines
 from tests import builders

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.budgets import UNLIMITED
@@ -11,6 +11,7 @@ from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY, NODES
 from karptui.kube.units import count_text, memory_pair_text, memory_text
 from karptui.provisioning.type_verdict import Filter
+from karptui.session.pool_limits import LimitUse
 from karptui.session.pools import PoolRow
 from karptui.views.pools.sentences import budget_left, budget_text, policy_text, short_reason
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Span, Tone
@@ -178,3 +179,34 @@ def shared_cell(row: PoolRow, _: int) -> Cell:
         return _WAITING
     found = row.overlap
     return Cell(f"{count_text(found.shared)}/{count_text(found.matching)}", Tone.NORMAL if found.shared else Tone.MUTED)
+
+
+def budget_words(left: Mapping[str, int | None]) -> dict[str, int | str]:
+    """Return a word where a budget has no limit, as an empty cell would be none known."""
+    return {reason: "any" if one is None else one for reason, one in left.items()}
+
+
+def limit_of(use: LimitUse | None, unit: int) -> int | None:
+    """Return a limit in whole units."""
+    return use.limit // unit if use is not None else None
+
+
+def limit_values(use: LimitUse) -> dict[str, Any]:
+    """Return amounts in whole units: cores, bytes, pieces."""
+    return {
+        "used": in_units(use.used),
+        "limit": in_units(use.limit),
+        "left": in_units(use.left),
+        "smallest_allowed_type_needs": in_units(use.smallest) if use.smallest is not None else None,
+        "smallest_allowed_type": use.smallest_type or None,
+    }
+
+
+def in_units(nano: int) -> int | float:
+    """Return an amount in units: whole where it is."""
+    return nano / NANO if nano % NANO else nano // NANO
+
+
+def in_seconds(duration_ns: int | None) -> float | None:
+    """Return a duration in seconds."""
+    return duration_ns / NANO if duration_ns is not None else None

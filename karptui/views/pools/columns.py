@@ -11,7 +11,6 @@ from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY
 from karptui.provisioning.type_verdict import Filter, TypeVerdict
-from karptui.session.pool_limits import LimitUse
 from karptui.session.pools import PoolRow
 from karptui.views.column import (
     BOOLEAN,
@@ -84,34 +83,6 @@ def _carried(row: PoolRow) -> TypeVerdict | None:
     return max((one.verdict for one in row.types.left), key=lambda one: one.daemon_pods, default=None)
 
 
-def _budget_words(left: Mapping[str, int | None]) -> dict[str, int | str]:
-    """Return a word where a budget has no limit, as an empty cell would be none known."""
-    return {reason: "any" if one is None else one for reason, one in left.items()}
-
-
-def _limit(use: LimitUse | None, unit: int) -> int | None:
-    return use.limit // unit if use is not None else None
-
-
-def _limit_values(use: LimitUse) -> dict[str, Any]:
-    """Return amounts in whole units: cores, bytes, pieces."""
-    return {
-        "used": _in_units(use.used),
-        "limit": _in_units(use.limit),
-        "left": _in_units(use.left),
-        "smallest_allowed_type_needs": _in_units(use.smallest) if use.smallest is not None else None,
-        "smallest_allowed_type": use.smallest_type or None,
-    }
-
-
-def _in_units(nano: int) -> int | float:
-    return nano / NANO if nano % NANO else nano // NANO
-
-
-def _seconds(duration_ns: int | None) -> float | None:
-    return duration_ns / NANO if duration_ns is not None else None
-
-
 COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
     Column(
         Heading("rank", "#", "Place in the order in which Karpenter tries pools for new nodes; - takes no part.", 2, 3),
@@ -176,7 +147,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             ),
             Value(
                 "cpu_limit_millis",
-                lambda row, _: _limit(row.limit(CPU), NANO_PER_MILLI),
+                lambda row, _: cells.limit_of(row.limit(CPU), NANO_PER_MILLI),
                 INTEGER_OR_NULL,
                 "null without a limit.",
             ),
@@ -188,10 +159,10 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         lambda row: cells.limit_place(row, MEMORY),
         values=(
             Value("memory_used_bytes", _of_nodes(lambda row: row.types.found.used.get(MEMORY, 0) // NANO), INTEGER),
-            Value("memory_limit_bytes", lambda row, _: _limit(row.limit(MEMORY), NANO), INTEGER_OR_NULL),
+            Value("memory_limit_bytes", lambda row, _: cells.limit_of(row.limit(MEMORY), NANO), INTEGER_OR_NULL),
             Value(
                 "limits",
-                _of_nodes(lambda row: {use.resource: _limit_values(use) for use in row.limits}),
+                _of_nodes(lambda row: {use.resource: cells.limit_values(use) for use in row.limits}),
                 _LIMITS,
                 "By resource.",
             ),
@@ -286,7 +257,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
                 },
                 {"type": "object", "additionalProperties": INTEGER_OR_NULL},
                 "By reason; null without a limit.",
-                flat=_budget_words,
+                flat=cells.budget_words,
             ),
         ),
     ),
@@ -305,7 +276,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             Value("policy", lambda row, _: row.pool.consolidation_policy, TEXT),
             Value(
                 "consolidate_after_seconds",
-                lambda row, _: _seconds(row.pool.consolidate_after_ns),
+                lambda row, _: cells.in_seconds(row.pool.consolidate_after_ns),
                 NUMBER_OR_NULL,
                 "null is Never.",
             ),

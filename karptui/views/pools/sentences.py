@@ -21,7 +21,7 @@ from karptui.session.status import plural
 from karptui.session.types import PoolEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.types.columns import why_text
+from karptui.views.types.cells import why_text
 from karptui.views.types.fit import requests_text
 from karptui.views.types.pools import carries
 from karptui.views.types.sentences import finding_lines

@@ -7,14 +7,11 @@ from typing import Final
 
 import msgspec
 
-from karptui.aws.money import node_price_text
 from karptui.aws.prices import Price
-from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
 from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY, PODS
-from karptui.kube.units import count_text, cpu_text, mebibytes_text, memory_text
-from karptui.provisioning.type_verdict import Filter
+from karptui.kube.units import count_text, cpu_text
 from karptui.session.types import PoolEntry, TypeEntry
 from karptui.views.column import (
     BOOLEAN,
@@ -30,112 +27,25 @@ from karptui.views.column import (
     Heading,
     Value,
 )
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
-from karptui.views.sanitize import clean, short_zone
+from karptui.views.row import Cell, Tone
+from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.types.fit import TypeFit, carries_text, fit_of, matching_percent
-from karptui.views.usage import shortages_text
-
-WORDS: Final = {
-    Filter.REQUIREMENTS: "requirements",
-    Filter.OFFERINGS: "not offered",
-    Filter.RESERVED: "reserved > node",
-    Filter.DAEMONSETS: "DaemonSets",
-    Filter.POD: "no pod fits",
-    Filter.LIMITS: "limits",
-}
-"""What the row says of a type that is ruled out."""
-CAPACITY_WORDS: Final = {ON_DEMAND: "od", SPOT: "sp", RESERVED: "rsv"}
-
-
-def memory_bytes(entry: TypeEntry) -> int:
-    """Return the memory that EC2 advertises, or the capacity where that is not known."""
-    return entry.facts.memory_mib << 20 if entry.facts is not None else _bytes(entry.instance_type.capacity)
-
-
-def allocatable_bytes(entry: TypeEntry) -> int:
-    """Return the memory that pods may request; below zero where more is kept back than there is."""
-    return _bytes(entry.allocatable)
-
-
-def _bytes(amounts: resources.ResourceList) -> int:
-    return resources.nano(amounts, MEMORY) // NANO
-
-
-def pod_slots(entry: TypeEntry) -> int:
-    """Return how many pods a node takes."""
-    return resources.nano(entry.allocatable, PODS) // NANO
-
-
-def _rank(entry: TypeEntry, _: int) -> Cell:
-    return Cell(str(entry.verdict.rank)) if entry.verdict.rank is not None else NOT_APPLICABLE
-
-
-def _memory(entry: TypeEntry, _: int) -> Cell:
-    return Cell(f"{memory_text(memory_bytes(entry))}/{mebibytes_text(allocatable_bytes(entry))}", Tone.NORMAL)
-
-
-def _largest(entry: TypeEntry, _: int) -> Cell:
-    if not entry.is_wanted or entry.verdict.removed_by in (Filter.OFFERINGS, Filter.RESERVED):
-        return NOT_APPLICABLE
-    largest = entry.largest_pod
-    if not resources.nano(largest, PODS):
-        return Cell("no slot", Tone.WARNING)
-    cpu, memory = resources.nano(largest, "cpu") // 1_000_000, mebibytes_text(_bytes(largest))
-    return Cell(f"{cpu_text(cpu)} {memory}", Tone.NORMAL, memory)
-
-
-def _daemons(entry: TypeEntry, _: int) -> Cell:
-    verdict = entry.verdict
-    if not verdict.daemon_pods:
-        return Cell("0", Tone.MUTED)
-    room = allocatable_bytes(entry)
-    share = f"{100 * _bytes(verdict.daemons) // room}%" if 0 < _bytes(verdict.daemons) <= room else "over"
-    return Cell(f"{carries_text(verdict)} {share}", Tone.DAEMON, f"{verdict.daemon_pods} ds {share}")
-
-
-def _offered(entry: TypeEntry, _: int) -> Cell:
-    offered = entry.offered
-    if not offered:
-        return Cell("none", Tone.WARNING if entry.is_wanted else Tone.MUTED)
-    parts = []
-    for capacity_type, zones in sorted(offered.items()):
-        word = CAPACITY_WORDS.get(capacity_type, capacity_type)
-        parts.append((word, " ".join(short_zone(clean(zone)) for zone in zones), len(zones)))
-    long = " · ".join(f"{word} {zones}" for word, zones, _ in parts)
-    return Cell(long, Tone.NORMAL, " ".join(f"{word}×{count}" for word, _, count in parts))
-
-
-def price_cell(price: Price | None) -> Cell:
-    """Return a price of a type."""
-    if price is None:
-        return NOT_AVAILABLE
-    text = node_price_text(price.per_hour, price.currency)
-    return Cell(text, Tone.NORMAL, text.lstrip("$¥"))
-
-
-def _nodes(entry: TypeEntry, _: int) -> Cell:
-    return Cell(count_text(entry.observed.node_count)) if entry.observed is not None else Cell("0", Tone.MUTED)
-
-
-def why_text(entry: TypeEntry) -> str:
-    """Return what rules a type out: ``DaemonSets: pods 8 of 11``; empty for one that is left."""
-    verdict = entry.verdict
-    if verdict.removed_by is None:
-        return ""
-    if verdict.removed_by is Filter.REQUIREMENTS:
-        return clean(verdict.reason)
-    if verdict.removed_by is Filter.OFFERINGS:
-        standings = dict.fromkeys(offer.standing for offer in entry.offers)
-        return entry.ruled_out or f"{WORDS[Filter.OFFERINGS]}: {', '.join(standings) or 'no zone'}"
-    return f"{WORDS[verdict.removed_by]}: {shortages_text(verdict.shortages)}"
-
-
-def _why(entry: TypeEntry, _: int) -> Cell:
-    if entry.is_left:
-        return Cell("✔", Tone.GOOD)
-    word = WORDS[entry.verdict.removed_by] if entry.verdict.removed_by is not None else ""
-    return Cell(f"✘ {why_text(entry)}", Tone.MUTED if not entry.is_wanted else Tone.WARNING, f"✘ {word}")
+from karptui.views.types.cells import (
+    allocatable_bytes,
+    bytes_of,
+    daemons_cell,
+    largest_cell,
+    memory_bytes,
+    memory_cell,
+    nodes_cell,
+    offered_cell,
+    pod_slots,
+    price_cell,
+    rank_cell,
+    why_cell,
+    why_text,
+)
+from karptui.views.types.fit import TypeFit, fit_of, matching_percent
 
 
 def _per_hour(price: Price | None) -> float | None:
@@ -193,7 +103,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             drop_order=3,
             is_right_aligned=True,
         ),
-        _rank,
+        rank_cell,
         lambda entry: float(entry.verdict.rank) if entry.verdict.rank is not None else None,
         values=(Value("rank", lambda entry, _: entry.verdict.rank, INTEGER_OR_NULL, "By price among those left."),),
         filters={
@@ -222,7 +132,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             is_right_aligned=True,
             is_descending_first=True,
         ),
-        _memory,
+        memory_cell,
         lambda entry: float(allocatable_bytes(entry)),
         values=(
             Value(
@@ -268,8 +178,8 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             is_right_aligned=True,
             is_descending_first=True,
         ),
-        _daemons,
-        lambda entry: float(_bytes(entry.verdict.daemons)),
+        daemons_cell,
+        lambda entry: float(bytes_of(entry.verdict.daemons)),
         values=(
             Value("daemonset_pods", lambda entry, _: entry.verdict.daemon_pods, INTEGER),
             Value("daemonset_cpu_millis", lambda entry, _: resources.cpu_millis(entry.verdict.daemons), INTEGER),
@@ -285,8 +195,8 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             is_right_aligned=True,
             is_descending_first=True,
         ),
-        _largest,
-        lambda entry: float(_bytes(entry.largest_pod)) if entry.is_wanted else None,
+        largest_cell,
+        lambda entry: float(bytes_of(entry.largest_pod)) if entry.is_wanted else None,
         values=(
             Value(
                 "largest_pod_cpu_millis",
@@ -311,7 +221,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             min_width=9,
             drop_order=5,
         ),
-        _offered,
+        offered_cell,
         lambda entry: float(sum(map(len, entry.offered.values()))),
         values=(
             Value(
@@ -357,7 +267,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             is_right_aligned=True,
             is_descending_first=True,
         ),
-        _nodes,
+        nodes_cell,
         lambda entry: float(entry.observed.node_count) if entry.observed is not None else 0.0,
         values=(
             Value("nodes", lambda entry, _: entry.observed.node_count if entry.observed is not None else 0, INTEGER),
@@ -372,7 +282,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
     ),
     Column(
         Heading("why", "LEFT?", "✔ a new node may have it; ✘ what rules it out.", min_width=13, max_width=60),
-        _why,
+        why_cell,
         lambda entry: "" if entry.is_left else why_text(entry),
         values=(
             Value("is_left", lambda entry, _: entry.is_left, BOOLEAN),

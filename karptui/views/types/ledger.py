@@ -20,7 +20,7 @@ from karptui.provisioning.type_verdict import Filter
 from karptui.session.types import PoolEntry, Standing, TypeEntry, TypeOffer
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.types.columns import price_cell
+from karptui.views.types.cells import price_cell
 from karptui.views.types.fit import TypeFit, fit_of, matching_percent, reported_bytes, safe_percent
 from karptui.views.usage import shortages_text
 
