@@ -105,7 +105,7 @@ def _print(rows: list[dict[str, Any]], form: str) -> None:
     if form == "csv":
         from karptui.cli.listing import print_csv
 
-        print_csv(list(COLUMNS), rows)
+        print_csv((*COLUMNS, "wanted"), rows)
         return
     cells = [[_cell(name, row[name]) for name in COLUMNS] for row in without_idle(rows)]
     headings = list(COLUMNS.values())

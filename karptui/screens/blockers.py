@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 
 from karptui.aws.money import per_month_text
 from karptui.disruption.codes import CODES
+from karptui.kube.units import count_text
 from karptui.screens import routes
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
@@ -113,11 +114,20 @@ class BlockersScreen(ListScreen[BlockerLine]):
         wanted = TotalsWanted(number=found.number)
         sums = self._sums.get((found,), lambda: self.host.border.totals(wanted).held or Held())
         held = held_text(sums)
-        return f"{held} held ({per_month_text(sums.per_hour, sums.currency)})" if held != "…" else "held …"
+        month = per_month_text(sums.per_hour, sums.currency)
+        return f"{held} held ({month}{'+' if held.endswith('+') else ''})" if held != "…" else "held …"
 
     def title_parts(self) -> Iterator[str]:
-        """Yield what the title says, and how fresh it is."""
-        yield from super().title_parts()
+        """Yield what the title says, with only what holds somebody counted, and how fresh it is."""
+        first, *others = super().title_parts()
+        wanted, rows = self.host.border.overview().counts["blockers"], self.listing.rows
+        if rows is None or self.listing.shown != rows.total:
+            yield first
+        else:
+            unwanted = rows.total - wanted
+            yield f"{self.table_title} [{count_text(wanted)}]"
+            yield f"{count_text(unwanted)} in nobody's way" if unwanted > 0 else ""
+        yield from others
         yield short_freshness(self.host.border.overview())
 
     # Words

@@ -33,6 +33,8 @@ class Folding(NamedTuple):
     """Whether groups are folded; None while the reader has not said."""
     exceptions: frozenset[str] = frozenset()
     """Names of the groups that are the other way."""
+    is_said: bool = True
+    """Whether the reader has said so."""
 
     def hides(self, name: str) -> bool:
         """Return whether a group shows its heading only; open where nobody has said."""
@@ -40,7 +42,12 @@ class Folding(NamedTuple):
 
     def unless_said(self, *, is_folded: bool) -> Folding:
         """Return the same, with groups as they are at first where the reader has not said."""
-        return self if self.is_folded is not None else self._replace(is_folded=is_folded)
+        return self if self.is_folded is not None else self._replace(is_folded=is_folded, is_said=False)
+
+    @property
+    def opens_all(self) -> bool:
+        """Whether the reader has said that every group is to show its rows."""
+        return self.is_said and self.is_folded is False
 
     def toggled(self, name: str) -> Folding:
         """Return the same with one group the other way."""

@@ -60,7 +60,7 @@ def test_no_headers_leaves_the_header_out(capsys: pytest.CaptureFixture[str]) ->
 
 def test_blockers_and_sweeps_without_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "blockers", str(STORIES), "--node", "none", "-o", "csv").splitlines() == [
-        "node,pricePerHour,code,object,owner,value,since,until,wouldGoWithout,podsInLastHour"
+        "node,pricePerHour,code,object,owner,value,since,until,wouldGoWithout,podsInLastHour,wanted"
     ]
     broken = tmp_path / "broken.json"
     broken.write_text("{")

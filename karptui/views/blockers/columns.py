@@ -44,11 +44,14 @@ def object_cell(entry: BlockerEntry, _: int) -> Cell:
     return text_cell(entry.object_name, short=entry.object_name.rpartition("/")[2])
 
 
+_NOUNS: Final = {"Pod": "pod", "Node": "node"}
+
+
 def group_object(group: BlockerGroup) -> Cell:
     """Return how many objects stand in the way, and of which kind they are."""
     objects = group.objects
-    kinds = {one.blocker.object_kind.lower() for one in group.counted}
-    noun = f"{kinds.pop()}{'s' if objects > 1 else ''}" if len(kinds) == 1 else "objects"
+    kinds = {one.blocker.object_kind for one in group.counted}
+    noun = f"{_NOUNS.get(kind := kinds.pop(), kind)}{'s' if objects > 1 else ''}" if len(kinds) == 1 else "objects"
     text = f"{count_text(objects)} {noun or 'things'}"
     words = tuple(dict.fromkeys(one.kind for one in group.counted))
     more = f" +{len(words) - 1}" if len(words) > 1 else ""
@@ -89,13 +92,13 @@ def group_nodes(group: BlockerGroup) -> Cell:
 
 def group_value(group: BlockerGroup) -> Cell:
     """Return what is written there, where it is the same for the whole group."""
-    values = {one.blocker.value for one in group.members}
+    values = {one.blocker.value for one in group.counted}
     return text_cell(values.pop(), Tone.MUTED) if len(values) == 1 else NOTHING
 
 
 def _group_since(group: BlockerGroup, now_ns: int) -> Cell:
-    """Return for how long the oldest has stood in the way."""
-    known = [one.blocker.since_ns for one in group.members if one.blocker.since_ns]
+    """Return for how long the oldest of what is counted has stood in the way."""
+    known = [one.blocker.since_ns for one in group.counted if one.blocker.since_ns]
     return Cell(age_text(min(known), now_ns), Tone.MUTED) if known and not group.is_idle else NOTHING
 
 
@@ -144,7 +147,7 @@ def recent_cell(entry: BlockerEntry, _: int) -> Cell:
 
 def group_recent(group: BlockerGroup) -> Cell:
     """Return how many pods came to the nodes of a group in the last hour, each node counted once."""
-    return _recent(recent_pods(group.members))
+    return _recent(recent_pods(group.counted))
 
 
 def recent_pods(members: Iterable[BlockerEntry]) -> int:
@@ -185,7 +188,7 @@ def owner_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
 
 def recent_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
     """Return how many pods came, where no sentence says it."""
-    members: Sequence[BlockerEntry] = line.members if isinstance(line, BlockerGroup) else (line,)
+    members: Sequence[BlockerEntry] = line.counted if isinstance(line, BlockerGroup) else (line,)
     count = recent_pods(members)
     if not count or any(one.blocker.code in BOUNDED for one in members):
         return NO_WORDS

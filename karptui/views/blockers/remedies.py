@@ -93,16 +93,6 @@ def _by_namespace(members: Sequence[BlockerEntry]) -> dict[str, list[str]]:
     return found
 
 
-def _patch(code: str, patch: Mapping[str, Any]) -> Callable[[Sequence[BlockerEntry], BlockerRemedy], str]:
-    text = shlex.quote(json.dumps(patch, separators=(",", ":")))
-
-    def made(members: Sequence[BlockerEntry], _: BlockerRemedy) -> str:
-        pools = _pools(_of(members, code))
-        return "\n".join(f"kubectl patch nodepool {shlex.quote(pool)} --type merge -p {text}" for pool in pools)
-
-    return made
-
-
 def _cordon(members: Sequence[BlockerEntry], _: BlockerRemedy) -> str:
     nodes = (one.blocker.node_name for one in _of(members, "POD_DND") if not one.blocker.blocks_drain)
     return f"kubectl cordon {_quoted(nodes)}"
@@ -136,7 +126,9 @@ def _duration(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
 
 def _grace(members: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
     patch = {"spec": {"template": {"spec": {"terminationGracePeriod": remedy.value}}}}
-    return _patch("POD_DND", patch)(members, remedy)
+    text = shlex.quote(json.dumps(patch, separators=(",", ":")))
+    pools = _pools(_of(members, "POD_DND"))
+    return "\n".join(f"kubectl patch nodepool {shlex.quote(pool)} --type merge -p {text}" for pool in pools)
 
 
 def _priority(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
@@ -218,12 +210,6 @@ _TEXTS: Final[Mapping[BlockerRemedyKind, Callable[[Sequence[BlockerEntry], Block
     BlockerRemedyKind.MORE_REPLICAS: _scale,
     BlockerRemedyKind.ONE_PDB: _several,
     BlockerRemedyKind.WIDER_BUDGET: _from_edits,
-    BlockerRemedyKind.CONSOLIDATE_AFTER: _patch(
-        "CONSOLIDATION_DISABLED", {"spec": {"disruption": {"consolidateAfter": "5m"}}}
-    ),
-    BlockerRemedyKind.POLICY: _patch(
-        "WHEN_EMPTY_POLICY", {"spec": {"disruption": {"consolidationPolicy": "WhenEmptyOrUnderutilized"}}}
-    ),
     BlockerRemedyKind.NODE_LIMIT: _from_edits,
 }
 

@@ -102,7 +102,8 @@ def blocker_sentences(
         return ()
     behind = tuple(piece for fact in facts for piece in ((" · ", Tone.MUTED), *fact))
     if all(one.is_idle for one in members):
-        return (*_in_nobodys_way(members, title, behind), _wait(members, now_ns))
+        said = _message(members, now_ns)
+        return (*_in_nobodys_way(members, title, behind), *([((said, Tone.MUTED),)] if said else []))
     members = [one for one in members if not one.is_idle]
     lines = [(*_holds(members, title), *behind), _wait(members, now_ns)]
     if remedies:
@@ -181,8 +182,13 @@ def _wait(members: Sequence[BlockerEntry], now_ns: int) -> Pieces:
             )
         )
     if not parts:
-        ends = [one.blocker.until_ns for one in members if one.blocker.until_ns is not None]
-        message = next((one.blocker.message for one in members if one.blocker.message), "")
-        left = f" · over in {duration_text((min(ends) - now_ns) // NS_PER_SECOND)}" if ends else ""
-        parts.append((f"{clean(message)}{left}", Tone.NORMAL))
+        parts.append((_message(members, now_ns), Tone.NORMAL))
     return tuple(parts)
+
+
+def _message(members: Sequence[BlockerEntry], now_ns: int) -> str:
+    """Return what is said of the first of what stands in the way, and when it ends by itself."""
+    ends = [one.blocker.until_ns for one in members if one.blocker.until_ns is not None]
+    message = next((one.blocker.message for one in members if one.blocker.message), "")
+    left = f" · over in {duration_text((min(ends) - now_ns) // NS_PER_SECOND)}" if ends else ""
+    return f"{clean(message)}{left}"

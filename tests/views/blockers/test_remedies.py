@@ -54,8 +54,6 @@ def texts(members: Sequence[BlockerEntry], known: Objects = NONE) -> str:
         (Code.NODE_DND, {}, "kubectl annotate node node-1 karpenter.sh/do-not-disrupt-"),
         (Code.PDB_EXHAUSTED, {"value": "web/front"}, "kubectl -n web patch pdb front --type merge -p"),
         (Code.PDB_MULTIPLE, {"value": "web/a web/b"}, "kubectl -n web get pdb a\nkubectl -n web get pdb b"),
-        (Code.CONSOLIDATION_DISABLED, {}, '{"spec":{"disruption":{"consolidateAfter":"5m"}}}'),
-        (Code.WHEN_EMPTY_POLICY, {}, "WhenEmptyOrUnderutilized"),
         (Code.POD_DND, {}, "kubectl cordon node-1"),
         (Code.POD_DND, {}, "kind: PriorityClass\nmetadata: {name: preemptible}\nvalue: -1000"),
         (Code.POD_DND, {"value": "true"}, 'annotations: {karpenter.sh/do-not-disrupt: "4h"}'),

@@ -18,6 +18,7 @@ from karptui.session.blockers import (
     grouped,
     only_blockers,
 )
+from karptui.session.cluster_view import ClusterView
 from karptui.session.grouping import Folding
 from karptui.session.nodes import going_nodes
 from karptui.session.overview import blocker_count, overview_of
@@ -30,7 +31,7 @@ from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Cell, Tone
 from karptui.views.table import Sort, build_rows
 from karptui.views.why.detail import with_landings
-from tests.builders import MINUTE_NS, NOW_NS, a_pod, present
+from tests.builders import DAY_NS, HOUR_NS, MINUTE_NS, NOW_NS, a_pod, present
 from tests.views.blockers.headings import headings
 from tests.views.why.test_words import analysed, said
 
@@ -131,13 +132,51 @@ def test_what_no_method_wants_to_pass_shares_a_row() -> None:
     assert [cells(line)["kind"] for line in lines] == ["▾ NodePool/web", "  BUDGET", "  ▸ in nobody's way"]
     assert (cells(lines[2])["held"], cells(lines[2])["without"]) == ("-", "")
     assert TABLE.tone(lines[2]) is Tone.MUTED
-    opened = grouped(
-        entries, BlockerGrouping.OWNER, Folding(is_folded=False, exceptions=frozenset({headings(lines[2:])[0].name}))
-    )
+    opened = grouped(entries, BlockerGrouping.OWNER, Folding(exceptions=frozenset({headings(lines[2:])[0].name})))
     assert [line.key for line in opened[3:]] == [entries[0].key, entries[2].key]
     assert len(grouped(entries, BlockerGrouping.NOTHING, Folding())) == 2
+    for grouping, lines_there in ((BlockerGrouping.OWNER, 5), (BlockerGrouping.NOTHING, 4)):
+        assert len(grouped(entries, grouping, Folding(is_folded=False))) == lines_there
+        assert len(grouped(entries, grouping, Folding().unless_said(is_folded=False))) == lines_there - 2
     assert len(grouped(entries[1:], BlockerGrouping.OWNER, Folding())) == 3
     assert len({line.key for line in lines}) == 3
+
+
+def test_unfolding_everything_unfolds_what_no_method_wants_too() -> None:
+    entries = [idle("a"), idle("b")]
+    assert len(grouped(entries, BlockerGrouping.OWNER, Folding())) == 1
+    assert len(grouped(entries, BlockerGrouping.OWNER, Folding().toggled("NodePool/web"))) == 3
+    assert len(grouped(entries, BlockerGrouping.OWNER, Folding(is_folded=False))) == 3
+    assert len(grouped(entries, BlockerGrouping.OWNER, Folding(is_folded=True))) == 1
+
+
+def test_a_heading_tells_nothing_of_what_no_method_wants() -> None:
+    def since(node: str, since_ns: int, *, is_wanted: bool) -> BlockerEntry:
+        one = idle(node, is_wanted=is_wanted)
+        return BlockerEntry(msgspec.structs.replace(one.blocker, since_ns=since_ns), 0)
+
+    entries = [since("a", NOW_NS - DAY_NS, is_wanted=False), since("b", NOW_NS - HOUR_NS, is_wanted=True)]
+    told = cells(grouped(entries, BlockerGrouping.OWNER, Folding())[0])
+    assert (told["since"], told["value"], told["object"]) == ("60m", "b", "1 NodePool BUDGET")
+
+
+def test_groups_keep_their_order_while_nothing_changes() -> None:
+    first = [one.key for one in grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding())]
+    assert [one.key for one in grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding())] == first
+    view = analysed()
+    assert view.analysis is not None
+    again = {
+        key: msgspec.structs.replace(found, outlook=None, freed_before=found.freed)
+        for key, found in view.analysis.findings.items()
+    }
+    waiting = ClusterView(
+        view.state,
+        view.statuses,
+        view,
+        evidence=view.evidence,
+        analysis=msgspec.structs.replace(view.analysis, findings=again, simulated=0),
+    )
+    assert [one.key for one in grouped(blocker_entries(waiting), BlockerGrouping.OWNER, Folding())] == first
 
 
 @pytest.mark.parametrize(

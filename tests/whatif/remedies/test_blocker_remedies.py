@@ -318,18 +318,6 @@ def test_of_two_budgets_one_goes() -> None:
     ("code", "kind", "path", "value"),
     [
         (Code.BUDGET_ZERO, Kind.WIDER_BUDGET, ("spec", "disruption", "budgets"), [{"nodes": "10%"}]),
-        (
-            Code.CONSOLIDATION_DISABLED,
-            Kind.CONSOLIDATE_AFTER,
-            ("spec", "disruption", "consolidateAfter"),
-            "5m",
-        ),
-        (
-            Code.WHEN_EMPTY_POLICY,
-            Kind.POLICY,
-            ("spec", "disruption", "consolidationPolicy"),
-            "WhenEmptyOrUnderutilized",
-        ),
         (Code.STATIC_NO_HEADROOM, Kind.NODE_LIMIT, ("spec", "limits", "nodes"), "4"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.blocker import Blocker
@@ -138,26 +138,6 @@ def wider(pool: NodePool) -> str:
     return next((f"{step}%" for step in _STEPS if step > max(shares, default=0)), f"{_STEPS[-1]}%")
 
 
-def never_remedies(blockers: Sequence[Blocker], objects: Objects, findings: Findings) -> Iterator[BlockerRemedy]:
-    """Yield what can be done about consolidateAfter: Never."""
-    yield BlockerRemedy(
-        BlockerRemedyKind.CONSOLIDATE_AFTER,
-        "Nodes then count as consolidatable after five minutes without change.",
-        _on_pools(blockers, objects, ("spec", "disruption", "consolidateAfter"), "5m"),
-        effect_of(blockers, findings),
-    )
-
-
-def policy_remedies(blockers: Sequence[Blocker], objects: Objects, findings: Findings) -> Iterator[BlockerRemedy]:
-    """Yield what can be done about the policy WhenEmpty."""
-    yield BlockerRemedy(
-        BlockerRemedyKind.POLICY,
-        "Pods are moved to make nodes go.",
-        _on_pools(blockers, objects, ("spec", "disruption", "consolidationPolicy"), "WhenEmptyOrUnderutilized"),
-        effect_of(blockers, findings),
-    )
-
-
 def headroom_remedies(blockers: Sequence[Blocker], objects: Objects, findings: Findings) -> Iterator[BlockerRemedy]:
     """Yield what can be done about a static NodePool whose limit leaves no room for a replacement."""
     limits = {
@@ -177,19 +157,10 @@ def headroom_remedies(blockers: Sequence[Blocker], objects: Objects, findings: F
     )
 
 
-def _on_pools(
-    blockers: Sequence[Blocker], objects: Objects, path: tuple[str | int, ...], value: Any
-) -> tuple[SetField, ...]:
-    names = dict.fromkeys(one.pool_name for one in blockers)
-    return tuple(SetField(ObjectRef("NodePool", name), path, value) for name in names if name in objects.nodepools)
-
-
 _BY_CODE = {
     Code.NODE_DND: node_remedies,
     Code.PDB_MULTIPLE: several_remedies,
     Code.BUDGET_ZERO: budget_remedies,
-    Code.CONSOLIDATION_DISABLED: never_remedies,
-    Code.WHEN_EMPTY_POLICY: policy_remedies,
     Code.STATIC_NO_HEADROOM: headroom_remedies,
 }
 

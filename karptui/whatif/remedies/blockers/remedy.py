@@ -32,8 +32,6 @@ class BlockerRemedyKind(StrEnum):
     MORE_REPLICAS = "one replica more"
     ONE_PDB = "one PodDisruptionBudget a pod"
     WIDER_BUDGET = "a wider disruption budget"
-    CONSOLIDATE_AFTER = "let consolidation begin"
-    POLICY = "consolidate nodes that are not empty"
     NODE_LIMIT = "room for a replacement"
 
 

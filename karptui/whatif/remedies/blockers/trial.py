@@ -44,8 +44,6 @@ _RISKS: Final[Mapping[BlockerRemedyKind, str]] = {
     BlockerRemedyKind.MORE_REPLICAS: "one pod more to pay for",
     BlockerRemedyKind.ONE_PDB: "the other PodDisruptionBudget alone protects",
     BlockerRemedyKind.WIDER_BUDGET: "more nodes go at the same time",
-    BlockerRemedyKind.CONSOLIDATE_AFTER: "pods are moved more often",
-    BlockerRemedyKind.POLICY: "pods are moved to make nodes go",
     BlockerRemedyKind.NODE_LIMIT: "for a while one node more",
 }
 
