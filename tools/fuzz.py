@@ -360,7 +360,7 @@ label = "PROD"
 
 
 def _scenarios() -> Target:
-    from karptui.whatif.scenario_file import ScenarioError, read_scenarios
+    from karptui.whatif.scenario import ScenarioError, read_scenarios
 
     seed = b"""name: more cpu
 replay: pending

@@ -218,7 +218,7 @@ def read_files(paths: Sequence[str]) -> list[Scenario]:
     """
     from pathlib import Path
 
-    from karptui.whatif.scenario_file import ScenarioError, read_scenarios
+    from karptui.whatif.scenario import ScenarioError, read_scenarios
 
     found: list[Scenario] = []
     for path in paths:

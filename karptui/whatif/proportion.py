@@ -15,10 +15,10 @@ import msgspec
 
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import PodTemplate
+from karptui.kube.workload import workload_labels
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.edits.document import template_document
 from karptui.whatif.path import POOL_REQUIREMENTS, value_at
-from karptui.whatif.workload_labels import workload_labels
 
 LABEL: Final = "capacity-spread"
 """The label, called as Karpenter's documentation calls it."""

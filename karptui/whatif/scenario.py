@@ -1,12 +1,19 @@
-"""A scenario: what is changed and what is replayed."""
+"""A scenario: edits and what is replayed; and the file that keeps some of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from typing import Any
 
 import msgspec
+import yaml
 
-from karptui.whatif.edits import AnyEdit
+from karptui.decode.errors import field_error
+from karptui.decode.yaml_text import Dumper, YamlError, load_documents, to_yaml
+from karptui.kube.objects import object_words
+from karptui.whatif.edits import AnyEdit, PutObject, SetField
+from karptui.whatif.path import PathError, parse_path, path_text
 
 
 class Replay(StrEnum):
@@ -29,3 +36,118 @@ class Scenario(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, 
     replay: Replay = Replay.PENDING
     edits: tuple[AnyEdit, ...] = ()
     """In the order in which they take effect."""
+
+
+class ScenarioError(ValueError):
+    """A file that does not hold scenarios; one sentence with file, scenario and field."""
+
+
+def read_scenarios(text: str, where: str) -> tuple[Scenario, ...]:
+    """Return the scenarios of a file.
+
+    An object may be written ``Kind/name`` or ``Kind/namespace/name``, a path with dots, and a whole object as YAML of
+    its own instead of text.
+
+    Args:
+        text: The file.
+        where: What to call it.
+
+    Raises:
+        ScenarioError: naming file, scenario and field.
+    """
+    try:
+        documents = load_documents(text.encode())
+    except YamlError as error:
+        raise ScenarioError(f"{where}: is not YAML: {error}") from None
+    if not documents:
+        raise ScenarioError(f"{where}: holds no scenario")
+    return tuple(_read(document, where, number, len(documents)) for number, document in enumerate(documents, 1))
+
+
+def write_scenarios(scenarios: Iterable[Scenario]) -> str:
+    """Return scenarios as a file; reading it gives the same scenarios, whole objects stay text as it was typed."""
+    return "---\n".join(_dump(_written(scenario)) for scenario in scenarios)
+
+
+def _read(document: Any, where: str, number: int, count: int) -> Scenario:
+    name = document.get("name") if isinstance(document, Mapping) else None
+    named = f" ({name})" if isinstance(name, str) and name else ""
+    place = f"{where}: scenario {number}{named}" if count > 1 else where
+    objects = object_words(document)
+    if objects:
+        place = f"{where}: document {number}" if count > 1 else where
+        raise ScenarioError(f"{place}: is {objects}, not a scenario of edits: --snapshot FILE reads objects")
+    if not isinstance(document, Mapping):
+        raise ScenarioError(f"{place}: is not an object with name, replay and edits")
+    try:
+        return msgspec.convert(_spelled_out(document), Scenario)
+    except msgspec.ValidationError as error:
+        found = field_error(error, document)
+        raise ScenarioError(f"{place}: {found}") from None
+    except PathError as error:
+        raise ScenarioError(f"{place}: {error}") from None
+
+
+def _spelled_out(document: Mapping[str, Any]) -> dict[str, Any]:
+    edits = document.get("edits")
+    if not isinstance(edits, list):
+        return dict(document)
+    return {**document, "edits": [_edit(one, f"edits[{index}]") for index, one in enumerate(edits)]}
+
+
+def _edit(edit: Any, place: str) -> Any:
+    if not isinstance(edit, Mapping):
+        return edit
+    made = dict(edit)
+    reference = made.get("object")
+    if isinstance(reference, str):
+        made["object"] = _reference(reference)
+    if isinstance(made.get("path"), str):
+        try:
+            made["path"] = list(parse_path(made["path"]))
+        except PathError as error:
+            raise PathError(f"{place}.path: {error}") from None
+    if isinstance(made.get("text"), Mapping):
+        made["text"] = to_yaml(made["text"])
+    if made.get("edit") == "setting" and isinstance(made.get("value"), bool | int | float):
+        value = made["value"]
+        made["value"] = str(value).lower() if isinstance(value, bool) else str(value)
+    return made
+
+
+def _reference(text: str) -> dict[str, str]:
+    kind, _, rest = text.partition("/")
+    namespace, _, name = rest.rpartition("/")
+    return {"kind": kind, "name": name, **({"namespace": namespace} if namespace else {})}
+
+
+def _written(scenario: Scenario) -> dict[str, Any]:
+    made: dict[str, Any] = {"name": scenario.name, "replay": str(scenario.replay), "edits": []}
+    for edit in scenario.edits:
+        one: dict[str, Any] = msgspec.to_builtins(edit)
+        if "object" in one:
+            one["object"] = "/".join(filter(None, (one["object"]["kind"], edit.object.key)))  # type: ignore[union-attr]
+        if isinstance(edit, SetField):
+            one["path"] = path_text(edit.path)
+            one["value"] = edit.value
+        if isinstance(edit, PutObject):
+            one["text"] = edit.text
+        made["edits"].append(one)
+    return made
+
+
+class _Dumper(Dumper):
+    """Writes text of several lines as a block."""
+
+
+def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in value else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def _dump(value: Mapping[str, Any]) -> str:
+    text: str = yaml.dump(dict(value), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+    return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.whatif.history import MOST_STEPS, TYPING, History
+from karptui.whatif.sheet import MOST_STEPS, TYPING, History
 
 
 def test_steps_go_back_and_on_again() -> None:

@@ -20,8 +20,7 @@ from karptui.whatif.edits import (
     TakeOut,
 )
 from karptui.whatif.path import PathError, parse_path, path_text
-from karptui.whatif.scenario import Replay, Scenario
-from karptui.whatif.scenario_file import ScenarioError, read_scenarios, write_scenarios
+from karptui.whatif.scenario import Replay, Scenario, ScenarioError, read_scenarios, write_scenarios
 
 TEXT = """
 name: more cpu for general

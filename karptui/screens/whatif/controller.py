@@ -24,18 +24,15 @@ from karptui.session.replayer import Replayer
 from karptui.session.shared_base import SharedBase
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.whatif.controls import focused
-from karptui.views.whatif.notes import problem_at
+from karptui.views.whatif.controls import focused, problem_at
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetSetting
-from karptui.whatif.history import TYPING
 from karptui.whatif.opening import Opening
 from karptui.whatif.run import Answer
-from karptui.whatif.scenario import Replay, Scenario
-from karptui.whatif.scenario_file import write_scenarios
+from karptui.whatif.scenario import Replay, Scenario, write_scenarios
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import schemas_from_crds
-from karptui.whatif.sheet import Sheet, joined, sheet_of
+from karptui.whatif.sheet import TYPING, Sheet, joined, sheet_of
 from karptui.whatif.yaml.export import changes_of, export_commands, export_diff, export_yaml
 from karptui.whatif.yaml.parse import Document
 from karptui.whatif.yaml.tree import ProblemSeverity

@@ -19,7 +19,7 @@ from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.quick_edits import QuickEdits, control_of
 from karptui.screens.whatif.workbook import FileError, FileIsThereError
 from karptui.views.row import Tone
-from karptui.views.whatif.self_check import self_check_text
+from karptui.views.whatif.compare import self_check_text
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.path import path_text
 from karptui.whatif.quick_edits.actions import SETTING_EDITS, SettingEdit

@@ -12,8 +12,7 @@ from textual.widgets import TextArea
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.quick_edits import QuickEdits
 from karptui.views.sanitize import clean
-from karptui.views.whatif.controls import controls_of
-from karptui.views.whatif.notes import line_notes
+from karptui.views.whatif.controls import controls_of, line_notes
 from karptui.whatif.yaml.parse import Document
 from karptui.widgets.control_list import ControlList
 from karptui.widgets.titled_pane import TitledPane

@@ -12,8 +12,7 @@ from typing import Final
 
 from karptui.files import read_file
 from karptui.paths import state_dir
-from karptui.whatif.scenario import Scenario
-from karptui.whatif.scenario_file import ScenarioError, read_scenarios, write_scenarios
+from karptui.whatif.scenario import Scenario, ScenarioError, read_scenarios, write_scenarios
 
 MOST_BYTES: Final = 8 << 20
 """What such a file holds at most; more is not kept."""

@@ -16,7 +16,7 @@ from karptui.kube.units import count_text
 from karptui.screens.frame import FrameScreen
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.whatif.sweep import sweep_lines, sweep_sentence
+from karptui.views.whatif.compare import sweep_lines, sweep_sentence
 from karptui.views.whatif.totals import mode_text
 from karptui.whatif.scenario import Replay
 from karptui.whatif.sweep import Sweep, SweepPoint

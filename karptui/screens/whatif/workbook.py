@@ -12,12 +12,10 @@ from msgspec.structs import replace
 from karptui.files import write_file
 from karptui.paths import typed_path
 from karptui.whatif.edits import AnyEdit, ObjectRef
-from karptui.whatif.history import TYPING, History
 from karptui.whatif.run import Answer
-from karptui.whatif.scenario import Replay, Scenario
-from karptui.whatif.scenario_file import ScenarioError, read_scenarios, write_scenarios
+from karptui.whatif.scenario import Replay, Scenario, ScenarioError, read_scenarios, write_scenarios
 from karptui.whatif.schema.schema import Schemas
-from karptui.whatif.sheet import Sheet, scenario_of
+from karptui.whatif.sheet import TYPING, History, Sheet, scenario_of
 from karptui.whatif.yaml.parse import Parsed, parse
 
 

@@ -10,6 +10,7 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.owner import Owner, OwnerIndex
 from karptui.kube.pod import Pod
 from karptui.kube.units import count_text
+from karptui.kube.workload import workload_labels
 from karptui.provisioning.overlap import Overlap
 from karptui.session.cluster_view import ClusterView
 from karptui.state.cluster import ClusterState
@@ -19,7 +20,6 @@ from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.opening import Opening
 from karptui.whatif.proportion import LABEL, Bearer, ProportionError, proportion_edits
 from karptui.whatif.scenario import Replay
-from karptui.whatif.workload_labels import workload_labels
 
 WITH_TEMPLATE: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"})
 """Owners whose template can be changed; the pods of others are changed as if they had been made so."""

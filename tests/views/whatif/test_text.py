@@ -7,11 +7,8 @@ import pytest
 
 from karptui.karpenter.settings import parse_settings
 from karptui.views.row import Tone
-from karptui.views.whatif.compare import Compared, compare_lines
-from karptui.views.whatif.controls import controls_of, edit_text, focused, setting_value
-from karptui.views.whatif.notes import line_notes, problem_at
-from karptui.views.whatif.self_check import self_check_text
-from karptui.views.whatif.sweep import sweep_lines, sweep_sentence
+from karptui.views.whatif.compare import Compared, compare_lines, self_check_text, sweep_lines, sweep_sentence
+from karptui.views.whatif.controls import controls_of, edit_text, focused, line_notes, problem_at, setting_value
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,

@@ -21,8 +21,8 @@ from karptui.session.cluster_view import ClusterView
 from karptui.state.inventory import inventory_of
 from karptui.whatif.edits import SetSetting
 from karptui.whatif.edits.apply import apply
-from karptui.whatif.remedies.pending.nodes import _nodeclass
 from karptui.whatif.remedies.pending.remedy import RemedyKind, RemedyReport, amount_words, quantity_text, whole_nano
+from karptui.whatif.remedies.pending.search import _nodeclass
 from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests.builders import a_manifest, a_pod, amounts, an_instance_type, decoded
 from tests.story_d import NOW_NS, a_waiting_pod, story_document, story_view
@@ -58,7 +58,7 @@ def test_the_overhead_percent_is_the_largest_that_does(tmp_path: Path) -> None:
 
 
 def test_without_a_good_guess_it_is_found_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karptui.whatif.remedies.pending.nodes._guess", lambda *_: None)
+    monkeypatch.setattr("karptui.whatif.remedies.pending.search._guess", lambda *_: None)
     report = report_for(base_of(story_view(tmp_path)), "trino/worker-0")
     assert of_kind(report, RemedyKind.OVERHEAD)[0].words == "VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488"
 

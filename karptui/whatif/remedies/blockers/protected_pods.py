@@ -17,10 +17,10 @@ from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import Taint, Toleration
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import duration_text
+from karptui.kube.workload import workload_labels
 from karptui.whatif.edits import AnyEdit, CordonNode, ObjectRef, PutObject, SetField
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, Objects, effect_of, ref_of
 from karptui.whatif.scenario import Replay
-from karptui.whatif.workload_labels import workload_labels
 
 PROTECTED_TAINT: Final = Taint("example.com/protected", "NoSchedule", "true")
 ROUND_HOURS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 36, 48, 72, 96, 120, 168, 336, 720)
