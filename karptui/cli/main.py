@@ -11,9 +11,10 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from types import MappingProxyType
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from karptui import __version__
 from karptui.cli.pages import epilog_of
@@ -47,7 +48,7 @@ COMMANDS: Final = MappingProxyType(
 )
 """Name and one line of every command; the module of the same name has ``configure(parser)`` and ``run(args)``."""
 
-_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
 """Failures of a file or device that standard output goes to."""
 OPEN: Final = "open"
 """The module behind a call without a command."""
@@ -58,6 +59,13 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; {self.prog} --help tells more\n")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Write help where it is asked for; argparse keeps to itself that it could not."""
+        if file is sys.stdout:
+            file.write(message)
+        else:
+            super()._print_message(message, file)
 
 
 def build_parser(command: str | None = None) -> argparse.ArgumentParser:
@@ -126,7 +134,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.errno not in _FULL:
             return _crashed(error, command)
-        print(f"karptui{f' {command}' if command else ''}: cannot be written: {error.strerror}", file=sys.stderr)
+        why = "standard output is closed" if error.errno == errno.EBADF else error.strerror
+        with suppress(OSError):  # as full as the other
+            print(f"karptui{f' {command}' if command else ''}: cannot be written: {why}", file=sys.stderr)
         _leave_output()
         return 1
     except Exception as error:  # noqa: BLE001  a traceback helps nobody who runs a command

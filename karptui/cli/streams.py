@@ -44,16 +44,21 @@ _BARS: Final = range(0x2581, 0x2590)
 
 
 def prepare_streams() -> None:
-    """See to it that something stands behind every standard stream, and that all that is printed can be."""
+    """See to it that something stands behind every standard stream, and that all that is printed can be.
+
+    What is printed to a closed standard output fails, as it would with other programs; what is said on a closed
+    standard error is lost.
+    """
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
         except OSError:
             # Else the next file that is opened takes its number, and what is printed ends up in there.
-            os.open(os.devnull, os.O_RDWR)
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, io.TextIOWrapper(io.FileIO(os.devnull, "w"), encoding="utf-8", errors="replace"))
+            os.open(os.devnull, os.O_RDONLY if descriptor == 1 else os.O_RDWR)
+    if sys.stdout is None:
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)), encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = io.TextIOWrapper(io.FileIO(os.devnull, "w"), encoding="utf-8", errors="replace")
     codecs.register_error(_HANDLER, _plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and not stream.encoding.lower().startswith("utf"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import subprocess
 import sys
@@ -9,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from karptui.cli.main import main
+import karptui.cli.main
+from karptui.cli.main import COMMANDS, build_parser, main, parser_of
+from tests.troubles import troubles_document
 
 KARPTUI = (sys.executable, "-m", "karptui")
 
@@ -35,19 +39,164 @@ def test_input_that_is_closed_is_a_sentence() -> None:
     assert (ended.returncode, ended.stderr) == (2, "karptui nodes: standard input: is closed\n")
 
 
-def test_output_that_is_closed_goes_nowhere_and_into_no_file(tmp_path: Path) -> None:
-    assert run("--version", closed=">&-").returncode == 0
+def test_output_that_is_closed_goes_into_no_file(tmp_path: Path) -> None:
+    ended = run("--version", closed=">&-")
+    assert (ended.returncode, ended.stderr) == (1, "karptui: cannot be written: standard output is closed\n")
     ended = run("record", "x.json", "--demo", closed="2>&-", cwd=tmp_path)
     assert (ended.returncode, ended.stdout) == (0, ""), "what belongs to standard error is not printed elsewhere"
     assert (tmp_path / "x.json").read_bytes().startswith(b'{"karptui":1')
 
 
-@pytest.mark.parametrize("words", [("--version",), ("budgets", "--demo")], ids=" ".join)
+@pytest.mark.parametrize("words", [("--version",), ("--help",), ("budgets", "--demo")], ids=" ".join)
 def test_a_full_device_is_a_sentence(words: tuple[str, ...]) -> None:
     ended = run(*words, closed=">/dev/full")
     assert ended.returncode == 1
     assert "cannot be written: No space left on device" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+# Every command, in this process
+
+
+@pytest.fixture(name="snapshot", scope="module")
+def snapshot_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("every") / "troubles.json"
+    whole = troubles_document()
+    path.write_text(json.dumps(whole))
+    pool = next(one for one in whole["objects"] if one["kind"] == "NodePool")
+    path.with_name("pool.json").write_text(json.dumps(pool))
+    return path
+
+
+def words_of(command: str, snapshot: Path, *, given: str = "") -> list[str]:
+    """Return a command line on which a command prints something: of a snapshot, or of what is given instead."""
+    own = {
+        "explain": ["pool", "spot"],
+        "forward": ["--horizon", "10m"],
+        "plan": ["--horizon", "10m", "-f", str(snapshot.with_name("pool.json"))],
+        "sweep": ["--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05", "--jobs", "1"],
+        "record": ["-"],
+        "remedies": ["-o", "json"],
+        "completion": ["bash"],
+    }.get(command, [])
+    flag = {"simulate": [], "sweep": [], "completion": None}.get(command, ["--snapshot"])
+    return [command, *own, *([*flag, given or str(snapshot)] if flag is not None else [])]
+
+
+class Streams:
+    """Standard output as a test wants it, and what is said on standard error."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+        self._said = io.StringIO()
+
+    def run(self, words: list[str], output: io.TextIOWrapper) -> int:
+        """Run a command that prints to an output, as far as that takes it."""
+        self._said = io.StringIO()
+        self._monkeypatch.setattr(sys, "stdout", output)
+        self._monkeypatch.setattr(sys, "stderr", self._said)
+        self._monkeypatch.setattr(self._said, "close", lambda: None)
+        self._monkeypatch.setattr(karptui.cli.main, "_leave_output", lambda: None)
+        try:
+            return main(words)
+        finally:
+            # What was not taken is not to be tried again.
+            with Path(os.devnull).open("wb") as nowhere:
+                os.dup2(nowhere.fileno(), output.fileno())
+            output.close()
+
+    @property
+    def last_words(self) -> str:
+        """The last line on standard error."""
+        return (self._said.getvalue().splitlines() or [""])[-1]
+
+    @property
+    def has_traceback(self) -> bool:
+        """Whether something was not caught."""
+        return "Traceback" in self._said.getvalue() or "internal error" in self._said.getvalue()
+
+
+@pytest.fixture
+def streams(monkeypatch: pytest.MonkeyPatch) -> Streams:
+    return Streams(monkeypatch)
+
+
+every_command = pytest.mark.parametrize("command", COMMANDS)
+
+
+def printing_to(path: Path | int, encoding: str = "utf-8") -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BufferedWriter(io.FileIO(path, "w")), encoding=encoding)
+
+
+@every_command
+@pytest.mark.parametrize("is_help", [False, True], ids=["output", "help"])
+def test_every_command_says_that_a_device_is_full(
+    command: str, snapshot: Path, streams: Streams, *, is_help: bool
+) -> None:
+    words = [command, "--help"] if is_help else words_of(command, snapshot)
+    assert streams.run(words, printing_to(Path("/dev/full"))) == 1
+    assert streams.last_words == f"karptui {command}: cannot be written: No space left on device"
+
+
+@every_command
+def test_every_command_says_that_its_output_is_closed(command: str, snapshot: Path, streams: Streams) -> None:
+    closed = printing_to(os.open(os.devnull, os.O_RDONLY))
+    assert streams.run(words_of(command, snapshot), closed) == 1
+    assert streams.last_words == f"karptui {command}: cannot be written: standard output is closed"
+
+
+@every_command
+def test_every_command_ends_with_its_reader(command: str, snapshot: Path, streams: Streams) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    assert streams.run(words_of(command, snapshot), printing_to(writer)) == 0
+    assert not streams.has_traceback
+
+
+@every_command
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_every_command_writes_in_any_encoding(
+    command: str, snapshot: Path, streams: Streams, tmp_path: Path, encoding: str
+) -> None:
+    printed = tmp_path / "printed"
+    assert streams.run(words_of(command, snapshot), printing_to(printed, encoding)) in (0, 1, 3, 4)
+    assert not streams.has_traceback
+    assert printed.read_bytes()
+
+
+@every_command
+def test_every_command_says_that_its_input_is_closed(
+    command: str, snapshot: Path, streams: Streams, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if command == "completion":
+        return  # reads nothing
+    monkeypatch.setattr(sys, "stdin", None)
+    printed = tmp_path / "printed"
+    status = streams.run(words_of(command, snapshot, given="-"), printing_to(printed))
+    takes_many = command in ("simulate", "sweep")
+    assert status == (1 if takes_many else 2), "of several snapshots one may be read"
+    assert "standard input: is closed" in (printed.read_text() if command == "simulate" else streams.last_words)
+
+
+@every_command
+@pytest.mark.parametrize("now", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "now", ""])
+def test_every_command_says_which_times_there_are(
+    command: str, snapshot: Path, streams: Streams, tmp_path: Path, now: str
+) -> None:
+    if "--now" not in flags_of(command):
+        return
+    assert streams.run([*words_of(command, snapshot), "--now", now], printing_to(tmp_path / "printed")) == 2
+    assert streams.last_words.startswith(f"karptui {command}: ")
+    assert not streams.has_traceback
+
+
+def flags_of(command: str) -> set[str]:
+    """Return the flags of a command."""
+    own = parser_of(build_parser(command), command)
+    return {flag for action in own._actions for flag in action.option_strings}
+
+
+# Times
 
 
 @pytest.mark.parametrize("now", ["0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])

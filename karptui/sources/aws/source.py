@@ -111,7 +111,7 @@ class AwsSource:
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._woken = threading.Event()
-        self._wants_all = threading.Event()
+        self._wants_more = threading.Event()
         self._region = ""
         self._news = AwsNews(NO_FACTS, self._blank_statuses())
 
@@ -136,8 +136,8 @@ class AwsSource:
         self._woken.set()
 
     def refresh(self) -> None:
-        """Ask for everything anew, soon."""
-        self._wants_all.set()
+        """Ask at once for what is out of date, or waits to be asked for again."""
+        self._wants_more.set()
         self._woken.set()
 
     def stop(self) -> None:
@@ -155,9 +155,11 @@ class AwsSource:
         region = self._settled_region()
         if region:
             self._load(region)
-            if self._wants_all.is_set():
-                self._wants_all.clear()
-                self._due_ns.update(dict.fromkeys(self._kinds, 0))
+            if self._wants_more.is_set():
+                self._wants_more.clear()
+                statuses = self._news.statuses
+                stale = [kind for kind in self._kinds if statuses[kind].phase is not FactPhase.LIVE]
+                self._due_ns.update(dict.fromkeys(stale, 0))
             due = [kind for kind in self._kinds if self._due_ns.get(kind, 0) <= self._clock.now_ns()]
             if due and self._may_ask(region, due):
                 self._ask_all(region, due)
