@@ -18,7 +18,7 @@ from typing import Any, Final, NoReturn
 
 from karptui import __version__
 from karptui.cli.pages import epilog_of
-from karptui.cli.streams import prepare_streams
+from karptui.cli.streams import is_output_closed, prepare_streams
 
 COMMANDS: Final = MappingProxyType(
     {
@@ -48,7 +48,7 @@ COMMANDS: Final = MappingProxyType(
 )
 """Name and one line of every command; the module of the same name has ``configure(parser)`` and ``run(args)``."""
 
-_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Failures of a file or device that standard output goes to."""
 OPEN: Final = "open"
 """The module behind a call without a command."""
@@ -132,9 +132,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except OSError as error:
-        if error.errno not in _FULL:
+        is_closed = error.errno == errno.EBADF and is_output_closed()
+        if not (is_closed or error.errno in _FULL):
             return _crashed(error, command)
-        why = "standard output is closed" if error.errno == errno.EBADF else error.strerror
+        why = "standard output is closed" if is_closed else error.strerror
         with suppress(OSError):  # as full as the other
             print(f"karptui{f' {command}' if command else ''}: cannot be written: {why}", file=sys.stderr)
         _leave_output()

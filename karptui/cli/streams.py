@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import fcntl
 import io
 import os
 import sys
@@ -63,6 +64,15 @@ def prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
             stream.reconfigure(errors=_HANDLER)
+
+
+def is_output_closed() -> bool:
+    """Return whether nothing can be printed, as standard output was closed before the start, or is for reading."""
+    try:
+        flags = fcntl.fcntl(sys.stdout.fileno(), fcntl.F_GETFL)
+    except (OSError, ValueError):
+        return False
+    return flags & (os.O_RDONLY | os.O_WRONLY | os.O_RDWR) == os.O_RDONLY
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:

@@ -122,12 +122,6 @@ def test_full_disk_is_a_sentence() -> None:
     assert "Exception" not in result.stderr
 
 
-def test_closed_output_is_no_error() -> None:
-    command = f"{sys.executable} -m karptui pods --demo >&-"
-    result = subprocess.run(["bash", "-c", command], check=False, capture_output=True, text=True, timeout=60)
-    assert (result.returncode, result.stderr) == (0, "")
-
-
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     command = f"{sys.executable} -m karptui pods --demo -o csv | head -1"
     words = ["bash", "-c", f"set -o pipefail; {command}"]

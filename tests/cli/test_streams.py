@@ -175,7 +175,7 @@ def test_every_command_says_that_its_input_is_closed(
     status = streams.run(words_of(command, snapshot, given="-"), printing_to(printed))
     takes_many = command in ("simulate", "sweep")
     assert status == (1 if takes_many else 2), "of several snapshots one may be read"
-    assert "standard input: is closed" in (printed.read_text() if command == "simulate" else streams.last_words)
+    assert "standard input: is closed" in (printed.read_text() if takes_many else streams.last_words)
 
 
 @every_command
