@@ -13,11 +13,11 @@ from karptui.whatif.quick_edits.fields import (
     quantity_fault,
     quantity_field,
     quantity_value,
-    requirement_field,
     text_field,
 )
 from karptui.whatif.quick_edits.item_fields import budgets_field, label_value_fault, pairs_field, taints_field
 from karptui.whatif.quick_edits.quick_edit import QuickEdit
+from karptui.whatif.quick_edits.requirements import requirement_field
 
 _POOL: Final = ("NodePool",)
 _CLASS: Final = ("EC2NodeClass",)

@@ -1,0 +1,196 @@
+"""Quick edits of requirements: which values of a label a NodePool allows, and which of them any type has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from karptui.whatif.path import POOL_REQUIREMENTS, Path, value_at
+from karptui.whatif.quick_edits.quick_edit import At, Body, Input, Option, QuickEdit, refuse
+from karptui.whatif.schema.offers import KnownValues
+from karptui.whatif.yaml.splice import REMOVE, append_item, get_value, remove_item, set_value
+
+_COUNTED: Final = frozenset({"In", "NotIn"})
+
+
+def requirement_field(
+    id_: str,
+    title: str,
+    key: str,
+    *,
+    usual: tuple[str, ...] = (),
+    path: Path = POOL_REQUIREMENTS,
+    kind: str = "NodePool",
+) -> QuickEdit:
+    """Make a quick edit of the values that a requirement allows.
+
+    Args:
+        id_: Its name.
+        title: As the pane shows it.
+        key: The label.
+        usual: Values that are offered also where the cluster knows none.
+        path: The list of requirements.
+        kind: Of the documents.
+    """
+
+    def options(body: Body, known: KnownValues) -> tuple[Option, ...]:
+        requirements = value_at(body, path)
+        named = [value for one in _of_key(requirements, key) for value in one.get("values") or ()]
+        own = [str(value) for value in named]
+        values = dict.fromkeys((*usual, *known.labels.get(key, ()), *own))
+        left = values_left(requirements, key, known.types)
+        if left is None:
+            return tuple(Option(value, allows(requirements, key, value)) for value in values)
+        return tuple(
+            Option(value, allows(requirements, key, value), "" if value in left else NO_TYPE)
+            for value in values
+            if value in left or value in own
+        )
+
+    return QuickEdit(
+        id=id_,
+        title=title,
+        kinds=frozenset({kind}),
+        path=path,
+        input=Input.TOGGLES,
+        current=lambda body: requirement_text(value_at(body, path), key),
+        put=_toggler(key, path, usual),
+        options=options,
+        hint=f"values of {key}",
+    )
+
+
+def toggle_value(
+    text: str, at: At, key: str, value: str, *, path: Path = POOL_REQUIREMENTS, others: tuple[str, ...] = ()
+) -> str:
+    """Turn one value of a requirement over.
+
+    A requirement with ``In`` gains or loses the value, one with ``NotIn`` loses or gains it. Where there is neither,
+    the value is on, and is turned off by ``In`` with the ``others`` if these are all the values there are, else by
+    ``NotIn``.
+
+    Raises:
+        EditRefusedError: where the last value would go, which would leave a requirement that nothing meets.
+    """
+    requirements = get_value(text, at, path)
+    index, requirement = _counted(requirements, key)
+    if requirement is None:
+        rest = [other for other in others if other != value]
+        new = {"key": key, "operator": "In" if rest else "NotIn", "values": rest or [value]}
+        return append_item(text, at, path, new)
+    values = [str(one) for one in requirement.get("values") or ()]
+    inner = (*path, index, "values")
+    if value not in values:
+        return append_item(text, at, inner, value)
+    if len(values) > 1:
+        return remove_item(text, at, inner, requirement["values"][values.index(value)])
+    if requirement["operator"] == "In":
+        raise refuse(f"{value} is the last value of {key}: a requirement without values matches nothing")
+    return set_value(text, at, (*path, index), REMOVE)
+
+
+def set_requirement(
+    text: str, at: At, key: str, operator: str, values: Iterable[str], *, path: Path = POOL_REQUIREMENTS
+) -> str:
+    """Give a requirement an operator and values, in the place of the first one of that key if there is one."""
+    requirements = get_value(text, at, path)
+    new = {"key": key, "operator": operator, "values": list(values)}
+    for index, one in enumerate(requirements if isinstance(requirements, list) else ()):
+        if isinstance(one, dict) and one.get("key") == key and one.get("operator") in _COUNTED:
+            return set_value(text, at, (*path, index), {**one, **new})
+    return append_item(text, at, path, new)
+
+
+def allows(requirements: Any, key: str, value: str) -> bool:
+    """Say whether the In and NotIn requirements of a key leave a value."""
+    for one in _of_key(requirements, key):
+        values = [str(item) for item in one.get("values") or ()]
+        if (one.get("operator") == "In" and value not in values) or (
+            one.get("operator") == "NotIn" and value in values
+        ):
+            return False
+    return True
+
+
+Types = Sequence[Mapping[str, tuple[str, ...]]]
+NO_TYPE: Final = "no instance type that the other requirements allow has it"
+
+
+def values_left(requirements: Any, key: str, types: Types) -> frozenset[str] | None:
+    """Return the values of a label that instance types have which the other requirements allow.
+
+    None where that cannot be told: no type is known, or none has the label.
+    """
+    if not any(key in labels for labels in types):
+        return None
+    others = [one for one in _all(requirements) if one.get("key") != key]
+    return frozenset(value for labels in types if _meets(labels, others) for value in labels.get(key, ()))
+
+
+def types_left(requirements: Any, types: Types) -> int | None:
+    """Return how many instance types meet requirements; None where no type is known."""
+    return sum(_meets(labels, _all(requirements)) for labels in types) if types else None
+
+
+def _all(requirements: Any) -> list[Mapping[str, Any]]:
+    return [one for one in requirements if isinstance(one, Mapping)] if isinstance(requirements, list) else []
+
+
+def _meets(labels: Mapping[str, tuple[str, ...]], requirements: Sequence[Mapping[str, Any]]) -> bool:
+    """Say whether a type meets requirements, as far as they are about labels that types have."""
+    return all(_allowed(labels[key], one) for one in requirements if (key := one.get("key", "")) in labels)
+
+
+def _allowed(values: tuple[str, ...], requirement: Mapping[str, Any]) -> bool:
+    wanted = [str(one) for one in requirement.get("values") or ()]
+    match requirement.get("operator"):
+        case "In":
+            return any(value in wanted for value in values)
+        case "NotIn":
+            return any(value not in wanted for value in values)
+        case "DoesNotExist":
+            return False
+        case "Gt" | "Gte" | "Lt" | "Lte" as operator if wanted and wanted[0].isdecimal():
+            limit = int(wanted[0])
+            numbers = [int(value) for value in values if value.isdecimal()]
+            return any(
+                (number > limit if operator[0] == "G" else number < limit) or (operator[-1] == "e" and number == limit)
+                for number in numbers
+            )
+        case _:
+            return True
+
+
+def requirement_text(requirements: Any, key: str) -> str:
+    """Write the requirements of a key on one line; empty where there is none."""
+    words: list[str] = []
+    for one in _of_key(requirements, key):
+        values = ", ".join(str(value) for value in one.get("values") or ())
+        operator = str(one.get("operator", ""))
+        words.append(values if operator == "In" else f"{operator} {values}".strip())
+    return " and ".join(words)
+
+
+def _of_key(requirements: Any, key: str) -> list[Mapping[str, Any]]:
+    found = requirements if isinstance(requirements, list) else []
+    return [one for one in found if isinstance(one, dict) and one.get("key") == key]
+
+
+def _counted(requirements: Any, key: str) -> tuple[int, dict[str, Any] | None]:
+    found = [
+        (index, one)
+        for index, one in enumerate(requirements if isinstance(requirements, list) else [])
+        if isinstance(one, dict) and one.get("key") == key and one.get("operator") in _COUNTED
+    ]
+    # In decides what is left; NotIn only takes from it.
+    found.sort(key=lambda pair: pair[1]["operator"] != "In")
+    return found[0] if found else (0, None)
+
+
+def _toggler(key: str, path: Path, usual: tuple[str, ...]) -> Callable[[str, At, str], str]:
+    def put(text: str, at: At, value: str) -> str:
+        if not value:
+            raise refuse("choose a value")
+        return toggle_value(text, at, key, value, path=path, others=usual if value in usual else ())
+
+    return put
