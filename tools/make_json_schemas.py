@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from karptui.views.advice.columns import TABLE as ADVICE
-from karptui.views.blockers.remedies import REPORT as REMEDIES
+from karptui.views.blockers.trials import REPORT as REMEDIES
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.capacity import capacity_table
 from karptui.views.churn.columns import TABLE as CHURN

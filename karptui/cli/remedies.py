@@ -13,7 +13,7 @@ from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
     from karptui.session.blockers import BlockerGroup
-    from karptui.views.blockers.remedies import TriedRemedy
+    from karptui.views.blockers.trials import TriedRemedy
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     from karptui.session.blockers import BlockerGroup, BlockerGrouping, blocker_entries, grouped
     from karptui.session.grouping import Folding
     from karptui.state.inventory import WORKLOAD_KINDS
-    from karptui.views.blockers.remedies import REPORT
+    from karptui.views.blockers.trials import REPORT
 
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB, *WORKLOAD_KINDS)
     try:
@@ -80,7 +80,8 @@ def _named(groups: Sequence[BlockerGroup], name: str) -> list[BlockerGroup]:
 def _tried(groups: Sequence[BlockerGroup], loaded: Loaded) -> list[TriedRemedy]:
     """Return the remedies of every group, tried on the cluster as it is."""
     from karptui.session.whatif_base import base_of
-    from karptui.views.blockers.remedies import objects_of, remedies, tried_group
+    from karptui.views.blockers.remedies import objects_of, remedies
+    from karptui.views.blockers.trials import tried_group
     from karptui.whatif.remedies.blockers.trial import try_remedies
 
     objects, base = objects_of(loaded.view.state), base_of(loaded.view, loaded.now_ns)

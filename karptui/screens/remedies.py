@@ -16,14 +16,9 @@ from karptui.screens.listing import Kept
 from karptui.screens.row_sources import MadeRows
 from karptui.session.blockers import BlockerEntry
 from karptui.session.questions import RemediesWanted, TrialsFound, TrialsWanted
-from karptui.views.blockers.remedies import (
-    TABLE,
-    TriedRemedy,
-    remedy_text,
-    trial_text,
-    tried_remedies,
-)
+from karptui.views.blockers.remedies import remedy_text
 from karptui.views.blockers.sentences import effect_text
+from karptui.views.blockers.trials import TABLE, TriedRemedy, trial_text, tried_remedies
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.whatif.opening import Opening

@@ -14,17 +14,9 @@ from karptui.disruption.codes import Code
 from karptui.kube.quantity import parse_quantity
 from karptui.session.blockers import BlockerEntry, BlockerGrouping, blocker_entries, grouped
 from karptui.session.grouping import Folding
-from karptui.views.blockers.remedies import (
-    MOST_NAMES,
-    TABLE,
-    TriedRemedy,
-    objects_of,
-    remedies,
-    remedy_text,
-    trial_text,
-    tried_remedies,
-)
+from karptui.views.blockers.remedies import MOST_NAMES, objects_of, remedies, remedy_text
 from karptui.views.blockers.sentences import blocker_sentences, effect_text, nodes_cell, saves_cell, when_cell
+from karptui.views.blockers.trials import TABLE, TriedRemedy, trial_text, tried_remedies
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
 from karptui.whatif.edits import CordonNode

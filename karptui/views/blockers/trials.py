@@ -1,0 +1,328 @@
+"""What remedies of blockers come to once they have been tried: the table, and a sentence for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from karptui.aws.money import node_price_text
+from karptui.kube.units import count_text, duration_text
+from karptui.session.blockers import BlockerGroup
+from karptui.views.blockers.remedies import remedy_text
+from karptui.views.blockers.sentences import nodes_cell, saves_cell, when_cell
+from karptui.views.column import (
+    INTEGER,
+    INTEGER_OR_NULL,
+    NUMBER_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    TEXTS,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    Value,
+)
+from karptui.views.row import NOT_APPLICABLE, Cell, Tone
+from karptui.views.sanitize import clean
+from karptui.views.table import Sort, TableSpec
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
+from karptui.whatif.remedies.blockers.trial import Trial, ranked
+
+_KINDS: Final = [kind.name.lower() for kind in BlockerRemedyKind]
+_HELD: Final = {"type": "object", "required": ["by", "nodes"], "properties": {"by": TEXT, "nodes": INTEGER}}
+_ORDER: Final = {kind: place for place, kind in enumerate(BlockerRemedyKind)}
+
+
+class TriedRemedy(msgspec.Struct, frozen=True):
+    """A remedy as a row: what it comes to once it has been tried on the engine."""
+
+    remedy: BlockerRemedy
+    trial: Trial | None = None
+    """None until it has been tried."""
+    place: int = 0
+    """Best first, once all have been tried; before that as they are offered."""
+    group: str = ""
+    """What the blockers have in common, where rows are about several groups."""
+    group_place: int = 0
+    """The place of the group among them."""
+    text: str = ""
+    """YAML and commands, where they are wanted with the row."""
+
+
+def tried_remedies(offered: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[TriedRemedy, ...]:
+    """Return rows, best first; as they are offered while they have not been tried."""
+    if len(trials) != len(offered):
+        return tuple(TriedRemedy(one, place=_ORDER[one.kind]) for one in offered)
+    places = ranked(offered, trials)
+    return tuple(TriedRemedy(offered[at], trials[at], place) for place, at in enumerate(places))
+
+
+def tried_group(
+    group: BlockerGroup, place: int, offered: Sequence[BlockerRemedy], trials: Sequence[Trial]
+) -> tuple[TriedRemedy, ...]:
+    """Return the remedies of a group of blockers, best first, with their YAML and commands.
+
+    Args:
+        group: The group.
+        place: Its place among the groups.
+        offered: What can be done about it.
+        trials: What that comes to.
+    """
+    rows = sorted(tried_remedies(offered, trials), key=lambda row: row.place)
+    text = {one.kind: remedy_text(one, group.members) for one in offered}
+    return tuple(replace(row, group=group.title, group_place=place, text=text[row.remedy.kind]) for row in rows)
+
+
+def trial_text(row: TriedRemedy) -> str:
+    """Return why a remedy stands where it does; of the first that it is the best."""
+    if row.trial is None:
+        return ""
+    why = clean(row.trial.why)
+    return f"Best: {why[:1].lower()}{why[1:]}" if row.place == 0 and row.trial.freed else why
+
+
+def _edits(row: TriedRemedy) -> Cell:
+    return Cell(count_text(len(row.remedy.edits))) if row.remedy.edits else NOT_APPLICABLE
+
+
+def _nodes(row: TriedRemedy) -> Cell:
+    trial = row.trial
+    if trial is None or trial.problem or not row.remedy.edits:
+        return nodes_cell(row.remedy.effect)
+    of = count_text(trial.nodes)
+    return Cell(f"{count_text(len(trial.freed))} of {of}", Tone.GOOD if trial.freed else Tone.MUTED)
+
+
+def _goes(row: TriedRemedy) -> int | None:
+    if row.trial is not None:
+        return len(row.trial.freed)
+    return row.remedy.effect.goes if row.remedy.effect is not None else None
+
+
+def _when(row: TriedRemedy) -> Cell:
+    trial = row.trial
+    if trial is None or not row.remedy.edits:
+        return when_cell(row.remedy.effect)
+    if not trial.freed:
+        return NOT_APPLICABLE
+    wait = duration_text(trial.wait_seconds)
+    return Cell(f"within {wait}", short=f"≤ {wait}") if trial.wait_seconds else Cell("at once")
+
+
+def _saves(row: TriedRemedy) -> Cell:
+    trial = row.trial
+    if trial is None or not row.remedy.edits:
+        return saves_cell(row.remedy.effect)
+    if not trial.freed:
+        return NOT_APPLICABLE
+    text = node_price_text(trial.saves_per_hour)
+    return Cell(text, Tone.STRONG, text.lstrip("$¥"))
+
+
+def _saved(row: TriedRemedy) -> float | None:
+    if row.trial is not None:
+        return row.trial.saves_per_hour
+    return row.remedy.effect.saves_per_hour if row.remedy.effect is not None else None
+
+
+def _evicts(row: TriedRemedy) -> Cell:
+    trial = row.trial
+    if trial is None:
+        return Cell("…", Tone.ACTIVE) if row.remedy.edits or row.remedy.preempts else NOT_APPLICABLE
+    if trial.preempting:
+        return Cell(f"{count_text(trial.cut)} cut", Tone.FAULT)
+    if not trial.freed:
+        return NOT_APPLICABLE
+    if trial.cut:
+        return Cell(f"{count_text(trial.evictions)}, {count_text(trial.cut)} cut", Tone.FAULT)
+    return Cell(count_text(trial.evictions))
+
+
+def _risk(row: TriedRemedy) -> Cell:
+    return Cell(row.trial.risk, Tone.MUTED) if row.trial is not None else NOT_APPLICABLE
+
+
+def _held_values(row: TriedRemedy) -> list[dict[str, Any]]:
+    held = row.trial.held if row.trial is not None else ()
+    return [{"by": by.removeprefix(" by ").removeprefix(", as "), "nodes": nodes} for by, nodes in held]
+
+
+def _of_trial(read: Callable[[Trial], Any]) -> Callable[[TriedRemedy, int], Any]:
+    """Return what reads a value of trials that could be made; null of others."""
+    return lambda row, _: None if row.trial is None or row.trial.problem else read(row.trial)
+
+
+def _score(row: TriedRemedy) -> Cell:
+    trial = row.trial
+    if trial is None or not trial.freed:
+        return NOT_APPLICABLE
+    tone = Tone.GOOD if row.place == 0 else Tone.NORMAL
+    return Cell(f"{trial.score:+,.2f}", tone)
+
+
+COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
+    Column(
+        Heading("group", "BLOCKERS", "What keeps the nodes: a workload, a NodePool, or the nodes themselves.", 12, 40),
+        lambda row, _: Cell(clean(row.group)),
+        lambda row: (row.group_place, row.place),
+        values=(Value("group", lambda row, _: row.group, TEXT, "What the blockers have in common."),),
+        filters={"group": Field(FieldKind.TEXT, lambda row, _: row.group, help="what the blockers have in common")},
+    ),
+    Column(
+        Heading("remedy", "REMEDY", "What can be done; best first once all have been tried.", 28, 44),
+        lambda row, _: Cell(row.remedy.title, Tone.STRONG),
+        lambda row: (row.group_place, row.place),
+        values=(
+            Value("remedy", lambda row, _: row.remedy.kind.name.lower(), {"enum": _KINDS}),
+            Value("title", lambda row, _: row.remedy.title, TEXT),
+            Value("place", lambda row, _: row.place + 1, INTEGER, "Among the remedies of the group: 1 is the best."),
+        ),
+    ),
+    Column(
+        Heading(
+            "nodes", "NODES GO", "How many of the nodes go with it, and would not without (simulated).", min_width=8
+        ),
+        lambda row, _: _nodes(row),
+        _goes,
+        values=(
+            Value("nodes", _of_trial(lambda one: one.nodes), INTEGER_OR_NULL, "Nodes that the blockers keep."),
+            Value(
+                "freed_nodes",
+                lambda row, _: list(row.trial.freed) if row.trial else [],
+                TEXTS,
+                "Those of them that go, and would not without it.",
+            ),
+            Value(
+                "still_held",
+                lambda row, _: _held_values(row),
+                {"type": "array", "items": _HELD},
+                "What keeps the others all the same.",
+                flat=lambda held: [f"{one['nodes']} {one['by']}" for one in held],
+            ),
+        ),
+    ),
+    Column(
+        Heading("when", "WHEN", "At once, or once the protected pods have ended or lost their protection.", 8, 24),
+        lambda row, _: _when(row),
+        lambda row: row.trial.wait_seconds if row.trial is not None else None,
+        values=(
+            Value(
+                "wait_seconds",
+                _of_trial(lambda one: one.wait_seconds if one.freed else None),
+                INTEGER_OR_NULL,
+                "Until they go; 0 at once.",
+            ),
+        ),
+    ),
+    Column(
+        Heading(
+            "saves",
+            "SAVES",
+            "Per hour, by the prices of the NodePools (simulated).",
+            min_width=7,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        lambda row, _: _saves(row),
+        _saved,
+        values=(
+            Value(
+                "saves_per_hour",
+                _of_trial(lambda one: one.saves_per_hour),
+                NUMBER_OR_NULL,
+                "Dollars, once the nodes have gone.",
+            ),
+        ),
+    ),
+    Column(
+        Heading(
+            "evicts", "EVICTS", "Pods that are moved from these nodes, and protected ones that are cut halfway.", 9
+        ),
+        lambda row, _: _evicts(row),
+        lambda row: row.trial.evictions if row.trial is not None else None,
+        values=(
+            Value("evictions", _of_trial(lambda one: one.evictions), INTEGER_OR_NULL, "Pods that are moved."),
+            Value(
+                "cut_pods", _of_trial(lambda one: one.cut), INTEGER_OR_NULL, "Protected ones that are ended halfway."
+            ),
+            Value("lost_seconds", _of_trial(lambda one: one.lost_seconds), INTEGER_OR_NULL, "Work that is done again."),
+            Value(
+                "preempting_pods",
+                _of_trial(lambda one: one.preempting),
+                INTEGER_OR_NULL,
+                "Of a lower priority: waiting pods that would take their place, approximated.",
+            ),
+        ),
+    ),
+    Column(
+        Heading(
+            "score",
+            "$/DAY",
+            "What it saves within a day, waiting included, less what the work costs that is done again.",
+            min_width=7,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        lambda row, _: _score(row),
+        lambda row: row.trial.score if row.trial is not None else None,
+        values=(
+            Value(
+                "dollars_within_day",
+                _of_trial(lambda one: one.score),
+                NUMBER_OR_NULL,
+                "What it saves within a day, waiting included, less the work that is done again.",
+            ),
+            Value("drifts", _of_trial(lambda one: one.drifts), INTEGER_OR_NULL, "NodeClaims that it drifts."),
+        ),
+    ),
+    Column(
+        Heading(
+            "edits",
+            "EDITS",
+            "Changes that a what-if makes of it; - where it cannot.",
+            drop_order=5,
+            is_right_aligned=True,
+        ),
+        lambda row, _: _edits(row),
+        lambda row: float(len(row.remedy.edits)),
+        values=(Value("edits", lambda row, _: len(row.remedy.edits), INTEGER, "Changes that a what-if makes of it."),),
+    ),
+    Column(
+        Heading("risk", "RISK", "What may go wrong.", 12, 60, drop_order=4),
+        lambda row, _: _risk(row),
+        lambda row: row.trial.risk if row.trial is not None else None,
+        values=(
+            Value("risk", lambda row, _: row.trial.risk if row.trial else "", TEXT, "What may go wrong."),
+            Value("says", lambda row, _: trial_text(row), TEXT, "What it comes to, in a sentence."),
+            Value("about", lambda row, _: row.remedy.sentence, TEXT, "What it does, and what it does not."),
+            Value(
+                "problem",
+                lambda row, _: (row.trial.problem or None) if row.trial else None,
+                TEXT_OR_NULL,
+                "Why it could not be tried.",
+            ),
+            Value("text", lambda row, _: row.text, TEXT, "YAML and commands; karptui runs none of them."),
+        ),
+    ),
+)
+"""Every column in order."""
+FIELDS: Final[Mapping[str, Field[TriedRemedy]]] = {
+    "remedy": Field(FieldKind.TEXT, lambda row, _: row.remedy.title, help="what can be done"),
+    "saves": Field(FieldKind.MONEY, lambda row, _: _saved(row), help="dollars per hour"),
+}
+REPORT: Final[TableSpec[TriedRemedy]] = TableSpec(
+    noun="remedies",
+    columns=COLUMNS,
+    text=lambda row: f"{row.remedy.title} {row.remedy.sentence}".lower(),
+    more_filters=FIELDS,
+    key=lambda row: f"{row.group}/{row.remedy.kind.name}" if row.group else row.remedy.kind.name,
+    default_sort=Sort("remedy"),
+    is_notable=lambda row, _: bool(_goes(row)),
+)
+"""Of several groups of blockers."""
+TABLE: Final = REPORT.without("group")
+"""Of one group, which stands above it."""
