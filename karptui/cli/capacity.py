@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.flags import add_cluster_flags, add_price_flags, add_row_flags, add_why_flags
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 from karptui.cli.loading import analysed
+
+if TYPE_CHECKING:
+    from karptui.cli.loading import Loaded
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=GROUPINGS,
         default=GROUPINGS[0],
         help="what nodes are put together by: zone and capacity type (the default), NodePool, or instance type",
+    )
+    parser.add_argument(
+        "--packing",
+        choices=("cpu", "memory"),
+        help="instead of the table a picture: NodePools as boxes, nodes as bins, pods as blocks",
     )
 
 
@@ -46,12 +55,31 @@ def run(args: argparse.Namespace) -> int:
         loaded = replace(loaded, view=view, notes=(*loaded.notes, *notes))
         is_known = not unknown_because(view.statuses)
         churn = churn_of(inventory_of(view.state), loaded.now_ns, view.state.history) if is_known else None
+        if args.packing is not None:
+            _check_picture(args)
         entries = capacity_entries(view.node_entries, args.by, churn)
         table = capacity_table(args.by, has_prices=not args.disable_pricing)
         rows = rows_of(table, entries, args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "capacity")
+    if args.packing is not None:
+        _print_picture(loaded, args.packing)
+        return report("capacity", loaded)
     if args.output in ("table", "wide") and not args.no_headers:
         sys.stdout.write("".join(text for text, _ in capacity_sentence(entries, args.by)) + "\n\n")
     print_rows(rows, args)
     return report("capacity", loaded)
+
+
+def _check_picture(args: argparse.Namespace) -> None:
+    if args.output in ("json", "csv"):
+        raise UsageError("--packing is a picture; the figures are in karptui nodes and karptui pods")
+
+
+def _print_picture(loaded: Loaded, resource: str) -> None:
+    from karptui.cli.listing import width_of_terminal
+    from karptui.session.packing import bins_of
+    from karptui.views.packing import packing_lines
+
+    for line in packing_lines(bins_of(loaded.view), resource, width_of_terminal()):
+        sys.stdout.write("".join(text for text, _ in line).rstrip() + "\n")

@@ -113,6 +113,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         TypedCommand(
             "capacity", "Nodes, pods, free room and dollars by zone, NodePool or type", lambda _: _capacity(app)
         ),
+        TypedCommand("packing", "A picture: NodePools, their nodes, and the pods in them", lambda _: _packing(app)),
         TypedCommand("churn", "How often nodes are replaced, why, and whether it is a loop", lambda _: _churn(app)),
         TypedCommand("next", "What Karpenter would do next, and what would go without blockers", lambda _: _next(app)),
         TypedCommand(
@@ -220,6 +221,12 @@ def _capacity(app: CommandHost) -> None:
     from karptui.screens.capacity import CapacityScreen  # noqa: PLC0415 - only when asked for
 
     app.push_screen(CapacityScreen())
+
+
+def _packing(app: CommandHost) -> None:
+    from karptui.screens.packing import PackingScreen  # noqa: PLC0415 - only when asked for
+
+    app.push_screen(PackingScreen())
 
 
 def _churn(app: CommandHost) -> None:

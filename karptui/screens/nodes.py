@@ -57,6 +57,7 @@ class NodesScreen(ListScreen[NodeEntry]):
         Binding(
             "z", "open_capacity", "Capacity", show=False, id="nodes.capacity", tooltip="By zone, NodePool and type"
         ),
+        Binding("p", "open_packing", "Packing", show=False, id="nodes.packing", tooltip="A picture of nodes and pods"),
         Binding("v", "verdict", "Verdict", show=False, id="nodes.verdict", tooltip="The other findings of the verdict"),
         Binding(
             "t", "open_ledger", "Ledger", show=False, id="nodes.ledger", tooltip="Where the memory of its type goes"
@@ -207,6 +208,10 @@ class NodesScreen(ListScreen[NodeEntry]):
     def action_open_capacity(self) -> None:
         """Show where the capacity is."""
         self.host.run_command("capacity")
+
+    def action_open_packing(self) -> None:
+        """Show how pods fill nodes."""
+        self.host.run_command("packing")
 
     def action_verdict(self) -> None:
         """Show the next findings above the table, and after the last the worst again."""

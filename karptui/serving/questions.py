@@ -11,6 +11,8 @@ from karptui.session.questions import (
     DescriptionWanted,
     NamesWanted,
     OpeningWanted,
+    PackingFound,
+    PackingWanted,
     ProportionWanted,
     Question,
     RemediesWanted,
@@ -32,6 +34,7 @@ def answers_of(shared_base: SharedBase) -> Mapping[type[Question[Any]], Callable
     return {
         DescriptionWanted: _descriptions,
         NamesWanted: _names,
+        PackingWanted: _packing,
         OpeningWanted: _openings,
         ProportionWanted: _proportions,
         RemediesWanted: lambda: _remedies(shared_base).offered,
@@ -43,6 +46,12 @@ def _descriptions() -> Answerer:
     from karptui.serving.objects import description
 
     return description
+
+
+def _packing() -> Answerer:
+    from karptui.session.packing import bins_of
+
+    return lambda view, _: PackingFound(bins=bins_of(view))
 
 
 def _names() -> Answerer:

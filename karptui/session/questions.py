@@ -11,6 +11,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from karptui.session.blockers import BlockerEntry
+    from karptui.session.packing import Bin
     from karptui.whatif.edits import ObjectRef
     from karptui.whatif.opening import Opening
     from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
@@ -41,6 +42,16 @@ class DescriptionWanted(Question[DescriptionFound], frozen=True, kw_only=True):
     """``namespace/name``, or the name alone."""
     now_ns: int
     """The present instant: nanoseconds since the epoch."""
+
+
+class PackingFound(msgspec.Struct, frozen=True, kw_only=True):
+    """How pods fill nodes."""
+
+    bins: tuple[Bin, ...]
+
+
+class PackingWanted(Question[PackingFound], frozen=True, kw_only=True):
+    """How pods fill nodes: a bin for each, with its pods as blocks."""
 
 
 class NamesFound(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from karptui.disruption.verdict import Finding
 from karptui.session import border, claims, nodes, questions
 from karptui.session.blockers import BlockerEntry
 from karptui.session.facts import Around, Fact
+from karptui.session.packing import Bin
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.opening import Opening
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
@@ -24,6 +25,7 @@ for _module in (nodes, claims):
     vars(_module).setdefault("NodeFindings", NodeFindings)
 vars(border).update(Fact=Fact, Around=Around, Finding=Finding)
 vars(questions).update(
+    Bin=Bin,
     BlockerEntry=BlockerEntry,
     BlockerRemedy=BlockerRemedy,
     BlockerRemedyKind=BlockerRemedyKind,

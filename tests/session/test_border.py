@@ -46,6 +46,7 @@ from karptui.session.questions import (
     DescriptionWanted,
     NamesWanted,
     OpeningWanted,
+    PackingWanted,
     ProportionWanted,
     Question,
     RemediesWanted,
@@ -104,6 +105,7 @@ BLOCKERS = tuple(one.key for one in blocker_entries(ANALYSED) if one.namespace =
 QUESTIONS: tuple[Question[Any], ...] = (
     DescriptionWanted(kind="Pod", key=POD, now_ns=NOW_NS),
     NamesWanted(kinds=("NodePool", "NodeClass", "Pod")),
+    PackingWanted(),
     OpeningWanted(objects=(("Pod", POD), ("NodePool", "general"))),
     ProportionWanted(pools=("general", "batch")),
     RemediesWanted(members=BLOCKERS, now_ns=NOW_NS),

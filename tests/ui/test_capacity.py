@@ -26,3 +26,18 @@ async def test_parts_are_told_apart_by_three_things_and_lead_to_their_nodes(make
         assert isinstance(app.screen, NodesScreen)
         assert "zone=eu-west-1" in text
         assert "cap=" in text
+
+
+async def test_packing_is_a_picture_of_pools_nodes_and_pods(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("p")
+        await settled(pilot)
+        by_cpu = screen_text(app)
+        assert all(word in by_cpu for word in ("─ general ", "─ trino ", "10-0-71-204", "▓", "by requested cpu"))
+        await pilot.press("b", "pagedown")
+        await settled(pilot)
+        assert "by requested memory" in screen_text(app)
+        await pilot.press("q")
+        await settled(pilot)
+        assert isinstance(app.screen, NodesScreen)

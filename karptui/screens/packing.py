@@ -1,0 +1,67 @@
+"""The Packing screen: how pods fill the nodes of every NodePool, as a picture."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from karptui.screens.frame import FrameScreen
+from karptui.screens.panel import Panel
+from karptui.session.questions import PackingWanted
+from karptui.views.packing import RESOURCES, packing_lines
+from karptui.views.row import Pieces, Tone
+
+_MARGIN = 4
+"""Cells beside the picture: its padding, and the scroll bar."""
+
+
+class PackingScreen(FrameScreen):
+    """NodePools as boxes, nodes as bins, pods as blocks."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("b", "turn", "Cpu or memory", id="packing.by", tooltip="What nodes and pods are measured by"),
+        Binding("j,down", "scroll(1)", "Down", show=False, id="packing.down"),
+        Binding("k,up", "scroll(-1)", "Up", show=False, id="packing.up"),
+        Binding("pagedown,ctrl+d", "page(1)", "Page down", show=False, id="packing.page-down"),
+        Binding("pageup,ctrl+u", "page(-1)", "Page up", show=False, id="packing.page-up"),
+    ]
+
+    entry_name = "nodes"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._panel = Panel("packing")
+        self._resource = RESOURCES[0]
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the picture."""
+        yield self._panel
+
+    def show_state(self) -> None:
+        """Draw the picture."""
+        bins = self.host.border.ask(PackingWanted()).bins
+        self._panel.lines.set_lines(packing_lines(bins, self._resource, self.size.width - _MARGIN))
+
+    def on_resize(self) -> None:
+        """Draw it for the new width."""
+        self.refresh_view(is_forced=True)
+
+    def explain(self) -> Pieces:
+        """Say what it is measured by."""
+        other = RESOURCES[1 - RESOURCES.index(self._resource)]
+        return ((f"by requested {self._resource} · b: by {other} · :capacity has the sums", Tone.MUTED),)
+
+    def action_turn(self) -> None:
+        """Measure by the other resource."""
+        self._resource = RESOURCES[1 - RESOURCES.index(self._resource)]
+        self.refresh_view(is_forced=True)
+
+    def action_scroll(self, step: int) -> None:
+        """Scroll by a line."""
+        self._panel.scroll_relative(y=step, animate=False)
+
+    def action_page(self, step: int) -> None:
+        """Scroll by what is seen."""
+        self._panel.scroll_page(step)
