@@ -39,7 +39,7 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
 
             return PoolDetailScreen(name)
         case ToPending(pod_key):
-            from karptui.screens.pending_detail import PendingDetailScreen
+            from karptui.screens.pending import PendingDetailScreen
 
             return PendingDetailScreen(pod_key)
         case ToTypes(pool):
@@ -47,7 +47,7 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
 
             return TypesOfPoolScreen(pool)
         case ToLedger(pool, instance_type, pods):
-            from karptui.screens.type_ledger import TypeLedgerScreen
+            from karptui.screens.types import TypeLedgerScreen
 
             return TypeLedgerScreen(pool, instance_type, pods)
         case ToExplanation(kind, key):

@@ -1,25 +1,35 @@
-"""The Types screen: NodePools folded to what each filter leaves, and the types of one of them."""
+"""The Types screen: NodePools folded to what each filter leaves, the types of one, and the ledger of one type."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, Final
 
+from textual import getters, work
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
 
+from karptui.kube.pod import Pod
 from karptui.screens import routes
+from karptui.screens.frame import FrameScreen
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import Asked
 from karptui.session.facts import TypesAround
 from karptui.session.offered_types import offered_types_of
-from karptui.session.types import PoolEntry, TypeEntry
+from karptui.session.types import PoolEntry, TypeEntry, pool_entries
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.cells import why_text
 from karptui.views.types.columns import types_table
+from karptui.views.types.ledger import Grid, account_lines, fit_lines, observed_lines, offering_grid, title_pieces
 from karptui.views.types.pools import TABLE, carries, note_of
 from karptui.views.types.sentences import filter_lines, finding_lines, reason_lines, source_lines
+from karptui.widgets.plain import TONE_STYLES, phrase
 from karptui.widgets.sentences import Sentences
 
 WORKING: Final = ("working out which types a new node may have…", Tone.ACTIVE)
@@ -184,3 +194,190 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
     def open_row(self, item: TypeEntry) -> None:
         """Show where the memory of the type goes."""
         routes.show_ledger(self, self._pool, item.name)
+
+
+class TypeLedgerScreen(FrameScreen):
+    """The ledger of a type."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p", "pod(1)", "Next pending pod", id="ledger.pod", tooltip="Hold another pending pod against it"),
+        Binding("P", "pod(-1)", "Pending pod before", show=False, id="ledger.pod-before"),
+        Binding("n", "neighbour(1)", "Next size", id="ledger.next", tooltip="The next type of the family by memory"),
+        Binding("b", "neighbour(-1)", "Size before", show=False, id="ledger.before"),
+        Binding("o", "nodes", "Nodes of the type", show=False, id="ledger.nodes"),
+        Binding("j,down", "scroll(1)", "Down", show=False, id="ledger.down"),
+        Binding("k,up", "scroll(-1)", "Up", show=False, id="ledger.up"),
+    ]
+
+    entry_name = "types"
+
+    panel = getters.query_one("#ledger-panel", VerticalScroll)
+    grid_lines = getters.query_one("#ledger-grid", Static)
+
+    def __init__(self, pool: str, name: str, pods: Collection[str] = ()) -> None:
+        """Make the screen.
+
+        Args:
+            pool: the NodePool.
+            name: the instance type.
+            pods: keys of pending pods one of which is held against it first; the largest where none is given.
+        """
+        super().__init__()
+        self._pool_name = pool
+        self._type_name = name
+        self._meant = frozenset(pods)
+        self._pod_index = 0
+        self._pools: tuple[PoolEntry, ...] = ()
+        self._is_building = False
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the sections of the ledger."""
+        with VerticalScroll(id="ledger-panel"):
+            yield Sentences(id="ledger-account")
+            yield Sentences(id="ledger-fit")
+            yield Sentences(id="ledger-observed")
+            yield Static(id="ledger-grid", markup=False)
+            yield Sentences(id="ledger-sources")
+
+    def on_mount(self) -> None:
+        """Give the keys to the panel."""
+        super().on_mount()
+        self.panel.focus()
+
+    def focus_body(self) -> None:
+        """Give the keys back to the panel."""
+        self.panel.focus()
+
+    def show_state(self) -> None:
+        """Work the types out in a thread, then show them."""
+        if not self._is_building:
+            self._build()
+
+    @work(group="ledger", exit_on_error=False)
+    async def _build(self) -> None:
+        self._is_building = True
+        try:
+            self._pools = await asyncio.to_thread(pool_entries, self.host.view)
+        finally:
+            self._is_building = False
+        self._take_meant()
+        if self.is_attached:
+            self._show()
+            self.refresh_info()
+
+    def _take_meant(self) -> None:
+        """Begin with the pod that was meant, once the kinds of pods are known."""
+        meant, self._meant = self._meant, frozenset()
+        pods = self.pool.pods if self.pool is not None else ()
+        self._pod_index = next((index for index, pod in enumerate(pods) if pod.key in meant), self._pod_index)
+
+    @property
+    def pool(self) -> PoolEntry | None:
+        """The NodePool; None where it is not there (any more)."""
+        return next((one for one in self._pools if one.name == self._pool_name), None)
+
+    @property
+    def entry(self) -> TypeEntry | None:
+        """The type; None where the pool has it no more."""
+        return self.pool.type(self._type_name) if self.pool is not None else None
+
+    @property
+    def pod(self) -> Pod | None:
+        """The pending pod that is held against the type: the largest at first."""
+        pods = self.pool.pods if self.pool is not None else ()
+        return pods[self._pod_index % len(pods)] if pods else None
+
+    def _show(self) -> None:
+        pool, entry, view = self.pool, self.entry, self.host.view
+        if pool is None or entry is None:
+            self.panel.border_title = Content(f" {clean(self._type_name)} ")
+            self._section("account", [((f"NodePool {clean(self._pool_name)} has no such type", Tone.WARNING),)])
+            return
+        self.panel.border_title = phrase(title_pieces(pool, entry))
+        self._section("account", account_lines(pool, entry, self.pod, view.evidence))
+        self._section("fit", fit_lines(pool, entry, self.pod))
+        self._section("observed", observed_lines(pool, entry))
+        grid = _drawn(offering_grid(entry))
+        if grid != self.grid_lines.content:
+            self.grid_lines.update(grid)
+        self._section("sources", source_lines(pool, view.evidence, view.prices))
+
+    def _section(self, name: str, lines: Sequence[Pieces]) -> None:
+        self.query_one(f"#ledger-{name}", Sentences).set_lines(lines)
+
+    def explain(self) -> Pieces:
+        """Say which pod is held against the type, and how many there are."""
+        pool, pod = self.pool, self.pod
+        if pool is None or pod is None:
+            return (("memory that is advertised is not memory that pods can ask for", Tone.MUTED),)
+        others = f" · p: {len(pool.pods)} kinds of pending pods" if len(pool.pods) > 1 else ""
+        held = f"held against {clean(pod.namespace)}/{clean(pod.name)}, pending"
+        return ((held, Tone.NORMAL), (others, Tone.MUTED))
+
+    def action_pod(self, step: int) -> None:
+        """Hold another pending pod against the type."""
+        if self.pool is not None and self.pool.pods:
+            self._pod_index = (self._pod_index + step) % len(self.pool.pods)
+            self._show()
+            self.refresh_info()
+
+    def action_neighbour(self, step: int) -> None:
+        """Go to the next larger or smaller type of the family."""
+        pool, entry = self.pool, self.entry
+        if pool is None or entry is None:
+            return
+        family = entry.name.partition(".")[0]
+        sizes = sorted(
+            (one for one in pool.types if one.name.partition(".")[0] == family),
+            key=lambda one: (one.facts.memory_mib if one.facts is not None else 0, one.name),
+        )
+        index = sizes.index(entry) + step
+        if 0 <= index < len(sizes):
+            self._type_name = sizes[index].name
+            self._show()
+            self.refresh_info()
+        else:
+            self.say(f"{family} has no {'larger' if step > 0 else 'smaller'} type here", Tone.MUTED)
+
+    def action_nodes(self) -> None:
+        """Show the nodes of the type."""
+        self.host.open_screen("nodes", filter_text=f"type={self._type_name}")
+
+    def action_scroll(self, step: int) -> None:
+        """Scroll by a line."""
+        self.panel.scroll_relative(y=step, animate=False)
+
+    def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
+        """Explain the account."""
+        return (
+            (
+                "The account",
+                (
+                    ("advertised", "what EC2 says the type has"),
+                    ("VM overhead", "what VM_MEMORY_OVERHEAD_PERCENT takes for the hypervisor: an estimate"),
+                    ("capacity", "what Karpenter plans with, until a node of the type has reported its own"),
+                    ("kubeReserved", "kept for kubelet and runtime: of cpu by cores, of memory 11Mi a pod and 255Mi"),
+                    ("eviction", "memory below which the kubelet evicts pods"),
+                    ("largest pod", "allocatable less the DaemonSets: requests decide, not usage"),
+                ),
+            ),
+        )
+
+
+def _drawn(grid: Grid) -> Content:
+    """Return the grid; what is not to be had is struck out, and says so."""
+    if not grid.rows:
+        return Content.styled("no offerings", TONE_STYLES[Tone.MUTED])
+    widths = grid.widths
+    head = "  ".join(f"{text:<{width}}" for text, width in zip(("zone", *grid.capacity_types), widths, strict=True))
+    lines = [Content.styled(head.rstrip(), TONE_STYLES[Tone.MUTED])]
+    for zone, squares in grid.rows:
+        parts: list[Content] = [Content(f"{zone:<{widths[0]}}")]
+        for square, width in zip(squares, widths[1:], strict=True):
+            style = TONE_STYLES[square.tone]
+            price = Content.styled(square.price, f"{style} strike".strip() if square.is_struck else style)
+            words = Content.styled(f" {square.words}" if square.words else "", style)
+            blank = " " * max(0, width - len(square.text))
+            parts += [Content("  "), price, words, Content(blank)]
+        lines.append(Content("").join(parts))
+    return Content("\n").join(lines)

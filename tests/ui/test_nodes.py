@@ -16,7 +16,7 @@ from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.pods import PodsScreen
 from karptui.screens.text import TextScreen
-from karptui.screens.type_ledger import TypeLedgerScreen
+from karptui.screens.types import TypeLedgerScreen
 from karptui.session.border import VerdictWanted
 from karptui.sources.demo.source import DemoSource
 from karptui.views.verdict import pending_reasons, sentence

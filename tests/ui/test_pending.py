@@ -17,8 +17,7 @@ from karptui.config import Config
 from karptui.screens.host import host_of
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.opener import explanation_of
-from karptui.screens.pending import PendingScreen
-from karptui.screens.pending_detail import PendingDetailScreen, PendingNodesScreen
+from karptui.screens.pending import PendingDetailScreen, PendingNodesScreen, PendingScreen
 from karptui.screens.pools import PoolDetailScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.whatif.screen import WhatIfScreen

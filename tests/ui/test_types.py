@@ -14,8 +14,7 @@ from karptui.aws.prices import PriceSettings
 from karptui.aws.region import FactKind, FactPhase, FactStatus
 from karptui.config import Config
 from karptui.screens.sources import SourcesScreen
-from karptui.screens.type_ledger import TypeLedgerScreen
-from karptui.screens.types import PoolsOfTypesScreen, TypesOfPoolScreen
+from karptui.screens.types import PoolsOfTypesScreen, TypeLedgerScreen, TypesOfPoolScreen
 from karptui.sources.evidence import EvidenceSource
 from tests.stories import stories_source
 from tests.ui.stage import an_app, settled

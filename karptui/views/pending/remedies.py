@@ -228,7 +228,7 @@ FIELDS: Final[Mapping[str, Field[RemedyEntry]]] = {
     "kind": Field(FieldKind.TEXT, lambda entry, _: str(entry.remedy.kind), help="limit, overhead, request…"),
     "of": Field(FieldKind.TEXT, lambda entry, _: entry.remedy.subject, help="NodePool general…"),
 }
-TABLE: Final[TableSpec[RemedyEntry]] = TableSpec(
+REMEDIES: Final[TableSpec[RemedyEntry]] = TableSpec(
     noun="changes that help",
     columns=(
         *COLUMNS,

@@ -38,8 +38,7 @@ from karptui.state.reducer import reduce
 from karptui.views.pending.columns import TABLE
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
 from karptui.views.pending.gates import COLUMNS, Mark, gate_lines, gate_rows, miss_text, refusal_counts, refusals_text
-from karptui.views.pending.remedies import TABLE as REMEDIES
-from karptui.views.pending.remedies import gain_text, remedy_entries, remedy_text, remedy_values, remedy_words
+from karptui.views.pending.remedies import REMEDIES, gain_text, remedy_entries, remedy_text, remedy_values, remedy_words
 from karptui.views.pending.sentences import (
     now_text,
     pending_freshness,
