@@ -9,21 +9,31 @@ from karptui.whatif.schema.schema import KindSchema, shipped_schemas
 from .control_plane import Client
 
 
-def install_definitions(client: Client, *, but: frozenset[str] = frozenset()) -> None:
-    """Define Karpenter's kinds, some left out, and wait until each can be listed."""
+def install_definitions(client: Client, *, but: frozenset[str] = frozenset(), with_status: bool = False) -> None:
+    """Define Karpenter's kinds, some left out, and wait until each can be listed.
+
+    Args:
+        client: asks for them.
+        but: kinds that are left out.
+        with_status: whether what is written to an object leaves its status as it is, as a controller needs it.
+    """
     kinds = [kind for kind in shipped_schemas().kinds.values() if not kind.built_in and kind.kind not in but]
     for kind in kinds:
-        client.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(kind))
+        client.request(
+            "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(kind, with_status=with_status)
+        )
     for kind in kinds:
         while "items" not in str(client.request("GET", collection(kind), expect=None)):
             pass
 
 
-def definition(kind: KindSchema) -> dict[str, Any]:
+def definition(kind: KindSchema, *, with_status: bool = False) -> dict[str, Any]:
     """Makes the CustomResourceDefinition of a shipped schema."""
     group, _, version = kind.api_version.partition("/")
     names = {"kind": kind.kind, "plural": kind.plural, "singular": kind.kind.lower(), "listKind": f"{kind.kind}List"}
     one = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": kind.schema}}
+    if with_status:
+        one["subresources"] = {"status": {}}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

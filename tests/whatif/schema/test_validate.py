@@ -209,9 +209,9 @@ def test_each_version_has_schemas_of_its_own() -> None:
     ("kubelet", "version", "said"),
     [
         ("{maxPods: -1}", "1.14.1", ["must be at least 0"]),
-        ("{maxPods: -1}", "1.15.1", ["Karpenter would not be ready with it: "]),
+        ("{maxPods: -1}", "1.15.1", ["the NodeClass would not be ready: "]),
         ("{maxpods: 1}", "1.14.1", ["unknown field maxpods; did you mean maxPods?"]),
-        ("{maxpods: 1}", "1.15.1", ['Karpenter would not be ready with it: spec.kubelet: unknown field "maxpods"']),
+        ("{maxpods: 1}", "1.15.1", ['the NodeClass would not be ready: spec.kubelet: unknown field "maxpods"']),
         ('{maxPods: "10 * vcpus"}', "1.15.1", []),
         ("{cpuManagerPolicy: static}", "1.15.1", []),
     ],

@@ -1,0 +1,289 @@
+"""A running Karpenter with its kwok provider, the kubelets and the scheduler that it lacks, and snapshots of its cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from karptui.cli.simulate import answer
+from karptui.sources.snapshot.reader import SnapshotReader
+
+from .control_plane import Client, ControlPlane
+
+PODS, NODES = "/api/v1/namespaces/default/pods", "/api/v1/nodes"
+POOLS, CLAIMS = "/apis/karpenter.sh/v1/nodepools", "/apis/karpenter.sh/v1/nodeclaims"
+SECONDS = 60.0
+"""A limit for what takes much less."""
+ZONES = ("test-zone-a", "test-zone-b", "test-zone-c")
+ZONE, CAPACITY_TYPE, HOSTNAME = "topology.kubernetes.io/zone", "karpenter.sh/capacity-type", "kubernetes.io/hostname"
+GATES = "NodeRepair=true,SpotToSpotConsolidation=true"
+SPREAD = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+SCHEDULER_CONFIG = json.dumps({"podTopologySpread": {"defaultConstraints": [SPREAD]}})
+SETTINGS = {"FEATURE_GATES": GATES, "SCHEDULER_CONFIG": SCHEDULER_CONFIG}
+UNHEALTHY, NEEDS_REBOOT = "KWOKUnhealthy", "KWOKRebootRequired"
+REPAIR_POLICIES = [
+    {"conditionType": "Ready", "conditionStatus": "False", "tolerationDuration": "10m", "terminationGracePeriod": "0s"},
+    {
+        "conditionType": "Ready",
+        "conditionStatus": "Unknown",
+        "reasonRegex": ".*",
+        "tolerationDuration": "10m",
+        "terminationGracePeriod": "0s",
+    },
+    {
+        "conditionType": UNHEALTHY,
+        "conditionStatus": "True",
+        "reasonRegex": ".*",
+        "tolerationDuration": "30s",
+        "terminationGracePeriod": "45s",
+    },
+    {
+        "conditionType": NEEDS_REBOOT,
+        "conditionStatus": "True",
+        "reasonRegex": ".*",
+        "tolerationDuration": "30s",
+        "terminationGracePeriod": "1m",
+        "action": "RebootNode",
+    },
+]
+"""Those of kwok/cloudprovider/cloudprovider.go."""
+_LISTS = (
+    "/api/v1/nodes",
+    "/api/v1/pods",
+    "/api/v1/namespaces",
+    "/api/v1/services",
+    "/apis/apps/v1/replicasets",
+    "/apis/apps/v1/statefulsets",
+    "/apis/policy/v1/poddisruptionbudgets",
+    POOLS,
+    CLAIMS,
+    "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses",
+)
+
+
+def instance_types() -> list[dict[str, Any]]:
+    """Return types as a snapshot gives them: three families of five sizes."""
+    found = []
+    for (family, per_cpu), cpus in product((("c", 2), ("s", 4), ("m", 8)), (1, 2, 4, 8, 16)):
+        memory = cpus * per_cpu
+        price = cpus * 0.025 + memory * 0.001
+        offerings = [
+            {
+                "requirements": [_among(CAPACITY_TYPE, kind), _among(ZONE, zone)],
+                "price": round(price * (0.7 if kind == "spot" else 1), 6),
+                "available": True,
+            }
+            for zone, kind in product(ZONES, ("spot", "on-demand"))
+        ]
+        name = f"{family}-{cpus}x-amd64-linux"
+        requirements = [
+            _among("node.kubernetes.io/instance-type", name),
+            _among("kubernetes.io/arch", "amd64"),
+            _among("kubernetes.io/os", "linux"),
+            _among(ZONE, *ZONES),
+            _among(CAPACITY_TYPE, "spot", "on-demand"),
+            _among("karpenter.kwok.sh/instance-size", str(cpus)),
+            _among("karpenter.kwok.sh/instance-family", family),
+            _among("karpenter.kwok.sh/instance-cpu", str(cpus)),
+            _among("karpenter.kwok.sh/instance-memory", f"{memory}Gi"),
+        ]
+        found.append(
+            {
+                "name": name,
+                "requirements": requirements,
+                "capacity": {"cpu": str(cpus), "memory": f"{memory}Gi", "pods": "110", "ephemeral-storage": "20Gi"},
+                "overhead": {"kubeReserved": {"cpu": "100m", "memory": "10Mi"}},
+                "offerings": offerings,
+            }
+        )
+    return found
+
+
+def _among(key: str, *values: str) -> dict[str, Any]:
+    return {"key": key, "operator": "In", "values": list(values)}
+
+
+def _kwok_type(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a type as kwok's own file has it."""
+    offerings = [
+        {"Price": offer["price"], "Available": True, "Requirements": offer["requirements"]}
+        for offer in one["offerings"]
+    ]
+    return {
+        "name": one["name"],
+        "offerings": offerings,
+        "architecture": "amd64",
+        "operatingSystems": ["linux"],
+        "resources": one["capacity"],
+    }
+
+
+@contextmanager
+def running(plane: ControlPlane, binary: Path) -> Iterator[Path]:
+    """Run Karpenter for as long as the context lasts; gives the file that it logs to."""
+    types = plane.folder / "types.json"
+    types.write_text(json.dumps([_kwok_type(one) for one in instance_types()]))
+    log = plane.folder / "karpenter.log"
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(plane.folder),
+        "KUBECONFIG": plane.kubeconfig,
+        "DISABLE_LEADER_ELECTION": "true",
+        "METRICS_PORT": "0",
+        "HEALTH_PROBE_PORT": "0",
+        "INSTANCE_TYPES_FILE_PATH": str(types),
+        **SETTINGS,
+    }
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            [str(binary)], env=environment, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream
+        )
+    try:
+        yield log
+    finally:
+        process.kill()
+        process.wait()
+
+
+class LiveCluster:
+    """The cluster of a running Karpenter; the test is its kubelets and its scheduler."""
+
+    def __init__(self, client: Client, folder: Path, log: Path) -> None:
+        self.client = client
+        self._folder, self._log = folder, log
+
+    def items(self, path: str) -> list[dict[str, Any]]:
+        """Return a collection's objects."""
+        found: list[dict[str, Any]] = self.client.request("GET", path)["items"]
+        return found
+
+    def snapshot(self, name: str, change: Callable[[dict[str, Any]], None] = lambda _: None) -> Path:
+        """Write the cluster as a snapshot.
+
+        Args:
+            name: of the file.
+            change: made to every object: what the test is about to do.
+        """
+        objects = []
+        for path in _LISTS:
+            answer = self.client.request("GET", path)
+            kind = {"kind": answer["kind"].removesuffix("List"), "apiVersion": answer["apiVersion"]}
+            objects += [{**kind, **one} for one in answer["items"]]
+        for one in objects:
+            change(one)
+        document = {
+            "karptui": 1,
+            "capturedAt": now(),
+            "karpenterVersion": "1.15.0",
+            "settings": SETTINGS,
+            "repairPolicies": REPAIR_POLICIES,
+            "instanceTypes": instance_types(),
+            "objects": objects,
+        }
+        path = self._folder / f"{name}.json"
+        path.write_text(json.dumps({"name": name, **document}))
+        return path
+
+    def nominations(self) -> dict[str, str]:
+        """Return where Karpenter wants pods, ``nodeclaim/NAME`` or ``node/NAME``, or why it does not, by pod."""
+        found = {}
+        for event in sorted(self.items("/api/v1/namespaces/default/events"), key=_seen):
+            pod = event["involvedObject"].get("name", "")
+            if event["reason"] == "Nominated":
+                found[pod] = event["message"].removeprefix("Pod should schedule on: ").split(", ")[0]
+            elif event["reason"] == "FailedScheduling":
+                found[pod] = event["message"].removeprefix("Failed to schedule pod, ")
+        return found
+
+    def run_kubelets(self) -> None:
+        """Make new nodes ready, and bind pods where Karpenter wants them."""
+        nodes = {one["metadata"]["name"]: one for one in self.items(NODES)}
+        for node in nodes.values():
+            taints = node["spec"].get("taints", [])
+            left = [one for one in taints if one["key"] != "node.kubernetes.io/not-ready"]
+            path = f"{NODES}/{node['metadata']['name']}"
+            conditions = {one["type"]: one for one in node["status"].get("conditions", [])}
+            if conditions.get("Ready", {}).get("status") != "True":
+                ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "lastTransitionTime": now()}
+                own = {"capacity": node["status"]["allocatable"], "conditions": [*conditions.values(), ready]}
+                self.client.request("PATCH", f"{path}/status", {"status": own}, expect=None)
+            if left != taints:
+                self.client.request("PATCH", path, {"spec": {"taints": left}}, expect=None)
+        wanted, claims = self.nominations(), {one["metadata"]["name"]: one for one in self.items(CLAIMS)}
+        for pod in self.items(PODS):
+            kind, _, name = wanted.get(pod["metadata"]["name"], "").partition("/")
+            claim = claims.get(name, {})
+            node_name = name if kind == "node" else claim.get("status", {}).get("nodeName", "")
+            if pod["spec"].get("nodeName") or node_name not in nodes or _is_starting(nodes[node_name]):
+                continue
+            self._bind(pod["metadata"]["name"], node_name)
+
+    def _bind(self, pod: str, node: str) -> None:
+        target = {"apiVersion": "v1", "kind": "Node", "name": node}
+        self.client.request("POST", f"{PODS}/{pod}/binding", {"metadata": {"name": pod}, "target": target}, expect=None)
+        status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+        self.client.request("PATCH", f"{PODS}/{pod}/status", {"status": status}, expect=None)
+
+    def until(self, holds: Callable[[], Any], what: str) -> Any:
+        """Run kubelets until something holds; return it."""
+        deadline = time.monotonic() + SECONDS
+        while True:
+            self.run_kubelets()
+            found = holds()
+            if found:
+                return found
+            assert time.monotonic() < deadline, f"{what}: not within {SECONDS:g} s\n{self._log.read_text()[-3000:]}"
+            time.sleep(0.2)
+
+    def is_settled(self) -> bool:
+        """Whether every claim is initialised, and every pod that Karpenter has a place for is bound."""
+        initialised = all(_is_true(one, "Initialized") for one in self.items(CLAIMS))
+        wanted = self.nominations()
+        waiting = [one for one in self.items(PODS) if not one["spec"].get("nodeName")]
+        return initialised and not any("/" in wanted.get(one["metadata"]["name"], "")[:10] for one in waiting)
+
+    def mark_unschedulable(self, pods: Iterable[str]) -> None:
+        """Say what kube-scheduler says of pods that it has no node for: only then Karpenter takes them up."""
+        status = {"status": {"conditions": [unschedulable()]}}
+        for pod in pods:
+            self.client.request("PATCH", f"{PODS}/{pod}/status", status)
+
+
+def unschedulable() -> dict[str, str]:
+    """Return the condition of a pod without a node."""
+    return {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+
+
+def now() -> str:
+    """Return this instant as Kubernetes writes it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def answered(path: Path, *, disruption: bool = False) -> dict[str, Any]:
+    """Return what karptui answers to a snapshot."""
+    found = answer(SnapshotReader(), str(path), disruption=disruption)
+    assert "error" not in found, found
+    return found
+
+
+def _seen(event: Mapping[str, Any]) -> str:
+    return str(event.get("lastTimestamp") or event["metadata"]["creationTimestamp"])
+
+
+def _is_starting(node: Mapping[str, Any]) -> bool:
+    keys = {one["key"] for one in node["spec"].get("taints", [])}
+    return bool(keys & {"node.kubernetes.io/not-ready", "karpenter.sh/unregistered"})
+
+
+def _is_true(claim: Mapping[str, Any], condition: str) -> bool:
+    return any(
+        one["type"] == condition and one["status"] == "True" for one in claim.get("status", {}).get("conditions", [])
+    )

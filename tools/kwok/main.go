@@ -1,0 +1,50 @@
+// Command karpenter runs Karpenter's controllers with the kwok provider for end-to-end tests. Its metrics and health ports listen on
+// loopback only.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	kwok "sigs.k8s.io/karpenter/kwok/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
+	"sigs.k8s.io/karpenter/pkg/controllers"
+	"sigs.k8s.io/karpenter/pkg/controllers/node/health"
+	"sigs.k8s.io/karpenter/pkg/controllers/state"
+	"sigs.k8s.io/karpenter/pkg/operator"
+)
+
+const loopback = "127.0.0.1"
+
+// onLoopback wraps the manager's constructor, which otherwise listens on every interface.
+func onLoopback(next func(*rest.Config, manager.Options) (manager.Manager, error)) func(*rest.Config, manager.Options) (manager.Manager, error) {
+	return func(cfg *rest.Config, opts manager.Options) (manager.Manager, error) {
+		opts.HealthProbeBindAddress = loopback + opts.HealthProbeBindAddress
+		opts.Metrics.BindAddress = loopback + opts.Metrics.BindAddress
+		return next(cfg, opts)
+	}
+}
+
+func main() {
+	ctrl.NewManager = onLoopback(ctrl.NewManager)
+	ctx, op := operator.NewOperator()
+	kube := op.GetClient()
+	types, err := kwok.ConstructInstanceTypes(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "instance types:", err)
+		os.Exit(1)
+	}
+	base := kwok.NewCloudProvider(ctx, kube, types)
+	provider := overlay.Decorate(base, kube, op.InstanceTypeStore)
+	policies, err := health.NewRepairPolicyMatcher(ctx, provider)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "repair policies:", err)
+		os.Exit(1)
+	}
+	cluster := state.NewCluster(op.Clock, kube, provider, state.WithRepairPolicyMatcher(policies))
+	all := controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder, provider, base, cluster, op.InstanceTypeStore, op.PredictionStore)
+	op.WithControllers(ctx, all...).Start(ctx)
+}
