@@ -1,4 +1,4 @@
-"""A running Karpenter with its kwok provider, the kubelets and the scheduler that it lacks, and snapshots of its cluster."""
+"""A running Karpenter with its kwok provider, the kubelets and the scheduler that it lacks, and its cluster as snapshots."""
 
 from __future__ import annotations
 
@@ -188,9 +188,9 @@ class LiveCluster:
             "instanceTypes": instance_types(),
             "objects": objects,
         }
-        path = self._folder / f"{name}.json"
-        path.write_text(json.dumps({"name": name, **document}))
-        return path
+        file = self._folder / f"{name}.json"
+        file.write_text(json.dumps({"name": name, **document}))
+        return file
 
     def nominations(self) -> dict[str, str]:
         """Return where Karpenter wants pods, ``nodeclaim/NAME`` or ``node/NAME``, or why it does not, by pod."""
@@ -249,6 +249,11 @@ class LiveCluster:
         wanted = self.nominations()
         waiting = [one for one in self.items(PODS) if not one["spec"].get("nodeName")]
         return initialised and not any("/" in wanted.get(one["metadata"]["name"], "")[:10] for one in waiting)
+
+    def until_answered(self, pods: Iterable[str]) -> None:
+        """Wait until Karpenter has said where each pod goes, or why it goes nowhere."""
+        wanted = set(pods)
+        self.until(lambda: wanted <= self.nominations().keys(), "all pods answered")
 
     def mark_unschedulable(self, pods: Iterable[str]) -> None:
         """Say what kube-scheduler says of pods that it has no node for: only then Karpenter takes them up."""

@@ -223,7 +223,7 @@ def test_placements_are_predicted(cluster: LiveCluster, record_property: Callabl
 
         predicted = predicted_placement(answered(cluster.snapshot(load, waits)))
         cluster.mark_unschedulable(names)
-        cluster.until(lambda names=names: set(names) <= cluster.nominations().keys(), f"{load}: all pods answered")
+        cluster.until_answered(names)
         real = real_placement(cluster, names)
         if predicted != real:
             differing[load] = (predicted, real)
@@ -307,7 +307,7 @@ def test_a_disruption_is_predicted(cluster: LiveCluster, pool: str) -> None:
         names = [one["metadata"]["name"] for one in own]
         cluster.client.create(PODS, own)
         cluster.mark_unschedulable(names)
-        cluster.until(lambda names=names: set(names) <= cluster.nominations().keys(), "all pods answered")
+        cluster.until_answered(names)
         cluster.until(cluster.is_settled, "nodes ready")
     act(cluster)
     nodes = {

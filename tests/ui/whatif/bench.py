@@ -14,6 +14,7 @@ from karptui.app import KarptuiApp
 from karptui.config import Config
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.session.replayer import Replayer
+from karptui.session.shared_base import SharedBase
 from karptui.sources.demo.source import DemoSource
 from karptui.whatif.run import Answer
 from karptui.widgets.control_list import ControlList
@@ -24,10 +25,10 @@ from tests.ui.stage import an_app
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
 
-def counting_replayer(tell: Callable[[Answer], None]) -> Replayer:
+def counting_replayer(tell: Callable[[Answer], None], shared_base: SharedBase | None = None) -> Replayer:
     """Return a replayer by whose clock every answer takes 41 milliseconds."""
     ticks = itertools.count()
-    return Replayer(tell, lambda: next(ticks) * 0.041)
+    return Replayer(tell, lambda: next(ticks) * 0.041, shared_base)
 
 
 class HandClock:
