@@ -1,4 +1,4 @@
-"""A running Karpenter with its kwok provider, the kubelets and the scheduler that it lacks, and its cluster as snapshots."""
+"""A running Karpenter with its kwok provider, the kubelets and the scheduler it lacks, and its cluster as snapshots."""
 
 from __future__ import annotations
 
