@@ -14,7 +14,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import is_out_of_reach, unready_because
 
 
-class BudgetChange(NamedTuple):
+class WindowChange(NamedTuple):
     """A window that opens or closes, and what is allowed from then on."""
 
     at_ns: int
@@ -65,12 +65,12 @@ class BudgetEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
         """Lines that cannot be read; one of them closes the pool for every reason."""
         return tuple(one for one in self.found.windows if one.line.problem) if self.found is not None else ()
 
-    def change(self, now_ns: int) -> BudgetChange | None:
+    def change(self, now_ns: int) -> WindowChange | None:
         """Return the next time more or fewer nodes are allowed, by windows alone and within a week."""
         held = None
         for span in self.week:
             if held is not None:
-                return BudgetChange(span.start_ns, held.allowed, span.allowed)
+                return WindowChange(span.start_ns, held.allowed, span.allowed)
             if span.end_ns > now_ns:
                 held = span
         return None

@@ -25,7 +25,7 @@ STEPS: Final = ("Launched", "Registered", "Initialized")
 """The life of a NodeClaim, in order."""
 
 
-class Step(NamedTuple):
+class ClaimStep(NamedTuple):
     """One step of a NodeClaim's life."""
 
     name: str
@@ -83,17 +83,17 @@ class ClaimEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
         """When its drain ends by force; None without a deadline."""
         return deadline_of(self.claim)
 
-    def steps(self, now_ns: int) -> tuple[Step, ...]:
+    def steps(self, now_ns: int) -> tuple[ClaimStep, ...]:
         """Return the steps of its life; only the first that is not done is under way."""
-        steps: list[Step] = []
+        steps: list[ClaimStep] = []
         is_open = True
         for name in STEPS:
             condition = self.claim.condition(name)
             if condition is not None and condition.status == "True":
-                steps.append(Step(name, _since(self.claim.created_ns, condition.last_transition_ns), is_done=True))
+                steps.append(ClaimStep(name, _since(self.claim.created_ns, condition.last_transition_ns), is_done=True))
                 continue
             running = _since(self.claim.created_ns, now_ns) if is_open and not self.claim.is_deleting else None
-            steps.append(Step(name, running, is_done=False))
+            steps.append(ClaimStep(name, running, is_done=False))
             is_open = False
         return tuple(steps)
 

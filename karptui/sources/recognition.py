@@ -63,7 +63,7 @@ class ProxyClient(Protocol):
         ...
 
 
-class Place(msgspec.Struct, frozen=True):
+class Home(msgspec.Struct, frozen=True):
     """A namespace that may be Karpenter's."""
 
     namespace: str
@@ -210,22 +210,22 @@ class _Events(msgspec.Struct):
     items: list[_Event] = []
 
 
-def places(client: ProxyClient, *, read_seconds: float) -> Iterator[Place]:
+def places(client: ProxyClient, *, read_seconds: float) -> Iterator[Home]:
     """Return where Karpenter may be, the best proof first; more is asked for only when it is needed.
 
     Raises:
         SourceError: when the server does not answer.
     """
-    yield Place(OWN_NAMESPACE)
+    yield Home(OWN_NAMESPACE)
     asked = _Questions(client, read_seconds)
     holders = asked.holders()
     bindings = asked.bindings()
     proven = asked.accounts(bindings, [*holders, USUAL_NAMESPACE]) if bindings is not None else None
     if proven is not None:
-        yield from (Place(namespace, accounts=accounts) for namespace, accounts in proven.items())
+        yield from (Home(namespace, accounts=accounts) for namespace, accounts in proven.items())
     elif asked.is_karpenter_at_work():
-        yield from (Place(namespace, holder) for namespace, holder in holders.items())
-        yield Place(USUAL_NAMESPACE)
+        yield from (Home(namespace, holder) for namespace, holder in holders.items())
+        yield Home(USUAL_NAMESPACE)
 
 
 class _Questions:

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
-from karptui.sources.demo.play import Play
+from karptui.sources.demo.play import DemoPlay
 from karptui.sources.demo.pods import arrive, current, daemon_pods, end_job, evict
 from karptui.sources.demo.world import (
     DISRUPTED,
     LIFECYCLE,
     NOT_READY,
     UNREGISTERED,
+    DemoWorld,
     Manifest,
-    World,
     a_suffix,
     a_uid,
     asked,
@@ -59,7 +59,7 @@ def is_quiet(node: Manifest) -> bool:
     )
 
 
-def join(play: Play, *, made: Manifest, node_model: Manifest) -> None:
+def join(play: DemoPlay, *, made: Manifest, node_model: Manifest) -> None:
     """The kubelet of a launched claim registers its node, which is not ready yet."""
     claim = current(play, made)
     if claim is None or "deletionTimestamp" in claim["metadata"]:
@@ -92,13 +92,13 @@ def join(play: Play, *, made: Manifest, node_model: Manifest) -> None:
     play.after(play.rng.uniform(12, 20), partial(become_ready, node=node))
 
 
-def _daemons(play: Play, *, node: Manifest) -> None:
+def _daemons(play: DemoPlay, *, node: Manifest) -> None:
     found = current(play, node)
     if found is not None:
         daemon_pods(play, found)
 
 
-def become_ready(play: Play, *, node: Manifest) -> None:
+def become_ready(play: DemoPlay, *, node: Manifest) -> None:
     """A node that has joined is ready for pods."""
     found = current(play, node)
     if found is None or "deletionTimestamp" in found["metadata"]:
@@ -114,7 +114,7 @@ def become_ready(play: Play, *, node: Manifest) -> None:
         play.world.put(with_condition(claim, condition("Ready", "True", play.now_ns)))
 
 
-def consolidate(play: Play) -> bool:
+def consolidate(play: DemoPlay) -> bool:
     """Karpenter removes the node of the pool that has least to do, if there is one whose pods fit elsewhere."""
     world = play.world
     candidates = [
@@ -131,13 +131,13 @@ def consolidate(play: Play) -> bool:
     return False
 
 
-def _fits_elsewhere(world: World, node: Manifest) -> bool:
+def _fits_elsewhere(world: DemoWorld, node: Manifest) -> bool:
     """Whether each pod of a node has room on another; not all of them together, which seldom differs."""
     pods = (one for one in world.pods_on(node["metadata"]["name"]) if not is_owned_by(one, "DaemonSet"))
     return all(any(key_of(other) != key_of(node) for other in world.nodes_for(one)) for one in pods)
 
 
-def disrupt(play: Play, node: Manifest) -> None:
+def disrupt(play: DemoPlay, node: Manifest) -> None:
     """Taint a node and say why; its drain begins shortly."""
     found = current(play, node)
     claim = play.world.claim_of(found) if found is not None else None
@@ -149,7 +149,7 @@ def disrupt(play: Play, node: Manifest) -> None:
     play.after(play.rng.uniform(5, 9), partial(terminate, node=node))
 
 
-def terminate(play: Play, *, node: Manifest) -> None:
+def terminate(play: DemoPlay, *, node: Manifest) -> None:
     """Delete a claim and its node, and drain it pod by pod."""
     found = current(play, node)
     claim = play.world.claim_of(found) if found is not None else None
@@ -163,7 +163,7 @@ def terminate(play: Play, *, node: Manifest) -> None:
     play.after(2.0, partial(drain, node=node))
 
 
-def drain(play: Play, *, node: Manifest) -> None:
+def drain(play: DemoPlay, *, node: Manifest) -> None:
     """Evict the next pod of a node; when none is left, the machine goes. Protected pods hold it."""
     found = current(play, node)
     if found is None:
@@ -180,7 +180,7 @@ def drain(play: Play, *, node: Manifest) -> None:
         play.after(4.0, partial(_remove, node=node))
 
 
-def _remove(play: Play, *, node: Manifest) -> None:
+def _remove(play: DemoPlay, *, node: Manifest) -> None:
     found = current(play, node)
     if found is None:
         return
@@ -189,7 +189,7 @@ def _remove(play: Play, *, node: Manifest) -> None:
         play.world.remove(one)
 
 
-def relax(play: Play) -> None:
+def relax(play: DemoPlay) -> None:
     """A quiet node's claim becomes consolidatable, and another's stops being so as a pod lands on it."""
     for claim in sorted(play.world.of("NodeClaim"), key=key_of):
         if pool_of(claim) != POOL or "deletionTimestamp" in claim["metadata"] or play.rng.random() > 0.02:
@@ -215,7 +215,7 @@ _LAUNCHING_LABELS: Final = ("karpenter.sh/nodepool", "karpenter.k8s.aws/ec2nodec
 _KNOWN_ONCE_LAUNCHED: Final = ("providerID", "imageID", "capacity", "allocatable")
 
 
-def launch(play: Play) -> None:
+def launch(play: DemoPlay) -> None:
     """A backfill begins that no node has room for, and gets a machine like one that there is."""
     world = play.world
     models = [node for node in world.of("Node") if pool_of(node) == POOL and is_quiet(node)]
@@ -232,21 +232,21 @@ def launch(play: Play) -> None:
         return
 
 
-def _has_room(world: World, pods: Sequence[Manifest]) -> Iterator[bool]:
+def _has_room(world: DemoWorld, pods: Sequence[Manifest]) -> Iterator[bool]:
     """Yield for each node whether a pod may run there, at once or as soon as it is ready."""
     for node in world.of("Node"):
         ready = untainted(node, NOT_READY, UNREGISTERED)
         yield from (world.fits(one, ready) for one in pods)
 
 
-def _room(world: World, node: Manifest) -> tuple[int, int]:
+def _room(world: DemoWorld, node: Manifest) -> tuple[int, int]:
     """Return the millicores and bytes that a node like this has for pods."""
     taken = [asks(one) for one in world.daemons_on(node["metadata"]["name"])]
     millis, memory_bytes, _ = asked(node["status"]["allocatable"])
     return millis - sum(one[0] for one in taken), memory_bytes - sum(one[1] for one in taken)
 
 
-def _backfill(play: Play, node: Manifest) -> tuple[Manifest, Sequence[Manifest]]:
+def _backfill(play: DemoPlay, node: Manifest) -> tuple[Manifest, Sequence[Manifest]]:
     """Return a Job, and pods of it that together fill a machine like a node."""
     millis, memory_bytes = (int(amount * _SHARE / PODS) for amount in _room(play.world, node))
     rng = play.rng
@@ -270,7 +270,7 @@ def _backfill(play: Play, node: Manifest) -> tuple[Manifest, Sequence[Manifest]]
     return job, [pod_of(job, play.rng, play.now_ns) for _ in range(PODS)]
 
 
-def _create(play: Play, *, pods: Sequence[Manifest], model: Manifest, node_model: Manifest) -> None:
+def _create(play: DemoPlay, *, pods: Sequence[Manifest], model: Manifest, node_model: Manifest) -> None:
     """Karpenter creates a NodeClaim for pods that wait."""
     labels = {key: model["metadata"]["labels"][key] for key in _LAUNCHING_LABELS}
     meta = metadata(f"{POOL}-{a_suffix(play.rng)}", uid=a_uid(play.rng), created_ns=play.now_ns, labels=labels)
@@ -297,7 +297,7 @@ def _create(play: Play, *, pods: Sequence[Manifest], model: Manifest, node_model
     play.after(play.rng.uniform(3, 6), partial(_launched, made=made, model=model, node_model=node_model))
 
 
-def _launched(play: Play, *, made: Manifest, model: Manifest, node_model: Manifest) -> None:
+def _launched(play: DemoPlay, *, made: Manifest, model: Manifest, node_model: Manifest) -> None:
     claim = current(play, made)
     if claim is None:
         return

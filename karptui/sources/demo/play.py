@@ -6,16 +6,16 @@ import heapq
 from collections.abc import Callable
 from typing import Final
 
-from karptui.sources.demo.world import World
+from karptui.sources.demo.world import DemoWorld
 
 SECOND_NS: Final = 1_000_000_000
-Act = Callable[["Play"], None]
+Act = Callable[["DemoPlay"], None]
 
 
-class Play:
+class DemoPlay:
     """A world in which acts take place; deterministic from the world's seed and the times it is advanced to."""
 
-    def __init__(self, world: World, now_ns: int) -> None:
+    def __init__(self, world: DemoWorld, now_ns: int) -> None:
         self.world = world
         self.rng = world.rng
         self.now_ns = now_ns
@@ -31,7 +31,7 @@ class Play:
     def every(self, low_seconds: float, high_seconds: float, act: Act) -> None:
         """Let an act take place again and again, with uneven breaks."""
 
-        def again(play: Play) -> None:
+        def again(play: DemoPlay) -> None:
             act(play)
             play.every(low_seconds, high_seconds, act)
 

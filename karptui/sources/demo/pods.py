@@ -6,10 +6,10 @@ import random
 from functools import partial
 from typing import Final
 
-from karptui.sources.demo.play import Play
+from karptui.sources.demo.play import DemoPlay
 from karptui.sources.demo.world import (
+    DemoWorld,
     Manifest,
-    World,
     a_suffix,
     a_uid,
     bound,
@@ -66,19 +66,19 @@ RETRY_SECONDS: Final = 5.0
 NOT_READY_TAINT: Final = "karpenter.sh/unregistered"
 
 
-def current(play: Play, manifest: Manifest) -> Manifest | None:
+def current(play: DemoPlay, manifest: Manifest) -> Manifest | None:
     """Return an object as it is now, None where it is gone or another has taken its name."""
     now = play.world.get(*key_of(manifest))
     return now if now is not None and now["metadata"]["uid"] == manifest["metadata"]["uid"] else None
 
 
-def arrive(play: Play, made: Manifest) -> None:
+def arrive(play: DemoPlay, made: Manifest) -> None:
     """Create a pod, and let the scheduler look for a node."""
     play.world.put(made)
     play.after(1.0, partial(_schedule, made=made))
 
 
-def _schedule(play: Play, *, made: Manifest) -> None:
+def _schedule(play: DemoPlay, *, made: Manifest) -> None:
     waiting = current(play, made)
     if waiting is None or "nodeName" in waiting["spec"]:
         return
@@ -94,7 +94,7 @@ def _schedule(play: Play, *, made: Manifest) -> None:
     play.after(play.rng.uniform(3, 7), partial(_run, made=made))
 
 
-def _choose(world: World, waiting: Manifest) -> Manifest | None:
+def _choose(world: DemoWorld, waiting: Manifest) -> Manifest | None:
     fitting = list(world.nodes_for(waiting))
     if not fitting:
         return None
@@ -104,17 +104,17 @@ def _choose(world: World, waiting: Manifest) -> Manifest | None:
     return world.rng.choice(sorted(fitting, key=key_of))
 
 
-def _protected_count(world: World, node: Manifest) -> int:
+def _protected_count(world: DemoWorld, node: Manifest) -> int:
     return sum(map(is_protected, world.pods_on(node["metadata"]["name"])))
 
 
-def _run(play: Play, *, made: Manifest) -> None:
+def _run(play: DemoPlay, *, made: Manifest) -> None:
     starting = current(play, made)
     if starting is not None and "deletionTimestamp" not in starting["metadata"]:
         play.world.put(running(starting, play.now_ns))
 
 
-def start_ci_job(play: Play) -> None:
+def start_ci_job(play: DemoPlay) -> None:
     """A pipeline starts a job; its pod protects the node it lands on until it ends."""
     world = play.world
     open_jobs = [one for one in world.of("Pod") if one["metadata"].get("labels", {}).get("app") == "ci"]
@@ -127,7 +127,7 @@ def start_ci_job(play: Play) -> None:
     play.after(play.rng.uniform(60, 240), partial(end_job, job=job))
 
 
-def end_job(play: Play, *, job: Manifest) -> None:
+def end_job(play: DemoPlay, *, job: Manifest) -> None:
     """A Job has done its work, and is cleared away with its pods."""
     uid = job["metadata"]["uid"]
     owned = (
@@ -139,7 +139,7 @@ def end_job(play: Play, *, job: Manifest) -> None:
             play.world.remove(found)
 
 
-def roll_out(play: Play) -> None:
+def roll_out(play: DemoPlay) -> None:
     """A Deployment replaces one of its pods."""
     candidates = [
         one
@@ -149,7 +149,7 @@ def roll_out(play: Play) -> None:
     evict(play, play.rng.choice(sorted(candidates, key=key_of)))
 
 
-def evict(play: Play, running_pod: Manifest) -> None:
+def evict(play: DemoPlay, running_pod: Manifest) -> None:
     """End a pod with its grace; its controller makes another."""
     found = current(play, running_pod)
     if found is None or "deletionTimestamp" in found["metadata"]:
@@ -161,7 +161,7 @@ def evict(play: Play, running_pod: Manifest) -> None:
     play.after(play.rng.uniform(4, 9), partial(_gone, ended=found, is_stateful=is_stateful))
 
 
-def _gone(play: Play, *, ended: Manifest, is_stateful: bool) -> None:
+def _gone(play: DemoPlay, *, ended: Manifest, is_stateful: bool) -> None:
     found = current(play, ended)
     if found is None:
         return
@@ -171,7 +171,7 @@ def _gone(play: Play, *, ended: Manifest, is_stateful: bool) -> None:
         arrive(play, successor(play, ended))
 
 
-def successor(play: Play, before: Manifest) -> Manifest:
+def successor(play: DemoPlay, before: Manifest) -> Manifest:
     """Return the pod that a controller makes in place of another."""
     meta = before["metadata"]
     is_stateful = is_owned_by(before, "StatefulSet")
@@ -188,7 +188,7 @@ def successor(play: Play, before: Manifest) -> Manifest:
     return pod({**fresh, "ownerReferences": meta["ownerReferences"]}, spec)
 
 
-def daemon_pods(play: Play, node: Manifest) -> None:
+def daemon_pods(play: DemoPlay, node: Manifest) -> None:
     """Create and bind the DaemonSet pods of a node that has joined."""
     labels = node["metadata"]["labels"]
     for daemonset in play.world.of("DaemonSet"):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from karptui.sources.demo.machines import POOL, become_ready, consolidate, drain, is_quiet, join, launch, pool_of, relax
-from karptui.sources.demo.play import Play
+from karptui.sources.demo.play import DemoPlay
 from karptui.sources.demo.pods import roll_out, start_ci_job
 from karptui.sources.demo.world import Manifest, key_of
 
 
-def begin(play: Play) -> None:
+def begin(play: DemoPlay) -> None:
     """Let what the recording has begun go on, and new things happen for as long as it is watched."""
     _go_on(play)
     play.after(2.0, start_ci_job)
@@ -22,13 +22,13 @@ def begin(play: Play) -> None:
     play.every(20, 40, relax)
 
 
-def _rotate(play: Play) -> None:
+def _rotate(play: DemoPlay) -> None:
     """A machine goes, and another comes later."""
     if consolidate(play):
         play.after(play.rng.uniform(20, 40), launch)
 
 
-def _go_on(play: Play) -> None:
+def _go_on(play: DemoPlay) -> None:
     """Take up the machines that the recording shows on their way in or out."""
     world = play.world
     model = next(iter(sorted((one for one in world.of("Node") if pool_of(one) == POOL and is_quiet(one)), key=key_of)))

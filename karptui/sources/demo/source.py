@@ -16,9 +16,9 @@ from karptui.decode.kinds import Kind, kind_of
 from karptui.decode.reader import KindReader
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp, parse_timestamp
 from karptui.sources.base import Phase, SourceError, SourceStatus, kept_as
-from karptui.sources.demo.play import Play
+from karptui.sources.demo.play import DemoPlay
 from karptui.sources.demo.script import begin
-from karptui.sources.demo.world import Manifest, World
+from karptui.sources.demo.world import DemoWorld, Manifest
 from karptui.sources.mailbox import Mailbox
 
 FILE: Final = "recording.json.gz"
@@ -70,7 +70,7 @@ class DemoSource:
         self.clock: Clock = clock or SystemClock()
         self._seed = seed
         self._is_stepped = is_stepped
-        self._play: Play | None = None
+        self._play: DemoPlay | None = None
         self._mailbox: Mailbox | None = None
         self._readers: dict[tuple[str, str], tuple[Kind, KindReader]] = {}
         self._counts: dict[Kind, int] = {}
@@ -140,8 +140,8 @@ class DemoSource:
 
     def _open(self) -> None:
         now_ns = self._since_ns = self.clock.now_ns()
-        world = World(load(now_ns), random.Random(self._seed))  # noqa: S311 - a play, not a secret
-        play = Play(world, now_ns)
+        world = DemoWorld(load(now_ns), random.Random(self._seed))  # noqa: S311 - a play, not a secret
+        play = DemoPlay(world, now_ns)
         begin(play)
         self._play = play
         self._counts = dict.fromkeys(Kind, 0)

@@ -251,7 +251,7 @@ MAX_NEW_EVENTS: Final = 150
 NOTHING: Final = (0, 0, 0)
 
 
-class World:
+class DemoWorld:
     """Every object of the demo. Objects are replaced, never changed, so that other threads may read them."""
 
     def __init__(self, objects: Iterable[Manifest], rng: random.Random) -> None:

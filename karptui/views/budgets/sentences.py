@@ -10,7 +10,7 @@ from karptui.disruption.budget_calendar import DAY_NS, AllowanceSpan, LineWindow
 from karptui.disruption.budgets import UNLIMITED, BudgetState, Reason
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.kube.units import instant_text
-from karptui.session.budgets import BudgetChange, BudgetEntry
+from karptui.session.budgets import BudgetEntry, WindowChange
 from karptui.views.instants import in_text, range_text, weekday_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, short_name
@@ -36,7 +36,7 @@ def line_text(budget: DisruptionBudget) -> str:
     return " · ".join(parts)
 
 
-def change_word(change: BudgetChange) -> str:
+def change_word(change: WindowChange) -> str:
     """Return ``opens``, ``closes``, or how many it goes to."""
     if change.allowed == 0:
         return "closes"

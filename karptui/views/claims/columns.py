@@ -6,7 +6,7 @@ from typing import Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, duration_text
-from karptui.session.claims import ClaimEntry, Step
+from karptui.session.claims import ClaimEntry, ClaimStep
 from karptui.views.claims.sentences import waiting_on
 from karptui.views.column import (
     INSTANT_OR_NULL,
@@ -37,7 +37,7 @@ def _capacity(entry: ClaimEntry, _: int) -> Cell:
     return text_cell(kind, CAPACITY_TONES.get(kind, Tone.NORMAL), short=_CAPACITY_SHORT.get(kind, ""))
 
 
-def _step(step: Step) -> str:
+def _step(step: ClaimStep) -> str:
     if step.seconds is None:
         return "?" if step.is_done else "-"
     text = str(step.seconds) if step.seconds < 1000 else duration_text(step.seconds)

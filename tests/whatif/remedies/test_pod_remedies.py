@@ -14,7 +14,7 @@ from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSch
 from karptui.kube.taints import Taint
 from karptui.provisioning.solution import solve
 from karptui.whatif.edits import DeleteObject, ObjectRef, SetField
-from karptui.whatif.remedies.pending.remedy import Remedy, RemedyKind, Trial, TrialStep, ref_of
+from karptui.whatif.remedies.pending.remedy import Attempt, AttemptStep, Remedy, RemedyKind, ref_of
 from karptui.whatif.remedies.pending.search import FIXED_TYPES, MOST_TRIALS
 from tests.builders import a_daemonset, a_node, a_pod, a_pod_template, a_requirement, amounts, an_instance_type
 from tests.whatif.remedies.asking import a_base, a_pool, a_search, asked, fields_of, find_remedies, of_kind
@@ -144,14 +144,14 @@ class TestSearch:
         search = a_search(a_base(pod), pod)
         search.step()
         steps = tuple(
-            TrialStep(
+            AttemptStep(
                 f"to {cpu}", (SetField(ref_of(pod), ("spec", "containers", 0, "resources", "requests", "cpu"), cpu),)
             )
             for cpu in ("4", "3", "2", "1")
         )
         found: list[Remedy] = []
         for guess in (0, 1, 3, None):
-            for _ in search._try(Trial(RemedyKind.REQUEST, "the pods", steps, guess), found):
+            for _ in search._try(Attempt(RemedyKind.REQUEST, "the pods", steps, guess), found):
                 pass
         assert [one.words for one in found] == ["to 4"] * 4
 

@@ -19,9 +19,9 @@ from karptui.provisioning.rejection import (
 )
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.remedies.pending.remedy import (
+    Attempt,
+    AttemptStep,
     RemedyKind,
-    Trial,
-    TrialStep,
     UnplacedPods,
     amount_words,
     once,
@@ -36,7 +36,7 @@ _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 Path = tuple[str | int, ...]
 
 
-def pod_trials(question: UnplacedPods) -> Iterator[Trial]:
+def pod_trials(question: UnplacedPods) -> Iterator[Attempt]:
     """Yield the changes to pods that the first failing gates suggest, each once."""
     if question.explanation is None:
         yield from _selector_trials(question, None)
@@ -61,7 +61,7 @@ def pod_trials(question: UnplacedPods) -> Iterator[Trial]:
         yield from _free(question)
 
 
-def _tolerate(question: UnplacedPods, taints: tuple[Taint, ...]) -> Trial:
+def _tolerate(question: UnplacedPods, taints: tuple[Taint, ...]) -> Attempt:
     edits: list[AnyEdit] = []
     for offset, taint in enumerate(taints):
         toleration = {"key": taint.key, "effect": taint.effect}
@@ -89,7 +89,7 @@ def _asks(template: PodTemplate) -> Iterator[tuple[str, str, Path]]:
                 yield KEY_ALIASES.get(one.key, one.key), words, (*at, field, e)
 
 
-def _selector_trials(question: UnplacedPods, keys: Iterable[str] | None) -> Iterator[Trial]:
+def _selector_trials(question: UnplacedPods, keys: Iterable[str] | None) -> Iterator[Attempt]:
     """Yield what pods could do without: these keys, or all and their preferences where None."""
     wanted = None if keys is None else frozenset(keys)
     for key, words, path in _asks(question.first.template):
@@ -103,7 +103,7 @@ def _selector_trials(question: UnplacedPods, keys: Iterable[str] | None) -> Iter
             yield once(RemedyKind.POD_SELECTOR, SUBJECT, f"drop the node preference of weight {term.weight}", edits)
 
 
-def _smaller(question: UnplacedPods, pools: Iterable[PoolExplanation]) -> Iterator[Trial]:
+def _smaller(question: UnplacedPods, pools: Iterable[PoolExplanation]) -> Iterator[Attempt]:
     """Yield the largest request that the nearest type of each NodePool has room for."""
     seen: set[tuple[tuple[str, int], ...]] = set()
     requests = question.first.requests
@@ -123,7 +123,7 @@ def _smaller(question: UnplacedPods, pools: Iterable[PoolExplanation]) -> Iterat
         seen.add(left)
         words = ", ".join(f"{amount_words(name, nano)} of {name}" for name, nano in left)
         edits = [edit for name, nano in left for edit in _request(question.siblings, name, quantity_text(name, nano))]
-        yield Trial(RemedyKind.REQUEST, SUBJECT, (TrialStep(f"ask for at most {words}", tuple(edits)),))
+        yield Attempt(RemedyKind.REQUEST, SUBJECT, (AttemptStep(f"ask for at most {words}", tuple(edits)),))
 
 
 def _request(pods: Iterable[Pod], resource: str, value: str) -> tuple[AnyEdit, ...]:
@@ -132,7 +132,7 @@ def _request(pods: Iterable[Pod], resource: str, value: str) -> tuple[AnyEdit, .
     return set_fields(pods, lambda _: (path, value))
 
 
-def _free(question: UnplacedPods) -> Iterator[Trial]:
+def _free(question: UnplacedPods) -> Iterator[Attempt]:
     """Yield each rule about other pods that could be dropped."""
     template = question.first.template
 

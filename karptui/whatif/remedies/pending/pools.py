@@ -24,9 +24,9 @@ from karptui.provisioning.type_index import NO_PRICE
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.path import POOL_REQUIREMENTS
 from karptui.whatif.remedies.pending.remedy import (
+    Attempt,
+    AttemptStep,
     RemedyKind,
-    Trial,
-    TrialStep,
     UnplacedPods,
     amount_words,
     once,
@@ -47,7 +47,7 @@ def set_pool(pool: NodePool, path: tuple[str | int, ...], value: Any) -> SetFiel
     return SetField(ObjectRef("NodePool", pool.name), path, value)
 
 
-def allow_value(pool: NodePool, index: int, value: str, kind: RemedyKind, words: str = "") -> Trial | None:
+def allow_value(pool: NodePool, index: int, value: str, kind: RemedyKind, words: str = "") -> Attempt | None:
     """Return the change that makes a requirement allow a value, None where it does or no value could.
 
     Args:
@@ -78,7 +78,7 @@ STEPS: Final = 16
 _LIMITS: Final = ("spec", "limits")
 
 
-def limit_trial(question: UnplacedPods, pool: NodePool, one: PoolExplanation) -> Iterator[Trial]:
+def limit_trial(question: UnplacedPods, pool: NodePool, one: PoolExplanation) -> Iterator[Attempt]:
     """Yield the limits that new nodes of the pods would need, nothing where limits alone do not keep them away."""
     assert pool.limits is not None
     solution = solved(question.base, (set_pool(pool, _LIMITS, None),))
@@ -91,7 +91,7 @@ def limit_trial(question: UnplacedPods, pool: NodePool, one: PoolExplanation) ->
     template = next(found for found in question.prepared.templates if found.name == one.nodepool)
     remaining = question.prepared.remaining_limits(template, Variant())
     least, surely = _needs(claims, remaining)
-    steps: list[TrialStep] = []
+    steps: list[AttemptStep] = []
     for step in range(STEPS):
         raised: dict[str, int] = {}
         for name, left in remaining.items():
@@ -102,7 +102,7 @@ def limit_trial(question: UnplacedPods, pool: NodePool, one: PoolExplanation) ->
         if raised and made not in steps[-1:]:
             steps.append(made)
     if steps:
-        yield Trial(RemedyKind.LIMIT, subject_of(pool), tuple(steps))
+        yield Attempt(RemedyKind.LIMIT, subject_of(pool), tuple(steps))
 
 
 def limits_cut(one: PoolExplanation) -> bool:
@@ -136,7 +136,7 @@ def _whole(resource: str, nano: int) -> int:
     return -(-nano // unit) * unit
 
 
-def _step(pool: NodePool, raised: dict[str, int]) -> TrialStep:
+def _step(pool: NodePool, raised: dict[str, int]) -> AttemptStep:
     edits: tuple[AnyEdit, ...] = tuple(
         set_pool(pool, (*_LIMITS, name), quantity_text(name, nano)) for name, nano in raised.items()
     )
@@ -145,7 +145,7 @@ def _step(pool: NodePool, raised: dict[str, int]) -> TrialStep:
         f"{name} from {pool.limits[name]} to {quantity_text(name, nano) if name == CPU else amount_words(name, nano)}"
         for name, nano in raised.items()
     )
-    return TrialStep(f"raise its limit of {words}", edits)
+    return AttemptStep(f"raise its limit of {words}", edits)
 
 
 class _Candidate(NamedTuple):
@@ -155,7 +155,7 @@ class _Candidate(NamedTuple):
     """What the type has for the requirement's key, of its cheapest offering for zone and capacity type."""
 
 
-def type_trials(question: UnplacedPods, pool: NodePool) -> Iterator[Trial]:
+def type_trials(question: UnplacedPods, pool: NodePool) -> Iterator[Attempt]:
     """Yield for each requirement the value of the cheapest type with room that it alone rules out.
 
     Where one of the same family as the types that are allowed now has room, it comes first: the next larger.
@@ -241,7 +241,7 @@ def _values(catalogue: Catalogue, i: int, key: str, wanted: Requirements) -> tup
     return () if said is None or said.complement else tuple(sorted(said.values))
 
 
-def pool_trials(question: UnplacedPods) -> Iterator[Trial]:
+def pool_trials(question: UnplacedPods) -> Iterator[Attempt]:
     """Yield the changes to each NodePool that its first failing gate suggests, in the order of the NodePools."""
     if question.explanation is None:
         return
@@ -266,7 +266,7 @@ def pool_trials(question: UnplacedPods) -> Iterator[Trial]:
             yield from type_trials(question, pool)
 
 
-def _left_out(question: UnplacedPods, pool: NodePool) -> Iterator[Trial]:
+def _left_out(question: UnplacedPods, pool: NodePool) -> Iterator[Attempt]:
     """Yield what would bring a NodePool back that has no usable type; nothing where something else is the cause."""
     if pool.name not in question.prepared.left_out:
         return
@@ -277,7 +277,7 @@ def _left_out(question: UnplacedPods, pool: NodePool) -> Iterator[Trial]:
     yield from type_trials(question, pool)
 
 
-def _untainted(pool: NodePool, missing: tuple[Taint, ...]) -> Trial:
+def _untainted(pool: NodePool, missing: tuple[Taint, ...]) -> Attempt:
     kept = [
         {"key": taint.key, "effect": taint.effect, **({"value": taint.value} if taint.value else {})}
         for taint in pool.taints
@@ -288,7 +288,7 @@ def _untainted(pool: NodePool, missing: tuple[Taint, ...]) -> Trial:
     return once(RemedyKind.REMOVE_TAINT, subject_of(pool), words, (edit,))
 
 
-def _labelled(question: UnplacedPods, pool: NodePool, rejection: RequirementsUnmet) -> Iterator[Trial]:
+def _labelled(question: UnplacedPods, pool: NodePool, rejection: RequirementsUnmet) -> Iterator[Attempt]:
     """Yield what gives the NodePool's nodes the labels that are asked for, where one change can."""
     asked = question.first.template.node_selector
     for reason in rejection.reasons:
@@ -302,7 +302,7 @@ def _labelled(question: UnplacedPods, pool: NodePool, rejection: RequirementsUnm
             yield from _allowing(pool, reason)
 
 
-def _allowing(pool: NodePool, reason: KeyConflict) -> Iterator[Trial]:
+def _allowing(pool: NodePool, reason: KeyConflict) -> Iterator[Attempt]:
     """Yield what lets a requirement of the NodePool allow the value that is asked for."""
     wanted = reason.incoming
     if wanted.complement or not wanted.values or (is_restricted(reason.key) and reason.key not in WELL_KNOWN):
@@ -320,14 +320,14 @@ def _allowing(pool: NodePool, reason: KeyConflict) -> Iterator[Trial]:
                 yield trial
 
 
-def _fewer_values(pool: NodePool, rejection: TypesExhausted) -> Iterator[Trial]:
+def _fewer_values(pool: NodePool, rejection: TypesExhausted) -> Iterator[Attempt]:
     offered = dict(rejection.unmet_min_values)
     for index, requirement in enumerate(pool.requirements):
         if requirement.key in offered and requirement.min_values is not None:
             yield _min_values(pool, index, requirement, offered[requirement.key] or None)
 
 
-def _min_values(pool: NodePool, index: int, requirement: NodeSelectorRequirement, value: int | None) -> Trial:
+def _min_values(pool: NodePool, index: int, requirement: NodeSelectorRequirement, value: int | None) -> Attempt:
     path = (*POOL_REQUIREMENTS, index, "minValues")
     to = f"to {value}" if value is not None else "away"
     verb = "lower" if value is not None else "take"

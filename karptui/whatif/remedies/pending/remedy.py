@@ -136,7 +136,7 @@ def amount_words(resource: str, nano: int) -> str:
     return f"{mebibytes_text(nano // NANO)}{whole}"
 
 
-class TrialStep(NamedTuple):
+class AttemptStep(NamedTuple):
     """A change of one size."""
 
     words: str
@@ -144,13 +144,13 @@ class TrialStep(NamedTuple):
     edits: tuple[AnyEdit, ...]
 
 
-class Trial(msgspec.Struct, frozen=True):
+class Attempt(msgspec.Struct, frozen=True):
     """A change, in one size or several of which a stronger one never places fewer pods."""
 
     kind: RemedyKind
     subject: str
     """The object it changes: ``NodePool general``, ``the pods``, ``Karpenter's settings``."""
-    steps: tuple[TrialStep, ...]
+    steps: tuple[AttemptStep, ...]
     """The gentlest first."""
     guess: int | None = None
     """Position of the step that is likely the gentlest that helps."""
@@ -199,9 +199,9 @@ def ref_of(pod: Pod) -> ObjectRef:
     return ObjectRef("Pod", pod.name, pod.namespace)
 
 
-def once(kind: RemedyKind, subject: str, words: str, edits: Iterable[AnyEdit]) -> Trial:
+def once(kind: RemedyKind, subject: str, words: str, edits: Iterable[AnyEdit]) -> Attempt:
     """Return a change of a single size."""
-    return Trial(kind, subject, (TrialStep(words, tuple(edits)),))
+    return Attempt(kind, subject, (AttemptStep(words, tuple(edits)),))
 
 
 def attempt(

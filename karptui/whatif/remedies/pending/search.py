@@ -22,12 +22,12 @@ from karptui.whatif.edits import DeleteObject, ObjectRef, SetField, SetSetting
 from karptui.whatif.remedies.pending.pods import pod_trials
 from karptui.whatif.remedies.pending.pools import pool_trials
 from karptui.whatif.remedies.pending.remedy import (
+    Attempt,
+    AttemptStep,
     Gain,
     Remedy,
     RemedyKind,
     RemedyReport,
-    Trial,
-    TrialStep,
     UnplacedPods,
     attempt,
     once,
@@ -38,7 +38,7 @@ SETTING: Final = "VM_MEMORY_OVERHEAD_PERCENT"
 SETTINGS: Final = "Karpenter's settings"
 
 
-def node_trials(question: UnplacedPods) -> Iterator[Trial]:
+def node_trials(question: UnplacedPods) -> Iterator[Attempt]:
     """Yield the changes that the nearest misses suggest, each once."""
     if question.explanation is None:
         return
@@ -70,7 +70,7 @@ def _covers(daemonset: DaemonSet, short: tuple[Shortage, ...]) -> bool:
     )
 
 
-def _overhead(question: UnplacedPods, pools: list[NodePool], misses: list[PoolExplanation]) -> Iterator[Trial]:
+def _overhead(question: UnplacedPods, pools: list[NodePool], misses: list[PoolExplanation]) -> Iterator[Attempt]:
     """Yield lower overhead percents, with the one that the nearest miss needs as a guess."""
     scale = 10**PERCENT_DIGITS
     now = question.base.settings.vm_memory_overhead_percent
@@ -85,12 +85,12 @@ def _overhead(question: UnplacedPods, pools: list[NodePool], misses: list[PoolEx
     ]
     guess = max(percents, default=None)
     position = None if guess is None else highest - round(guess * scale)
-    yield Trial(RemedyKind.OVERHEAD, SETTINGS, steps, position if position is not None and position >= 0 else None)
+    yield Attempt(RemedyKind.OVERHEAD, SETTINGS, steps, position if position is not None and position >= 0 else None)
 
 
-def _percent_step(percent: float) -> TrialStep:
+def _percent_step(percent: float) -> AttemptStep:
     text = f"{percent:.{PERCENT_DIGITS}f}"
-    return TrialStep(f"{SETTING} ≤ {text}", (SetSetting(SETTING, text.rstrip("0").rstrip(".") or "0"),))
+    return AttemptStep(f"{SETTING} ≤ {text}", (SetSetting(SETTING, text.rstrip("0").rstrip(".") or "0"),))
 
 
 def _guess(question: UnplacedPods, pool: NodePool, miss: PoolExplanation) -> float | None:
@@ -120,7 +120,7 @@ def _nodeclass(question: UnplacedPods, pool: NodePool) -> NodeClass | None:
     return next((one for one in nodeclasses if is_ec2(one) and one.name == ref.name), None)
 
 
-def _max_pods(question: UnplacedPods, pool: NodePool, miss: PoolExplanation) -> Iterator[Trial]:
+def _max_pods(question: UnplacedPods, pool: NodePool, miss: PoolExplanation) -> Iterator[Attempt]:
     assert miss.nearest is not None
     short = next((one for one in miss.nearest.shortages if one.resource == PODS), None)
     nodeclass = _nodeclass(question, pool)
@@ -158,7 +158,7 @@ class RemedySearch:
     ) -> None:
         self._question = UnplacedPods(base, tuple(pods), explanation)
         self._solution = solution
-        self._trials: list[Trial] = []
+        self._trials: list[Attempt] = []
         self._tried = 0
         self._found: list[tuple[int, Remedy]] = []
         self._left_out: list[str] = [FIXED_TYPES] if base.types.is_fixed else []
@@ -197,7 +197,7 @@ class RemedySearch:
         if self._solution is None:
             self._solution = solve(self._question.prepared, reporter=self._reporter)
         yield True
-        trials: list[Trial] = []
+        trials: list[Attempt] = []
         for trial in chain(node_trials(self._question), pool_trials(self._question), pod_trials(self._question)):
             trials.append(trial)
             yield True
@@ -212,7 +212,7 @@ class RemedySearch:
             self._found += [(index, remedy) for remedy in found]
             yield True
 
-    def _try(self, trial: Trial, found: list[Remedy]) -> Iterator[bool]:
+    def _try(self, trial: Attempt, found: list[Remedy]) -> Iterator[bool]:
         """Find the gentlest step that places as many pods as the strongest, and put it into a list."""
         known: dict[int, Gain | None] = {}
 
@@ -244,14 +244,14 @@ class RemedySearch:
         step = trial.steps[high]
         found.append(Remedy(trial.kind, trial.subject, step.words, step.edits, chosen))
 
-    def _gain(self, trial: Trial, position: int) -> Gain | None:
+    def _gain(self, trial: Attempt, position: int) -> Gain | None:
         assert self._solution is not None
         question = self._question
         edits = trial.steps[position].edits
         return attempt(question.base, edits, question.pods, self._solution.errors, self._reporter)
 
 
-def _probes(trial: Trial, last: int) -> Iterable[int]:
+def _probes(trial: Attempt, last: int) -> Iterable[int]:
     """Return the positions around a guess: it, and the next gentler one that should not be enough."""
     if trial.guess is None or trial.guess >= last:
         return ()
