@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.whatif.disruption_difference import budget_changes, next_lines
 from karptui.whatif.drift.drift import drift_changes
@@ -17,6 +18,7 @@ from karptui.whatif.lines import (
     PoolChange,
     Totals,
     Unplaced,
+    WeightChange,
 )
 from karptui.whatif.outcome import PoolFigures, ReplayOutcome
 from karptui.whatif.placement_difference import claim_lines, move_lines, node_lines, shifts_of, unplaced_lines
@@ -51,6 +53,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     drift_lost: tuple[DriftLine, ...] = ()
     budgets: tuple[BudgetChange, ...] = ()
     """Those that change."""
+    weights: tuple[WeightChange, ...] = ()
+    """NodePools whose weight is edited, in the order in which the edited side tries them."""
     next_before: NextLines | None = None
     """Only of `Replay.NEXT`."""
     next_after: NextLines | None = None
@@ -109,9 +113,30 @@ def difference(base: Situation, edited: Situation, mode: Replay, reporter: Repor
         drift_gained=gained,
         drift_lost=lost,
         budgets=budget_changes(base, edited),
+        weights=_weights(base.prepared, edited.prepared),
         next_before=next_lines(before) if is_next else None,
         next_after=next_lines(after) if is_next else None,
     )
+
+
+def _weights(before: Prepared, after: Prepared) -> tuple[WeightChange, ...]:
+    old = {pool.name: pool for pool in before.pools}
+    places = {name: place for place, name in enumerate(old)}
+    both = [pool for pool in after.pools if pool.name in old]
+    found = []
+    for at, pool in enumerate(both):
+        if pool.weight == old[pool.name].weight:
+            continue
+        place = places[pool.name]
+        found.append(
+            WeightChange(
+                pool.name,
+                ahead_of=tuple(one.name for one in both[at + 1 :] if places[one.name] < place),
+                behind=tuple(one.name for one in both[:at] if places[one.name] > place),
+                is_usable=pool.name not in after.left_out,
+            )
+        )
+    return tuple(found)
 
 
 def _totals(outcome: ReplayOutcome, drifted: int) -> Totals:

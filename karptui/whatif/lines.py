@@ -55,6 +55,18 @@ class Totals(msgspec.Struct, frozen=True, gc=False):
     """Dollars that the nodes without a known price cost at most: what those on spot would cost on demand."""
 
 
+class WeightChange(msgspec.Struct, frozen=True, gc=False):
+    """Where in the order a NodePool stands whose weight is edited."""
+
+    pool_name: str
+    ahead_of: tuple[str, ...] = ()
+    """NodePools that are tried after it now, and were tried before it."""
+    behind: tuple[str, ...] = ()
+    """NodePools that are tried before it now, and were tried after it."""
+    is_usable: bool = True
+    """Whether any instance type is left of it: else no pod comes to it wherever it stands."""
+
+
 class PoolChange(msgspec.Struct, frozen=True, gc=False):
     """A NodePool before and after."""
 

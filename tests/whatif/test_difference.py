@@ -251,6 +251,23 @@ def test_pods_that_go_away() -> None:
     assert found.after.launched == 0
 
 
+def test_where_a_nodepool_stands_whose_weight_is_edited() -> None:
+    start = fleet(manifests=(POOL, another("zeta", weight=POOL["spec"].get("weight", 1)), another("alone", weight=90)))
+    zeta = ObjectRef("NodePool", "zeta")
+
+    def found(*edits: AnyEdit) -> list[tuple[Any, ...]]:
+        weights = changed(start, *edits).weights
+        return [(one.pool_name, one.ahead_of, one.behind, one.is_usable) for one in weights]
+
+    assert found(SetField(zeta, ("spec", "weight"), 95)) == [("zeta", ("alone",), (), True)]
+    assert found(SetField(GENERAL, ("spec", "weight"), 60)) == [("general", ("zeta",), (), True)]
+    assert found(SetField(ObjectRef("NodePool", "alone"), ("spec", "weight"), 80)) == [("alone", (), (), True)]
+    no_type = [{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["*"]}]
+    unusable = (SetField(zeta, REQUIREMENTS, no_type), SetField(zeta, ("spec", "weight"), 99))
+    assert found(*unusable) == [("zeta", ("alone",), (), False)]
+    assert found(SetField(zeta, ("spec", "limits"), {"cpu": "8"})) == []
+
+
 def test_a_nodepool_that_comes_or_goes() -> None:
     start = fleet(a_pod(cpu="10"), nodes=0, manifests=(POOL, another("old")))
     text = msgspec.json.encode({**another("fresh", weight=99), "metadata": {"name": "fresh"}}).decode()

@@ -19,6 +19,8 @@ LEAST_CHANGE: Final = 0.005
 """Dollars per hour from which on a change can be seen in two digits."""
 MOST_NODES: Final = 2
 """Nodes that a sentence names."""
+MOST_WEIGHTS: Final = 2
+"""NodePools whose edited weights a sentence is about."""
 
 
 def headline(answer: Answer) -> Pieces:
@@ -30,7 +32,11 @@ def headline(answer: Answer) -> Pieces:
     found = answer.difference
     if found is None:
         return ()
-    said = list(_sentences(answer, found)) or [_nothing_changes(answer, found)]
+    said = list(_sentences(answer, found))
+    if not said:  # what becomes of an edited weight says why
+        said = [*_weighed(found), _nothing_changes(answer, found)]
+    else:
+        said += _weighed(found)
     if found.mode is Replay.SCRATCH:
         said.insert(0, ("Replayed from scratch, not running.", Tone.MUTED))
     return tuple((f"{' ' if at else ''}{text}", tone) for at, (text, tone) in enumerate(said))
@@ -248,6 +254,30 @@ def _kept(answer: Answer, found: Difference) -> Iterator[tuple[str, Tone]]:
     if found.budgets:
         pools = dict.fromkeys(one.pool_name for one in found.budgets)
         yield f"Disruption budgets of {', '.join(list(pools)[:3])} change.", Tone.NORMAL
+
+
+def _weighed(found: Difference) -> Iterator[tuple[str, Tone]]:
+    """Yield where NodePools stand whose weight is edited: what people take for a share is an order.
+
+    Where a NodePool comes as well, weights are there for its sake, and what it takes is the answer.
+    """
+    if any(pool.is_new for pool in found.pools):
+        return
+    for at, one in enumerate(found.weights[:MOST_WEIGHTS]):
+        moves = [
+            *([f"before {_names(one.ahead_of)}"] if one.ahead_of else ()),
+            *([f"after {_names(one.behind)}"] if one.behind else ()),
+        ]
+        stands = f"is now tried {' and '.join(moves)}" if moves else "keeps its place in the order"
+        no_types = "" if one.is_usable else ", and none of its types is left"
+        why = "" if at else ": weight is an order, not a share"
+        yield f"{one.pool_name} {stands}{no_types}{why}.", Tone.STRONG
+
+
+def _names(names: Sequence[str]) -> str:
+    if len(names) > MOST_NODES:
+        return f"{', '.join(names[:MOST_NODES])} and {count_text(len(names) - MOST_NODES)} more"
+    return " and ".join(names)
 
 
 # The next disruption

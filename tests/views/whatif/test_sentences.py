@@ -10,7 +10,7 @@ from karptui.views.whatif.sentences import headline, headline_text
 from karptui.whatif.difference import Difference
 from karptui.whatif.disruption_difference import BlockerLine
 from karptui.whatif.edits import AnyEdit, SetSetting
-from karptui.whatif.lines import ABSENT, PlaceKind, PodPlace
+from karptui.whatif.lines import ABSENT, PlaceKind, PodPlace, WeightChange
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay, Scenario
 from tests.views.whatif.differences import (
@@ -187,3 +187,23 @@ def test_the_next_disruption() -> None:
 
 def test_without_an_answer_there_is_nothing_to_say() -> None:
     assert headline(Answer(Scenario(), problem="it cannot be")) == ()
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        (
+            (WeightChange("spare", behind=("general",)),),
+            "spare is now tried after general: weight is an order, not a share. Nothing changes.",
+        ),
+        (
+            (WeightChange("spare", ahead_of=("a", "b", "c"), is_usable=False), WeightChange("edge")),
+            "spare is now tried before a, b and 1 more, and none of its types is left: weight is an order, not a share."
+            " edge keeps its place in the order. Nothing changes.",
+        ),
+    ],
+)
+def test_an_edited_weight_is_an_order(weights: tuple[WeightChange, ...], expected: str) -> None:
+    same = {"before": totals(pending=0), "after": totals(pending=0)}
+    assert said(a_difference(weights=weights, **same)) == expected
+    assert said(placed(weights=weights[:1])).endswith("weight is an order, not a share.")
