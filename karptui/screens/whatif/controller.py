@@ -425,8 +425,12 @@ class WhatIf:
         """Return what the sheet in front asks, whatever was read of its text before."""
         return self.book.scenario_at(self.book.index)
 
-    async def restore(self) -> int:
-        """Bring back the scenarios that were not saved last time, once, and return how many there are."""
+    async def restore(self, *, is_opening: bool = False) -> int:
+        """Bring back the scenarios that were not saved last time, once, and return how many there are.
+
+        Args:
+            is_opening: Whether something is opened next: then it does not go into one of them.
+        """
         if self._is_restored or self._kept is None:
             return 0
         self._is_restored = True
@@ -434,7 +438,7 @@ class WhatIf:
         sheets = [sheet_of(scenario) for scenario in scenarios]
         for sheet in sheets:
             await self._reader.remember(sheet.text)
-        self.book.put_behind(sheets)
+        self.book.put_behind(sheets, keeps_empty=is_opening)
         if sheets:
             self.changed()
         return len(sheets)

@@ -129,7 +129,7 @@ class WhatIfScreen(FrameScreen):
 
     @work(exclusive=True, group="opening")
     async def _begin(self) -> None:
-        restored = await self.whatif.restore()
+        restored = await self.whatif.restore(is_opening=self._opening is not NOTHING)
         if restored:
             self.say(
                 f"{counted(restored, 'scenario')} of last time, not saved, {'is' if restored == 1 else 'are'} "

@@ -116,13 +116,18 @@ class Workbook:
                 return
         self.begin(replace(sheet, name=self.free_name(sheet.name)))
 
-    def put_behind(self, sheets: Sequence[Sheet]) -> None:
-        """Put sheets before the first; the one in front stays in front unless it is empty."""
+    def put_behind(self, sheets: Sequence[Sheet], *, keeps_empty: bool = False) -> None:
+        """Put sheets before the first; the one in front stays in front unless it is empty.
+
+        Args:
+            sheets: The sheets.
+            keeps_empty: Whether it does though it is empty: something is about to be put there.
+        """
         count, is_empty = len(sheets), self.is_untouched and not self.sheet.text
         self.histories[:0] = [History(sheet) for sheet in sheets]
         self.answers = {at + count: one for at, one in self.answers.items()}
         self.index += count
-        if sheets and is_empty:
+        if sheets and is_empty and not keeps_empty:
             self.drop()
 
     def begin(self, sheet: Sheet) -> None:

@@ -145,6 +145,8 @@ def next_lines(difference: Difference) -> tuple[ResultLine, ...]:
     """Return the next disruption of both sides."""
     if difference.next_before is None or difference.next_after is None:
         return ()
+    if difference.next_before == difference.next_after:
+        return _side_lines("next-after", "Karpenter's next command, now and edited", difference.next_after)
     return (
         *_side_lines("next-after", "Karpenter's next command, edited", difference.next_after),
         *_side_lines("next-before", "As things are now", difference.next_before),

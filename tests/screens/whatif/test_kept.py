@@ -70,6 +70,10 @@ async def test_what_is_not_saved_is_there_again_after_a_start(cluster: Cluster, 
     assert names(again) == ["cordon", "lighter", "general"]
     assert again.book.index == 2
     assert again.book.scenario_at(1) == first.book.scenario_at(1), "documents are held against the cluster again"
+    opened = WhatIf(cluster, KEPT)
+    await opened.restore(is_opening=True)
+    await opened.open(Opening("general", (POOL,)))
+    assert names(opened) == ["cordon", "lighter", "general"], "it does not go into one of last time"
     alone = WhatIf(cluster, KEPT)
     await alone.restore()
     assert names(alone) == ["cordon", "lighter"]

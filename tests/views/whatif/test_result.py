@@ -274,7 +274,7 @@ def test_budgets_and_the_next_command_of_both_sides() -> None:
         "    general Drifted  no limit → 1 nodes  left now no limit → 0",
     ]
     quiet = result_lines(a_difference(next_before=NextLines(()), next_after=NextLines(())))
-    assert texts(quiet) == ["Karpenter's next command, edited  nothing to do", "As things are now  nothing to do"]
+    assert texts(quiet) == ["Karpenter's next command, now and edited  nothing to do"], "what is the same stands once"
 
 
 def test_a_line_opens_to_its_details_and_long_reasons_go_on_below() -> None:

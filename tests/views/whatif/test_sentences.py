@@ -198,8 +198,10 @@ def test_without_an_answer_there_is_nothing_to_say() -> None:
         ),
         (
             (WeightChange("spare", ahead_of=("a", "b", "c"), is_usable=False), WeightChange("edge")),
-            "spare is now tried before a, b and 1 more, and none of its types is left: weight is an order, not a share."
-            " edge keeps its place in the order. Nothing changes.",
+            (
+                "spare is now tried before a, b and 1 more, and none of its types is left: weight is an order, not a"
+                " share. edge keeps its place in the order. Nothing changes."
+            ),
         ),
     ],
 )
