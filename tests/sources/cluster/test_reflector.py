@@ -15,6 +15,7 @@ from karptui.sources.cluster import reflector
 from karptui.sources.cluster.board import Board
 from karptui.sources.cluster.reflector import Reflector
 from karptui.sources.cluster.resources import LATER, NODES, PODS, Resource
+from karptui.sources.cluster.stream import LineStream
 from karptui.sources.cluster.waits import Waits
 from tests.loopback import (
     Answer,
@@ -35,8 +36,22 @@ from .live import Serve, WatchedMailbox, transport_to
 
 NOW_NS = 1_800_000_000_000_000_000
 REPLICASETS = next(resource for resource in LATER if resource.kind is Kind.REPLICASET)
-BRIEF_SECONDS = 0.3
-"""A silence that is noticed soon, and in which a busy machine still answers."""
+
+
+def noticed_soon(monkeypatch: pytest.MonkeyPatch, *, streams: int) -> list[float]:
+    """Have the silence of the first streams be noticed soon once they are open; return what silence is allowed."""
+    allowed: list[float] = []
+    seen: list[LineStream] = []
+    allow = LineStream.allow_silence
+
+    def allow_briefly(stream: LineStream, seconds: float) -> None:
+        allowed.append(seconds)
+        if stream not in seen:
+            seen.append(stream)
+        allow(stream, 0.05 if seen.index(stream) < streams else seconds)
+
+    monkeypatch.setattr(LineStream, "allow_silence", allow_briefly)
+    return allowed
 
 
 class Bench:
@@ -216,7 +231,7 @@ def test_streaming_lists_that_keep_breaking_give_way_to_pages(serve: Serve) -> N
 
 
 def test_server_that_ignores_streaming_lists(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reflector, "INITIAL_SILENCE_SECONDS", BRIEF_SECONDS)
+    noticed_soon(monkeypatch, streams=2)
     silent = answer(then=Call.stall)
     server = serve(Script(silent, silent, page("a")))
     bench = Bench(server)
@@ -429,8 +444,8 @@ def test_cut_in_the_middle_of_a_line(serve: Serve) -> None:
 
 
 def test_half_open_connection_is_noticed(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reflector, "SILENCE_SECONDS", BRIEF_SECONDS)
     bench, server = live(serve, answer(bookmark(11), then=Call.stall), page(version="11"), answer(bookmark(12)))
+    noticed_soon(monkeypatch, streams=1)
     assert bench.step() == 1.0
     assert "has fallen silent" in bench.status.last_error
     bench.step()
@@ -439,18 +454,17 @@ def test_half_open_connection_is_noticed(serve: Serve, monkeypatch: pytest.Monke
 
 
 def test_streaming_list_may_be_silent_for_longer_once_complete(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reflector, "INITIAL_SILENCE_SECONDS", BRIEF_SECONDS)
-    finished = threading.Event()
+    allowed = noticed_soon(monkeypatch, streams=0)
 
     def late(call: Call) -> None:
         call.lines(*streamed("a"))
-        finished.wait(2 * BRIEF_SECONDS)
         call.lines(event("ADDED", named("b", version="11")))
         call.end()
 
     bench = Bench(serve(Script(late)))
     assert bench.step() == 0
     assert bench.keys == {"a", "b"}
+    assert allowed == [reflector.INITIAL_SILENCE_SECONDS, reflector.SILENCE_SECONDS]
 
 
 def test_watches_that_end_at_once_back_off(serve: Serve) -> None:

@@ -351,6 +351,7 @@ def test_server_that_answers_again_wakes_those_that_wait(serve: Serve, monkeypat
         quiet(following)
         following.reflectors.check_contact()
         assert not bell._event.is_set()
+        monkeypatch.setattr(reflectors, "ANSWER_SECONDS", 10.0)
         following.reflectors.check_contact()
         assert bell._event.is_set()
 
@@ -422,6 +423,7 @@ def test_silent_server_is_doubted_and_then_connected_to_anew(serve: Serve, monke
         following.reflectors.check_contact()
         following.mailbox.until(lambda: sum(call.path == NODES.path for call in server.calls) > before)
         following.until_live(*ALL)
+        monkeypatch.setattr(reflectors, "ANSWER_SECONDS", 10.0)
         is_silent.clear()
         following.reflectors.check_contact()
         assert following.reflectors._missed == 0
@@ -435,6 +437,7 @@ def test_doubt_that_was_unfounded_is_taken_back(serve: Serve, monkeypatch: pytes
         quiet(following)
         following.reflectors.check_contact()
         assert following.phase(Kind.NODE) is Phase.STALE
+        monkeypatch.setattr(reflectors, "ANSWER_SECONDS", 10.0)
         following.ticks.release()
         following.until_live(*ALL)
         following.mailbox.until(lambda: 2.0 in following.paused or following.reflectors._missed == 0)
