@@ -19,9 +19,12 @@ from typing import Any, Final
 import msgspec
 
 from karptui.decode.errors import field_error
+from karptui.files import read_file
 from karptui.karpenter.settings import SettingsError, parse_settings
 
 ENVIRONMENT_PREFIX: Final = "KARPTUI_"
+_MOST_BYTES: Final = 1 << 20
+"""Of the configuration file."""
 _PRODUCTION: Final = ("*prod*", "*prd*", "*live*")
 
 
@@ -130,13 +133,15 @@ def load_config(path: Path, environment: Mapping[str, str], flags: Mapping[str, 
 
 def _read_file(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_file(path, _MOST_BYTES).decode())
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: is not TOML: {error}") from error
+    except RecursionError:
+        raise ConfigError(f"{path}: is nested too deeply") from None
 
 
 def _check(values: Mapping[str, object], where: str) -> None:
@@ -192,7 +197,7 @@ def _from_variable(key: str, text: str) -> object:
         return [word.strip() for word in text.split(",") if word.strip()]
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text
 
 

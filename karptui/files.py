@@ -7,6 +7,9 @@ import os
 import stat
 import tempfile
 from pathlib import Path
+from typing import Final
+
+_PIECE: Final = 1 << 16
 
 
 def read_file(path: Path, most_bytes: int, *, is_regular: bool = False) -> bytes:
@@ -22,11 +25,17 @@ def read_file(path: Path, most_bytes: int, *, is_regular: bool = False) -> bytes
     """
     if is_regular and not stat.S_ISREG(path.stat().st_mode):
         raise OSError(errno.EINVAL, "it is no regular file")
+    pieces: list[bytes] = []
+    left = most_bytes + 1
     with path.open("rb") as file:
-        data = file.read(most_bytes + 1)
-    if len(data) > most_bytes:
+        # Room is made for what is asked for, whether or not it is there.
+        piece = max(_PIECE, os.fstat(file.fileno()).st_size + 1)
+        while left > 0 and (data := file.read(min(left, piece))):
+            pieces.append(data)
+            left -= len(data)
+    if left <= 0:
         raise OSError(errno.EFBIG, f"it is larger than {size_text(most_bytes)}")
-    return data
+    return b"".join(pieces)
 
 
 def write_file(path: Path, data: bytes, *, may_replace: bool = False, is_private: bool = False) -> None:

@@ -81,6 +81,17 @@ def test_unreadable_files_are_named(tmp_path: Path) -> None:
         load_config(path, {})
 
 
+def test_files_without_an_end_or_a_bottom_are_sentences(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"/dev/zero: cannot be read: it is larger than 1 MiB"):
+        load_config(Path("/dev/zero"), {})
+    path = tmp_path / "deep.toml"
+    path.write_text(f"theme = {'[' * 5000}")
+    with pytest.raises(ConfigError, match=r"deep\.toml: is nested too deeply"):
+        load_config(path, {})
+    with pytest.raises(ConfigError, match="KARPTUI_PRICE_MULTIPLIER"):
+        load_config(tmp_path / "none.toml", {"KARPTUI_PRICE_MULTIPLIER": "[" * 5000})
+
+
 def test_node_sort() -> None:
     assert parse_node_sort("cpu=dsc") == ("cpu", True)
     assert parse_node_sort("age") == ("age", False)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.flags import add_cluster_flags, add_price_flags, file_name
 from karptui.cli.forward import horizon
+from karptui.cli.streams import given_text
 from karptui.cli.whatif_scenarios import parse_condition
 
 if TYPE_CHECKING:
@@ -89,21 +90,14 @@ def _files(names: Sequence[str]) -> Iterator[tuple[str, str]]:
     Raises:
         UsageError: where one cannot be read.
     """
-    from karptui.files import read_file
-
     for name in names:
-        if name == "-":
-            yield "standard input", sys.stdin.read(_MOST_BYTES)
-            continue
         path = Path(name)
         try:
             inside = sorted(one for one in path.iterdir() if one.suffix in _SUFFIXES) if path.is_dir() else [path]
-            for file in inside:
-                yield str(file), read_file(file, _MOST_BYTES).decode()
         except OSError as error:
             raise UsageError(f"{name}: {error.strerror}") from error
-        except UnicodeDecodeError as error:
-            raise UsageError(f"{name}: is not text in UTF-8") from error
+        for file in map(str, inside):
+            yield "standard input" if file == "-" else file, given_text(file, _MOST_BYTES)
 
 
 def _failures(found: Plan, conditions: Sequence[FailCondition | str]) -> Iterator[str]:

@@ -7,7 +7,10 @@ import fcntl
 import io
 import os
 import sys
+from pathlib import Path
 from typing import Final
+
+from karptui.cli.errors import UsageError
 
 _HANDLER: Final = "karptui.plain"
 _PLAIN: Final = {
@@ -73,6 +76,30 @@ def is_output_closed() -> bool:
     except (OSError, ValueError):
         return False
     return flags & (os.O_RDONLY | os.O_WRONLY | os.O_RDWR) == os.O_RDONLY
+
+
+def given_text(name: str, most_bytes: int) -> str:
+    """Return the text of a file that the command line names, or of standard input for ``-``.
+
+    Raises:
+        UsageError: when it cannot be read, is no text, or is larger.
+    """
+    from karptui.files import read_file, size_text
+
+    where = "standard input" if name == "-" else name
+    try:
+        if name != "-":
+            return read_file(Path(name), most_bytes).decode()
+        if sys.stdin is None:
+            raise UsageError(f"{where}: is closed")
+        text = sys.stdin.read(most_bytes + 1)
+    except OSError as error:
+        raise UsageError(f"{where}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{where}: is not text in UTF-8") from error
+    if len(text) > most_bytes:
+        raise UsageError(f"{where}: it is larger than {size_text(most_bytes)}")
+    return text
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.cli.errors import UsageError
 from karptui.cli.flags import ASKING_FLAGS, LIVE_FLAGS, refuse_unused
+from karptui.cli.streams import given_text
 
 if TYPE_CHECKING:
     from karptui.whatif.difference import Difference
@@ -216,22 +217,12 @@ def read_files(paths: Sequence[str]) -> list[Scenario]:
     Raises:
         UsageError: naming file, scenario and field.
     """
-    from pathlib import Path
-
-    from karptui.whatif.scenario import ScenarioError, read_scenarios
+    from karptui.whatif.scenario import MOST_BYTES, ScenarioError, read_scenarios
 
     found: list[Scenario] = []
     for path in paths:
-        where = "standard input" if path == "-" else path
-        if path == "-" and sys.stdin is None:
-            raise UsageError(f"{where} is closed")
         try:
-            text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
-            found.extend(read_scenarios(text, where))
-        except OSError as error:
-            raise UsageError(f"{where}: {error.strerror}") from error
-        except UnicodeDecodeError as error:
-            raise UsageError(f"{where}: is not text in UTF-8") from error
+            found.extend(read_scenarios(given_text(path, MOST_BYTES), "standard input" if path == "-" else path))
         except ScenarioError as error:
             raise UsageError(str(error)) from error
     return found

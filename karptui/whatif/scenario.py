@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import yaml
@@ -14,6 +14,9 @@ from karptui.decode.yaml_text import Dumper, YamlError, load_documents, to_yaml
 from karptui.kube.objects import object_words
 from karptui.whatif.edits import AnyEdit, PutObject, SetField
 from karptui.whatif.path import PathError, parse_path, path_text
+
+MOST_BYTES: Final = 16 << 20
+"""Of a file of scenarios."""
 
 
 class Replay(StrEnum):

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -194,6 +195,58 @@ def flags_of(command: str) -> set[str]:
     """Return the flags of a command."""
     own = parser_of(build_parser(command), command)
     return {flag for action in own._actions for flag in action.option_strings}
+
+
+# Files without an end
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["simulate", "{snapshot}", "--scenario", "/dev/zero"],
+        ["sweep", "{snapshot}", "--set", "A=1", "--jobs", "1", "--scenario", "/dev/zero"],
+        ["forward", "--snapshot", "{snapshot}", "--horizon", "10m", "--scenario", "/dev/zero"],
+        ["plan", "--snapshot", "{snapshot}", "-f", "/dev/zero"],
+        ["nodes", "--kubeconfig", "/dev/zero"],
+        ["nodes", "--snapshot", "{catalog}"],
+    ],
+    ids=lambda words: f"{words[0]} {words[-2]}",
+)
+def test_a_file_without_an_end_is_a_sentence(
+    words: list[str], snapshot: Path, streams: Streams, tmp_path: Path
+) -> None:
+    catalog = tmp_path / "recording.json"
+    catalog.write_text('{"karptui": 1, "objects": [], "catalog": "/dev/zero"}')
+    words = [word.format(snapshot=snapshot, catalog=catalog) for word in words]
+    tracemalloc.start()
+    try:
+        status = streams.run(words, printing_to(tmp_path / "printed"))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (status, streams.has_traceback) == (2, False)
+    assert streams.last_words.startswith(f"karptui {words[0]}: ")
+    assert peak < 120 << 20
+
+
+@pytest.mark.parametrize("words", [["simulate", "--scenario", "-"], ["plan", "-f", "-"]], ids=" ".join)
+@pytest.mark.parametrize("is_closed", [False, True], ids=["endless", "closed"])
+def test_input_without_an_end_is_a_sentence(
+    words: list[str],
+    snapshot: Path,
+    streams: Streams,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_closed: bool,
+) -> None:
+    endless = Path("/dev/zero").open(encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", None if is_closed else endless)
+    words = [*words, *([str(snapshot)] if words[0] == "simulate" else ["--snapshot", str(snapshot)])]
+    with endless:
+        assert streams.run(words, printing_to(tmp_path / "printed")) == 2
+    said = "standard input: is closed" if is_closed else "standard input: it is larger than 16 MiB"
+    assert streams.last_words == f"karptui {words[0]}: {said}"
 
 
 # Times

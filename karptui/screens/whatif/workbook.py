@@ -9,11 +9,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from karptui.files import write_file
+from karptui.files import read_file, write_file
 from karptui.paths import typed_path
 from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.run import Answer
-from karptui.whatif.scenario import Replay, Scenario, ScenarioError, read_scenarios, write_scenarios
+from karptui.whatif.scenario import MOST_BYTES, Replay, Scenario, ScenarioError, read_scenarios, write_scenarios
 from karptui.whatif.schema.schema import Schemas
 from karptui.whatif.sheet import TYPING, History, Sheet, scenario_of
 from karptui.whatif.yaml.parse import Parsed, parse
@@ -226,7 +226,7 @@ def open_scenarios(target: str) -> tuple[Scenario, ...]:
     """
     path = typed_path(target)
     try:
-        return read_scenarios(path.read_text(encoding="utf-8"), str(path))
+        return read_scenarios(read_file(path, MOST_BYTES).decode(), str(path))
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError:

@@ -375,7 +375,9 @@ def _in_cluster(environ: Mapping[str, str], folder: Path, impersonation: Imperso
     return Connection(
         server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
         context="in-cluster",
-        namespace=namespace_file.read_text().strip() if namespace_file.is_file() else "",
+        namespace=read_file(namespace_file, 1 << 10).decode(errors="replace").strip()
+        if namespace_file.is_file()
+        else "",
         certificate_authority=authority,
         token_file=token_file,
         impersonation=impersonation,
