@@ -240,10 +240,9 @@ def test_input_without_an_end_is_a_sentence(
     *,
     is_closed: bool,
 ) -> None:
-    endless = Path("/dev/zero").open(encoding="utf-8")
-    monkeypatch.setattr(sys, "stdin", None if is_closed else endless)
     words = [*words, *([str(snapshot)] if words[0] == "simulate" else ["--snapshot", str(snapshot)])]
-    with endless:
+    with Path("/dev/zero").open(encoding="utf-8") as endless:
+        monkeypatch.setattr(sys, "stdin", None if is_closed else endless)
         assert streams.run(words, printing_to(tmp_path / "printed")) == 2
     said = "standard input: is closed" if is_closed else "standard input: it is larger than 16 MiB"
     assert streams.last_words == f"karptui {words[0]}: {said}"
