@@ -27,9 +27,9 @@ from karptui.serving.lists import lists_of
 from karptui.serving.questions import answers_of
 from karptui.session.analyst import Analyst
 from karptui.session.border import Border, Focus
-from karptui.session.cluster_view import ClusterView
 from karptui.session.feed import Feed
 from karptui.session.pace import KEYBOARD
+from karptui.session.questions import Replays
 from karptui.session.session import Session
 from karptui.session.shared_base import SharedBase
 from karptui.sources.base import SourceError
@@ -121,8 +121,10 @@ class KarptuiApp(LivingApp):
         self._analyst_of = analyst_of
         session = Session(source, state, evidence=self._evidence_of(source), analyst=analyst_of())
         super().__init__()
-        self._shared_base = SharedBase()
-        self.feed = Feed(session, clock or SystemClock(), lists_of(config), answers_of(self._shared_base), self)
+        shared = SharedBase()
+        self.feed = Feed(
+            session, clock or SystemClock(), lists_of(config), answers_of(shared), self, shared_base=shared
+        )
         self.config = config
         self._connect = connect
         self._contexts = contexts
@@ -236,9 +238,9 @@ class KarptuiApp(LivingApp):
         """Stop the source."""
         KEYBOARD.rested(is_over=True)
         self.session.stop()
+        self.feed.replays.stop()
         if "whatif" in self.__dict__:
             self.whatif.keep()
-            self.whatif.replayer.stop()
 
     def first_rows_shown(self) -> None:
         """Import other screens, now that nobody waits for the first rows."""
@@ -288,9 +290,9 @@ class KarptuiApp(LivingApp):
         return self.feed.border
 
     @property
-    def view(self) -> ClusterView:
-        """What screens show."""
-        return self.session.view
+    def replays(self) -> Replays:
+        """What-ifs that are replayed beside the screen."""
+        return self.feed.replays
 
     def now_ns(self) -> int:
         """Return nanoseconds since the epoch."""
@@ -333,9 +335,9 @@ class KarptuiApp(LivingApp):
 
     def top_bar(self) -> TopBarValues:
         """Return what the top bar shows."""
-        session = self.session
+        session, overview = self.session, self.border.overview()
         settings = self.config.context(session.title)
-        health = overall(session.view.statuses.values(), self.now_ns())
+        health = overall(overview.statuses.values(), self.now_ns())
         if session.trouble:
             health = Health(f"✖ {session.trouble}", "✖ not up to date", Tone.FAULT)
         if session.failure:
@@ -344,7 +346,7 @@ class KarptuiApp(LivingApp):
         banner = settings.banner
         if session.caution and banner is Banner.CALM:
             banner = Banner.CAUTION
-        return TopBarValues(session.title, banner, label, cluster_facts(session.view.totals), health)
+        return TopBarValues(session.title, banner, label, cluster_facts(overview.totals), health)
 
     @cached_property
     def whatif(self) -> WhatIf:
@@ -352,12 +354,7 @@ class KarptuiApp(LivingApp):
         from karptui.screens.whatif.controller import WhatIf  # noqa: PLC0415 - only when asked for
         from karptui.screens.whatif.kept import KeptScenarios  # noqa: PLC0415 - as above
 
-        return WhatIf(self, KeptScenarios(self.session.title), self._shared_base)
-
-    @property
-    def shared_base(self) -> SharedBase:
-        """The cluster made ready for what-ifs, which threads take turns with."""
-        return self._shared_base
+        return WhatIf(self, KeptScenarios(self.session.title))
 
     def open_whatif(self, opening: Opening) -> None:
         """Show the what-if, beginning with some documents and edits."""

@@ -56,6 +56,11 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """How things stand with Karpenter's metrics; None where they are not asked for."""
     price_settings: PriceSettings = LIST_PRICES
 
+    @property
+    def overhead_origin(self) -> str:
+        """Who has said VM_MEMORY_OVERHEAD_PERCENT."""
+        return self.origin_of("VM_MEMORY_OVERHEAD_PERCENT")
+
     def origin_of(self, setting: str) -> str:
         """Return where a setting comes from, by its environment name: ``Deployment kube-system/karpenter``."""
         if not self.setting_origins:

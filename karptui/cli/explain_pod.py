@@ -15,7 +15,7 @@ from karptui.cli.loading import Loaded
 from karptui.kube.pod import Pod
 from karptui.kube.units import count_text
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pending_entries import hears_events
+from karptui.session.pending_entries import hears_events, surroundings_of
 from karptui.session.pending_questions import PendingQuestions
 from karptui.session.pending_report import PendingEntry, PodDetail
 from karptui.session.pods import PodEntry
@@ -56,7 +56,12 @@ def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
     width = width_of_terminal()
     lines: list[Pieces] = [((title_text(group, loaded.now_ns), Tone.STRONG),), ()]
     lines += explained_lines(
-        group, detail, view.state, now_ns=loaded.now_ns, width=width, hears_events=entry.hears_events
+        group,
+        detail,
+        surroundings_of(group.first, view.state),
+        now_ns=loaded.now_ns,
+        width=width,
+        hears_events=entry.hears_events,
     )
     lines += _remedies(detail, group.name)
     return [values], lines, loaded

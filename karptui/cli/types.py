@@ -213,7 +213,7 @@ def _print_ledger(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> 
         return
     pod, evidence = (pool.pods[0] if pool.pods else None), loaded.view.evidence
     if args.output == "csv":
-        steps = ledger_steps(entry, fit_of(pool, entry, pod) if pod is not None else None, evidence)
+        steps = ledger_steps(entry, fit_of(pool, entry, pod) if pod is not None else None, evidence.overhead_origin)
         rows = [{"pool": pool.name, "type": entry.name, **step_values(one)} for one in steps]
         print_csv(list(rows[0]), rows, has_header=not args.no_headers)
         return
@@ -227,7 +227,7 @@ def _print_ledger_text(pool: PoolEntry, entry: TypeEntry, args: argparse.Namespa
     pod, evidence, skipped = (pool.pods[0] if pool.pods else None), loaded.view.evidence, int(args.no_headers)
     sections = (
         (title_pieces(pool, entry),)[skipped:],
-        account_lines(pool, entry, pod, evidence)[skipped:],
+        account_lines(pool, entry, pod, evidence.overhead_origin)[skipped:],
         fit_lines(pool, entry, pod),
         observed_lines(pool, entry),
         source_lines(pool, evidence, loaded.view.prices),

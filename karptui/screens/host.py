@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from karptui.screens.command_line import TypedCommand
     from karptui.screens.destinations import ToScreen
     from karptui.session.border import Border, Focus
-    from karptui.session.cluster_view import ClusterView
-    from karptui.session.shared_base import SharedBase
+    from karptui.session.questions import Replays
     from karptui.whatif.opening import Opening
 
 
@@ -31,13 +30,8 @@ class Host(Protocol):
         ...
 
     @property
-    def view(self) -> ClusterView:
-        """What to show: one generation of the cluster, never changed."""
-        ...
-
-    @property
-    def shared_base(self) -> SharedBase:
-        """The cluster made ready for what-ifs, which threads take turns with."""
+    def replays(self) -> Replays:
+        """What-ifs that are replayed beside the screen."""
         ...
 
     @property

@@ -11,11 +11,11 @@ from textual.containers import VerticalScroll
 
 from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.listing import Kept
 from karptui.screens.row_sources import MadeRows
 from karptui.session.border import Focus
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
+from karptui.session.questions import NodeFound, NodeWanted
 from karptui.views.freshness import freshness
 from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts, usage_lines
 from karptui.views.nodes.sentences import explain_node
@@ -94,11 +94,14 @@ class NodeDetailScreen(ListScreen[PodEntry]):
         self._key = key
         self._entry: NodeEntry | None = None
         self._is_gone = False
-        self._pods: Kept[tuple[PodEntry, ...]] = Kept()
+        self._found: NodeFound | None = None
 
     def show_state(self) -> None:
         """Show the node as it is now, or as it was last when it is gone."""
-        found = self.host.view.node_entry(self._key)
+        before = self._entry.node if self._entry is not None else None
+        wanted = NodeWanted(key=self._key, name=before.name if before is not None else "")
+        self._found = asked = self.host.border.ask(wanted)
+        found = asked.entry
         self._is_gone = found is None
         now_ns = self.host.now_ns()
         if found is not None:
@@ -112,7 +115,7 @@ class NodeDetailScreen(ListScreen[PodEntry]):
             panel.ledger.set_lines(resource_lines(entry))
             ledger = (*resource_lines(entry), ()) if self.has_class("-narrow") else ()
             panel.why.set_lines((*hanging(self._why(entry, now_ns), panel.why.size.width), *ledger))
-            usage = usage_lines(entry, self.host.view.live_usage, now_ns) if entry.node is not None else ()
+            usage = usage_lines(entry, asked.usage, now_ns) if entry.node is not None else ()
             panel.facts.set_hanging((*node_lines(entry, now_ns), *usage))
             panel.claim_facts.set_hanging(claim_lines(entry, now_ns))
         self.host.look_at(Focus(detail=self._key))
@@ -124,15 +127,12 @@ class NodeDetailScreen(ListScreen[PodEntry]):
         return True
 
     def _why(self, entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
-        analysis = self.host.view.analysis
-        lines = why_lines(entry, analysis.detail if analysis is not None else None, now_ns)
+        lines = why_lines(entry, self._detail(), now_ns)
         fresh = ((" ", Tone.NORMAL), *freshness(self.host.border.overview(), now_ns))
         return (*lines[:-1], fresh, ()) if entry.findings is not None else lines
 
     def _detail(self) -> NodeDetail | None:
-        analysis = self.host.view.analysis
-        detail = analysis.detail if analysis is not None else None
-        return detail if detail is not None and detail.key == self._key else None
+        return self._found.detail if self._found is not None else None
 
     def _landing_of(self, item: PodEntry) -> Landing | None:
         detail = self._detail()
@@ -146,8 +146,7 @@ class NodeDetailScreen(ListScreen[PodEntry]):
 
     def _pods_there(self) -> Sequence[PodEntry]:
         """Return the pods of the node."""
-        view, node = self.host.view, self._entry.node if self._entry is not None else None
-        return self._pods.get((view, node), lambda: tuple(view.pods_on(node.name)) if node is not None else ())
+        return self._found.pods if self._found is not None else ()
 
     def explain(self) -> Pieces:
         """Explain the node where it has no pods, else the pod under the cursor."""

@@ -18,6 +18,7 @@ from karptui.screens.listing import Kept
 from karptui.screens.row_sources import Asked
 from karptui.session.border import Focus, TotalsWanted, VerdictWanted
 from karptui.session.nodes import NodeEntry
+from karptui.session.questions import ReasonsWanted
 from karptui.views.freshness import why_unknown
 from karptui.views.nodes.columns import nodes_spec, nodes_table
 from karptui.views.nodes.sentences import (
@@ -31,7 +32,7 @@ from karptui.views.nodes.sentences import (
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows, Sort
 from karptui.views.top_bar import Fact, TopBarValues
-from karptui.views.verdict import Room, pending_reasons, sentence, verdict_pages
+from karptui.views.verdict import Room, sentence, verdict_pages
 from karptui.views.why.codes import MEANINGS
 from karptui.widgets.sentences import Sentences
 
@@ -125,7 +126,7 @@ class NodesScreen(ListScreen[NodeEntry]):
             return
         few = FEW if self.size.height < ROOMY else MORE
         many = Room(len(found), max(self.size.height - BESIDE, few.lines))
-        reasons = pending_reasons(self.host.view.pending)
+        reasons = self.host.border.ask(ReasonsWanted()).by_group
         told = [(one, sentence(one, now_ns, reasons)) for one in found]
         pages = verdict_pages(told, self.size.width - 1, few, many)
         self._page %= len(pages)

@@ -18,9 +18,8 @@ from karptui.screens.listing import Kept
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import Asked, MadeRows
 from karptui.session.border import Focus, ObjectWanted
-from karptui.session.cluster_view import ClusterView
-from karptui.session.pending_entries import hears_events
-from karptui.session.pending_report import PendingEntry, PodDetail
+from karptui.session.pending_report import PendingEntry, PodDetail, PodSurroundings
+from karptui.session.questions import PodWaitFound, PodWaitWanted
 from karptui.views.pending.columns import TABLE
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
 from karptui.views.pending.gates import NODES_TABLE as NODES
@@ -153,18 +152,20 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         self._pod_key = pod_key
         self._group: PendingGroup | None = None
         self._detail: PodDetail | None = None
+        self._found: PodWaitFound | None = None
+        self._around = PodSurroundings()
         self._remedies: Kept[tuple[RemedyEntry, ...]] = Kept()
 
     def show_state(self) -> None:
         """Show what is known of the pod, or what has become of it."""
         self.host.look_at(Focus(asks_pending=True, pod=self._pod_key))
-        view, now_ns = self.host.view, self.host.now_ns()
-        report = view.pending
-        if report is not None:
-            self._group = report.by_pod.get(self._pod_key) or self._group
-            if report.detail is not None and report.detail.pod_key == self._pod_key:
-                self._detail = report.detail
-        gone = self._gone(view)
+        now_ns = self.host.now_ns()
+        found = self._found = self.host.border.ask(PodWaitWanted(key=self._pod_key))
+        self._group = found.group or self._group
+        self._detail = found.detail or self._detail
+        if found.is_there or found.group is not None:
+            self._around = found.around
+        gone = self._gone()
         said: tuple[Pieces, ...] = (gone, ()) if gone else ()
         if self._group is not None:
             self.panel.show_title(Content(f" {title_text(self._group, now_ns)} "))
@@ -173,10 +174,10 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
                 *explained_lines(
                     self._group,
                     self._detail,
-                    view.state,
+                    self._around,
                     now_ns=now_ns,
                     width=max(self.panel.lines.content_size.width, 40),
-                    hears_events=hears_events(view),
+                    hears_events=found.hears_events,
                 ),
             )
         elif not gone:
@@ -184,13 +185,15 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         self.panel.lines.set_hanging(said)
         super().show_state()
 
-    def _gone(self, view: ClusterView) -> Pieces:
+    def _gone(self) -> Pieces:
         """Return what has become of the pod since it waited, nothing while it waits."""
-        pod = view.state.pods.get(self._pod_key)
-        if pod is None:
+        found = self._found
+        if found is None:
+            return ()
+        if not found.is_there:
             return ((f"the pod {clean(self._pod_key)} is gone; this is what it waited for", Tone.FAULT),)
-        if pod.node_name in view.state.nodes:
-            return ((f"the pod has found its place on {clean(pod.node_name)}", Tone.GOOD),)
+        if found.node_name:
+            return ((f"the pod has found its place on {clean(found.node_name)}", Tone.GOOD),)
         return ()
 
     # The changes
@@ -207,7 +210,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         report = self._detail.remedies if self._detail is not None else None
         if report is not None:
             return (remedies_sentence(report), *((clean(note), Tone.MUTED) for note in report.left_out))
-        waits = self._detail is None and not self._gone(self.host.view)
+        waits = self._detail is None and not self._gone()
         return (("being worked out", Tone.ACTIVE) if waits else ("there is nothing to try", Tone.MUTED),)
 
     def explain(self) -> Pieces:

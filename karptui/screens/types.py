@@ -19,16 +19,17 @@ from karptui.screens.frame import FrameScreen
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import Asked
+from karptui.session.border import AroundWanted
 from karptui.session.facts import TypesAround
-from karptui.session.offered_types import offered_types_of
-from karptui.session.types import PoolEntry, TypeEntry, pool_entries
+from karptui.session.questions import TypeSourcesFound, TypeSourcesWanted
+from karptui.session.types import PoolEntry, TypeEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.cells import why_text
 from karptui.views.types.columns import types_table
 from karptui.views.types.ledger import Grid, account_lines, fit_lines, observed_lines, offering_grid, title_pieces
 from karptui.views.types.pools import TABLE, carries, note_of
-from karptui.views.types.sentences import filter_lines, finding_lines, reason_lines, source_lines
+from karptui.views.types.sentences import filter_lines, finding_lines, reason_lines
 from karptui.widgets.plain import TONE_STYLES, phrase
 from karptui.widgets.sentences import Sentences
 
@@ -62,10 +63,10 @@ class PoolsOfTypesScreen(ListScreen[PoolEntry]):
     def refresh_info(self) -> None:
         """Say again what is under the cursor, and where types and prices come from."""
         super().refresh_info()
-        view = self.host.view
-        lines = list(source_lines(None, view.evidence, view.prices))
+        sources = self.host.border.ask(TypeSourcesWanted())
+        lines: list[Pieces] = [((sources.text, Tone.MUTED),)]
         if self.listing.rows:
-            lines += [((clean(note), Tone.MUTED),) for note in offered_types_of(view).nodeclasses.notes]
+            lines += [((clean(note), Tone.MUTED),) for note in sources.notes]
         self._origins.set_lines(lines)
 
     def explain_item(self, item: PoolEntry) -> Pieces:
@@ -139,7 +140,7 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
     def refresh_info(self) -> None:
         """Say again what is under the cursor, and what the filters have removed."""
         super().refresh_info()
-        view, lines = self.host.view, self.panel.lines
+        lines = self.panel.lines
         around = self.around(TypesAround)
         entry = around.pool if around is not None else None
         if entry is None:
@@ -147,7 +148,8 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
             lines.set_lines([(gone if self.listing.rows is not None else ("working it out…", Tone.ACTIVE),)])
             return
         said = [*filter_lines(entry), *finding_lines(entry), *reason_lines(entry)]
-        lines.set_lines([*said, *source_lines(entry, view.evidence, view.prices)])
+        sources = self.host.border.ask(TypeSourcesWanted(pool=self._pool))
+        lines.set_lines([*said, ((sources.text, Tone.MUTED),)])
 
     def explain_item(self, item: TypeEntry) -> Pieces:
         """Return why a type is left or not."""
@@ -227,7 +229,8 @@ class TypeLedgerScreen(FrameScreen):
         self._type_name = name
         self._meant = frozenset(pods)
         self._pod_index = 0
-        self._pools: tuple[PoolEntry, ...] = ()
+        self._pool: PoolEntry | None = None
+        self._sources: TypeSourcesFound | None = None
         self._is_building = False
 
     def compose_body(self) -> ComposeResult:
@@ -257,7 +260,10 @@ class TypeLedgerScreen(FrameScreen):
     async def _build(self) -> None:
         self._is_building = True
         try:
-            self._pools = await asyncio.to_thread(pool_entries, self.host.view)
+            wanted = AroundWanted(list="types of a pool", of=f"all/{self._pool_name}", now_ns=self.host.now_ns())
+            found = (await asyncio.to_thread(self.host.border.around, wanted)).fact
+            self._sources = await asyncio.to_thread(self.host.border.ask, TypeSourcesWanted(pool=self._pool_name))
+            self._pool = found.pool if isinstance(found, TypesAround) else None
         finally:
             self._is_building = False
         self._take_meant()
@@ -274,7 +280,7 @@ class TypeLedgerScreen(FrameScreen):
     @property
     def pool(self) -> PoolEntry | None:
         """The NodePool; None where it is not there (any more)."""
-        return next((one for one in self._pools if one.name == self._pool_name), None)
+        return self._pool
 
     @property
     def entry(self) -> TypeEntry | None:
@@ -288,19 +294,19 @@ class TypeLedgerScreen(FrameScreen):
         return pods[self._pod_index % len(pods)] if pods else None
 
     def _show(self) -> None:
-        pool, entry, view = self.pool, self.entry, self.host.view
-        if pool is None or entry is None:
+        pool, entry, sources = self.pool, self.entry, self._sources
+        if pool is None or entry is None or sources is None:
             self.panel.border_title = Content(f" {clean(self._type_name)} ")
             self._section("account", [((f"NodePool {clean(self._pool_name)} has no such type", Tone.WARNING),)])
             return
         self.panel.border_title = phrase(title_pieces(pool, entry))
-        self._section("account", account_lines(pool, entry, self.pod, view.evidence))
+        self._section("account", account_lines(pool, entry, self.pod, sources.overhead))
         self._section("fit", fit_lines(pool, entry, self.pod))
         self._section("observed", observed_lines(pool, entry))
         grid = _drawn(offering_grid(entry))
         if grid != self.grid_lines.content:
             self.grid_lines.update(grid)
-        self._section("sources", source_lines(pool, view.evidence, view.prices))
+        self._section("sources", (((sources.text, Tone.MUTED),),))
 
     def _section(self, name: str, lines: Sequence[Pieces]) -> None:
         self.query_one(f"#ledger-{name}", Sentences).set_lines(lines)

@@ -5,24 +5,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from karptui.session.questions import (
+    ComparedWanted,
+    ControllerWanted,
     DescriptionWanted,
+    KnownValuesWanted,
     NamesWanted,
+    NodeWanted,
     OpeningWanted,
     PackingFound,
     PackingWanted,
+    PodWaitWanted,
+    PointWanted,
     ProportionWanted,
     Question,
+    ReasonsWanted,
     RemediesWanted,
+    SelfCheckWanted,
+    SweepUnwanted,
+    SweepWanted,
     TrialsWanted,
+    TypeSourcesWanted,
 )
 from karptui.session.row_server import Answerer
 from karptui.session.shared_base import SharedBase
 
 if TYPE_CHECKING:
     from karptui.serving.blockers import Remedies
+    from karptui.serving.whatif import WhatIfs
 
 
 def answers_of(shared_base: SharedBase) -> Mapping[type[Question[Any]], Callable[[], Answerer]]:
@@ -31,6 +44,13 @@ def answers_of(shared_base: SharedBase) -> Mapping[type[Question[Any]], Callable
     Args:
         shared_base: The cluster made ready for what-ifs.
     """
+
+    @cache
+    def whatifs() -> WhatIfs:
+        from karptui.serving.whatif import WhatIfs
+
+        return WhatIfs(shared_base)
+
     return {
         DescriptionWanted: _descriptions,
         NamesWanted: _names,
@@ -38,7 +58,18 @@ def answers_of(shared_base: SharedBase) -> Mapping[type[Question[Any]], Callable
         OpeningWanted: _openings,
         ProportionWanted: _proportions,
         RemediesWanted: lambda: _remedies(shared_base).offered,
+        TypeSourcesWanted: _type_sources,
         TrialsWanted: lambda: _remedies(shared_base).tried,
+        NodeWanted: _nodes,
+        PodWaitWanted: _pod_waits,
+        ReasonsWanted: _reasons,
+        ControllerWanted: _controllers,
+        KnownValuesWanted: _known_values,
+        ComparedWanted: lambda: whatifs().compared,
+        SelfCheckWanted: lambda: whatifs().self_checked,
+        SweepWanted: lambda: whatifs().sweep,
+        PointWanted: lambda: whatifs().point,
+        SweepUnwanted: lambda: whatifs().ended,
     }
 
 
@@ -76,3 +107,39 @@ def _remedies(shared_base: SharedBase) -> Remedies:
     from karptui.serving.blockers import Remedies
 
     return Remedies(shared_base)
+
+
+def _nodes() -> Answerer:
+    from karptui.serving.details import Nodes
+
+    return Nodes().node
+
+
+def _pod_waits() -> Answerer:
+    from karptui.serving.details import pod_wait
+
+    return pod_wait
+
+
+def _reasons() -> Answerer:
+    from karptui.serving.details import Reasons
+
+    return Reasons().reasons
+
+
+def _controllers() -> Answerer:
+    from karptui.serving.whatif import controller
+
+    return controller
+
+
+def _known_values() -> Answerer:
+    from karptui.serving.whatif import values
+
+    return values
+
+
+def _type_sources() -> Answerer:
+    from karptui.serving.types import TypeSources
+
+    return TypeSources().sources

@@ -12,8 +12,10 @@ from karptui.session.border import Border
 from karptui.session.garbage import GARBAGE
 from karptui.session.pace import KEYBOARD, Pace
 from karptui.session.questions import Question
+from karptui.session.replays import Replays
 from karptui.session.row_server import Answerer, List, RowServer
 from karptui.session.session import Session
+from karptui.session.shared_base import SharedBase
 
 TAKING_OVER: Final = "taking over what has changed"
 IDLE_POLLS: Final = 4
@@ -54,6 +56,8 @@ class Feed:
         lists: Mapping[str, Callable[[], List]],
         answers: Mapping[type[Question[Any]], Callable[[], Answerer]],
         display: Display,
+        *,
+        shared_base: SharedBase,
     ) -> None:
         """Make a feed that has not begun.
 
@@ -63,11 +67,14 @@ class Feed:
             lists: the lists whose rows screens ask for by window, by name.
             answers: what answers the questions of screens, by type.
             display: shows what is taken over.
+            shared_base: the cluster made ready for what-ifs.
         """
         self.session = session
         """The cluster that is followed; another may take its place."""
         self.border: Border = RowServer(lambda: self.session.view, lists, answers)
         """What screens ask the session."""
+        self.replays = Replays(lambda: self.session.view, shared_base)
+        """What-ifs that are replayed beside the screen."""
         self.is_in_front = True
         """Whether somebody looks."""
         self.clock = clock

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from karptui.aws.lint import wildcard_values
 from karptui.decode.kinds import Kind
+from karptui.kube.pod import Pod
+from karptui.pending.zones import zones_of_volumes
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pending_report import PendingEntry
+from karptui.session.pending_report import PendingEntry, PodSurroundings
+from karptui.state.cluster import ClusterState
 
 
 def hears_events(view: ClusterView) -> bool:
     """Whether events may be listed."""
     status = view.statuses.get(str(Kind.EVENT))
     return status is None or status.phase not in ("forbidden", "not installed")
+
+
+def surroundings_of(pod: Pod, state: ClusterState) -> PodSurroundings:
+    """Return what of a cluster is said beside why a pod waits."""
+    findings = (
+        (pool.name, finding)
+        for pool in state.nodepools.values()
+        for finding in wildcard_values(f"NodePool {pool.name}", "spec.template.spec.requirements", pool.requirements)
+    )
+    return PodSurroundings(tuple(zones_of_volumes(pod, state)), tuple(findings))
 
 
 def pending_entries(view: ClusterView) -> tuple[PendingEntry, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from karptui.aws.lint import LintFinding
 from karptui.pending.groups import PendingGroup
 from karptui.pending.report import PendingReport
 from karptui.provisioning import PodExplanation
@@ -22,6 +23,15 @@ class PodDetail(msgspec.Struct, frozen=True, eq=False):
     """None where the pod takes no part in a run."""
     remedies: RemedyReport | None = None
     """Single changes that were tried; None where there is nothing to remedy."""
+
+
+class PodSurroundings(msgspec.Struct, frozen=True):
+    """What of the cluster is said beside why a pod waits."""
+
+    zones: tuple[tuple[str, frozenset[str]], ...] = ()
+    """Volumes that bind it, with the zones they leave."""
+    findings: tuple[tuple[str, LintFinding], ...] = ()
+    """What is wrong with the requirements of NodePools, with the NodePool's name."""
 
 
 class PendingAnswer(PendingReport, frozen=True, eq=False, dict=True):

@@ -5,17 +5,29 @@ A question says by its type what is told: `Border.ask` takes an ``…Wanted`` an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import msgspec
 
 if TYPE_CHECKING:
+    from karptui.disruption.analysis import NodeDetail
+    from karptui.karpenter.settings import Settings
+    from karptui.kube.live_usage import LiveUsage
+    from karptui.pending.groups import PendingGroup
     from karptui.session.blockers import BlockerEntry
+    from karptui.session.nodes import NodeEntry
     from karptui.session.packing import Bin
+    from karptui.session.pending_report import PodDetail, PodSurroundings
+    from karptui.session.pods import PodEntry
     from karptui.whatif.edits import ObjectRef
     from karptui.whatif.opening import Opening
     from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
     from karptui.whatif.remedies.blockers.trial import Trial
+    from karptui.whatif.run import Answer
+    from karptui.whatif.scenario import Replay, Scenario
+    from karptui.whatif.schema.offers import KnownValues
+    from karptui.whatif.sweep import Sweep, SweepPoint
 
 FoundT = TypeVar("FoundT", bound=msgspec.Struct)
 
@@ -147,3 +159,238 @@ class TrialsWanted(Question[TrialsFound], frozen=True, kw_only=True):
     """The keys of their rows."""
     now_ns: int
     """The present instant: nanoseconds since the epoch."""
+
+
+# One node, one pod that waits
+
+
+class NodeFound(msgspec.Struct, frozen=True, kw_only=True):
+    """One node at length."""
+
+    entry: NodeEntry | None = None
+    """None where it is not there (any more)."""
+    pods: tuple[PodEntry, ...] = ()
+    detail: NodeDetail | None = None
+    """None until it is worked out."""
+    usage: LiveUsage
+    """Who tells what it really uses, without what nodes and pods use."""
+
+
+class NodeWanted(Question[NodeFound], frozen=True, kw_only=True):
+    """One node at length."""
+
+    key: str
+    """Of its row."""
+    name: str = ""
+    """Under which its pods are found once it is gone."""
+
+
+class PodWaitFound(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a pod waits."""
+
+    is_there: bool
+    node_name: str = ""
+    """The node that it has found, empty while it waits."""
+    group: PendingGroup | None = None
+    """The pods that wait with it; None while that is not worked out, and once it has a node."""
+    detail: PodDetail | None = None
+    """None until it is worked out."""
+    around: PodSurroundings
+    hears_events: bool
+    """Whether events may be listed: silence else means nothing."""
+
+
+class PodWaitWanted(Question[PodWaitFound], frozen=True, kw_only=True):
+    """Why a pod waits."""
+
+    key: str
+    """``namespace/name``."""
+
+
+class ReasonsFound(msgspec.Struct, frozen=True, kw_only=True):
+    """Why pods wait, in a few words."""
+
+    by_group: Mapping[str, str]
+    """By the key of their group."""
+
+
+class ReasonsWanted(Question[ReasonsFound], frozen=True, kw_only=True):
+    """Why pods wait, in a few words."""
+
+
+# Instance types
+
+
+class TypeSourcesFound(msgspec.Struct, frozen=True, kw_only=True):
+    """Where instance types, settings and prices come from."""
+
+    text: str
+    overhead: str
+    """Who has said VM_MEMORY_OVERHEAD_PERCENT."""
+    notes: tuple[str, ...] = ()
+    """What is assumed about NodeClasses."""
+
+
+class TypeSourcesWanted(Question[TypeSourcesFound], frozen=True, kw_only=True):
+    """Where instance types, settings and prices come from."""
+
+    pool: str = ""
+    """NodePool whose types are meant; empty to leave out where those come from."""
+
+
+# What-ifs
+
+
+class ReplayWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """A scenario that is to be replayed, in the place of the one before."""
+
+    scenario: Scenario
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+    is_typing: bool = False
+    """Whether somebody types: then the cluster may stay as it was for longer."""
+    is_first: bool = False
+    """Whether nothing counts that was asked before."""
+
+
+class ReplayStateWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the last scenario has come."""
+
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+    is_typing: bool = False
+    """Whether somebody types."""
+
+
+class ReplayState(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the last scenario has come."""
+
+    number: int = 0
+    """Of the last question, 0 before there is one; of later ones it is higher."""
+    is_busy: bool = False
+    """Whether it has no answer yet."""
+    done: int = 0
+    total: int = 0
+    is_outdated: bool = False
+    """Whether the cluster has changed since."""
+    moves: bool = False
+    """Whether another question would be answered on a newer cluster."""
+    is_due: bool = False
+    """Whether it was asked so long ago that a change of the cluster is to be followed."""
+
+
+class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a scenario; told when it is known, and again with what takes longer."""
+
+    number: int
+    """Of the question."""
+    answer: Answer
+
+
+class Replays(Protocol):
+    """What-ifs that are replayed beside the screen."""
+
+    def replay(self, wanted: ReplayWanted) -> ReplayState:
+        """Have a scenario replayed, in the place of whatever was asked before."""
+        ...
+
+    def state(self, wanted: ReplayStateWanted) -> ReplayState:
+        """Return how far the last question has come, and whether it is to be asked again."""
+        ...
+
+    def tell(self, hear: Callable[[Replayed], None], /) -> None:
+        """Tell somebody every answer as soon as it is known, in whatever thread."""
+        ...
+
+
+class ControllerFound(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of Karpenter itself."""
+
+    settings: Settings
+    version: str
+    """Such as ``1.14.1``; empty where it is not known."""
+    title: str
+    """What runs it, such as ``Deployment kube-system/karpenter``; empty where that is not known."""
+
+
+class ControllerWanted(Question[ControllerFound], frozen=True, kw_only=True):
+    """What is known of Karpenter itself."""
+
+
+class KnownValuesFound(msgspec.Struct, frozen=True, kw_only=True):
+    """Names and values of the cluster that are offered while typing."""
+
+    generation: int
+    """Of the cluster that has them."""
+    values: KnownValues
+
+
+class KnownValuesWanted(Question[KnownValuesFound], frozen=True, kw_only=True):
+    """Names and values of the cluster that are offered while typing; takes a while."""
+
+
+class ComparedFound(msgspec.Struct, frozen=True, kw_only=True):
+    """What comes of one of several scenarios."""
+
+    answer: Answer
+
+
+class ComparedWanted(Question[ComparedFound], frozen=True, kw_only=True):
+    """One of several scenarios, on the cluster as it is; takes a while."""
+
+    scenario: Scenario
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class SelfCheckFound(msgspec.Struct, frozen=True, kw_only=True):
+    """How well the model does."""
+
+    text: str
+
+
+class SelfCheckWanted(Question[SelfCheckFound], frozen=True, kw_only=True):
+    """How many of the NodeClaims created lately the model makes too; takes a while."""
+
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class SweepBegun(msgspec.Struct, frozen=True, kw_only=True):
+    """A sweep that is at work."""
+
+    number: int
+
+
+class SweepWanted(Question[SweepBegun], frozen=True, kw_only=True):
+    """One parameter over several values; takes a while to begin."""
+
+    sweep: Sweep
+    replay: Replay
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class PointFound(msgspec.Struct, frozen=True, kw_only=True):
+    """The next point of a sweep, in whatever order they come."""
+
+    position: int = 0
+    """Of its value."""
+    point: SweepPoint | None = None
+    """None where there are no more."""
+
+
+class PointWanted(Question[PointFound], frozen=True, kw_only=True):
+    """The next point of a sweep; takes until it is there."""
+
+    number: int
+
+
+class SweepEnded(msgspec.Struct, frozen=True, kw_only=True):
+    """A sweep that nobody waits for any more."""
+
+
+class SweepUnwanted(Question[SweepEnded], frozen=True, kw_only=True):
+    """A sweep that nobody waits for any more."""
+
+    number: int

@@ -7,16 +7,27 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from karptui.disruption.analysis import NodeFindings
+from karptui.disruption.analysis import NodeDetail, NodeFindings
 from karptui.disruption.verdict import Finding
+from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.karpenter.settings import Settings
+from karptui.kube.live_usage import LiveUsage
+from karptui.pending.groups import PendingGroup
 from karptui.session import border, claims, nodes, questions
 from karptui.session.blockers import BlockerEntry
 from karptui.session.facts import Around, Fact
+from karptui.session.nodes import NodeEntry
 from karptui.session.packing import Bin
+from karptui.session.pending_report import PodDetail, PodSurroundings
+from karptui.session.pods import PodEntry
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.opening import Opening
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
 from karptui.whatif.remedies.blockers.trial import Trial
+from karptui.whatif.run import Answer
+from karptui.whatif.scenario import Replay, Scenario
+from karptui.whatif.schema.offers import KnownValues
+from karptui.whatif.sweep import Sweep, SweepPoint
 
 MessageT = TypeVar("MessageT")
 
@@ -26,9 +37,23 @@ for _module in (nodes, claims):
 vars(border).update(Fact=Fact, Around=Around, Finding=Finding)
 vars(questions).update(
     Bin=Bin,
+    Answer=Answer,
+    KnownValues=KnownValues,
+    Replay=Replay,
+    Scenario=Scenario,
+    Settings=Settings,
+    Sweep=Sweep,
+    SweepPoint=SweepPoint,
     BlockerEntry=BlockerEntry,
     BlockerRemedy=BlockerRemedy,
     BlockerRemedyKind=BlockerRemedyKind,
+    LiveUsage=LiveUsage,
+    NodeDetail=NodeDetail,
+    NodeEntry=NodeEntry,
+    PendingGroup=PendingGroup,
+    PodDetail=PodDetail,
+    PodEntry=PodEntry,
+    PodSurroundings=PodSurroundings,
     ObjectRef=ObjectRef,
     Opening=Opening,
     Trial=Trial,
@@ -42,14 +67,23 @@ def encoded(message: msgspec.Struct) -> bytes:
 
 def decoded(data: bytes, kind: type[MessageT]) -> MessageT:
     """Return a message that ``encoded`` wrote."""
-    return msgspec.json.decode(data, type=kind)
+    return msgspec.json.decode(data, type=kind, dec_hook=_read)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return what msgspec does not know as what it does."""
     if isinstance(value, MappingProxyType):
         return dict(value)
+    if isinstance(value, Requirements):
+        return tuple(value)
     raise NotImplementedError(f"{type(value).__name__} does not cross the border")
 
 
-_ENCODER: Final = msgspec.json.Encoder(enc_hook=_plain)
+def _read(kind: type, value: Any) -> Any:
+    if kind is Requirements:
+        return Requirements(msgspec.convert(value, tuple[Requirement, ...]))
+    raise NotImplementedError(f"{kind.__name__} does not cross the border")
+
+
+_ENCODER: Final = msgspec.json.Encoder(enc_hook=plain)
 """As JSON: amounts in nano-units of a large node go beyond 64 bits, where other formats end."""

@@ -43,22 +43,43 @@ from karptui.session.facts import NextAround
 from karptui.session.overview import overview_of
 from karptui.session.pods import PodEntry
 from karptui.session.questions import (
+    ComparedWanted,
+    ControllerWanted,
     DescriptionWanted,
+    KnownValuesWanted,
     NamesWanted,
+    NodeWanted,
     OpeningWanted,
     PackingWanted,
+    PodWaitWanted,
+    PointFound,
+    PointWanted,
     ProportionWanted,
     Question,
+    ReasonsWanted,
     RemediesWanted,
+    Replayed,
+    ReplayState,
+    ReplayStateWanted,
+    ReplayWanted,
+    SelfCheckWanted,
+    SweepUnwanted,
+    SweepWanted,
     TrialsWanted,
+    TypeSourcesWanted,
 )
 from karptui.session.row_server import RowServer
 from karptui.session.shared_base import SharedBase
-from karptui.session.wire import decoded, encoded
+from karptui.session.whatif_base import base_of
+from karptui.session.wire import decoded, encoded, plain
 from karptui.views.events import TABLE as EVENTS
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.pods import TABLE as PODS
 from karptui.views.table import build_rows
+from karptui.whatif.edits import ObjectRef, SetField
+from karptui.whatif.run import Answer, answers
+from karptui.whatif.scenario import Replay, Scenario
+from karptui.whatif.sweep import Sweep, SweepPoint
 from tests.builders import NOW_NS
 from tests.ui.fleet import a_fleet, view_of
 from tests.views.why.test_words import analysed
@@ -88,6 +109,12 @@ def around(name: str, view: ClusterView = ANALYSED) -> AroundFound:
     return found
 
 
+def answered() -> Answer:
+    """Return the answer to a what-if, with the blockers that come after it."""
+    *_, last = answers(base_of(ANALYSED, NOW_NS), SCENARIO)
+    return last
+
+
 MORE_LISTS = (
     "claims",
     "budgets",
@@ -101,6 +128,7 @@ MORE_LISTS = (
     "blockers",
 )
 POD = next(iter(FLEET.state.pods))
+SCENARIO = Scenario("heavier", Replay.SCRATCH, (SetField(ObjectRef("NodePool", "general"), ("spec", "weight"), 9),))
 BLOCKERS = tuple(one.key for one in blocker_entries(ANALYSED) if one.namespace == "gitlab")
 QUESTIONS: tuple[Question[Any], ...] = (
     DescriptionWanted(kind="Pod", key=POD, now_ns=NOW_NS),
@@ -110,6 +138,17 @@ QUESTIONS: tuple[Question[Any], ...] = (
     ProportionWanted(pools=("general", "batch")),
     RemediesWanted(members=BLOCKERS, now_ns=NOW_NS),
     TrialsWanted(members=BLOCKERS, now_ns=NOW_NS),
+    TypeSourcesWanted(pool="general"),
+    NodeWanted(key=next(one.key for one in ANALYSED.node_entries if one.node is not None)),
+    PodWaitWanted(key=next(iter(ANALYSED.state.pods))),
+    ReasonsWanted(),
+    ControllerWanted(),
+    KnownValuesWanted(),
+    ComparedWanted(scenario=SCENARIO, now_ns=NOW_NS),
+    SelfCheckWanted(now_ns=NOW_NS),
+    SweepWanted(sweep=Sweep(("1", "2"), setting="RESERVED_ENIS"), replay=Replay.PENDING, now_ns=NOW_NS),
+    PointWanted(number=2),
+    SweepUnwanted(number=1),
 )
 """One of each kind; `ANSWERS` are those of a cluster that is worked out."""
 ANSWERS = tuple(server(ANALYSED).ask(one) for one in QUESTIONS)
@@ -144,12 +183,17 @@ MESSAGES = (
     PendingStudied(generation=1, now_ns=2, groups=3, explained=1),
     *QUESTIONS,
     *ANSWERS,
+    ReplayWanted(scenario=SCENARIO, now_ns=NOW_NS),
+    ReplayStateWanted(now_ns=NOW_NS, is_typing=True),
+    ReplayState(number=3, is_busy=True, done=1, total=2, is_outdated=True),
+    Replayed(number=3, answer=answered()),
+    PointFound(position=1, point=SweepPoint("2", nodes=3)),
 )
 
 
 def in_order(message: msgspec.Struct) -> object:
     """Return a message as plain values, sets in order."""
-    return msgspec.to_builtins(decoded(encoded(message), type(message)), order="deterministic")
+    return msgspec.to_builtins(decoded(encoded(message), type(message)), order="deterministic", enc_hook=plain)
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)

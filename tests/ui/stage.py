@@ -55,8 +55,8 @@ async def settled(pilot: Pilot[Any], *, is_analysed: bool = True) -> KarptuiApp:
     app = pilot.app
     assert isinstance(app, KarptuiApp)
     before: object = None
-    while app.view is not before:
-        before = app.view
+    while app.session.view is not before:
+        before = app.session.view
         await answered(pilot)
         app.poll_now()
         if is_analysed:
@@ -69,10 +69,10 @@ async def settled(pilot: Pilot[Any], *, is_analysed: bool = True) -> KarptuiApp:
 async def answered(pilot: Pilot[Any]) -> None:
     """Wait until everything is drawn that is known, and what-ifs that are asked about are answered."""
     await pilot.pause()
-    for screen in pilot.app.screen_stack:
-        if isinstance(screen, WhatIfScreen):
-            assert await asyncio.to_thread(screen.whatif.replayer.wait_until_at_rest, PATIENCE_SECONDS)
-            await pilot.pause()
+    app = pilot.app
+    if isinstance(app, KarptuiApp) and any(isinstance(screen, WhatIfScreen) for screen in app.screen_stack):
+        assert await asyncio.to_thread(app.feed.replays.wait_until_at_rest, PATIENCE_SECONDS)
+        await pilot.pause()
 
 
 def pressing(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:

@@ -57,7 +57,7 @@ def test_zones_where_the_nodeclass_has_no_subnet() -> None:
 def test_a_pod_that_fits_is_asked_and_not_short() -> None:
     view = stories_view()
     trino = pool_of(view, "trino")
-    account = said(account_lines(trino, type_of(trino, "r5a.12xlarge"), trino.pods[0], view.evidence))
+    account = said(account_lines(trino, type_of(trino, "r5a.12xlarge"), trino.pods[0], view.evidence.overhead_origin))
     assert "asked" in account
     assert "short by" not in account
 

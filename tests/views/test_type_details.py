@@ -51,7 +51,7 @@ def general(view: ClusterView) -> PoolEntry:
 
 
 def test_arm64_kernels_set_memory_aside() -> None:
-    account = said(account_lines(SMALL, type_of(SMALL, "t4g.large"), None, VIEW.evidence))
+    account = said(account_lines(SMALL, type_of(SMALL, "t4g.large"), None, VIEW.evidence.overhead_origin))
     assert "arm64 kernel" in account
     assert "contiguous memory" in account
 
@@ -70,7 +70,7 @@ def test_memory_that_a_node_has_reported_outweighs_the_setting() -> None:
     )
     pool = general(view)
     entry = type_of(pool, "r5a.8xlarge")
-    account = said(account_lines(pool, entry, pool.pods[0], view.evidence))
+    account = said(account_lines(pool, entry, pool.pods[0], view.evidence.overhead_origin))
     assert "VM overhead          −12,144" in account
     assert "reported, 0.075 is void" in account
     assert "as a node reported it" in account
@@ -107,7 +107,7 @@ def test_cpu_alone_speaks_of_no_memory() -> None:
 def test_system_reserved_has_a_line() -> None:
     view = view_of(a_nodeclass(kubelet={"systemReserved": {"memory": "500Mi"}}), nodepools=(a_pool("m5"),))
     assert "systemReserved          −500" in said(
-        account_lines(general(view), type_of(general(view), "m5.large"), None, view.evidence)
+        account_lines(general(view), type_of(general(view), "m5.large"), None, view.evidence.overhead_origin)
     )
 
 

@@ -53,7 +53,7 @@ def offering(zone: str, capacity_type: str, price: float = 1.0, *, is_available:
 
 
 def test_story_d_account() -> None:
-    account = said(account_lines(TRINO, BIG, TRINO.pods[0], VIEW.evidence))
+    account = said(account_lines(TRINO, BIG, TRINO.pods[0], VIEW.evidence.overhead_origin))
     figures = {line[:17].strip(): line[17:].split()[0] for line in account.splitlines()[1:]}
     assert figures == {
         "advertised": "262,144",
@@ -362,7 +362,7 @@ def test_off_aws_types_are_what_nodes_report() -> None:
     assert types_table(entry).values(only, AT_NS)["mem_allocatable_bytes"] == 12 << 30
     assert only.offered == {"on-demand": ("eastus-1", "eastus-2")}
     assert "what nodes report" in entry.context.origin
-    account = said(account_lines(entry, only, None, view.evidence))
+    account = said(account_lines(entry, only, None, view.evidence.overhead_origin))
     assert "advertised" not in account
     assert "2 nodes report 15,360Mi of memory (the least of up to 16,384Mi)" in said(observed_lines(entry, only))
     assert types_table(entry).values(only, AT_NS)["mem_advertised_bytes"] is None

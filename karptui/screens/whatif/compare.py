@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from msgspec.structs import replace
 from textual import getters, work
@@ -16,14 +15,12 @@ from textual.content import Content
 from karptui.kube.units import count_text
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
+from karptui.session.questions import ComparedWanted
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.compare import COLUMN_WIDTH, LABEL_WIDTH, MOST_COMPARED, Compared, compare_lines
 from karptui.views.whatif.totals import mode_text
 from karptui.whatif.scenario import Replay
 from karptui.widgets.sentences import Sentences
-
-if TYPE_CHECKING:
-    from karptui.whatif.scenario import Scenario
 
 
 class CompareScreen(FrameScreen):
@@ -52,7 +49,6 @@ class CompareScreen(FrameScreen):
         """
         super().__init__()
         self._book = whatif.book
-        self._shared = whatif.replayer.shared_base
         self._first = 0
         self._compared: list[Compared] = []
         modes = {sheet.replay for sheet in self._book.sheets}
@@ -72,21 +68,13 @@ class CompareScreen(FrameScreen):
 
     @work(exclusive=True, group="compare", exit_on_error=False)
     async def _replay(self) -> None:
-        from karptui.provisioning.reporter import silent  # noqa: PLC0415 - only when scenarios are compared
-        from karptui.whatif.run import Answer, answer  # noqa: PLC0415 - as above
-
         indices = range(self._first, min(self._first + self._room, len(self._book.sheets)))
         self._compared = [Compared(self._book.sheets[at].name, None) for at in indices]
         self._show()
-        shared, view, now_ns = self._shared, self.host.view, self.host.now_ns()
-
-        def replayed(scenario: Scenario) -> Answer:
-            with shared.borrowed(view, now_ns) as base:
-                return answer(base, scenario, silent, time.monotonic)
-
         for place, at in enumerate(indices):
             scenario = replace(self._book.scenario_at(at), replay=self._mode)
-            found = await asyncio.to_thread(replayed, scenario)
+            wanted = ComparedWanted(scenario=scenario, now_ns=self.host.now_ns())
+            found = (await asyncio.to_thread(self.host.border.ask, wanted)).answer
             self._compared[place] = Compared(scenario.name, found.difference, found.problem)
             self._show()
 

@@ -17,11 +17,17 @@ from karptui.screens.whatif.kept import KeptScenarios
 from karptui.screens.whatif.opened import DocumentReader
 from karptui.screens.whatif.workbook import Workbook, open_scenarios, save_scenarios
 from karptui.session.border import Border
-from karptui.session.cluster_view import ClusterView
-from karptui.session.known_values import known_values
 from karptui.session.pace import KEYBOARD
-from karptui.session.replayer import Replayer
-from karptui.session.shared_base import SharedBase
+from karptui.session.questions import (
+    ControllerFound,
+    ControllerWanted,
+    KnownValuesWanted,
+    Replayed,
+    Replays,
+    ReplayState,
+    ReplayStateWanted,
+    ReplayWanted,
+)
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.controls import focused, problem_at
@@ -37,10 +43,6 @@ from karptui.whatif.yaml.export import changes_of, export_commands, export_diff,
 from karptui.whatif.yaml.parse import Document
 from karptui.whatif.yaml.tree import ProblemSeverity
 
-FOLLOW_AFTER_NS: Final = 2_000_000_000
-"""How long the base may be behind a cluster that keeps changing."""
-FOLLOW_TYPED_NS: Final = 8_000_000_000
-"""How long it may while somebody types."""
 NAMES_AFTER_NS: Final = 5_000_000_000
 """How long names may be behind a cluster that keeps changing; reading a large one takes half a second."""
 
@@ -49,13 +51,13 @@ class Cluster(Protocol):
     """The cluster, as the what-if asks about it."""
 
     @property
-    def view(self) -> ClusterView:
-        """One generation of it."""
+    def border(self) -> Border:
+        """What the session is asked at its border."""
         ...
 
     @property
-    def border(self) -> Border:
-        """What the session is asked at its border."""
+    def replays(self) -> Replays:
+        """What-ifs that are replayed beside the screen."""
         ...
 
     def now_ns(self) -> int:
@@ -86,8 +88,8 @@ class Listener(Protocol):
         """Note that another sheet is in front, or another state of it."""
         ...
 
-    def heard(self, answer: Answer) -> None:
-        """Note an answer, in the replayer's thread."""
+    def heard(self, found: Replayed) -> None:
+        """Note an answer, in whatever thread."""
         ...
 
     def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
@@ -107,7 +109,7 @@ class Nobody:
     def sheet_changed(self) -> None:
         """Take no note."""
 
-    def heard(self, answer: Answer) -> None:
+    def heard(self, found: Replayed) -> None:
         """Take no note."""
 
     def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
@@ -117,15 +119,12 @@ class Nobody:
 class WhatIf:
     """Keeps the work while other screens are in front, asks the replayer, and tells a listener what has changed."""
 
-    def __init__(
-        self, cluster: Cluster, kept: KeptScenarios | None = None, shared_base: SharedBase | None = None
-    ) -> None:
+    def __init__(self, cluster: Cluster, kept: KeptScenarios | None = None) -> None:
         """Begin with an empty sheet.
 
         Args:
             cluster: what scenarios are replayed on.
             kept: where those that are not saved are kept for the next start; None to forget them.
-            shared_base: the cluster made ready, which others replay on as well.
         """
         self.cluster = cluster
         self.book = Workbook()
@@ -133,7 +132,7 @@ class WhatIf:
         self._is_restored = kept is None
         self._reader = DocumentReader(cluster, self.book)
         self.documents = Documents(self.book.originals, self._crds)
-        self.replayer = Replayer(self._heard, shared_base=shared_base)
+        cluster.replays.tell(self._heard)
         self.listener: Listener = Nobody()
         self.problem = ""
         """Why the last question has no answer."""
@@ -141,18 +140,19 @@ class WhatIf:
         """What was asked last."""
         self._is_asked = False
         """Whether that is still what the sheet in front asks."""
-        self._asked: ClusterView | None = None
-        """The cluster of the last question."""
-        self._asked_ns = 0
+        self._number = 0
+        """Of that question; 0 while none counts."""
+        self._taken: Answer | None = None
+        """The newest answer to it."""
         self._reading: asyncio.Task[None] | None = None
-        self._read_state: object = None
-        """State that names are read from."""
+        self._read_generation = -1
+        """Of the cluster that names are read from."""
         self._read_ns = 0
 
     def show_to(self, listener: Listener) -> None:
         """Tell somebody what changes from now on; nothing counts as asked yet."""
         self.listener = listener
-        self._question = self._asked = None
+        self._question, self._number, self._taken = None, 0, None
         self._is_asked, self.problem = False, ""
 
     def leave(self, listener: Listener) -> None:
@@ -249,46 +249,33 @@ class WhatIf:
         if self.documents.is_broken:
             return
         scenario, self._is_asked = self.scenario(), True
-        view = self.view_to_ask()
-        if not self._is_known(scenario, view):
-            if view is not self._asked:
-                self._asked, self._asked_ns = view, self.cluster.now_ns()
-            self._question = scenario
-            self.replayer.ask(view, self._asked_ns, scenario)
+        if self._is_known(scenario):
+            return
+        now_ns, is_typing = self.cluster.now_ns(), KEYBOARD.is_busy(time.monotonic())
+        wanted = ReplayWanted(scenario=scenario, now_ns=now_ns, is_typing=is_typing, is_first=not self._number)
+        self._question, self._taken = scenario, None
+        self._number = self.cluster.replays.replay(wanted).number
 
-    def view_to_ask(self) -> ClusterView:
-        """Return the cluster as it is; while somebody edits, as it was a moment ago, which has been made ready."""
-        view, asked = self.cluster.view, self._asked
-        if asked is None or view.evidence is not asked.evidence or self._is_behind:
-            return view
-        is_later = view.state.generation > asked.state.generation  # else it is another cluster
-        return asked if is_later else view
+    def replaying(self) -> ReplayState:
+        """Return how far the last question has come."""
+        wanted = ReplayStateWanted(now_ns=self.cluster.now_ns(), is_typing=KEYBOARD.is_busy(time.monotonic()))
+        return self.cluster.replays.state(wanted)
 
-    @property
-    def _is_behind(self) -> bool:
-        """Whether it is time for the base to follow the cluster."""
-        allowed_ns = FOLLOW_TYPED_NS if KEYBOARD.is_busy(time.monotonic()) else FOLLOW_AFTER_NS
-        return self.cluster.now_ns() - self._asked_ns >= allowed_ns
-
-    def _is_asked_of(self, view: ClusterView) -> bool:
-        """Whether the last question was about a cluster as it is here."""
-        asked = self._asked
-        return asked is not None and asked.state is view.state and asked.evidence is view.evidence
-
-    def _is_known(self, scenario: Scenario, view: ClusterView) -> bool:
+    def _is_known(self, scenario: Scenario) -> bool:
         """Whether the answer is there or on its way: a comment changes the text and asks nothing new."""
-        if scenario != self._question or not self._is_asked_of(view):
+        if scenario != self._question or not self._number:
             return False
-        answer = self.answer
-        is_there = answer is not None and answer.scenario is self._question and answer.blockers_gained is not None
-        return is_there or self.replayer.is_busy
+        state, answer = self.replaying(), self.answer
+        is_there = answer is not None and answer is self._taken and answer.blockers_gained is not None
+        return not state.moves and (is_there or state.is_busy)
 
     def follow(self) -> bool:
         """Read names again where the cluster has changed, and return whether it is time to ask again."""
-        if self._asked is None or self._is_asked_of(self.cluster.view):
+        state = self.replaying()
+        if not self._number or not state.is_outdated:
             return False
         self.follow_names()
-        return self._is_behind and not self.replayer.is_busy
+        return state.is_due and not state.is_busy
 
     # Answers
 
@@ -297,13 +284,14 @@ class WhatIf:
         """The last good answer of the sheet in front."""
         return self.book.answers.get(self.book.index)
 
-    def _heard(self, answer: Answer) -> None:
-        self.listener.heard(answer)
+    def _heard(self, found: Replayed) -> None:
+        self.listener.heard(found)
 
-    def take(self, answer: Answer) -> bool:
+    def take(self, found: Replayed) -> bool:
         """Take an answer over and return whether it is that of the last question."""
-        if answer.scenario is not self._question or not self._is_asked:
+        if found.number != self._number or not self._is_asked:
             return False
+        answer = self._taken = found.answer
         self.problem = answer.problem
         if answer.difference is not None:
             self.book.answers[self.book.index] = answer
@@ -311,22 +299,28 @@ class WhatIf:
 
     # Names and schemas of the cluster
 
+    @property
+    def controller(self) -> ControllerFound:
+        """What is known of Karpenter itself."""
+        return self.cluster.border.ask(ControllerWanted())
+
     def _crds(self) -> str:
         """Return the release whose schemas count where the cluster has none: of the version that the sheet asks for."""
         asked = {one.name: one.value for one in self.book.sheet.edits if isinstance(one, SetSetting)}
-        return rules_for(asked.get(VERSION_SETTING) or self.cluster.view.evidence.karpenter_version).crds
+        return rules_for(asked.get(VERSION_SETTING) or self.controller.version).crds
 
     def follow_names(self) -> None:
         """Begin to read names unless they are those of the cluster as it is, or of a moment ago."""
-        view, now_ns = self.cluster.view, self.cluster.now_ns()
-        is_fresh = self._read_state is not None and now_ns - self._read_ns < NAMES_AFTER_NS
+        generation, now_ns = self.cluster.border.overview().generation, self.cluster.now_ns()
+        is_fresh = self._read_generation >= 0 and now_ns - self._read_ns < NAMES_AFTER_NS
         is_reading = self._reading is not None and not self._reading.done()
-        if view.state is not self._read_state and not is_fresh and not is_reading:
-            self._read_state, self._read_ns = view.state, now_ns
+        if generation != self._read_generation and not is_fresh and not is_reading:
+            self._read_generation, self._read_ns = generation, now_ns
             self._reading = asyncio.create_task(self._read_names())
 
     async def _read_names(self) -> None:
-        self.documents.known_values = await asyncio.to_thread(known_values, self.cluster.view)
+        found = await asyncio.to_thread(self.cluster.border.ask, KnownValuesWanted())
+        self.documents.known_values = found.values
         self._read_ns = self.cluster.now_ns()
 
     async def names(self) -> KnownValues:
@@ -457,13 +451,13 @@ class WhatIf:
             return export_yaml(changes) or "# no document is edited\n"
         if form == "diff":
             return export_diff(changes) or "# no document is edited\n"
-        evidence = self.cluster.view.evidence
-        said_by = evidence.controller.title if evidence.controller is not None else ""
+        controller = self.controller
+        said_by = controller.title
         commands = export_commands(
             changes,
             self.book.sheet.edits,
             self.documents.schemas,
-            gates=evidence.settings.gates,
+            gates=controller.settings.gates,
             controller=said_by.removeprefix("Deployment ") if said_by.startswith("Deployment ") else "",
         )
         return f"# Nothing has been applied. Check each line before you run it.\n{commands}"

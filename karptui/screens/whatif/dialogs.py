@@ -18,8 +18,8 @@ from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.quick_edits import QuickEdits, control_of
 from karptui.screens.whatif.workbook import FileError, FileIsThereError
+from karptui.session.questions import SelfCheckWanted
 from karptui.views.row import Tone
-from karptui.views.whatif.compare import self_check_text
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.path import path_text
 from karptui.whatif.quick_edits.actions import SETTING_EDITS, SettingEdit
@@ -271,8 +271,7 @@ class Dialogs:
             scenario = self._whatif.scenario()
             sweep = replace(parse_sweep(f"{chosen}={values}"), edits=scenario.edits)
             current = self._quick.current_value(chosen, document)
-            shared = self._whatif.replayer.shared_base
-            self._app.push_screen(SweepScreen(shared, sweep, scenario.replay, current))
+            self._app.push_screen(SweepScreen(sweep, scenario.replay, current))
 
     def _proposed(self, offer: Parameter) -> str:
         """Return values to begin with."""
@@ -284,13 +283,11 @@ class Dialogs:
 
     async def verify(self) -> None:
         """Put the model to the test on the NodeClaims created lately."""
-        from karptui.whatif.self_check import self_check  # noqa: PLC0415 - only when asked for
-
         cluster = self._whatif.cluster
-        shared, view, now_ns = self._whatif.replayer.shared_base, cluster.view, cluster.now_ns()
 
         async def checked() -> str:
-            return self_check_text(await asyncio.to_thread(lambda: self_check(shared.take(view, now_ns))))
+            wanted = SelfCheckWanted(now_ns=cluster.now_ns())
+            return (await asyncio.to_thread(cluster.border.ask, wanted)).text
 
         routes.show_text(self._screen, "does the model make the NodeClaims that Karpenter made?", checked)
 

@@ -86,10 +86,10 @@ class EditorPane(TitledPane):
         whatif, document = self._whatif, self.document
         if document is None and whatif.documents.is_broken:
             return  # what is half typed is to be itself again in a moment; until then nothing jumps
-        edits, settings = whatif.book.sheet.edits, whatif.cluster.view.evidence.settings
-        asked = (document, edits, settings)
-        if any(one is not other for one, other in zip(asked, self._controls_of, strict=True)):
-            self._controls_of = asked
+        edits, settings = whatif.book.sheet.edits, whatif.controller.settings
+        shown = self._controls_of
+        if document is not shown[0] or edits is not shown[1] or settings != shown[2]:
+            self._controls_of = document, edits, settings
             self.controls.show_controls(controls_of(document, edits, whatif.book.originals, settings))
 
     def show_heading(self) -> None:

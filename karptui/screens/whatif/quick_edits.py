@@ -156,7 +156,7 @@ class QuickEdits:
         return changed.get(setting.name, self._own_value(setting))
 
     def _own_value(self, setting: SettingEdit) -> str:
-        return setting_value(setting, self._whatif.cluster.view.evidence.settings)
+        return setting_value(setting, self._whatif.controller.settings)
 
     def _other_settings(self, setting: SettingEdit) -> tuple[AnyEdit, ...]:
         edits = self._whatif.book.sheet.edits

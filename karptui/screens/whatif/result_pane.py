@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.message import Message
 
 from karptui.kube.units import count_text
-from karptui.session.replayer import Replayer
+from karptui.session.questions import ReplayState
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.placements import ResultLine, Target
@@ -76,11 +76,11 @@ class ResultPane(TitledPane):
         self._heading, self._rests_on = f"Result ─ {mode_text(mode)}", f"{took}{version}"
         self._draw_title()
 
-    def show_busy(self, replayer: Replayer) -> None:
+    def show_busy(self, state: ReplayState) -> None:
         """Say how far a replay that is under way has come, in the place of what the answer before rests on."""
         busy = ""
-        if replayer.is_busy:
-            done, total = replayer.progress.done, replayer.progress.total
+        if state.is_busy:
+            done, total = state.done, state.total
             busy = f" · ⟳ replaying{f' {count_text(done)} of {count_text(total)}' if total else ''}"
         if busy != self._busy:
             self._busy = busy

@@ -24,12 +24,12 @@ from karptui.screens.whatif.editor_pane import EditorPane
 from karptui.screens.whatif.quick_edits import QuickEdits
 from karptui.screens.whatif.result_pane import ResultPane
 from karptui.session.border import ObjectWanted
+from karptui.session.questions import Replayed
 from karptui.sources.base import SourceError
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.placements import INSTANCE_TYPE, Target
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.opening import NOTHING, Opening
-from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay
 from karptui.widgets.control_list import ControlList
 from karptui.widgets.yaml_editor import CompletionList
@@ -77,7 +77,7 @@ class WhatIfScreen(FrameScreen):
     class Answered(Message):
         """A replay has come to its end."""
 
-        answer: Answer
+        found: Replayed
 
     def __init__(self, whatif: WhatIf, opening: Opening = NOTHING) -> None:
         """Make the screen.
@@ -176,9 +176,9 @@ class WhatIfScreen(FrameScreen):
         self._show_sheet(has_new_text=True)
         self._ask_soon()
 
-    def heard(self, answer: Answer) -> None:
-        """Take an answer over from the replayer's thread."""
-        self.post_message(self.Answered(answer))
+    def heard(self, found: Replayed) -> None:
+        """Take an answer over from another thread."""
+        self.post_message(self.Answered(found))
 
     def _show_sheet(self, *, has_new_text: bool = False) -> None:
         """Show what the sheet in front says: notes, quick edits, titles."""
@@ -204,21 +204,21 @@ class WhatIfScreen(FrameScreen):
         if self.is_attached:
             self._show_sheet()
             self.whatif.ask()
-            self.result.show_busy(self.whatif.replayer)
+            self.result.show_busy(self.whatif.replaying())
 
     @on(Answered)
     def _answered(self, event: Answered) -> None:
         event.stop()
-        if self.whatif.take(event.answer):
-            self.result.show_busy(self.whatif.replayer)
-            self.result.show_answer(self.whatif.answer, event.answer.problem)
+        if self.whatif.take(event.found):
+            self.result.show_busy(self.whatif.replaying())
+            self.result.show_answer(self.whatif.answer, event.found.answer.problem)
             self.edit_pane.show_heading()
             self._show_heading()
             self.refresh_info()
 
     def show_state(self) -> None:
         """Follow the cluster: replay again when it has changed, and say how far a replay has come."""
-        self.result.show_busy(self.whatif.replayer)
+        self.result.show_busy(self.whatif.replaying())
         if self.whatif.follow():
             self.result.note_change()
             self.ask()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import getters, work
 from textual.app import ComposeResult
@@ -14,6 +13,7 @@ from textual.content import Content
 
 from karptui.kube.units import count_text
 from karptui.screens.frame import FrameScreen
+from karptui.session.questions import PointWanted, SweepUnwanted, SweepWanted
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.compare import sweep_lines, sweep_sentence
@@ -21,13 +21,6 @@ from karptui.views.whatif.totals import mode_text
 from karptui.whatif.scenario import Replay
 from karptui.whatif.sweep import Sweep, SweepPoint
 from karptui.widgets.sentences import Sentences
-
-if TYPE_CHECKING:
-    from karptui.session.shared_base import SharedBase
-    from karptui.session.sweeper import Sweeper
-
-MOST_JOBS = 8
-"""Processes at most; each holds the cluster once more."""
 
 
 class SweepScreen(FrameScreen):
@@ -43,22 +36,21 @@ class SweepScreen(FrameScreen):
     answer = getters.query_one("#sweep-answer", Sentences)
     table = getters.query_one("#sweep-table", Sentences)
 
-    def __init__(self, shared: SharedBase, sweep: Sweep, mode: Replay, current: str = "") -> None:
+    def __init__(self, sweep: Sweep, mode: Replay, current: str = "") -> None:
         """Make the screen.
 
         Args:
-            shared: the cluster as it is.
             sweep: the parameter, its values, and the edits that are made before.
             mode: what is replayed.
             current: the value that the cluster has.
         """
         super().__init__()
-        self._shared = shared
         self._sweep = sweep
         self._mode = mode
         self._current = current
         self._points: dict[int, SweepPoint] = {}
-        self._sweeper: Sweeper | None = None
+        self._number = 0
+        """Of the sweep, 0 before it has begun."""
         self._failure = ""
 
     def compose_body(self) -> ComposeResult:
@@ -76,15 +68,15 @@ class SweepScreen(FrameScreen):
 
     @work(exclusive=True, group="sweep")
     async def _run_points(self) -> None:
-        from karptui.session.sweeper import Sweeper  # noqa: PLC0415 - only for sweeps
-
-        base = await asyncio.to_thread(self._shared.take, self.host.view, self.host.now_ns())
-        jobs = min(MOST_JOBS, os.cpu_count() or 1)
-        self._sweeper = sweeper = Sweeper(base, self._sweep, self._mode, jobs, self._shared.lock)
-        points = sweeper.points()
+        border = self.host.border
+        wanted = SweepWanted(sweep=self._sweep, replay=self._mode, now_ns=self.host.now_ns())
         try:
-            while (found := await asyncio.to_thread(next, points, None)) is not None:
-                self._points[found[0]] = found[1]
+            self._number = (await asyncio.to_thread(border.ask, wanted)).number
+            while True:
+                found = await asyncio.to_thread(border.ask, PointWanted(number=self._number))
+                if found.point is None:
+                    break
+                self._points[found.position] = found.point
                 if self.is_attached:
                     self._show()
         except Exception as error:  # noqa: BLE001 - a process that died must not end the screen
@@ -93,8 +85,8 @@ class SweepScreen(FrameScreen):
 
     def on_unmount(self) -> None:
         """End the processes."""
-        if self._sweeper is not None:
-            self._sweeper.cancel()
+        if self._number:
+            self.host.border.ask(SweepUnwanted(number=self._number))
 
     def on_resize(self) -> None:
         """Draw the chart as wide as there is room for."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from karptui.aws.lint import wildcard_values
 from karptui.kube.resources import Shortage
 from karptui.kube.units import age_text, count_text, counted
 from karptui.pending.causes import FAULTY
 from karptui.pending.groups import MOST_DESTINATIONS, PendingGroup
 from karptui.provisioning import NodeRefusal, PodExplanation, PoolExplanation
-from karptui.session.pending_report import PendingEntry, PodDetail
-from karptui.state.cluster import ClusterState
+from karptui.session.pending_report import PendingEntry, PodDetail, PodSurroundings
 from karptui.views.pending.columns import TABLE as PENDING
 from karptui.views.pending.gates import COLUMNS, GateRow, gate_lines, gate_rows, refusal_word, refusals_text
 from karptui.views.pending.remedies import remedy_values
@@ -40,7 +38,7 @@ def title_text(group: PendingGroup, now_ns: int) -> str:
 def explained_lines(
     group: PendingGroup,
     detail: PodDetail | None,
-    state: ClusterState,
+    around: PodSurroundings,
     *,
     now_ns: int,
     width: int,
@@ -51,7 +49,7 @@ def explained_lines(
     Args:
         group: The pods.
         detail: What is worked out for one of them; None before it is.
-        state: The cluster.
+        around: What of the cluster is said beside it.
         now_ns: The instant to count ages from: nanoseconds since the epoch.
         width: Cells there are.
         hears_events: Whether events may be listed.
@@ -68,25 +66,24 @@ def explained_lines(
     explanation = detail.explanation if detail is not None else group.explanation
     if explanation is not None:
         lines += gate_lines(explanation, width)
-        lines += zone_lines(group.first, state)
+        lines += zone_lines(group.first, around.zones)
         lines.append((("nodes  ", Tone.STRONG), (refusals_text(explanation), Tone.NORMAL)))
         if explanation.given_up:
             given_up = "; ".join(map(clean, explanation.given_up))
             lines.append((("gave up in vain: ", Tone.MUTED), (given_up, Tone.NORMAL)))
-        lines += _findings(explanation, state)
+        lines += _findings(explanation, around)
         lines.append(())
     lines += quote_lines(group, now_ns, hears_events=hears_events, most=1_000)
     return tuple(lines)
 
 
-def _findings(explanation: PodExplanation, state: ClusterState) -> tuple[Pieces, ...]:
+def _findings(explanation: PodExplanation, around: PodSurroundings) -> tuple[Pieces, ...]:
     """Return what is wrong with the requirements of NodePools that take no part."""
     idle = {one.nodepool for one in explanation.pools if one.takes_no_part}
     return tuple(
         (("! ", Tone.WARNING), (f"{clean(finding.object)}: {clean(finding.fact)}", Tone.NORMAL))
-        for pool in state.nodepools.values()
-        if pool.name in idle
-        for finding in wildcard_values(f"NodePool {pool.name}", "spec.template.spec.requirements", pool.requirements)
+        for pool, finding in around.findings
+        if pool in idle
     )
 
 

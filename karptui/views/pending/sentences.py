@@ -16,19 +16,21 @@ from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import PodMessage
 from karptui.pending.nearest import furthest
-from karptui.pending.zones import zones_of_volumes
 from karptui.session.border import Overview, PendingStudied
 from karptui.session.pending_report import PendingEntry
-from karptui.state.cluster import ClusterState
 from karptui.views.freshness import computed, unready_line
 from karptui.views.pending.gates import miss_text, refusals_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 
 
-def zone_lines(pod: Pod, state: ClusterState) -> tuple[Pieces, ...]:
-    """Return who binds a pod to which zones, and what they have in common; nothing where no volume binds it."""
-    volumes = zones_of_volumes(pod, state)
+def zone_lines(pod: Pod, volumes: Sequence[tuple[str, frozenset[str]]]) -> tuple[Pieces, ...]:
+    """Return who binds a pod to which zones, and what they have in common; nothing where no volume binds it.
+
+    Args:
+        pod: The pod.
+        volumes: Those that bind it, with the zones they leave.
+    """
     if not volumes:
         return ()
     chosen = pod.template.node_selector.get(ZONE)

@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from karptui.aws.evidence import Evidence
 from karptui.aws.ledger import Ledger
 from karptui.aws.money import node_price_text
 from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
@@ -42,17 +41,17 @@ def title_pieces(pool: PoolEntry, entry: TypeEntry) -> Pieces:
     return (f" {clean(entry.name)} ", Tone.STRONG), (f"─ {' · '.join(parts)} ", Tone.NORMAL)
 
 
-def account_lines(pool: PoolEntry, entry: TypeEntry, pod: Pod | None, evidence: Evidence) -> tuple[Pieces, ...]:
+def account_lines(pool: PoolEntry, entry: TypeEntry, pod: Pod | None, origin: str) -> tuple[Pieces, ...]:
     """Return the account as aligned lines: a column for each resource, from advertised down to the largest pod.
 
     Args:
         pool: the NodePool.
         entry: the type in it.
         pod: a pending pod that is held against it; None for none.
-        evidence: says whose VM_MEMORY_OVERHEAD_PERCENT it is.
+        origin: who has said VM_MEMORY_OVERHEAD_PERCENT.
     """
     fit = fit_of(pool, entry, pod) if pod is not None else None
-    steps = ledger_steps(entry, fit, evidence)
+    steps = ledger_steps(entry, fit, origin)
     names = _resources(entry, fit)
     table = [[one.label, *(_figure(name, one.amounts) for name in names), one.note] for one in steps]
     heads = ["", *(_TITLES.get(name, clean(name.rpartition("/")[2])) for name in names), ""]
@@ -89,16 +88,16 @@ class LedgerStep(NamedTuple):
     tone: Tone = Tone.NORMAL
 
 
-def ledger_steps(entry: TypeEntry, fit: TypeFit | None, evidence: Evidence) -> list[LedgerStep]:
+def ledger_steps(entry: TypeEntry, fit: TypeFit | None, origin: str) -> list[LedgerStep]:
     """Return the account from advertised down to the largest pod, and the pod that is held against it.
 
     Args:
         entry: the type in a NodePool.
         fit: how a pending pod fits; None for none.
-        evidence: says whose VM_MEMORY_OVERHEAD_PERCENT it is.
+        origin: who has said VM_MEMORY_OVERHEAD_PERCENT.
     """
     capacity, overhead, ledger = entry.instance_type.capacity, entry.instance_type.overhead, entry.ledger
-    steps = _advertised(ledger, evidence) if ledger is not None else []
+    steps = _advertised(ledger, origin) if ledger is not None else []
     discovered = ledger is not None and ledger.is_memory_discovered
     note = "as a node reported it" if discovered else "as planned"
     steps.append(LedgerStep("capacity", "capacity", _nano(capacity), note))
@@ -121,7 +120,7 @@ def ledger_steps(entry: TypeEntry, fit: TypeFit | None, evidence: Evidence) -> l
     return steps
 
 
-def _advertised(ledger: Ledger, evidence: Evidence) -> list[LedgerStep]:
+def _advertised(ledger: Ledger, origin: str) -> list[LedgerStep]:
     size, by_ec2 = memory_text(ledger.advertised_memory_bytes), {MEMORY: ledger.advertised_memory_bytes * NANO}
     steps = [LedgerStep("advertised", "advertised", by_ec2, f"{size} by EC2")]
     if ledger.contiguous_memory_bytes:
@@ -133,7 +132,7 @@ def _advertised(ledger: Ledger, evidence: Evidence) -> list[LedgerStep]:
         lost = {MEMORY: -(planned - resources.memory_bytes(ledger.capacity)) * NANO}
         steps.append(LedgerStep("vm_overhead", "VM overhead", lost, f"reported, {percent} is void"))
     else:
-        origin, taken = evidence.origin_of("VM_MEMORY_OVERHEAD_PERCENT"), {MEMORY: -ledger.vm_overhead_bytes * NANO}
+        taken = {MEMORY: -ledger.vm_overhead_bytes * NANO}
         steps.append(LedgerStep("vm_overhead", f"VM overhead {percent}", taken, origin))
     return steps
 

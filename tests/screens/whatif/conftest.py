@@ -6,7 +6,7 @@ import pytest
 
 from karptui.screens.whatif import controller
 from karptui.screens.whatif.controller import WhatIf
-from tests.screens.whatif.hand import Cluster, Keys, Listener, Questions
+from tests.screens.whatif.hand import Cluster, Keys, Listener
 
 
 @pytest.fixture
@@ -27,8 +27,7 @@ def listener() -> Listener:
 
 
 @pytest.fixture
-def whatif(cluster: Cluster, listener: Listener, keys: Keys, monkeypatch: pytest.MonkeyPatch) -> WhatIf:
-    monkeypatch.setattr(controller, "Replayer", Questions)
+def whatif(cluster: Cluster, listener: Listener, keys: Keys) -> WhatIf:
     made = WhatIf(cluster)
     made.show_to(listener)
     return made

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-from karptui.screens.whatif.controller import WhatIf
+from msgspec.structs import replace
+
 from karptui.serving.questions import answers_of
 from karptui.session.border import Border
 from karptui.session.cluster_view import ClusterView
+from karptui.session.questions import Replayed, ReplayState, ReplayStateWanted, ReplayWanted
 from karptui.session.row_server import RowServer
 from karptui.session.shared_base import SharedBase
 from karptui.sources.base import SourceError
 from karptui.views.row import Tone
-from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Scenario
 from tests.builders import NOW_NS, a_cluster, a_manifest
 
@@ -37,15 +39,24 @@ POOL = a_manifest(
 
 
 class Questions:
-    """Stands for the replayer: takes down what is asked."""
+    """Stands for what replays: takes down what is asked, and says of the cluster what it is told."""
 
-    def __init__(self, _tell: object, **_given: object) -> None:
-        self.asked: list[tuple[ClusterView, int, Scenario]] = []
-        self.is_busy = False
+    def __init__(self) -> None:
+        self.asked: list[ReplayWanted] = []
+        self.states: list[ReplayStateWanted] = []
+        self.said = ReplayState()
 
-    def ask(self, view: ClusterView, now_ns: int, scenario: Scenario) -> int:
-        self.asked.append((view, now_ns, scenario))
-        return len(self.asked)
+    def replay(self, wanted: ReplayWanted) -> ReplayState:
+        self.asked.append(wanted)
+        self.said = replace(self.said, number=len(self.asked))
+        return self.said
+
+    def state(self, wanted: ReplayStateWanted) -> ReplayState:
+        self.states.append(wanted)
+        return self.said
+
+    def tell(self, hear: Callable[[Replayed], None], /) -> None:
+        self.hear = hear
 
 
 class Cluster:
@@ -54,6 +65,7 @@ class Cluster:
     def __init__(self) -> None:
         self.view = ClusterView(a_cluster(nodes=1), {})
         self.now = NOW_NS
+        self.replays = Questions()
         self.objects: dict[tuple[str, str], dict[str, Any]] = {("NodePool", "general"): POOL}
 
     @property
@@ -88,7 +100,7 @@ class Listener:
     def sheet_changed(self) -> None:
         self.told.append("sheet")
 
-    def heard(self, answer: Answer) -> None:
+    def heard(self, found: Replayed) -> None:
         self.told.append("answer")
 
     def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
@@ -104,7 +116,5 @@ class Keys:
         return self.is_typing
 
 
-def asked(whatif: WhatIf) -> list[tuple[ClusterView, int, Scenario]]:
-    questions = whatif.replayer
-    assert isinstance(questions, Questions)
-    return questions.asked
+def asked(cluster: Cluster) -> list[Scenario]:
+    return [one.scenario for one in cluster.replays.asked]

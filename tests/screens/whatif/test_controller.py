@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from copy import copy
 from pathlib import Path
 
 import pytest
 
-from karptui.decode.kinds import Kind
-from karptui.screens.whatif.controller import FOLLOW_AFTER_NS, FOLLOW_TYPED_NS, WhatIf
+from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.workbook import FileError, FileIsThereError
-from karptui.session.cluster_view import ClusterView
+from karptui.session.questions import Replayed, ReplayState
 from karptui.sources.base import SourceError
-from karptui.state.deltas import Batch, KindDelta
-from karptui.state.reducer import reduce
 from karptui.whatif.edits import ObjectRef, RemoveNode, SetField
 from karptui.whatif.opening import Opening
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay
-from tests.builders import a_pod
 from tests.screens.whatif.hand import Cluster, Keys, Listener, asked
 
 POOL = ObjectRef("NodePool", "general")
@@ -31,12 +26,6 @@ def line_of(whatif: WhatIf, text: str) -> int:
 async def opened(whatif: WhatIf) -> WhatIf:
     assert await whatif.open(Opening("more", (POOL,))) == ""
     return whatif
-
-
-def newer(cluster: Cluster) -> ClusterView:
-    before, pod = cluster.view, a_pod(name="new")
-    state = reduce(before.state, Batch({Kind.POD: KindDelta({pod.key: pod})}))
-    return ClusterView(state, before.statuses, before, evidence=before.evidence)
 
 
 async def test_opening_reads_documents_and_makes_text_of_edits_of_them(whatif: WhatIf, listener: Listener) -> None:
@@ -76,70 +65,61 @@ async def test_what_is_typed_is_taken_apart_only_when_it_is_asked(whatif: WhatIf
     assert "spec.weight" in said
 
 
-async def test_a_text_that_cannot_be_read_is_not_asked(whatif: WhatIf) -> None:
+async def test_a_text_that_cannot_be_read_is_not_asked(whatif: WhatIf, cluster: Cluster) -> None:
     await opened(whatif)
     whatif.put_text("kind: [", "broken")
     whatif.ask()
-    assert asked(whatif) == []
+    assert asked(cluster) == []
     assert whatif.document_at(0) is None
     whatif.undo()
     whatif.ask()
-    assert len(asked(whatif)) == 1
+    assert len(asked(cluster)) == 1
 
 
-async def test_a_comment_asks_nothing_new(whatif: WhatIf) -> None:
+async def test_a_comment_asks_nothing_new(whatif: WhatIf, cluster: Cluster) -> None:
     await opened(whatif)
     whatif.ask()
-    scenario = asked(whatif)[0][2]
-    assert whatif.take(Answer(scenario, blockers_gained=()))
-    whatif.replayer.is_busy = True  # type: ignore[misc]
+    assert whatif.take(Replayed(number=1, answer=Answer(asked(cluster)[0], blockers_gained=())))
+    cluster.replays.said = ReplayState(number=1, is_busy=True)
     whatif.typed("# why\n" + whatif.book.sheet.text, 0)
     whatif.ask()
-    assert len(asked(whatif)) == 1
+    assert len(asked(cluster)) == 1
+    cluster.replays.said = ReplayState(number=1, is_busy=True, moves=True)
+    whatif.ask()
+    assert len(asked(cluster)) == 2, "the answer would be of another cluster"
 
 
-async def test_an_answer_to_another_question_is_not_taken(whatif: WhatIf) -> None:
+async def test_an_answer_to_another_question_is_not_taken(whatif: WhatIf, cluster: Cluster) -> None:
     await opened(whatif)
     whatif.ask()
-    first = Answer(asked(whatif)[0][2], problem="no")
+    first = Replayed(number=1, answer=Answer(asked(cluster)[0], problem="no"))
     whatif.put_text(whatif.book.sheet.text.replace("weight: 50", "weight: 60"), "weight")
     assert not whatif.take(first), "the text is another one since"
     whatif.ask()
     assert not whatif.take(first)
-    assert whatif.take(Answer(asked(whatif)[1][2], problem="no room"))
+    assert whatif.take(Replayed(number=2, answer=Answer(asked(cluster)[1], problem="no room")))
     assert whatif.problem == "no room"
     assert whatif.answer is None, "an answer without a difference is no good one"
 
 
-async def test_the_cluster_that_was_made_ready_is_asked_until_it_is_too_old(
+async def test_the_cluster_is_followed_once_it_has_changed_and_it_is_time(
     whatif: WhatIf, cluster: Cluster, keys: Keys
 ) -> None:
     await opened(whatif)
+    assert not whatif.follow(), "nothing is asked yet"
     whatif.ask()
-    first = cluster.view
-    cluster.view = later = newer(cluster)
-    assert whatif.view_to_ask() is first
+    assert cluster.replays.asked[0].is_first
+    for said, follows in (
+        (ReplayState(number=1, is_due=True), False),
+        (ReplayState(number=1, is_outdated=True), False),
+        (ReplayState(number=1, is_outdated=True, is_due=True, is_busy=True), False),
+        (ReplayState(number=1, is_outdated=True, is_due=True), True),
+    ):
+        cluster.replays.said = said
+        assert whatif.follow() is follows
     keys.is_typing = True
-    cluster.now += FOLLOW_AFTER_NS
-    assert whatif.view_to_ask() is first, "somebody types"
-    assert not whatif.follow()
-    keys.is_typing = False
-    assert whatif.view_to_ask() is later
-    assert whatif.follow()
-    keys.is_typing = True
-    cluster.now += FOLLOW_TYPED_NS - FOLLOW_AFTER_NS
-    assert whatif.view_to_ask() is later
-
-
-async def test_other_prices_and_another_cluster_are_asked_at_once(whatif: WhatIf, cluster: Cluster) -> None:
-    await opened(whatif)
-    whatif.ask()
-    view = cluster.view
-    cluster.view = priced = ClusterView(view.state, view.statuses, view, evidence=copy(view.evidence))
-    assert whatif.view_to_ask() is priced
-    cluster.view = same = ClusterView(view.state, view.statuses, view, evidence=view.evidence)
-    assert whatif.view_to_ask() is same, "it is the cluster that was asked"
-    assert not whatif.follow()
+    whatif.follow()
+    assert cluster.replays.states[-1].is_typing
 
 
 async def test_undo_says_what_it_undoes(whatif: WhatIf, listener: Listener) -> None:

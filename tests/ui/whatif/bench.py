@@ -25,7 +25,7 @@ from tests.ui.stage import an_app
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
 
-def counting_replayer(tell: Callable[[Answer], None], shared_base: SharedBase | None = None) -> Replayer:
+def counting_replayer(tell: Callable[[Answer], None], shared_base: SharedBase) -> Replayer:
     """Return a replayer by whose clock every answer takes 41 milliseconds."""
     ticks = itertools.count()
     return Replayer(tell, lambda: next(ticks) * 0.041, shared_base)
@@ -46,7 +46,7 @@ class HandClock:
 
 def prepare(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have pictures say how long an answer took, whatever it took."""
-    monkeypatch.setattr("karptui.screens.whatif.controller.Replayer", counting_replayer)
+    monkeypatch.setattr("karptui.session.replays.Replayer", counting_replayer)
 
 
 def make_app(**given: Any) -> KarptuiApp:

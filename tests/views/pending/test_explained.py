@@ -28,7 +28,7 @@ from karptui.provisioning.rejection import NoTemplates, NotReservable
 from karptui.provisioning.solution import solve
 from karptui.session.cluster_view import ClusterView
 from karptui.session.overview import overview_of
-from karptui.session.pending_entries import hears_events, pending_entries
+from karptui.session.pending_entries import hears_events, pending_entries, surroundings_of
 from karptui.session.pending_questions import KEPT, PendingQuestions
 from karptui.session.pending_report import PendingEntry
 from karptui.session.prepare import prepare_view
@@ -463,7 +463,7 @@ def test_wishes_given_up_in_vain_are_told() -> None:
     view = a_view(pod)
     report = study_pending(prepare_view(view, NOW_NS)[0], view.state)
     [group] = report.groups
-    text = said(explained_lines(group, None, view.state, now_ns=NOW_NS, width=120))
+    text = said(explained_lines(group, None, surroundings_of(group.first, view.state), now_ns=NOW_NS, width=120))
     assert "gave up in vain: preferred node affinity of weight 5" in text
 
 

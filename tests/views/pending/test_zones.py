@@ -7,6 +7,7 @@ from karptui.karpenter.labels import ZONE
 from karptui.kube.pod import Pod, PodVolume
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
+from karptui.pending.zones import zones_of_volumes
 from karptui.state.cluster import ClusterState
 from karptui.state.inventory import state_of
 from karptui.views.pending.sentences import zone_lines
@@ -69,4 +70,4 @@ STATE = a_state(
     ],
 )
 def test_who_binds_a_pod_to_which_zone(pod: Pod, expected: str) -> None:
-    assert said(zone_lines(pod, STATE)) == expected
+    assert said(zone_lines(pod, zones_of_volumes(pod, STATE))) == expected

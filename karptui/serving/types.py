@@ -1,0 +1,32 @@
+"""Answers about where instance types, settings and prices come from."""
+
+from __future__ import annotations
+
+from karptui.session.cluster_view import ClusterView
+from karptui.session.last_answer import LastAnswer
+from karptui.session.offered_types import offered_types_of
+from karptui.session.questions import TypeSourcesFound, TypeSourcesWanted
+from karptui.session.types import pool_entries
+from karptui.views.types.sentences import source_lines
+
+
+class TypeSources:
+    """Says where types come from; worked out once for what is known of them."""
+
+    def __init__(self) -> None:
+        self._last: LastAnswer[TypeSourcesFound] = LastAnswer()
+
+    def sources(self, view: ClusterView, wanted: TypeSourcesWanted) -> TypeSourcesFound:
+        """Return where instance types, settings and prices come from."""
+
+        def made() -> TypeSourcesFound:
+            pools = pool_entries(view) if wanted.pool else ()
+            pool = next((one for one in pools if one.name == wanted.pool), None)
+            [line] = source_lines(pool, view.evidence, view.prices)
+            notes = () if wanted.pool else offered_types_of(view).nodeclasses.notes
+            overhead = view.evidence.overhead_origin
+            return TypeSourcesFound(text="".join(text for text, _ in line), overhead=overhead, notes=tuple(notes))
+
+        state = view.state
+        known = view.evidence, view.prices, state.nodepools, state.nodeclasses, state.nodes
+        return self._last.get(known, made, equals=(wanted.pool,))
