@@ -108,7 +108,7 @@ def by_version(folders: Iterable[Sequence[str]]) -> dict[str, list[dict[str, Any
 
 
 def with_names(schema: Any, before: Any) -> Any:
-    """Returns a schema in which what has become an open map still has the fields that it had, to be offered."""
+    """Return a schema in which what has become an open map still has the fields that it had, to be offered."""
     if not isinstance(schema, dict) or not isinstance(before, dict):
         return schema
     named, fields = before.get("properties", {}), schema.get("properties")
@@ -150,7 +150,7 @@ def definition(crd: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def undescribed(schema: Any) -> Any:
-    """Returns a schema without its prose, and without the fields that every object has."""
+    """Return a schema without its prose, and without the fields that every object has."""
     if not isinstance(schema, dict):
         return schema
     made = {key: value for key, value in schema.items() if key != "description"}
@@ -178,7 +178,7 @@ def built_in_kinds(folder: Path, definitions: dict[str, Any]) -> Iterator[dict[s
 
 
 def compact(schemas: Mapping[str, Any], name: str, definitions: dict[str, Any]) -> dict[str, Any]:
-    """Returns a definition with references to others, which it adds to ``definitions``."""
+    """Return a definition with references to others, which it adds to ``definitions``."""
     return reduced(schemas, schemas[name], definitions)
 
 

@@ -116,7 +116,7 @@ class PickScreen(DimmedScreen["str | None"]):
             self.line.insert_text_at_cursor(event.character)
 
     def on_click(self, event: events.Click) -> None:
-        """A click beside the list leaves it: there is nothing to lose."""
+        """Leave the list at a click beside it: there is nothing to lose."""
         if self.is_beside(event):
             self.action_give_up()
 

@@ -65,7 +65,7 @@ class HelpScreen(DimmedScreen[None]):
                     yield Static(_table(lines), markup=False, classes="help-lines")
 
     def on_click(self, event: events.Click) -> None:
-        """A click beside the help closes it."""
+        """Close the help at a click beside it."""
         if self.is_beside(event):
             self.action_close()
 

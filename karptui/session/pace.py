@@ -59,7 +59,7 @@ class Keyboard:
         """Since when no garbage is looked for."""
 
     def pressed(self) -> None:
-        """A key was pressed just now."""
+        """Note that a key was pressed just now."""
         self._pressed_at = time.monotonic()
         if self._put_off_at is None:
             self._put_off_at = self._pressed_at
@@ -108,7 +108,7 @@ class Pace:
         return has_news or now >= self._due
 
     def took(self, began: float, ended: float) -> None:
-        """Changes were taken over between two instants."""
+        """Note that changes were taken over between two instants."""
         self._due_typed = ended + max(TYPED_SECONDS, REST_FACTOR * (ended - began))
         self._due = ended + max(LEAST_SECONDS, REST_FACTOR * (ended - began))
 
@@ -168,7 +168,7 @@ class Rhythm:
         self._began, self._due, self._is_over = worked, 0.0, False
 
     def answered(self, now: float, worked: float) -> None:
-        """What matters most is known; what follows may be broken off."""
+        """Note that what matters most is known: what follows may be broken off."""
         self._due = now + _bounded(ANSWER_FACTOR * (worked - self._began))
 
     def end(self, now: float, worked: float) -> None:

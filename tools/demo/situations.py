@@ -58,7 +58,7 @@ def cordon(machine: Machine) -> None:
 
 
 def lose(machine: Machine, now_ns: int) -> None:
-    """The kubelet has stopped answering."""
+    """Have the kubelet stop answering."""
     since = now_ns - 6 * MINUTE_NS
     message = "Kubelet stopped posting node status."
     lost = condition("Ready", "Unknown", since, reason="NodeStatusUnknown", message=message)
@@ -69,7 +69,7 @@ def lose(machine: Machine, now_ns: int) -> None:
 
 
 def drift(machine: Machine, reason: str, now_ns: int) -> None:
-    """The claim no longer matches what its pool or class asks for."""
+    """Have the claim no longer match what its pool or class asks for."""
     assert machine.claim is not None
     machine.claim = with_condition(machine.claim, condition("Drifted", "True", now_ns - 19 * HOUR_NS, reason=reason))
 
@@ -107,7 +107,7 @@ def disrupt(machine: Machine, now_ns: int) -> None:
 
 
 def initializing(machine: Machine) -> None:
-    """The node has joined, but is not ready for pods yet."""
+    """Have the node join, but not be ready for pods yet."""
     assert machine.claim is not None
     labels = {
         key: value for key, value in machine.node["metadata"]["labels"].items() if not key.endswith("/initialized")

@@ -119,7 +119,7 @@ class ResourceStatus:
         self._last_problem = ""
 
     def heard(self) -> None:
-        """The server has said something."""
+        """Note that the server has said something."""
         self._contact_ns = self._waits.now_ns()
 
     def note(self, problem: str) -> None:
@@ -128,7 +128,7 @@ class ResourceStatus:
         self._last_problem = problem
 
     def clear_problems(self) -> None:
-        """A new list begins: what cannot be read will show again."""
+        """Begin a new list: what cannot be read will show again."""
         self._problems, self._last_problem = 0, ""
 
     def is_due(self, phase: Phase, count: int) -> bool:

@@ -43,17 +43,17 @@ class SeenKeys:
         return 0 < version < known
 
     def still(self, key: str) -> None:
-        """An object is still there, in the version that is known."""
+        """Note that an object is still there, in the version that is known."""
         if self._seen is not None:
             self._seen.setdefault(key, self._known.get(key, 0))
 
     def begin(self) -> None:
-        """A list begins, or begins again."""
+        """Begin a list, or begin it again."""
         self.abandon()
         self._seen = {}
 
     def begin_anew(self) -> None:
-        """The list under way is of a server that counts from further back: versions so far say nothing."""
+        """Forget the versions so far: the list under way is of a server that counts from further back."""
         self._known = dict.fromkeys(self._known, 0)
 
     def change(self, changes: Mapping[str, object], versions: Mapping[str, int] | None = None) -> None:
@@ -68,14 +68,14 @@ class SeenKeys:
                 listed[key] = found.get(key, 0)
 
     def finish(self) -> frozenset[str]:
-        """The list is complete; return the keys that were known before and are gone."""
+        """Complete the list, and return the keys that were known before and are gone."""
         seen = self._seen if self._seen is not None else self._known
         gone = frozenset(self._known.keys() - seen.keys())
         self._known, self._seen = seen, None
         return gone
 
     def abandon(self) -> None:
-        """The list has broken off: what it told is known, and nothing is gone."""
+        """Break the list off: what it told is known, and nothing is gone."""
         if self._seen is not None:
             self._known |= self._seen
             self._seen = None

@@ -25,11 +25,11 @@ class Outage:
         self._refusals = 0
 
     def heard(self) -> None:
-        """The server has answered as it should."""
+        """Note that the server has answered as it should."""
         self._is_away, self._is_doubtful, self._refusals = False, False, 0
 
     def lost(self, *, was_complete: bool) -> None:
-        """The server does not answer; ``was_complete`` is whether it had shown all objects."""
+        """Note that the server does not answer; ``was_complete`` is whether it had shown all objects."""
         self._is_away, self._refusals = True, 0
         self._is_doubtful = self._is_doubtful or was_complete
 

@@ -60,7 +60,7 @@ def is_quiet(node: Manifest) -> bool:
 
 
 def join(play: DemoPlay, *, made: Manifest, node_model: Manifest) -> None:
-    """The kubelet of a launched claim registers its node, which is not ready yet."""
+    """Register the node of a launched claim, as its kubelet does; it is not ready yet."""
     claim = current(play, made)
     if claim is None or "deletionTimestamp" in claim["metadata"]:
         return
@@ -99,7 +99,7 @@ def _daemons(play: DemoPlay, *, node: Manifest) -> None:
 
 
 def become_ready(play: DemoPlay, *, node: Manifest) -> None:
-    """A node that has joined is ready for pods."""
+    """Make a node that has joined ready for pods."""
     found = current(play, node)
     if found is None or "deletionTimestamp" in found["metadata"]:
         return
@@ -190,7 +190,7 @@ def _remove(play: DemoPlay, *, node: Manifest) -> None:
 
 
 def relax(play: DemoPlay) -> None:
-    """A quiet node's claim becomes consolidatable, and another's stops being so as a pod lands on it."""
+    """Make a quiet node's claim consolidatable, and another's no longer, as a pod lands on it."""
     for claim in sorted(play.world.of("NodeClaim"), key=key_of):
         if pool_of(claim) != POOL or "deletionTimestamp" in claim["metadata"] or play.rng.random() > 0.02:
             continue
@@ -216,7 +216,7 @@ _KNOWN_ONCE_LAUNCHED: Final = ("providerID", "imageID", "capacity", "allocatable
 
 
 def launch(play: DemoPlay) -> None:
-    """A backfill begins that no node has room for, and gets a machine like one that there is."""
+    """Begin a backfill that no node has room for, and give it a machine like one that there is."""
     world = play.world
     models = [node for node in world.of("Node") if pool_of(node) == POOL and is_quiet(node)]
     for node in play.rng.sample(sorted(models, key=key_of), len(models)):

@@ -115,7 +115,7 @@ def _run(play: DemoPlay, *, made: Manifest) -> None:
 
 
 def start_ci_job(play: DemoPlay) -> None:
-    """A pipeline starts a job; its pod protects the node it lands on until it ends."""
+    """Start a job of a pipeline; its pod protects the node it lands on until it ends."""
     world = play.world
     open_jobs = [one for one in world.of("Pod") if one["metadata"].get("labels", {}).get("app") == "ci"]
     if len(open_jobs) >= MAX_CI_PODS:
@@ -128,7 +128,7 @@ def start_ci_job(play: DemoPlay) -> None:
 
 
 def end_job(play: DemoPlay, *, job: Manifest) -> None:
-    """A Job has done its work, and is cleared away with its pods."""
+    """Clear a Job away with its pods, when it has done its work."""
     uid = job["metadata"]["uid"]
     owned = (
         one for one in play.world.of("Pod") if uid in (it["uid"] for it in one["metadata"].get("ownerReferences", ()))
@@ -140,7 +140,7 @@ def end_job(play: DemoPlay, *, job: Manifest) -> None:
 
 
 def roll_out(play: DemoPlay) -> None:
-    """A Deployment replaces one of its pods."""
+    """Replace one of the pods of a Deployment."""
     candidates = [
         one
         for one in play.world.of("Pod")

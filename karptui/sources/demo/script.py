@@ -23,7 +23,7 @@ def begin(play: DemoPlay) -> None:
 
 
 def _rotate(play: DemoPlay) -> None:
-    """A machine goes, and another comes later."""
+    """Have a machine go, and another come later."""
     if consolidate(play):
         play.after(play.rng.uniform(20, 40), launch)
 
