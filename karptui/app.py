@@ -194,7 +194,7 @@ class KarptuiApp(LivingApp):
             error: what was raised.
             during: what was being done.
         """
-        said = crash.told(error, during, crash.record(error, during))
+        said = crash.message(error, during, crash.record(error, during))
         if self.front is not None:
             self.tell(said, Tone.FAULT)
         elif not self._is_over:

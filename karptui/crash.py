@@ -54,7 +54,7 @@ def sentence(error: BaseException) -> str:
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
-def told(error: BaseException, during: str, path: Path | None) -> str:
+def message(error: BaseException, during: str, path: Path | None) -> str:
     """Return the sentence for the screen about a fault.
 
     Args:

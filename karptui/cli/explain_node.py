@@ -41,7 +41,7 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
     reason = unready_because(loaded.view)
     if reason:
         loaded = replace(loaded, notes=(*loaded.notes, f"why the node is still here is left out: {reason}"))
-        return _told(entry, None, loaded)
+        return _explained(entry, None, loaded)
     prepared, notes = prepare_view(loaded.view, loaded.now_ns)
     study = Study(prepared, loaded.view.state.generation, prices=loaded.view.evidence.price_settings)
     for _ in study.survey():
@@ -58,7 +58,7 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
         analysis=study.analysis,
     )
     loaded = replace(loaded, view=view, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
-    return _told(_find(view, args.name), study.analysis.detail, loaded)
+    return _explained(_find(view, args.name), study.analysis.detail, loaded)
 
 
 def _find(view: ClusterView, name: str) -> NodeEntry:
@@ -75,7 +75,7 @@ def _claim(entry: NodeEntry) -> str:
     return entry.claim.name if entry.claim is not None else ""
 
 
-def _told(
+def _explained(
     entry: NodeEntry, detail: NodeDetail | None, loaded: Loaded
 ) -> tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]:
     now_ns = loaded.now_ns

@@ -42,11 +42,11 @@ def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
     pod = find_pod(view, args.name, args.namespace)
     prepared, notes = prepare_view(view, loaded.now_ns)
     loaded = replace(loaded, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
-    desk = PendingQuestions(tries_changes=not args.no_remedies)
-    desk.begin(prepared, view, notes)
-    while desk.look_at(pod.key):
+    questions = PendingQuestions(tries_changes=not args.no_remedies)
+    questions.begin(prepared, view, notes)
+    while questions.look_at(pod.key):
         pass
-    report = desk.report
+    report = questions.report
     group = report.by_pod.get(pod.key) if report is not None else None
     if report is None or group is None:
         return _settled(view, pod, loaded)

@@ -150,7 +150,7 @@ def _crashed(error: Exception, command: str | None) -> int:
     from karptui import crash
 
     during = f"running karptui {command}" if command else "running karptui"
-    print(f"karptui: {crash.told(error, during, crash.record(error, during))}", file=sys.stderr)
+    print(f"karptui: {crash.message(error, during, crash.record(error, during))}", file=sys.stderr)
     return 70
 
 

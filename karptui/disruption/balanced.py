@@ -48,7 +48,7 @@ class Score(msgspec.Struct, frozen=True, gc=False):
         """Whether it reaches the threshold."""
         return self.value >= THRESHOLD
 
-    def told(self) -> str:
+    def message(self) -> str:
         """Return Karpenter's words for an approval."""
         savings, disruption = self.savings_fraction * 100, self.disruption_fraction * 100
         return (
@@ -127,11 +127,11 @@ class BalancedPolicy:
         for score in self.scores(command).values():
             if not score.is_approved:
                 return False
-            self._recorder.about_node(command.candidates[0].node, CONSOLIDATION_APPROVED, score.told())
+            self._recorder.about_node(command.candidates[0].node, CONSOLIDATION_APPROVED, score.message())
         return True
 
     def say(self, scores: Mapping[str, Score]) -> None:
         """Say which NodePools approve a move of several nodes; the others are passed over in silence."""
         for pool, score in scores.items():
             if score.is_approved:
-                self._recorder.publish("NodePool", pool, CONSOLIDATION_APPROVED, score.told())
+                self._recorder.publish("NodePool", pool, CONSOLIDATION_APPROVED, score.message())

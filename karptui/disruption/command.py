@@ -117,10 +117,10 @@ class Command(msgspec.Struct, frozen=True, eq=False):
     def announce(self, recorder: Recorder) -> None:
         """Say that a replacement was found, as consolidation does before anything is decided."""
         for candidate in self.candidates:
-            told = f"{self._told(candidate)} (savings: ${self.savings:.2f})"
+            told = f"{self._message(candidate)} (savings: ${self.savings:.2f})"
             recorder.about_node(candidate.node, CONSOLIDATION_CANDIDATE, f"Consolidation candidate: {told}")
 
-    def _told(self, candidate: Candidate) -> str:
+    def _message(self, candidate: Candidate) -> str:
         if len(self.candidates) > 1:
             return f"{self.decision}: [{candidate.name}] (part of {len(self.candidates)}-node consolidation)"
         count = len(self.replacements)

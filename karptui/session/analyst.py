@@ -113,7 +113,7 @@ class Analyst:
         self._is_stopped = False
         self._thread: threading.Thread | None = None
         self._latest: Analysis | None = None
-        self._desk: PendingQuestions | None = None
+        self._pending: PendingQuestions | None = None
         self._advice: AdviceRounds | None = None
         self._failure = ""
         self._failures = 0
@@ -130,7 +130,7 @@ class Analyst:
     @property
     def pending(self) -> PendingAnswer | None:
         """Why pods wait, None before somebody has asked; the same object as long as there is nothing new."""
-        return self._desk.report if self._desk is not None else None
+        return self._pending.report if self._pending is not None else None
 
     @property
     def advice(self) -> AdviceReport | None:
@@ -269,8 +269,8 @@ class Analyst:
         prepared, notes = prepare_view(job.view, job.now_ns, turns.take)
         before, prices = self._latest or NOTHING_KNOWN, job.view.evidence.price_settings
         study = Study(prepared, job.view.state.generation, before, notes, prices=prices)
-        self._desk = self._desk or PendingQuestions()
-        self._desk.begin(prepared, job.view, notes)
+        self._pending = self._pending or PendingQuestions()
+        self._pending.begin(prepared, job.view, notes)
         seen = dict.fromkeys(key for key in (self._focus.detail, *self._focus.keys) if key)
         left = len(seen) if self._latest is None else -1
         for _ in study.survey(seen):
@@ -350,7 +350,7 @@ class Analyst:
                 turns.take()
                 if self._is_stopped:
                     return True
-        elif focus.asks_pending and self._desk is not None and self._desk.step(focus.pod, self._reporter(turns)):
+        elif focus.asks_pending and self._pending is not None and self._pending.step(focus.pod, self._reporter(turns)):
             pass
         elif focus.asks_next and "next" not in answered:
             answered.add("next")

@@ -69,11 +69,11 @@ def read_controller(client: ProxyClient, *, read_seconds: float = READ_SECONDS) 
                 continue
             best = min(own, key=_order)
             if not _is_idle(best):
-                return _told(client, best, kind, read_seconds)
+                return _info(client, best, kind, read_seconds)
             idle = idle or (best, kind)
             break
     if idle is not None:
-        return _told(client, *idle, read_seconds)
+        return _info(client, *idle, read_seconds)
     if len(refusals) == asked:
         raise _refused(refusals)
     others = _others(client, "", read_seconds)
@@ -97,7 +97,7 @@ def _refused(refusals: list[ApiError]) -> SourceError:
     return refusals[0]
 
 
-def _told(client: ProxyClient, document: Mapping[str, Any], kind: str, read_seconds: float) -> ControllerInfo:
+def _info(client: ProxyClient, document: Mapping[str, Any], kind: str, read_seconds: float) -> ControllerInfo:
     info = decode_controller(document, kind)
     others = _others(client, str(_mapping(document.get("metadata")).get("namespace", "")), read_seconds)
     return msgspec.structs.replace(info, others=others) if others else info

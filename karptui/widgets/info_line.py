@@ -22,12 +22,12 @@ class InfoLine(Widget):
     InfoLine { height: 1; width: 1fr; padding: 0 1; }
     """
 
-    _told: tuple[Pieces, tuple[Pieces, ...]] = ((), ())
+    _shown: tuple[Pieces, tuple[Pieces, ...]] = ((), ())
 
     @property
     def pieces(self) -> Pieces:
         """The sentence; another one takes the facts away."""
-        return self._told[0]
+        return self._shown[0]
 
     @pieces.setter
     def pieces(self, pieces: Pieces) -> None:
@@ -35,9 +35,9 @@ class InfoLine(Widget):
 
     def tell(self, pieces: Pieces, facts: Sequence[Pieces] = ()) -> None:
         """Show a sentence, and behind it as many of the facts as find room, the first first."""
-        told = (pieces, tuple(facts))
-        if told != self._told:
-            self._told = told
+        shown = (pieces, tuple(facts))
+        if shown != self._shown:
+            self._shown = shown
             self.refresh(layout=self.styles.auto_dimensions)
 
     def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
@@ -50,7 +50,7 @@ class InfoLine(Widget):
 
     def render(self) -> Content:
         """Draw the sentence, with an ellipsis where it has no room, and the facts."""
-        pieces, facts = self._told
+        pieces, facts = self._shown
         lines = fitted(pieces, facts, self.content_size.width, self.content_size.height)
         return Content("\n").join([phrase(line) for line in lines])
 

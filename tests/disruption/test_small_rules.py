@@ -138,7 +138,7 @@ def test_scores(score: Score, value: ApproxScalar | float, is_approved: bool) ->
 
 
 def test_an_infinite_score_is_written_as_go_writes_it() -> None:
-    assert Score(0.1, 0.0).told() == "score +Inf >= threshold 0.50 (k: 2, savings 10.0%, disruption 0.0%)"
+    assert Score(0.1, 0.0).message() == "score +Inf >= threshold 0.50 (k: 2, savings 10.0%, disruption 0.0%)"
 
 
 @pytest.mark.parametrize("totals", [PoolTotals(0.0, 5.0), PoolTotals(5.0, 0.0)])
