@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def module_folder(module: str, version: str) -> Path:
-    """Fetches a module and returns where it is."""
+    """Fetch a module and return where it is."""
     run = subprocess.run(
         ["go", "mod", "download", "-json", f"{module}@v{version}"],
         capture_output=True,
@@ -124,7 +124,7 @@ def module_folder(module: str, version: str) -> Path:
 
 
 def compare(module: str, before: str, after: str, diff: Path) -> list[str]:
-    """Writes what differs in the packages that decide; returns the files, those that changed most first."""
+    """Write what differs in the packages that decide; return the files, those that changed most first."""
     old, new = module_folder(module, before), module_folder(module, after)
     counted: list[tuple[int, str]] = []
     with diff.open("w") as stream:
@@ -142,7 +142,7 @@ def compare(module: str, before: str, after: str, diff: Path) -> list[str]:
 
 
 def sources(folder: Path, packages: Iterable[str]) -> Iterator[str]:
-    """Yields the files of packages: code, data and CustomResourceDefinitions, without tests."""
+    """Yield the files of packages: code, data and CustomResourceDefinitions, without tests."""
     for package in packages:
         for path in sorted((folder / package).rglob("*")):
             if path.suffix in (".go", ".yaml", ".json") and not _is_test(path):
@@ -150,7 +150,7 @@ def sources(folder: Path, packages: Iterable[str]) -> Iterator[str]:
 
 
 def outside(old: Path, new: Path, module: str) -> list[str]:
-    """Returns the files of other packages that differ."""
+    """Return the files of other packages that differ."""
     inside = {name for folder in (old, new) for name in sources(folder, DECIDES[module])}
     names = {path.relative_to(folder).as_posix() for folder in (old, new) for path in folder.rglob("*.go")}
     return sorted(
@@ -167,7 +167,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def build(version: str, files: Iterable[Path], program: Path) -> None:
-    """Builds Go files against a version of the core."""
+    """Build Go files against a version of the core."""
     toolchain = _needed_go(module_folder(CORE, version))
     environment = {**os.environ, "GOFLAGS": "-buildvcs=false -mod=mod", "CGO_ENABLED": "0", "GOTOOLCHAIN": toolchain}
     with tempfile.TemporaryDirectory() as folder:
@@ -214,7 +214,7 @@ def asked_again(program: Path, folders: Iterable[Path], answers: Path) -> Iterat
 
 
 def _whole(snapshot: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Returns a snapshot with its types in it, where it names a catalogue beside the goldens."""
+    """Return a snapshot with its types in it, where it names a catalogue beside the goldens."""
     name = snapshot.get("catalog", "")
     if not name:
         return snapshot
@@ -230,7 +230,7 @@ def _canonical(answer: Mapping[str, Any]) -> str:
 
 
 def _sorted(value: Any) -> Any:
-    """Returns a value whose lists have one order, since that of claims, commands and events says nothing."""
+    """Return a value whose lists have one order, since that of claims, commands and events says nothing."""
     if isinstance(value, dict):
         return {key: _sorted(one) for key, one in value.items()}
     if isinstance(value, list):
@@ -241,7 +241,7 @@ def _sorted(value: Any) -> Any:
 
 
 def _parts(expected: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
-    """Returns which parts of two answers differ."""
+    """Return which parts of two answers differ."""
     keys = sorted({*expected, *found} - {"name"})
     return [key for key in keys if _sorted(expected.get(key)) != _sorted(found.get(key))]
 

@@ -103,6 +103,9 @@ _T = TypeVar("_T")
 _N = TypeVar("_N", int, float)
 _TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+PREFERENCE_POLICIES: Final = ("Respect", "Ignore")
+MIN_VALUES_POLICIES: Final = ("Strict", "BestEffort")
+"""The first of each is the default."""
 GATE_DEFAULTS: Final[Mapping[str, bool]] = MappingProxyType(
     {
         "ReservedCapacity": True,
@@ -189,8 +192,8 @@ def parse_settings(environment: Mapping[str, str], version: str = "") -> Setting
     """
     reader = _Reader(environment)
     return Settings(
-        preference_policy=_choice(environment, "PREFERENCE_POLICY", ("Respect", "Ignore")),
-        min_values_policy=_choice(environment, "MIN_VALUES_POLICY", ("Strict", "BestEffort")),
+        preference_policy=_choice(environment, "PREFERENCE_POLICY", PREFERENCE_POLICIES),
+        min_values_policy=_choice(environment, "MIN_VALUES_POLICY", MIN_VALUES_POLICIES),
         ignore_dra_requests=reader.read("IGNORE_DRA_REQUESTS", _boolean, default=True),
         batch_max_seconds=reader.read("BATCH_MAX_DURATION", _seconds, default=10.0),
         gates=_gates(environment.get("FEATURE_GATES", ""), GATE_DEFAULTS, "FEATURE_GATES"),

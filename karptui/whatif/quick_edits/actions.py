@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from karptui.karpenter.rules import MODELLED, NEWEST, VERSION_SETTING
-from karptui.karpenter.settings import GATE_DEFAULTS
+from karptui.karpenter.settings import DEFAULTS, GATE_DEFAULTS, MIN_VALUES_POLICIES, PREFERENCE_POLICIES
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,
@@ -33,12 +33,15 @@ class SettingEdit:
     """As in ``SetSetting``."""
     title: str
     input: Input
-    default: str
-    """What Karpenter takes where it is not set."""
     choices: tuple[str, ...] = ()
     stride: float = 0
     """How far a step goes."""
     hint: str = ""
+
+    @property
+    def default(self) -> str:
+        """What Karpenter takes where it is not set."""
+        return NEWEST.version if self.name == VERSION_SETTING else DEFAULTS.texts()[self.name]
 
     def fault(self, text: str) -> str:
         """Say what is wrong with a value; empty if nothing."""
@@ -78,7 +81,6 @@ SETTING_EDITS: Final[tuple[SettingEdit, ...]] = (
         name=VERSION_SETTING,
         title="Karpenter",
         input=Input.CHOICE,
-        default=NEWEST.version,
         choices=tuple(rules.version for rules in MODELLED),
         hint="the version whose rules decide: what an upgrade would change",
     ),
@@ -86,7 +88,6 @@ SETTING_EDITS: Final[tuple[SettingEdit, ...]] = (
         name="VM_MEMORY_OVERHEAD_PERCENT",
         title="VM overhead",
         input=Input.NUMBER,
-        default="0.075",
         stride=0.005,
         hint="share of a type's memory that its machines do not have",
     ),
@@ -94,7 +95,6 @@ SETTING_EDITS: Final[tuple[SettingEdit, ...]] = (
         name="RESERVED_ENIS",
         title="reserved ENIs",
         input=Input.NUMBER,
-        default="0",
         stride=1,
         hint="network interfaces that are not for pods",
     ),
@@ -102,31 +102,26 @@ SETTING_EDITS: Final[tuple[SettingEdit, ...]] = (
         name="PREFERENCE_POLICY",
         title="preferences",
         input=Input.CHOICE,
-        default="Respect",
-        choices=("Respect", "Ignore"),
+        choices=PREFERENCE_POLICIES,
         hint="whether preferred affinities count",
     ),
     SettingEdit(
         name="MIN_VALUES_POLICY",
         title="minValues",
         input=Input.CHOICE,
-        default="Strict",
-        choices=("Strict", "BestEffort"),
+        choices=MIN_VALUES_POLICIES,
         hint="whether minValues may be missed",
     ),
-    SettingEdit(
-        name="IGNORE_DRA_REQUESTS", title="ignore DRA requests", input=Input.CHOICE, default="true", choices=_TRUTH
-    ),
-    SettingEdit(name="BATCH_MAX_DURATION", title="batch at most", input=Input.DURATION, default="10s"),
+    SettingEdit(name="IGNORE_DRA_REQUESTS", title="ignore DRA requests", input=Input.CHOICE, choices=_TRUTH),
+    SettingEdit(name="BATCH_MAX_DURATION", title="batch at most", input=Input.DURATION),
     *(
         SettingEdit(
             name=f"FEATURE_GATES.{gate}",
             title=f"gate {gate}",
             input=Input.CHOICE,
-            default=str(is_on).lower(),
             choices=_TRUTH,
         )
-        for gate, is_on in GATE_DEFAULTS.items()
+        for gate in GATE_DEFAULTS
     ),
 )
 """Karpenter's settings that change decisions, in the order in which they are shown."""
