@@ -40,6 +40,7 @@ from karptui.views.health import Health, overall
 from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.row import Tone
 from karptui.views.top_bar import TopBarValues
+from karptui.views.tour import Tour
 from karptui.widgets.colourless import Colourless
 from karptui.widgets.textual_compat.boundary import LivingApp
 from karptui.widgets.textual_compat.loop import screen_loop
@@ -104,6 +105,7 @@ class KarptuiApp(LivingApp):
         contexts: Callable[[], Sequence[str]] | None = None,
         evidence_of: Callable[[Source | None], EvidenceSource] | None = None,
         analyst_of: Callable[[], Analyst] = Analyst,
+        tour: Tour | None = None,
     ) -> None:
         """Make the app.
 
@@ -116,6 +118,7 @@ class KarptuiApp(LivingApp):
             contexts: the names of the contexts there are.
             evidence_of: what is known of instance types and prices beside what a source says.
             analyst_of: makes what works out why nodes are still here.
+            tour: what leads through a story of the demo.
         """
         self._evidence_of: Callable[[Source | None], EvidenceSource] = evidence_of or (lambda _: EvidenceSource())
         self._analyst_of = analyst_of
@@ -126,6 +129,7 @@ class KarptuiApp(LivingApp):
             session, clock or SystemClock(), lists_of(config), answers_of(shared), self, shared_base=shared
         )
         self.config = config
+        self.tour = tour
         self._connect = connect
         self._contexts = contexts
         self._early_keys: list[events.Key] | None = []
@@ -213,6 +217,8 @@ class KarptuiApp(LivingApp):
                 await mounted(self.screen)
             if self.front is not None:
                 self.front.forget_message()
+                if self.tour is not None and isinstance(event, events.Key) and self.tour.press(event.key):
+                    self.front.show_tour(self.tour)
         await super().on_event(event)
 
     async def on_mount(self) -> None:

@@ -119,7 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     prepare_streams()
     command: str | None = None
     try:
-        command, words = split(sys.argv[1:] if argv is None else argv)
+        command, words = split(with_tour(sys.argv[1:] if argv is None else argv))
         try:
             status = _execute(command, words)
         except SystemExit as end:
@@ -171,6 +171,12 @@ def _execute(command: str | None, words: list[str]) -> int:
 def _leave_output() -> None:
     """Give up what is still to be printed, or Python tries once more at its end and complains."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def with_tour(argv: Sequence[str]) -> list[str]:
+    """Return the words with the story that ``--demo=a`` names as a flag of its own."""
+    parts = (("--demo", f"--tour={word[7:]}") if word.startswith("--demo=") else (word,) for word in argv)
+    return [word for part in parts for word in part]
 
 
 def split(argv: Sequence[str]) -> tuple[str | None, list[str]]:

@@ -89,6 +89,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--wide", action="store_true", default=None, help="start with every column")
     add_price_flags(parser)
     group.add_argument(
+        "--tour", choices=("a", "b", "c", "d", "e"), help="lead through a story of the demo; --demo=a is the same"
+    )
+    group.add_argument(
         "--serve",
         metavar="[HOST:]PORT",
         nargs="?",
@@ -226,11 +229,14 @@ def _as_ordered_last(config: Config) -> Config:
 
 def app_of(args: argparse.Namespace) -> KarptuiApp:
     """Return the app that was asked for, ready to run; raises UsageError for what cannot be."""
+    if args.tour and not args.demo:
+        raise UsageError("--tour leads through the demo: karptui --demo --tour a, or --demo=a")
     config = _settings(args)
     source, clock = open_source(args)
     is_live = not args.demo and not args.snapshot
 
     from karptui.app import KarptuiApp
+    from karptui.views.tour import STORIES, Tour
 
     return KarptuiApp(
         source,
@@ -239,6 +245,7 @@ def app_of(args: argparse.Namespace) -> KarptuiApp:
         evidence_of=lambda source: evidence_source(source, config, args.karpenter_version or ""),
         connect=(lambda name: _connect(args, name)) if is_live else None,
         contexts=(lambda: _contexts(args)) if is_live else None,
+        tour=Tour(STORIES[args.tour]) if args.tour else None,
     )
 
 

@@ -22,9 +22,11 @@ from karptui.session.questions import OpeningWanted
 from karptui.views.health import notice
 from karptui.views.row import Pieces, Tone
 from karptui.views.top_bar import TopBarValues
+from karptui.views.tour import Tour
 from karptui.widgets.info_line import InfoLine
 from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import Prompt, PromptMode
+from karptui.widgets.sentences import Sentences
 from karptui.widgets.tab_line import TabLine
 from karptui.widgets.textual_compat.swift_screen import SwiftScreen
 from karptui.widgets.top_bar import TopBar
@@ -138,6 +140,8 @@ class FrameScreen(SwiftScreen):
 
     def compose(self) -> ComposeResult:
         """Yield the frame around the body."""
+        if self.host.tour is not None:
+            yield Sentences(id="tour")
         yield TopBar()
         yield TabLine(TABS, self.entry_name)
         yield InfoLine(id="notice")
@@ -222,6 +226,8 @@ class FrameScreen(SwiftScreen):
                 (self._what(), self.show_state),
                 ("the line below", self.refresh_info),
             ]
+        if self.host.tour is not None:
+            self.show_tour(self.host.tour)
         for what, show in parts:
             try:
                 show()
@@ -235,6 +241,10 @@ class FrameScreen(SwiftScreen):
     def _what(self) -> str:
         """Return what the screen shows, for a sentence."""
         return next((tab.title for tab in TABS if tab.name == self.entry_name), "this screen")
+
+    def show_tour(self, tour: Tour) -> None:
+        """Say the next step of a story."""
+        self.query_one("#tour", Sentences).set_wrapped((tour.line(),))
 
     def refresh_info(self) -> None:
         """Say again what is under the cursor, unless something else is being said."""

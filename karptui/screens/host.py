@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from karptui.screens.destinations import ToScreen
     from karptui.session.border import Border, Focus
     from karptui.session.questions import Replays
+    from karptui.views.tour import Tour
     from karptui.whatif.opening import Opening
 
 
@@ -23,6 +24,8 @@ class Host(Protocol):
 
     config: Config
     """The settings."""
+    tour: Tour | None
+    """What leads through a story of the demo."""
 
     @property
     def border(self) -> Border:

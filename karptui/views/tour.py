@@ -1,0 +1,130 @@
+"""Captioned tours of the demo: the five stories, key by key, with what to see at each step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from karptui.views.row import Pieces, Tone
+
+_SHOWN: Final = MappingProxyType(
+    {"down": "↓", "up": "↑", "left": "←", "right": "→", "ctrl+t": "^t", "ctrl+u": "^u", "ctrl+a": "^a"}
+)
+"""Keys that are written otherwise than they are called."""
+_CALLED: Final = MappingProxyType({"full_stop": ".", "slash": "/"})
+"""Keys that are called otherwise than they are pressed."""
+
+
+class Step(NamedTuple):
+    """Keys, and what is said until they have been pressed."""
+
+    said: str
+    keys: tuple[str, ...] = ()
+    """None at the end."""
+
+
+class Story(NamedTuple):
+    """A tour."""
+
+    title: str
+    steps: tuple[Step, ...]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All keys from the first screen to the answer."""
+        return tuple(key for step in self.steps for key in step.keys)
+
+
+def _step(said: str, keys: str = "") -> Step:
+    return Step(said, tuple(keys.split()))
+
+
+STORIES: Final[Mapping[str, Story]] = MappingProxyType(
+    {
+        "a": Story(
+            "Weight is an order, not a share",
+            (
+                _step("NodePools weigh 100, 50 and 50, and people expect half, a quarter, a quarter:", "2 down down"),
+                _step("general runs most nodes, and is tried after spare: the name that sorts last goes first.", "up"),
+                _step("What does one less weight for spare change? Open the what-if:", "ctrl+t left"),
+                _step("The order, and no pod moves: weight never shares out. For shares press p on Pools."),
+            ),
+        ),
+        "b": Story(
+            "Flex first, the rest as fallback",
+            (
+                _step("Flex types first, others only where there are none. First a mistake:", "2 down"),
+                _step('"*" is no wildcard: it matches nothing. Open general in the what-if:', "down ctrl+t"),
+                _step("One NodePool that allows both prefers neither. Split it in two:", "a enter enter"),
+                _step("Narrow the families to flex, and turn on all that are shown:", "f l ctrl+a enter enter"),
+                _step("Two NodePools, weights 100 and 1. Replay every pod as if it were new:", "m down enter"),
+                _step("The preferred pool takes them. And with flex sold out?", "a o u enter f l e x enter"),
+                _step("The fallback takes them all, as it is now."),
+            ),
+        ),
+        "c": Story(
+            "DaemonSets rule out small types",
+            (
+                _step(
+                    "Eleven DaemonSets do not fit a type of eight pod slots. NEW NODE CARRIES says:",
+                    "2 down down down",
+                ),
+                _step("Below the table: the types that rules out, and by which number. One more?", "ctrl+t a d a e"),
+                _step("Add it, and replay every pod as if it were new:", "enter enter m down enter"),
+                _step("So many nodes and dollars for one more agent on every node."),
+            ),
+        ),
+        "d": Story(
+            "Memory that is advertised is not memory that is usable",
+            (
+                _step("Three pods of 240Gi wait, and r5a.8xlarge has 256Gi:", "5 enter"),
+                _step("Karpenter plans with less: short by so much. What helps stands below. Open the best:", "ctrl+t"),
+                _step("They find a place. t on Pending shows the ledger: where the memory goes."),
+            ),
+        ),
+        "e": Story(
+            "Protected pods pin nodes",
+            (
+                _step("CI runners say do-not-disrupt, and new ones keep landing on their nodes:", "6"),
+                _step("Only those of gitlab:", "/ g i t l a b enter"),
+                _step("They hold this much. What could be done about it, tried side by side:", "r"),
+                _step("The best comes first, with what it frees, saves and cuts. enter opens it in the what-if."),
+            ),
+        ),
+    }
+)
+"""By the letter behind ``--demo=``."""
+
+
+class Tour:
+    """Follows somebody through a story by the keys that are pressed."""
+
+    def __init__(self, story: Story) -> None:
+        """Begin at the first step."""
+        self.story = story
+        self._step = 0
+        self._pressed = 0
+        """Keys of the step that have been pressed."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the last step is reached."""
+        return self._step == len(self.story.steps) - 1
+
+    def press(self, key: str) -> bool:
+        """Take a key; return whether it was the next one, any other leaves the tour where it is."""
+        keys = self.story.steps[self._step].keys
+        if not keys or _CALLED.get(key, key) != keys[self._pressed]:
+            return False
+        self._pressed += 1
+        if self._pressed == len(keys):
+            self._step, self._pressed = self._step + 1, 0
+        return True
+
+    def line(self) -> Pieces:
+        """Return the caption: where one is, what there is to see, and which keys lead on."""
+        step = self.story.steps[self._step]
+        where = f"{self.story.title} {self._step + 1}/{len(self.story.steps)} "
+        left = " ".join(_SHOWN.get(key, key) for key in step.keys[self._pressed :])
+        return ((where, Tone.STRONG), (step.said, Tone.NORMAL), (f" {left}" if left else "", Tone.ACTIVE))

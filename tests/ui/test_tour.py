@@ -1,0 +1,75 @@
+"""Tours of the demo: the keys of docs/stories.md, captioned, from the first screen to the answer."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from karptui.cli.main import main, with_tour
+from karptui.clock import FrozenClock
+from karptui.sources.demo.source import DemoSource
+from karptui.views.tour import STORIES, Tour
+from tests.builders import NOW_NS
+from tests.ui.fleet import screen_text
+from tests.ui.stage import an_app, settled
+
+PAGE = Path(__file__).parents[2] / "docs" / "stories.md"
+NAMES = {"↓": "down", "↑": "up", "←": "left", "→": "right"}
+PRESSED = {".": "full_stop", "/": "slash"}
+ANSWERS = {"a": "Nothing changes", "d": "find a place on 3 new r5a.8xlarge"}
+"""The two with the fewest keys; tests/ui/whatif types those of all."""
+
+
+def told() -> dict[str, tuple[str, ...]]:
+    """Return the keys of each story as the page tells them."""
+    found: dict[str, tuple[str, ...]] = {}
+    for section in re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE)[1:]:
+        rows = re.findall(r"^\|((?: `[^`]+`)+) \|", section, flags=re.MULTILINE)
+        keys = [key for row in rows for key in re.findall(r"`([^`]+)`", row)]
+        found[section[0].lower()] = tuple(NAMES.get(key, key) for key in keys)
+    return found
+
+
+def test_tours_take_the_keys_that_the_page_tells() -> None:
+    assert {letter: story.keys for letter, story in STORIES.items()} == told()
+
+
+def test_a_key_that_is_not_the_next_leaves_the_tour_where_it_is() -> None:
+    tour = Tour(STORIES["a"])
+    first = tour.line()
+    assert not tour.press("x")
+    assert tour.line() == first
+    assert tour.press("2")
+    assert tour.line() != first
+    for key in ("down", "down", "up", "ctrl+t", "left"):
+        assert not tour.is_over
+        assert tour.press(key)
+    assert tour.is_over
+    assert not tour.press("2")
+
+
+@pytest.mark.parametrize("letter", ANSWERS)
+async def test_a_tour_ends_where_the_answer_is(letter: str) -> None:
+    clock = FrozenClock(NOW_NS)
+    app = an_app(DemoSource(clock=clock, is_stepped=True), clock=clock)
+    app.tour = Tour(STORIES[letter])
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        assert f"{STORIES[letter].title} 1/" in screen_text(app)
+        for key in STORIES[letter].keys:
+            await pilot.press(PRESSED.get(key, key))
+            await settled(pilot)
+        text = screen_text(app)
+        assert app.tour.is_over
+    assert ANSWERS[letter] in text
+    last = STORIES[letter].steps[-1].said
+    assert " ".join(last.split()[:4]) in text
+
+
+def test_the_letter_stands_behind_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
+    assert with_tour(["--demo=d", "--theme", "x"]) == ["--demo", "--tour=d", "--theme", "x"]
+    assert with_tour(["nodes", "--demo"]) == ["nodes", "--demo"]
+    assert main(["--demo=f"]) == 2
+    assert "invalid choice: 'f'" in capsys.readouterr().err
