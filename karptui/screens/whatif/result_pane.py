@@ -17,7 +17,7 @@ from karptui.views.sanitize import clean
 from karptui.views.whatif.placements import ResultLine, Target
 from karptui.views.whatif.result import answer_lines, opened, price_note, version_text
 from karptui.views.whatif.sentences import headline
-from karptui.views.whatif.totals import mode_text, short_lines, totals_lines
+from karptui.views.whatif.totals import beside, mode_text, short_lines, totals_lines
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay
 from karptui.widgets.line_list import Line, LineList
@@ -26,6 +26,7 @@ from karptui.widgets.titled_pane import TitledPane
 
 WIDE: Final = 60
 """Columns from which on there is room for versions in the title."""
+SCROLL_BAR: Final = 2
 TALL: Final = 16
 """Rows from which on there is room for a table of figures."""
 
@@ -47,6 +48,8 @@ class ResultPane(TitledPane):
         super().__init__(id="whatif-result")
         self._answer: Answer | None = None
         self._lines: tuple[ResultLine, ...] = ()
+        self._beside: tuple[ResultLine, ...] | None = None
+        """The lines with the figures beside the NodePools, where there is room."""
         self._shown: dict[str, ResultLine] = {}
         """Lines that are shown, by key."""
         self._problem = ""
@@ -119,16 +122,19 @@ class ResultPane(TitledPane):
                 lead.append((("below is the last good result", Tone.WARNING),))
         figures: tuple[Pieces, ...] = ()
         is_tall = self.size.height >= TALL
+        self._beside = None
         if answer is not None and answer.difference is not None:
             lead.append(headline(answer))
             figures = (totals_lines if is_tall else short_lines)(answer.difference, price_note(answer))
+            self._beside = beside(self._lines, figures, self.lines.size.width - SCROLL_BAR) if is_tall else None
+            figures = () if self._beside is not None else figures
         self.answer.set_wrapped(lead)
         (self.figures.set_lines if is_tall else self.figures.set_wrapped)(figures)
         for sentences, lines in ((self.answer, lead), (self.figures, figures)):
             sentences.set_class(not lines, "-empty")
 
     def _show_lines(self) -> None:
-        shown = opened(self._lines, self._open, max(self.lines.size.width - 4, 40))
+        shown = opened(self._beside or self._lines, self._open, max(self.lines.size.width - 4, 40))
         self._shown = {line.key: line for line in shown}
         self.lines.show_lines(
             [

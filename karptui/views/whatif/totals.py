@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from karptui.aws.money import node_price_text
 from karptui.kube.units import count_text
@@ -18,6 +21,8 @@ MOST_POOL_WIDTH: Final = 24
 NODES_WIDTH: Final = 10
 DOLLARS_WIDTH: Final = 16
 SHARE_WIDTH: Final = 14
+GAP: Final = 3
+"""Columns between NodePools and the figures beside them."""
 MOST_SAME: Final = 4
 """NodePools without a change that are named."""
 
@@ -84,7 +89,7 @@ def _unpriced(before: Totals, after: Totals) -> tuple[Figure, ...]:
         return ()
     most = _from_to(f"{before.unpriced_at_most_per_hour:,.2f}", f"{after.unpriced_at_most_per_hour:,.2f}")
     is_bounded = before.unpriced_at_most_per_hour or after.unpriced_at_most_per_hour
-    note = f"at most {most} $/h more" if is_bounded else ""
+    note = f"≤ {most} $/h more" if is_bounded else ""
     return (_counted("price n/a", before.unpriced, after.unpriced, better=-1, note=note),)
 
 
@@ -108,6 +113,35 @@ def _counted(label: str, before: int, after: int, *, better: int | None, note: s
     else:
         tone = Tone.GOOD if (change > 0) == (better > 0) else Tone.WARNING
     return Figure(label, count_text(before), count_text(after), f"{change:+,}" if change else "0", tone, note)
+
+
+def beside(lines: Sequence[ResultLine], totals: Sequence[Pieces], width: int) -> tuple[ResultLine, ...] | None:
+    """Return the lines of a result with the figures to the right of the NodePools: both in the height of one.
+
+    Args:
+        lines: The lines, those of the NodePools first.
+        totals: The figures' heading and lines.
+        width: Columns that there are.
+
+    Returns:
+        None where there are no NodePools to stand beside, or no room.
+    """
+    count = sum(1 for line in lines if line.key.partition("/")[0] in ("pool", "pools"))
+    pools = lines[:count]
+    left = max((_width(line.pieces) for line in pools), default=0) + GAP
+    if not pools or left + max(map(_width, totals)) > width:
+        return None
+    rows: list[ResultLine] = []
+    for at in range(max(count, len(totals))):
+        line = pools[at] if at < count else ResultLine(f"pools/figures-{at}", ())
+        right = totals[at] if at < len(totals) else ()
+        blank = " " * (left - _width(line.pieces))
+        rows.append(replace(line, pieces=(*line.pieces, (blank, Tone.NORMAL), *right)))
+    return (*rows, *lines[count:])
+
+
+def _width(pieces: Pieces) -> int:
+    return sum(len(text) for text, _ in pieces)
 
 
 def short_lines(difference: Difference, price_note: str = "") -> tuple[Pieces, ...]:

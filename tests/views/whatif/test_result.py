@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.placements import Detail, ResultLine, wrapped
 from karptui.views.whatif.result import blocker_lines, opened, result_lines
-from karptui.views.whatif.totals import figures, mode_sentence, mode_text, pool_lines, short_lines, totals_lines
+from karptui.views.whatif.totals import beside, figures, mode_sentence, mode_text, pool_lines, short_lines, totals_lines
 from karptui.whatif.disruption_difference import BlockerLine
 from karptui.whatif.lines import ABSENT, PlaceKind, PodPlace
 from karptui.whatif.scenario import Replay
@@ -64,8 +66,8 @@ def test_nodes_without_a_price_are_a_figure_with_what_they_cost_at_most() -> Non
         figures(a_difference(before=before, after=after))[2]
         for before, after in ((more, more), (more, totals()), (totals(), totals(unpriced=2)))
     )
-    assert (same.label, same.before, same.after, same.note) == ("price n/a", "2", "2", "at most 0.40 $/h more")
-    assert (less.delta, less.tone, less.note) == ("-2", Tone.GOOD, "at most 0.40 → 0.00 $/h more")
+    assert (same.label, same.before, same.after, same.note) == ("price n/a", "2", "2", "≤ 0.40 $/h more")
+    assert (less.delta, less.tone, less.note) == ("-2", Tone.GOOD, "≤ 0.40 → 0.00 $/h more")
     assert (unbounded.delta, unbounded.note) == ("+2", "")
 
 
@@ -86,8 +88,7 @@ def test_figures_in_one_line_say_what_changes() -> None:
     after = totals(nodes=64, price_per_hour=25.63, unpriced=1, unpriced_at_most_per_hour=0.4)
     (line,) = short_lines(a_difference(after=after))
     assert text(line) == (
-        "nodes 62 → 64 · $/h 25.00 → 25.63 (+2.5%) · price n/a 0 → 1 (at most 0.00 → 0.40 $/h more)"
-        " · pending 3 · drifted 0"
+        "nodes 62 → 64 · $/h 25.00 → 25.63 (+2.5%) · price n/a 0 → 1 (≤ 0.00 → 0.40 $/h more) · pending 3 · drifted 0"
     )
 
 
@@ -252,6 +253,20 @@ def test_drift_is_told_by_cause() -> None:
         "  ⟳ 1 of spot  arm64 is allowed again  RequirementsDrifted",
     ]
     assert text(lines[1].details[0].pieces).strip() == "general-0  n0"
+
+
+def test_figures_stand_beside_the_nodepools_where_there_is_room() -> None:
+    changed = a_difference(pools=(replace(a_pool(), nodes_after=a_pool().nodes_before + 2),))
+    lines, sums = (*pool_lines(changed), ResultLine("trust", ())), totals_lines(changed)
+    rows = beside(lines, sums, 200)
+    assert rows is not None
+    pool = f"pool/{changed.pools[0].name}"
+    assert [row.key for row in rows] == ["pools", pool, *(f"pools/figures-{n}" for n in range(2, len(sums))), "trust"]
+    at = {text(row.pieces).index(text(line).split()[0]) for row, line in zip(rows[1:], sums[1:], strict=False)}
+    assert len(at) == 1, "the figures stand in a column"
+    assert rows[1].details == lines[1].details
+    assert beside(lines, sums, 40) is None
+    assert beside((ResultLine("trust", ()),), sums, 200) is None
 
 
 def test_budgets_and_the_next_command_of_both_sides() -> None:
