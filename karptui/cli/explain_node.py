@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from karptui.cli.errors import no_such
+from karptui.cli.flags import MOST_SIMULATED
 from karptui.cli.loading import Loaded
 from karptui.disruption.json_form import blocker_json
 from karptui.disruption.study import Study
@@ -50,6 +51,9 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
     study.look_closely(key)
     if study.is_open(key):
         study.simulate(key)
+    if len(loaded.view.state.nodes) <= MOST_SIMULATED:
+        # Whether the node goes together with others is known once Karpenter's next command is.
+        study.ask_next()
     view = ClusterView(
         loaded.view.state,
         loaded.view.statuses,

@@ -22,6 +22,7 @@ from karptui.disruption.lanes import Lane, Why
 from karptui.disruption.node_verdict import Landing, Replacement, Verdict
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.survey_memory import SurveyMemory
+from karptui.disruption.termination import InstanceWarning
 from karptui.provisioning.overlap import Overlap
 
 
@@ -64,6 +65,8 @@ class NodeFindings(msgspec.Struct, frozen=True, eq=False):
     """What ``outlook.freed`` was before something in its way changed, until it is simulated again."""
     lanes: tuple[Lane, ...] = ()
     """What each method makes of it, in Karpenter's order; nothing for nodes that it did not make."""
+    warning: InstanceWarning | None = None
+    """What the cloud last said of its instance that goes; None where nothing is known."""
 
     @property
     def freed(self) -> Verdict | None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from karptui.disruption.budgets import PoolUse, count_use
 from karptui.disruption.price import ReckonedPrices, pool_costs
-from karptui.disruption.termination import INTERRUPTIONS
+from karptui.disruption.termination import INTERRUPTIONS, InstanceWarning, warnings_by_object
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import NodePool
@@ -156,6 +156,17 @@ class Fleet:
     def interruptions(self) -> tuple[Event, ...]:
         """Events that tell of instances being taken away."""
         return tuple(event for event in self.inventory.events if event.reason in INTERRUPTIONS)
+
+    @cached_property
+    def _warnings(self) -> dict[tuple[str, str], InstanceWarning]:
+        return warnings_by_object(self.interruptions)
+
+    def warning(self, node: StateNode) -> InstanceWarning | None:
+        """Return what the cloud last said of an instance that goes; None where it has said nothing."""
+        if not self._warnings or node.claim is None:
+            return None
+        named = (("NodeClaim", node.claim.name), ("Node", node.node.name if node.node is not None else ""))
+        return max((one for key in named if (one := self._warnings.get(key))), key=lambda one: one.at_ns, default=None)
 
     @cached_property
     def pool_costs(self) -> dict[str, float]:

@@ -26,10 +26,6 @@ from karptui.disruption.wants import Wanted
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning.state_node import StateNode
 
-EXPIRY: Final = "Expiry"
-INTERRUPTION: Final = "Interruption"
-NEVER_EXPIRES: Final = "NEVER_EXPIRES"
-NOT_EXPIRED: Final = "NOT_EXPIRED"
 _GOES: Final = (Outcome.DELETE, Outcome.REPLACE, Outcome.REBOOT)
 _POD_ORDER: Final = {Code.POD_DND: 1, Code.PDB_MULTIPLE: 2, Code.PDB_EXHAUSTED: 2}
 _LATER: Final = {

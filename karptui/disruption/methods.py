@@ -104,8 +104,7 @@ class MethodRun:
             case Method.STATIC_DRIFT:
                 return static_drift.compute(self.fleet, candidates, budgets, self.recorder)
             case Method.DRIFT:
-                settings = self.fleet.settings
-                is_on = settings.rules.has_terminate_first and settings.gate(static_drift.TERMINATE_FIRST_GATE)
+                is_on = static_drift.may_terminate_first(self.fleet)
                 return drift.compute(
                     candidates, budgets, self._simulator, self.fleet.pods, self.recorder, may_terminate_first=is_on
                 )

@@ -10,13 +10,13 @@ from typing import Final
 
 import msgspec
 
-from karptui.disruption import consolidation, emptiness
+from karptui.disruption import consolidation, emptiness, static_drift
 from karptui.disruption.balanced import THRESHOLD, BalancedPolicy, pool_totals
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import methods_for
 from karptui.disruption.candidate import Candidate, find_candidates
 from karptui.disruption.codes import Code
-from karptui.disruption.command import Command, Decision, Method
+from karptui.disruption.command import Command, Decision, Method, TerminateFirst
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, Consolidator, Refusal, RefusalCode
 from karptui.disruption.drift import DRIFTED
 from karptui.disruption.emptiness import FilterCode
@@ -25,6 +25,7 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
 from karptui.disruption.simulation import Simulation, SimulationError, no_place
+from karptui.disruption.terminate_first import remove_or_terminate_first
 from karptui.disruption.wants import Wishes
 from karptui.karpenter.nodepool import NodePool
 from karptui.provisioning.prepared import Prepared
@@ -163,9 +164,13 @@ class Outlook:
             if answer is not None:
                 refusals[Method.REPAIR] = answer
         if candidate.pool.is_static:
-            is_free = claim.is_true(DRIFTED) and Method.STATIC_DRIFT in freed
-            made = Command((candidate,), from_template=1)
-            return Prospect(Outcome.REPLACE, Method.STATIC_DRIFT, made) if is_free else Prospect(Outcome.NO)
+            if not claim.is_true(DRIFTED) or Method.STATIC_DRIFT not in freed:
+                return Prospect(Outcome.NO)
+            made = static_drift.command_for(self._fleet, candidate)
+            if made is not None:
+                return _gone(Method.STATIC_DRIFT, made)
+            stuck = Refusal(RefusalCode.UNSCHEDULABLE, static_drift.RESERVATIONS_FULL)
+            return Prospect(Outcome.NO, refusals={Method.STATIC_DRIFT: stuck})
         if Method.EMPTINESS in freed and not _misses(emptiness.lacking(candidate), lifted):
             return Prospect(Outcome.DELETE, Method.EMPTINESS, Command((candidate,)), refusals)
         methods = [Method.DRIFT] if Method.DRIFT in freed and claim.is_true(DRIFTED) else []
@@ -197,7 +202,10 @@ class Outlook:
                 return _no_place(answer)
             return None if answer is None else msgspec.structs.replace(answer, simulation=None)
         if method is Method.DRIFT:
-            simulation = simulator.remove((candidate,), is_consolidation=False)
+            may_go_first = static_drift.may_terminate_first(self._fleet)
+            simulation, is_first = remove_or_terminate_first(simulator, candidate, may_terminate_first=may_go_first)
+            if is_first:
+                return Command((candidate,), terminate_first=TerminateFirst.NO_RESERVED_CAPACITY)
             if simulation.blocking_errors:
                 return _no_place(simulation)
             return Command((candidate,), simulation.new_nodes)

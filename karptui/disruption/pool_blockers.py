@@ -218,7 +218,8 @@ class PoolBlockers:
         room = self._headroom.get(pool.name)
         if room is None:
             room = self._headroom[pool.name] = static_drift.headroom(self._fleet, pool)
-        if room.code:
+        goes_first = static_drift.may_terminate_first(self._fleet) and static_drift.is_refillable(pool)
+        if room.code and not (room.code == static_drift.STATIC_NO_HEADROOM and goes_first):
             yield Blocker(
                 code=Code(room.code),
                 blocks=frozenset({Method.STATIC_DRIFT}),

@@ -90,6 +90,24 @@ AT_LIMIT: Final = "static NodePool is at its node limit and cannot stage a repla
 RESERVATIONS_FULL: Final = "static NodePool's capacity reservations are full and cannot stage a replacement"
 
 
+def may_terminate_first(fleet: Fleet) -> bool:
+    """Return whether a drifted node may go before its replacement is there, where there is no room for both."""
+    return fleet.settings.rules.has_terminate_first and fleet.settings.gate(TERMINATE_FIRST_GATE)
+
+
+def command_for(fleet: Fleet, candidate: Candidate) -> Command | None:
+    """Return what StaticDrift makes of one node with budget left; None where its full reservations hold it."""
+    pool = candidate.pool
+    full = full_reservations(pool, candidate.book) if may_terminate_first(fleet) else None
+    if full is not None:
+        if not holds_slot(candidate, full) or not is_refillable(pool):
+            return None
+        return Command((candidate,), terminate_first=TerminateFirst.NO_RESERVED_CAPACITY)
+    if may_terminate_first(fleet) and headroom(fleet, pool).room == 0:
+        return Command((candidate,), terminate_first=TerminateFirst.STATIC_AT_LIMIT)
+    return Command((candidate,), from_template=1)
+
+
 def full_reservations(pool: NodePool, book: ReckonedPrices) -> frozenset[str] | None:
     """Return the reservations that are still offered where a replacement could only go into full ones, else None.
 
@@ -129,8 +147,7 @@ def compute(
 
     Each stands for one new node from the NodePool's template; see `template_types`.
     """
-    rules = fleet.settings.rules
-    may_terminate_first = rules.has_terminate_first and fleet.settings.gate(TERMINATE_FIRST_GATE)
+    rules, may_go_first = fleet.settings.rules, may_terminate_first(fleet)
     by_pool: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         by_pool.setdefault(candidate.pool.name, []).append(candidate)
@@ -141,14 +158,14 @@ def compute(
         allowed = min(budgets.get(name, 0), len(own))
         if room.code == STATIC_SCALING or not allowed:
             continue
-        full = full_reservations(pool, own[0].book) if may_terminate_first else None
+        full = full_reservations(pool, own[0].book) if may_go_first else None
         if full is not None:
             # Those that hold a slot go first: only they can make room.
             turns = sorted(own, key=lambda one: not holds_slot(one, full))
             holders = [one for one in turns[:allowed] if holds_slot(one, full) and is_refillable(pool)]
             reason, message, stuck = TerminateFirst.NO_RESERVED_CAPACITY, RESERVATIONS_FULL, turns[:allowed]
         elif room.room == 0:
-            holders = own[:allowed] if may_terminate_first and is_refillable(pool) else []
+            holders = own[:allowed] if may_go_first and is_refillable(pool) else []
             reason, message, stuck = TerminateFirst.STATIC_AT_LIMIT, AT_LIMIT, own[:allowed]
         else:
             staged = allowed if room.room is None else min(allowed, room.room)

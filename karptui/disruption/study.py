@@ -167,6 +167,7 @@ class Study:
             price_per_hour=self._price(node),
             outlook=outlook,
             freed_before=None if outlook is not None else freed_before,
+            warning=self.fleet.warning(node),
         )
         found = self._judged(node, found, drain, wanted)
         return known if known is not None and _is_same(known, found) else found

@@ -11,6 +11,7 @@ from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey, price_of
 from karptui.disruption.budgets import PoolUse
 from karptui.disruption.fleet import HOUR_NS, Fleet
+from karptui.disruption.termination import InstanceWarning
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.node import Node
@@ -44,6 +45,7 @@ class NodeFacts(msgspec.Struct, frozen=True, eq=False):
     is_buffered: bool
     said: tuple[Any, ...]
     """What events say about the node and its claim."""
+    warning: InstanceWarning | None
     namespaces: frozenset[str]
     """Of its pods."""
     expires_ns: int
@@ -95,6 +97,7 @@ class SurveyMemory:
             and known.nominated_ns == fleet.nominated.get(name, 0)
             and known.is_buffered == (name in fleet.buffered)
             and known.said == self._survey.said_about(node)
+            and known.warning == fleet.warning(node)
             and self._stirred.isdisjoint(known.namespaces)
             and known.price == price_of(fleet, node)
             and known.is_type_known == self._survey.is_type_known(node)
@@ -121,6 +124,7 @@ class SurveyMemory:
             nominated_ns=fleet.nominated.get(node.name, 0),
             is_buffered=node.name in fleet.buffered,
             said=self._survey.said_about(node),
+            warning=fleet.warning(node),
             namespaces=frozenset(pod.template.namespace for pod in (*node.pods, *node.ending)),
             expires_ns=min(min(ends, default=_NEVER), min(came, default=_NEVER) + HOUR_NS),
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -165,6 +165,23 @@ def _is_at_once(claim: NodeClaim) -> bool:
     if deadline is None or claim.termination_grace_period_ns == 0:
         return False
     return deadline.at_ns <= claim.deletion_ns + _AT_ONCE_NS
+
+
+class InstanceWarning(NamedTuple):
+    """What the cloud says of an instance that goes; nothing in the cluster holds it."""
+
+    reason: str
+    """Of the event, such as ``SpotInterrupted``."""
+    at_ns: int
+
+
+def warnings_by_object(events: Iterable[Event]) -> dict[tuple[str, str], InstanceWarning]:
+    """Return by kind and name the last warning about each Node and NodeClaim."""
+    found: dict[tuple[str, str], InstanceWarning] = {}
+    for event in sorted(events, key=lambda one: one.last_ns):
+        if event.reason in INTERRUPTIONS:
+            found[event.involved_kind, event.involved_name] = InstanceWarning(event.reason, event.last_ns)
+    return found
 
 
 def _is_about(event: Event, claim: NodeClaim, node_name: str) -> bool:

@@ -109,9 +109,15 @@ def replacement_text(one: Replacement) -> str:
 
 
 def saved_per_hour(entry: NodeEntry) -> float | None:
-    """Return what would be saved per hour if a node went, None where that is not known."""
+    """Return what would be saved per hour if a node went, None where that is not known.
+
+    Of a node that is replaced together with others only what they save together is known.
+    """
     freed = _freed(entry)
-    return None if freed is None or not freed.goes else share_saved(entry, freed)
+    if freed is not None and freed.goes:
+        return share_saved(entry, freed)
+    is_deleted = entry.findings is not None and entry.findings.why.outcome == "delete"
+    return entry.price.per_hour if is_deleted and entry.price is not None else None
 
 
 def _saves(entry: NodeEntry, _: int) -> Cell:
@@ -162,8 +168,11 @@ _REPLACEMENTS: Final[Schema] = {
 
 
 def _freed(entry: NodeEntry) -> Verdict | None:
+    """Return what becomes of a node by itself, now or without what holds it; None where it goes with others."""
     found = entry.findings
-    return found.freed if found is not None else None
+    if found is None or (found.why.outcome is not None and found.why.method == "MultiNodeConsolidation"):
+        return None
+    return found.outlook.now if found.outlook is not None and found.outlook.now.goes else found.freed
 
 
 def _outcome(entry: NodeEntry) -> str | None:

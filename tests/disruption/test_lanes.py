@@ -13,6 +13,7 @@ from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.codes import CODES, RANKS, Code, WhyCode
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.study import Study, study_all
+from karptui.disruption.termination import InstanceWarning
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget, NodePool
@@ -334,3 +335,22 @@ def test_every_blocker_and_every_code_has_its_place() -> None:
     assert set(CODES) == set(Code)
     reached = {*BLOCKED, "NO-LABEL", "NODES", "SCORE", "MINVALUES", "UNKNOWN", "COMMAND", "…"}
     assert reached == {str(code) for code in RANKS}
+
+
+def test_the_last_warning_of_the_cloud_about_node_or_claim() -> None:
+    events = [
+        an_event(about="Node/node-1", reason="InstanceStopping", last_ns=NOW_NS - HOUR_NS),
+        an_event(about="NodeClaim/claim-node-1", reason="SpotInterrupted", last_ns=NOW_NS - MINUTE_NS),
+        an_event(about="Node/node-1", reason="SpotRebalanceRecommendation", last_ns=NOW_NS),
+        an_event(about="Node/node-2", reason="InstanceTerminating", last_ns=NOW_NS),
+    ]
+    assert found(events=events).warning == InstanceWarning("SpotInterrupted", NOW_NS - MINUTE_NS)
+    assert found(events=events[2:]).warning is None
+
+
+def test_a_warning_that_comes_later_is_seen() -> None:
+    given: dict[str, Any] = {"nodes": [a_node(**BIG)], "nodeclaims": [a_claim(instance_type="m5.2xlarge")]}
+    before = study_all(Study(prepared(**given), 1))
+    event = an_event(about="Node/node-1", reason="SpotInterrupted", last_ns=NOW_NS)
+    after = study_all(Study(prepared(**given, events=[event]), 2, before=before))
+    assert next(iter(after.findings.values())).warning == InstanceWarning("SpotInterrupted", NOW_NS)

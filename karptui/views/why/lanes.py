@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from karptui.disruption.lanes import Lane
 
 EXPIRY: Final = "Expiry"
+INTERRUPTION: Final = "Interruption"
+NAME_WIDTH: Final = 13
 SHORT: Final = {"MultiNodeConsolidation": "Multi", "SingleNodeConsolidation": "Single"}
 """Names of methods where room is short."""
 _LACKS: Final = {
@@ -38,8 +40,8 @@ _LACKS: Final = {
 LANES: Final[Schema] = {
     "type": ["object", "null"],
     "description": (
-        "By method what it makes of the node, in Karpenter's order, with expiry; null where it is not known or"
-        " Karpenter does not manage the node."
+        "By method what it makes of the node, in Karpenter's order, with expiry and interruption; null where it is not"
+        " known or Karpenter does not manage the node."
     ),
     "additionalProperties": {
         "type": "object",
@@ -106,16 +108,16 @@ def _refused_text(found: NodeFindings, lane: Lane) -> str:
 
 
 def lane_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
-    """Return a line for each method, then expiry: wanted or not, what holds it, and what would follow."""
+    """Return a line for each method, expiry and interruption: wanted or not, what holds it, what would follow."""
     found = entry.findings
     if found is None or not found.lanes:
         return ()
     lines = [_line(entry, found, lane, now_ns) for lane in found.lanes]
-    return (*lines, *_expiry_line(entry, now_ns))
+    return (*lines, *_expiry_line(entry, now_ns), _interruption_line(found, now_ns))
 
 
 def _line(entry: NodeEntry, found: NodeFindings, lane: Lane, now_ns: int) -> Pieces:
-    name = f" {SHORT.get(lane.method, lane.method):<10}"
+    name = f" {SHORT.get(lane.method, lane.method):<{NAME_WIDTH}}"
     message = lane_message(entry, found, lane, now_ns)
     if not lane.is_wanted:
         return ((name, Tone.MUTED), ("–  ", Tone.MUTED), (message, Tone.MUTED))
@@ -158,7 +160,21 @@ def _expiry_line(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
     if entry.claim is None:
         return ()
     is_due, text = _expiry_text(entry, now_ns)
-    return (((f" {EXPIRY:<10}", Tone.MUTED), (text, Tone.WARNING if is_due else Tone.MUTED)),)
+    return (((f" {EXPIRY:<{NAME_WIDTH}}", Tone.MUTED), (text, Tone.WARNING if is_due else Tone.MUTED)),)
+
+
+def _interruption_text(found: NodeFindings, now_ns: int) -> tuple[bool, str]:
+    """Return whether the cloud takes the instance away, and what it said."""
+    warning = found.warning
+    if warning is None:
+        return False, "no warning from the cloud"
+    ago = f" {age_text(warning.at_ns, now_ns)} ago" if warning.at_ns else ""
+    return True, f"{clean(warning.reason)}{ago}: nothing in the cluster holds it"
+
+
+def _interruption_line(found: NodeFindings, now_ns: int) -> Pieces:
+    is_warned, text = _interruption_text(found, now_ns)
+    return ((f" {INTERRUPTION:<{NAME_WIDTH}}", Tone.MUTED), (text, Tone.WARNING if is_warned else Tone.MUTED))
 
 
 def lanes_values(entry: NodeEntry, now_ns: int) -> dict[str, Any] | None:
@@ -176,9 +192,16 @@ def lanes_values(entry: NodeEntry, now_ns: int) -> dict[str, Any] | None:
         for lane in found.lanes
     }
     is_due, text = _expiry_text(entry, now_ns)
+    is_warned, warning = _interruption_text(found, now_ns)
     return {
         **lanes,
         EXPIRY: {"wanted": is_due, "heldBy": "", "lacks": "" if is_due else "NOT_EXPIRED", "message": text},
+        INTERRUPTION: {
+            "wanted": is_warned,
+            "heldBy": "",
+            "lacks": "" if is_warned else "NO_WARNING",
+            "message": warning,
+        },
     }
 
 

@@ -13,13 +13,14 @@ from karptui.disruption.blocker import Blocker
 from karptui.disruption.budgets import BudgetState, Reason
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.gates import Gate, GateCheck
-from karptui.disruption.lanes import Why
+from karptui.disruption.lanes import Lane, Why
 from karptui.disruption.no_place import NoPlace
 from karptui.disruption.node_verdict import Landing, Verdict
 from karptui.disruption.outlook import Outcome
+from karptui.disruption.termination import InstanceWarning
 from karptui.session.nodes import NodeEntry
 from karptui.views.why.detail import landing_cell, no_landing_text, times_text, why_lines
-from karptui.views.why.lanes import lane_lines
+from karptui.views.why.lanes import lane_lines, lanes_values
 from karptui.views.why.sentences import QUOTED
 from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodeclaim
 from tests.views.why.test_words import analysed, entry, said
@@ -162,6 +163,19 @@ def test_what_is_short_comes_before_karpenters_own_words() -> None:
     assert text[at + 1] == f"   Karpenter: {'x' * (QUOTED - 1)}…"
 
 
+def test_a_warning_of_the_cloud_is_a_lane_that_nothing_holds() -> None:
+    taken = NodeEntry(
+        a_node(),
+        a_nodeclaim(),
+        findings=replace(FOUND, lanes=(Lane("Drift"),), warning=InstanceWarning("SpotInterrupted", NOW_NS - MINUTE_NS)),
+    )
+    assert said(lane_lines(taken, NOW_NS)[-1]) == (
+        " Interruption SpotInterrupted 60s ago: nothing in the cluster holds it"
+    )
+    told = (lanes_values(taken, NOW_NS) or {})["Interruption"]
+    assert (told["wanted"], told["heldBy"], told["lacks"]) == (True, "", "")
+
+
 def test_a_missing_permission_is_not_waited_for() -> None:
     hidden = NodeEntry(a_node(), a_nodeclaim(), hidden=frozenset({"Pod"}))
     assert "may not be listed" in said(why_lines(hidden, None, NOW_NS)[1])
@@ -171,8 +185,9 @@ def test_each_method_has_its_line_and_what_is_in_nobodys_way_is_said_to_be() -> 
     entry_ = entry(analysed(), "dnd")
     lanes = [said(line) for line in lane_lines(entry_, NOW_NS)]
     assert lanes[0].startswith(" Emptiness ")
-    assert any(line.startswith(" Single    wanted") and "✘ a pod says" in line for line in lanes)
-    assert lanes[-1].startswith(" Expiry ")
+    assert any(line.startswith(" Single       wanted") and "✘ a pod says" in line for line in lanes)
+    assert lanes[-2].startswith(" Expiry ")
+    assert lanes[-1] == " Interruption no warning from the cloud"
     idle = replace(FOUND, blockers=(a_blocker(Code.NODE_DND, is_wanted=False),))
     gates = (GateCheck(Gate.NODE_DND, is_open=False, message="Disruption is blocked"),)
     text = lines(idle, detail(*gates))

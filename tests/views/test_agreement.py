@@ -1,0 +1,235 @@
+"""Every screen and command says the same of a node: rows and sentences drawn of golden fleets, one by one."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from karptui.aws.evidence import Evidence
+from karptui.cli.explain_node import explain_node
+from karptui.cli.loading import Loaded
+from karptui.decode.kinds import Kind
+from karptui.disruption.codes import CODES, HOLDS_NOBODY, WhyCode
+from karptui.disruption.command import Method
+from karptui.disruption.study import Study, study_all
+from karptui.disruption.verdict import FindingCode
+from karptui.session.blockers import blocker_entries
+from karptui.session.budgets import budget_entries
+from karptui.session.claims import claim_entries
+from karptui.session.cluster_view import ClusterView
+from karptui.session.nodes import NodeEntry, going_nodes
+from karptui.session.overview import blocker_count
+from karptui.session.verdict import verdict_of_view
+from karptui.state.inventory import state_of
+from karptui.views.blockers.columns import TABLE as BLOCKERS
+from karptui.views.claims.sentences import waiting_on
+from karptui.views.next import TABLE as NEXT
+from karptui.views.nodes.columns import nodes_table
+from karptui.views.row import Pieces
+from karptui.views.why.codes import why_text
+from karptui.views.why.detail import why_lines
+from karptui.views.why.lanes import lane_message
+from karptui.views.why.sentences import why_sentence
+from tests.disruption.parity import GOLDENS, catalog, scenarios
+from tests.provisioning.loading import load
+from tests.ui.fleet import status
+
+FILES: Final = (
+    *sorted((GOLDENS / "karpenter-1.14.1").glob("*.jsonl.gz")),
+    GOLDENS / "rules" / "rules-disruption.jsonl.gz",
+    *sorted((GOLDENS / "k115").glob("*.jsonl.gz")),
+)
+EVERY: Final = 1 if os.environ.get("KARPTUI_ALL_GOLDENS") else 19
+"""Every so many scenarios are looked at; with KARPTUI_ALL_GOLDENS all of them."""
+NODES: Final = nodes_table()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name.partition(".")[0])
+def test_screens_and_commands_say_the_same_of_a_node(path: Path) -> None:
+    wrong = {}
+    for scenario in list(scenarios(path))[EVERY // 2 :: EVERY]:
+        snapshot = scenario["snapshot"]
+        if not snapshot.get("disruption"):
+            continue
+        types = catalog(path.parent / f"{snapshot['catalog']}.gz") if "catalog" in snapshot else ()
+        found = [*_differences(*_view(snapshot, types))]
+        if found:
+            wrong[snapshot["name"]] = found
+    assert wrong == {}
+
+
+def _view(snapshot: Any, types: Any) -> tuple[ClusterView, int]:
+    """Return what screens and commands are drawn from, and the instant."""
+    prepared = load(snapshot, types)
+    study = Study(prepared, 1)
+    study_all(study)
+    study.ask_next()
+    given = prepared.given_types
+    evidence = Evidence(settings=prepared.settings, instance_types=given if isinstance(given, tuple) else ())
+    live = {str(kind): status(kind) for kind in Kind}
+    view = ClusterView(state_of(prepared.inventory), live, evidence=evidence, analysis=study.analysis)
+    return view, prepared.now_ns
+
+
+def _differences(view: ClusterView, now_ns: int) -> Iterator[str]:
+    """Yield where two places differ about a node."""
+    nodes = [entry for entry in view.node_entries if entry.findings is not None and entry.claim is not None]
+    for entry in nodes:
+        yield from (f"{entry.name}: {said}" for said in _of_nodes(entry, now_ns))
+        yield from (f"{entry.name}: {said}" for said in _of_detail(entry, now_ns))
+        yield from (f"{entry.name}: {said}" for said in _of_budgets(view, entry))
+    yield from _of_blockers(view, nodes, now_ns)
+    yield from _of_claims(view, now_ns)
+    yield from _of_next(view, nodes, now_ns)
+    yield from _of_verdict(view, nodes, now_ns)
+
+
+def _of_nodes(entry: NodeEntry, now_ns: int) -> Iterator[str]:
+    """Yield where the row, its sentence and its values differ."""
+    found = entry.findings
+    assert found is not None
+    text, values = why_text(found.why, now_ns), NODES.values(entry, now_ns)
+    drawn = next(column.cell(entry, now_ns).text for column in NODES.columns if column.heading.id == "why")
+    if not drawn.startswith(text) or values["why"] != text or not _said(why_sentence(entry, now_ns)).startswith(text):
+        yield f"WHY is {text}, {drawn}, {values['why']}"
+    for lane in found.lanes:
+        told = values["lanes"][lane.method]
+        if told["wanted"] is not lane.is_wanted or told["heldBy"] != (lane.code if lane.is_held else ""):
+            yield f"lane {lane.method}: {told}"
+    if not found.is_held and values["heldPricePerHour"]:
+        yield f"held {values['heldPricePerHour']} by nothing"
+
+
+def _of_detail(entry: NodeEntry, now_ns: int) -> Iterator[str]:
+    """Yield where the lines of the detail differ from the row."""
+    found = entry.findings
+    assert found is not None
+    told = [_said(line) for line in why_lines(entry, None, now_ns)]
+    for lane in found.lanes:
+        message = lane_message(entry, found, lane, now_ns)
+        line = next((line for line in told if line.endswith(message)), "")
+        mark = "✘" if lane.is_held else "✔" if lane.goes else "?" if lane.is_wanted else "–"
+        if lane.goes and found.why.code is WhyCode.WAITS:
+            mark = "…"
+        if mark not in line:
+            yield f"detail says of {lane.method}: {line!r}, not {mark}"
+    if found.why.method and not any(lane.method == found.why.method and lane.is_wanted for lane in found.lanes):
+        yield f"WHY is of {found.why.method}, which does not want it"
+    header = next((line for line in told if line.startswith("Blockers (")), "Blockers (0)")
+    if header != f"Blockers ({sum(one.is_wanted for one in found.blockers):,})":
+        yield f"detail has {header}"
+
+
+def _of_budgets(view: ClusterView, entry: NodeEntry) -> Iterator[str]:
+    """Yield where WHY and Budgets differ about what is left."""
+    found = entry.findings
+    assert found is not None
+    why = found.why
+    if why.code is not WhyCode.BUDGET:
+        return
+    reason = Method(why.method).reason
+    row = next((one for one in budget_entries(view) if (one.pool.name, one.reason) == (entry.pool, reason)), None)
+    state = row.state if row is not None else None
+    if state is None or (state.left, state.left, state.allowed) != (0, why.count, why.of):
+        yield f"WHY is BUDGET {why.count}/{why.of}, and Budgets has {state}"
+
+
+def _of_blockers(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Iterator[str]:
+    """Yield where Blockers and the rows of nodes differ about what holds them."""
+    rows = blocker_entries(view)
+    if sum(not one.is_idle for one in rows) != blocker_count(view.analysis):
+        yield "the tab of Blockers counts other rows than stand there"
+    for entry in nodes:
+        found = entry.findings
+        assert found is not None
+        own = [one for one in rows if one.findings is found]
+        holding = sorted(one.blocker.code for one in own if not one.is_idle)
+        if holding != sorted(one.code for one in found.blockers if one.is_wanted and one.code not in HOLDS_NOBODY):
+            yield f"{entry.name}: Blockers has {holding}"
+        whys = {CODES[one.blocker.code].why for one in own if not one.is_idle}
+        is_of_blockers = found.why.method and found.why.code in {facts.why for facts in CODES.values()}
+        if is_of_blockers and found.why.code not in whys:
+            yield f"{entry.name}: WHY is {found.why.code}, and Blockers has {sorted(whys)}"
+        cells = {column.heading.id: column for column in BLOCKERS.columns}
+        for one in own:
+            if one.is_idle and (one.held or cells["held"].cell(one, now_ns).text not in ("-", "")):
+                yield f"{entry.name}: {one.kind} holds nobody and has a price"
+
+
+def _of_claims(view: ClusterView, now_ns: int) -> Iterator[str]:
+    """Yield where Claims waits for something else than what holds the drift."""
+    for claim in claim_entries(view):
+        found = claim.findings
+        if claim.drifted is None or found is None or claim.claim.is_deleting or claim.node is None:
+            continue
+        lane = next((one for one in found.lanes if one.method == Method.DRIFT), None)
+        text, _ = waiting_on(claim, now_ns)
+        if lane is None or found.why.code in (WhyCode.COMMAND, WhyCode.DELETING):
+            continue
+        held = found.blockers[lane.blocker].word if lane.is_held and lane.blocker is not None else ""
+        if held and not text.startswith(held) and not claim.is_starting:
+            yield f"{claim.claim.name}: drift is held by {held}, and Claims says {text}"
+        if lane.goes and "its turn" not in text:
+            yield f"{claim.claim.name}: drift takes it, and Claims says {text}"
+
+
+def _of_next(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Iterator[str]:
+    """Yield where Next and the rows of nodes differ about what goes."""
+    assert view.analysis is not None
+    report = view.analysis.next
+    assert report is not None
+    listed = {entry.name: entry for entry in going_nodes(nodes)}
+    commanded = {name for command in report.commands for name in command.node_names}
+    cells = {column.heading.id: column for column in NEXT.columns}
+    for entry in nodes:
+        found = entry.findings
+        assert found is not None
+        if found.why.code in (WhyCode.OK, WhyCode.WAITS) and found.why.outcome is not None:
+            if entry.name not in listed:
+                yield f"{entry.name}: {found.why.code}, and Next does not list it"
+            elif not cells["how"].cell(entry, now_ns).text.startswith(str(found.why.outcome)):
+                yield f"{entry.name}: {why_text(found.why, now_ns)}, and Next: {cells['how'].cell(entry, now_ns).text}"
+            if cells["method"].cell(entry, now_ns).text.removeprefix("Static") != found.why.method:
+                yield f"{entry.name}: WHY is of {found.why.method}, Next of {cells['method'].cell(entry, now_ns).text}"
+        if entry.name in commanded and found.why.code is not WhyCode.OK:
+            yield f"{entry.name}: goes next, and WHY is {found.why.code}"
+
+
+def _of_verdict(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Iterator[str]:
+    """Yield where the verdict of the cluster and the rows of nodes differ."""
+    told = {one.code: one for one in verdict_of_view(view, now_ns)}
+    by_name = {f"Node/{entry.name}": entry.findings for entry in nodes}
+    waiting = [entry.name for entry in nodes if entry.findings and entry.findings.why.code is WhyCode.WAITS]
+    if waiting and not told.keys() & {FindingCode.STOPPED, FindingCode.NO_NODEPOOLS}:
+        yield f"{waiting} wait, and the verdict does not say for what"
+    for key in told[FindingCode.NEXT].objects if FindingCode.NEXT in told else ():
+        found = by_name.get(key)
+        if found is not None and found.why.code not in (WhyCode.OK, WhyCode.WAITS):
+            yield f"{key}: next in the verdict, and WHY is {found.why.code}"
+
+
+def _said(pieces: Pieces) -> str:
+    return "".join(text for text, _ in pieces)
+
+
+@pytest.mark.parametrize("family", ["consolidation", "runners"])
+def test_explain_says_what_the_row_says(family: str) -> None:
+    path = GOLDENS / "karpenter-1.14.1" / f"{family}.jsonl.gz"
+    wrong = {}
+    for scenario in list(scenarios(path))[:: 8 * EVERY]:
+        snapshot = scenario["snapshot"]
+        types = catalog(path.parent / f"{snapshot['catalog']}.gz") if "catalog" in snapshot else ()
+        view, now_ns = _view(snapshot, types)
+        for entry in view.node_entries[:6]:
+            unanalysed = ClusterView(view.state, view.statuses, evidence=view.evidence)
+            values, _, _ = explain_node(Namespace(name=entry.name), Loaded(unanalysed, now_ns, ()))
+            row = NODES.values(entry, now_ns)
+            keys = ("why", "why_codes", "lanes", "heldPricePerHour")
+            if [values[0][key] for key in keys] != [row[key] for key in keys]:
+                wrong[snapshot["name"], entry.name] = [(values[0][key], row[key]) for key in keys]
+    assert wrong == {}
