@@ -86,6 +86,16 @@ audit: $(VENV)/bin/python
 		&& timeout 300 $(VENV)-audit/bin/pip-audit --disable-pip --require-hashes -r .ci/requirements.txt \
 		|| echo "audit: something is known against what is locked, or nobody could be asked; see above"
 
+# The version is not written in pyproject.toml, where cyclonedx-py looks for it.
+define WITH_VERSION
+import json, pathlib, karptui
+path = pathlib.Path("dist/karptui.cdx.json")
+document = json.loads(path.read_text())
+document["metadata"]["component"]["version"] = karptui.__version__
+path.write_text(json.dumps(document, indent=2) + "\n")
+endef
+export WITH_VERSION
+
 # What a release consists of, in CycloneDX, beside the wheel that is released with it.
 sbom:
 	@rm -rf dist $(VENV)-sbom && $(PYTHON) -m venv $(VENV)-sbom \
@@ -94,6 +104,7 @@ sbom:
 	@$(VENV)-tools/bin/python -m build --outdir dist . >/dev/null
 	@$(VENV)-tools/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 		--output-file dist/karptui.cdx.json $(VENV)-sbom/bin/python
+	@$(VENV)-sbom/bin/python -c "$$WITH_VERSION"
 	@ls dist
 
 clean:

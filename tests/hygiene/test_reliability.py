@@ -1,0 +1,38 @@
+"""Every fault in docs/reliability.md names tests that hold it, and they exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+NAMED = re.compile(r"`([\w/]+\.py)::(test_\w+)`")
+
+
+def rows() -> list[list[str]]:
+    """Return the cells of the table of faults, its head left out."""
+    table = PAGE.partition("| fault |")[2].partition("\n\n")[0]
+    return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in table.splitlines()[2:]]
+
+
+def names_in(path: Path) -> set[str]:
+    """Return the names of the tests in a file."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {one.name for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def test_every_fault_names_a_test() -> None:
+    assert len(rows()) > 20
+    assert [row for row in rows() if len(row) != 4 or not NAMED.search(row[-1])] == []
+
+
+def test_every_test_that_is_named_exists() -> None:
+    named = [found for row in rows() for found in NAMED.findall(row[-1])]
+    missing = [
+        f"{file}::{name}"
+        for file, name in named
+        if not (ROOT / "tests" / file).is_file() or name not in names_in(ROOT / "tests" / file)
+    ]
+    assert missing == []
