@@ -82,6 +82,9 @@ class WhatIfs:
         jobs = min(MOST_JOBS, os.cpu_count() or 1)
         sweeper = Sweeper(base, wanted.sweep, wanted.replay, jobs, self._shared_base.lock)
         with self._lock:
+            for before, _ in self._sweeps.values():  # a screen that was left before it had begun
+                before.cancel()
+            self._sweeps.clear()
             self._number += 1
             self._sweeps[self._number] = sweeper, sweeper.points()
             return SweepBegun(number=self._number)
