@@ -39,7 +39,7 @@ from karptui.state.cluster import EMPTY, ClusterState
 from karptui.views.health import Health, overall
 from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.row import Tone
-from karptui.views.top_bar import TopBarValues
+from karptui.views.top_bar import TopBarValues, version_fact
 from karptui.views.tour import Tour
 from karptui.widgets.colourless import Colourless
 from karptui.widgets.textual_compat.boundary import LivingApp
@@ -352,7 +352,8 @@ class KarptuiApp(LivingApp):
         banner = settings.banner
         if session.caution and banner is Banner.CALM:
             banner = Banner.CAUTION
-        return TopBarValues(session.title, banner, label, cluster_facts(overview.totals), health)
+        version = version_fact(overview.karpenter_version)
+        return TopBarValues(session.title, banner, label, cluster_facts(overview.totals), health, version)
 
     @cached_property
     def whatif(self) -> WhatIf:

@@ -77,6 +77,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """What list prices are multiplied with: 0.72 for a discount of 28 %."""
     node_surcharge_per_hour: float = 0.0
     """What every node costs beside its list price, per hour: agents, licences, support."""
+    auto_mode_surcharge: float = 0.12
+    """What EKS Auto Mode costs on its nodes, as a share of their on-demand list price."""
     aws: bool = True
     """Whether AWS is asked for instance types, offerings and prices where there are credentials."""
     aws_profile: str = ""
@@ -161,7 +163,7 @@ def _convert(values: Mapping[str, object], where: str) -> Config:
         raise ConfigError(f"{where}: {_sentence(error, values)}") from error
     if config.node_sort:
         parse_node_sort(config.node_sort, where)
-    for key in ("price_multiplier", "node_surcharge_per_hour"):
+    for key in ("price_multiplier", "node_surcharge_per_hour", "auto_mode_surcharge"):
         amount = getattr(config, key)
         if not isfinite(amount) or amount < 0:
             raise ConfigError(f"{where}: {key} must be a number from 0 up, not {amount:g}")

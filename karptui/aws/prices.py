@@ -83,6 +83,10 @@ class PriceTable(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return self.on_demand.get(instance_type)
 
 
+AUTO_MODE_SHARE: Final = 0.12
+"""What AWS charges for EKS Auto Mode: by instance type, about an eighth of its on-demand price (list of March 2026)."""
+
+
 class PriceSettings(msgspec.Struct, frozen=True):
     """What the user makes of list prices.
 
@@ -96,9 +100,11 @@ class PriceSettings(msgspec.Struct, frozen=True):
     """What a list price is multiplied with: 0.72 for a discount of 28 %."""
     surcharge_per_node_hour: float = 0.0
     """Added to every node after the multiplier: monitoring agents, licences, support."""
+    auto_mode_share: float = AUTO_MODE_SHARE
+    """What nodes of EKS Auto Mode cost beside that, as a share of the on-demand list price, spot ones too."""
 
     def __post_init__(self) -> None:
-        for name in ("multiplier", "surcharge_per_node_hour"):
+        for name in ("multiplier", "surcharge_per_node_hour", "auto_mode_share"):
             value = getattr(self, name)
             if not math.isfinite(value) or value < 0:
                 raise ValueError(f"{name.replace('_', ' ')} must be a number from 0 up, not {value:g}")
@@ -138,22 +144,33 @@ class NodePrices(msgspec.Struct, frozen=True, eq=False):
     """Most trusted first."""
     settings: PriceSettings = LIST_PRICES
 
-    def price(self, instance_type: str, zone: str, capacity_type: str) -> Price | None:
+    def price(self, instance_type: str, zone: str, capacity_type: str, *, is_auto_mode: bool = False) -> Price | None:
         """Return what a node costs per hour; None where no source knows, and everywhere while prices are disabled.
 
         Args:
             instance_type: Such as ``m5.large``.
             zone: Its name; empty where it is not known, which leaves on-demand prices only.
             capacity_type: ``on-demand``, ``spot`` or ``reserved``.
+            is_auto_mode: Whether EKS Auto Mode runs it, which costs a share of the on-demand price beside.
         """
         if self.settings.is_disabled:
+            return None
+        beside = self._auto_mode(instance_type, zone) if is_auto_mode else 0.0
+        if beside is None:
             return None
         is_reservation = capacity_type == RESERVED
         for table in self.tables:
             listed = table.per_hour(instance_type, zone, ON_DEMAND if is_reservation else capacity_type)
             if listed is not None:
-                return Price(self.settings.applied(listed), listed, table.currency, table.origin, is_reservation)
+                per_hour = self.settings.applied(listed) + beside
+                return Price(per_hour, listed, table.currency, table.origin, is_reservation)
         return None
+
+    def _auto_mode(self, instance_type: str, zone: str) -> float | None:
+        """Return what EKS Auto Mode itself costs per hour, None where no on-demand price is known."""
+        listed = (table.per_hour(instance_type, zone, ON_DEMAND) for table in self.tables)
+        on_demand = next((one for one in listed if one is not None), None)
+        return None if on_demand is None else on_demand * self.settings.auto_mode_share
 
     @property
     def origins(self) -> tuple[PriceOrigin, ...]:

@@ -47,7 +47,9 @@ def evidence_source(source: Source | None, config: Config, version: str = "") ->
     from karptui.sources.evidence import EvidenceSource
     from karptui.sources.snapshot.source import SnapshotSource
 
-    prices = PriceSettings(config.disable_pricing, config.price_multiplier, config.node_surcharge_per_hour)
+    prices = PriceSettings(
+        config.disable_pricing, config.price_multiplier, config.node_surcharge_per_hour, config.auto_mode_surcharge
+    )
     said = Layer("the configuration", config.karpenter_settings)
     if isinstance(source, SnapshotSource):
         snapshot = source.snapshot

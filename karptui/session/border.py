@@ -101,6 +101,8 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """None until the first analysis."""
     pending: PendingStudied | None = None
     """None until somebody has asked."""
+    karpenter_version: str = ""
+    """Karpenter's version as it was found, empty where nobody tells it."""
     has_prices: bool = True
     """Whether prices are shown at all."""
 

@@ -283,7 +283,10 @@ class ClusterView:
         return before is not None and before.book is self.prices
 
     def _price(self, entry: NodeEntry) -> Price | None:
-        return self.prices.price(entry.instance_type, entry.zone, entry.capacity_type) if entry.instance_type else None
+        if not entry.instance_type:
+            return None
+        place = entry.instance_type, entry.zone, entry.capacity_type
+        return self.prices.price(*place, is_auto_mode=entry.is_auto_mode)
 
     def _tie_pods(self, before: Mapping[str, PodEntry]) -> _Pods:
         used = self.live_usage.pods

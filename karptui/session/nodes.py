@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 EKS_CAPACITY_TYPE: Final = "eks.amazonaws.com/capacityType"
 """Label of nodes in EKS managed node groups."""
+EKS_COMPUTE_TYPE: Final = "eks.amazonaws.com/compute-type"
+"""Label of nodes that EKS Auto Mode runs: ``auto``."""
 _EKS_WORDS: Final = {"ON_DEMAND": "on-demand", "SPOT": "spot", "CAPACITY_BLOCK": "reserved"}
 ACCELERATOR_WORDS: Final = ("gpu", "neuron", "gaudi", "tpu", "/mig-")
 """Parts of the names of extended resources that are counted as accelerators."""
@@ -74,6 +76,11 @@ class NodeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
     """Kinds that may not be listed."""
     used: Used | None = None
     """What the node really uses; None where metrics-server does not tell."""
+
+    @property
+    def is_auto_mode(self) -> bool:
+        """Whether EKS Auto Mode runs it."""
+        return self.labels.get(EKS_COMPUTE_TYPE) == "auto"
 
     @property
     def is_managed(self) -> bool:

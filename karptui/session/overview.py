@@ -56,6 +56,7 @@ def overview_of(view: ClusterView) -> Overview:
         is_out_of_reach=is_out_of_reach(view),
         analysed=_analysed(view.analysis),
         pending=_studied(view.pending),
+        karpenter_version=view.evidence.karpenter_version,
         has_prices=not view.evidence.price_settings.is_disabled,
     )
 

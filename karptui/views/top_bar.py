@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from karptui.karpenter.rules import is_modelled, rules_for
 from karptui.views.health import Health
 from karptui.views.row import Tone
 
@@ -31,3 +32,17 @@ class TopBarValues(msgspec.Struct, frozen=True):
     facts: tuple[Fact, ...] = ()
     """Most important first: the last ones go first when room is short."""
     health: Health = Health("○ connecting", "○ connecting", Tone.ACTIVE)
+    version: Fact | None = None
+    """Karpenter's, which goes before every figure does when room is short; None where nobody tells it."""
+
+
+def version_fact(found: str) -> Fact | None:
+    """Return the version of Karpenter that runs, and the one that is modelled where that is another."""
+    if not found:
+        return None
+    text = f"Karpenter {found}"
+    if is_modelled(found):
+        return Fact(text, f"v{found}", Tone.MUTED)
+    return Fact(
+        f"{text}, modelled by {rules_for(found).version}", f"v{found} ≠ {rules_for(found).version}", Tone.WARNING
+    )

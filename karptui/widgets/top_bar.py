@@ -29,7 +29,10 @@ class TopBar(Widget):
         name = f"{values.label} {values.title}".strip() if values.label else values.title
         banner = _banner(clean(name), values.banner, max(width // 2, 12))
         health = self._health(width - banner.cell_length - 2)
-        facts = self._facts(values.facts, width - banner.cell_length - health.cell_length - len(_GAP) - 1)
+        room = width - banner.cell_length - health.cell_length - len(_GAP) - 1
+        facts = self._facts(values.facts, room)
+        if values.version is not None:
+            facts = Content.assemble(facts, self._version(values.version, room - facts.cell_length))
         space = max(width - banner.cell_length - facts.cell_length - health.cell_length - 1, 1)
         return Content.assemble(banner, facts, " " * space, health)
 
@@ -38,6 +41,12 @@ class TopBar(Widget):
         facts = sum(len(fact.short or fact.text) + len(_GAP) for fact in self.values.facts)
         text = health.text if len(health.text) + facts <= room else health.short
         return Content.styled(clean(text), TONE_STYLES[health.tone])
+
+    @staticmethod
+    def _version(version: Fact, room: int) -> Content:
+        """Take the longest form that there is room for beside the figures, if any."""
+        text = next((one for one in (version.text, version.short) if len(one) + len(_GAP) <= room), "")
+        return Content.assemble(_GAP, (clean(text), TONE_STYLES[version.tone])) if text else Content("")
 
     @staticmethod
     def _facts(facts: tuple[Fact, ...], room: int) -> Content:

@@ -95,6 +95,23 @@ def test_multiplier_and_surcharge() -> None:
     assert price.listed_per_hour == 0.1
 
 
+def test_auto_mode_costs_a_share_of_the_on_demand_price_of_spot_too() -> None:
+    tables = (
+        table(on_demand={"m5.large": 0.1}, zonal={("m5.large", "a", "spot"): 0.04, ("c5.large", "a", "spot"): 0.03}),
+    )
+    book = NodePrices(tables)
+    on_demand = book.price("m5.large", "a", "on-demand", is_auto_mode=True)
+    spot = book.price("m5.large", "a", "spot", is_auto_mode=True)
+    assert on_demand is not None
+    assert spot is not None
+    assert (on_demand.per_hour, spot.per_hour) == (pytest.approx(0.112), pytest.approx(0.052))
+    assert book.price("c5.large", "a", "spot", is_auto_mode=True) is None
+    discounted = NodePrices(tables, PriceSettings(multiplier=0.5, auto_mode_share=0.2))
+    paid = discounted.price("m5.large", "a", "on-demand", is_auto_mode=True)
+    assert paid is not None
+    assert paid.per_hour == pytest.approx(0.07)
+
+
 def test_disabled_prices_are_no_prices() -> None:
     book = NodePrices((table(on_demand={"m5.large": 0.1}),), PriceSettings(is_disabled=True))
     assert book.price("m5.large", "a", "on-demand") is None

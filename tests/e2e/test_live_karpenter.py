@@ -156,7 +156,7 @@ LOADS: dict[str, list[dict[str, Any]]] = {
         for one in pods("ports", 3, "200m")
     ],
     "limited": pods("limited", 4, "1800m", team="small"),
-    "family": pods("family", 2, "5", "10Gi", nodeSelector={"karpenter.kwok.sh/instance-family": "m"}),
+    "family": pods("family", 2, "5", "10Gi", nodeSelector={"node.kubernetes.io/instance-type": "m-16x-amd64-linux"}),
     "together": pods("together", 4, "1100m", affinity=_together("together", ZONE)),
     "mixed": [*pods("mixed-big", 2, "6", "4Gi"), *pods("mixed-small", 4, "250m", "200Mi")],
 }

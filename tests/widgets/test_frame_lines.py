@@ -12,7 +12,7 @@ from textual.widgets import Static
 from karptui.screens.registry import TABS
 from karptui.views.health import Health
 from karptui.views.row import Tone
-from karptui.views.top_bar import Fact, TopBarValues
+from karptui.views.top_bar import Fact, TopBarValues, version_fact
 from karptui.widgets.key_line import Key, KeyLine, fit
 from karptui.widgets.tab_line import TabLine
 from karptui.widgets.top_bar import TopBar
@@ -65,6 +65,27 @@ async def test_figures_of_the_top_bar_stand_apart(width: int) -> None:
             for found in re.finditer(re.escape(text), line):
                 assert line[: found.start()].endswith("  ") or line[found.start() - 1] in "+·", line
     assert "  ●" in line
+
+
+@pytest.mark.parametrize(("width", "shown"), [(36, ""), (44, "v1.15.1"), (120, "Karpenter 1.15.1")])
+async def test_the_version_takes_the_room_that_is_left(width: int, shown: str) -> None:
+    bar = TopBar()
+    async with WidgetApp(bar).run_test(size=(width, 3)) as pilot:
+        bar.values = TopBarValues("prod", facts=(Fact("40 nodes", "40"),), version=version_fact("1.15.1"))
+        await pilot.pause()
+        line = bar.render().plain
+    assert len(line) <= width
+    assert "40 nodes" in line
+    assert ("1.15.1" in line) == bool(shown)
+    assert shown in line
+
+
+def test_a_version_that_is_not_modelled_says_by_which_it_is() -> None:
+    assert version_fact("") is None
+    told = version_fact("1.13.2")
+    assert told is not None
+    assert (told.text, told.short) == ("Karpenter 1.13.2, modelled by 1.14.1", "v1.13.2 ≠ 1.14.1")
+    assert told.tone is Tone.WARNING
 
 
 @pytest.mark.parametrize("width", [80, 100, 120, 200])
