@@ -54,5 +54,16 @@ class Sentences(Static):
 
     def _show(self, lines: Iterable[Iterable[tuple[str, Tone]]]) -> None:
         content = Content("\n").join([phrase(line) for line in lines])
-        if content != self.content:
-            self.update(content)
+        before = self.content
+        if content == before:
+            return
+        width, own = self.content_size.width, self.styles.width
+        is_as_wide = own is None or not own.is_auto
+        is_as_high = isinstance(before, Content) and 0 < _height(content, width) == _height(before, width)
+        self.update(content, layout=not (is_as_wide and is_as_high))  # else the whole screen is laid out anew
+
+
+def _height(content: Content, width: int) -> int:
+    """Return how many lines there are; 0 where there is none, or where some are broken to the width."""
+    lines = content.split("\n", allow_blank=True)
+    return len(lines) if content and all(line.cell_length <= width for line in lines) else 0

@@ -289,14 +289,15 @@ DISRUPTIONS: dict[str, Disruption] = {
 
 
 def first_command(answer: dict[str, Any], pool: str, nodes: dict[str, str]) -> tuple[Any, ...] | None:
-    """Return the first command of the first method that has one, for the nodes of a NodePool."""
+    """Return the first command that is about a NodePool, of the first method that has one, and what of it it is."""
     for method in answer["disruption"]:
         for one in method["commands"]:
-            if all(nodes.get(name) == pool for name in one["candidates"]):
+            own = tuple(sorted(name for name in one["candidates"] if nodes.get(name) == pool))
+            if own:
                 made = sorted(
                     (claim["nodePool"], tuple(sorted(claim["instanceTypes"]))) for claim in one["replacements"]
                 )
-                return method["reason"], one["decision"], tuple(sorted(one["candidates"])), tuple(made)
+                return method["reason"], one["decision"], own, tuple(made)
     return None
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import pytest
 from textual.content import Content
 
 from karptui.views.row import Pieces, Tone
@@ -75,3 +76,23 @@ async def test_the_same_lines_are_not_broken_again() -> None:
         sentences._break((LONG,), breaking)
         assert len(broken) == 2
         assert text_of(sentences).startswith("* the quick")
+
+
+async def test_only_another_height_lays_the_screen_out_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = WidgetApp(Sentences())
+    async with app.run_test(size=(20, 8)) as pilot:
+        sentences = app.query_one(Sentences)
+        laid_out: list[bool] = []
+        update = Sentences.update
+
+        def noting(self: Sentences, content: Content, *, layout: bool = True) -> None:
+            laid_out.append(layout)
+            update(self, content, layout=layout)
+
+        monkeypatch.setattr(Sentences, "update", noting)
+        one, two = (("one", Tone.NORMAL),), (("two", Tone.NORMAL),)
+        for lines in ((one,), (two,), (one, two), (two, one), (LONG, one), (one, two), (), (two,)):
+            sentences.set_lines(lines)
+            await pilot.pause()
+        assert laid_out == [True, False, True, False, True, True, True, True]
+        assert sentences.size.height == 1
