@@ -520,6 +520,13 @@ CASES = [
     ),
     *quiet("budget-always-active", lambda: budgets(DisruptionBudget("1", "0 0 1 2 *", "1h"), DisruptionBudget("x%"))),
     Case(
+        "budget-stops-repair",
+        lambda: budgets(DisruptionBudget("0", "@daily", "1h")),
+        ("(0 nodes, every reason) stops node repair too while its window is open",),
+        settings={"FEATURE_GATES": "NodeRepair=true"},
+    ),
+    *quiet("budget-stops-repair", lambda: budgets(DisruptionBudget("0"))),
+    Case(
         "budget-without-duration",
         lambda: budgets(DisruptionBudget("0", "@daily")),
         ('has the schedule "@daily" and no duration', "never applies"),

@@ -198,7 +198,9 @@ class LiveCluster:
         for event in sorted(self.items("/api/v1/namespaces/default/events"), key=_seen):
             pod = event["involvedObject"].get("name", "")
             if event["reason"] == "Nominated":
-                found[pod] = event["message"].removeprefix("Pod should schedule on: ").split(", ")[0]
+                places = event["message"].removeprefix("Pod should schedule on: ").split(", ")
+                # A node that is there is named beside its claim.
+                found[pod] = next((one for one in places if one.startswith("node/")), places[0])
             elif event["reason"] == "FailedScheduling":
                 found[pod] = event["message"].removeprefix("Failed to schedule pod, ")
         return found

@@ -12,6 +12,7 @@ from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, counted, joined, listed, money, verb
 from karptui.disruption.budget_calendar import WEEK_NS, allowance
 from karptui.disruption.budgets import (
+    REPAIR_GATE,
     VOLUNTARY,
     BudgetState,
     BudgetValueError,
@@ -51,6 +52,31 @@ def _always_active(context: AdviceContext) -> Iterator[Finding]:
                 fact=f'Budget {index} of {pool.name} ({budget.nodes} nodes) has the schedule "{budget.schedule}", '
                 "a date that never comes: Karpenter then takes its window as open at all times.",
             )
+
+
+@rule(
+    "budget-stops-repair",
+    title="a window that stops node repair",
+    what="The gate NodeRepair is on, and a budget without reasons allows no node.",
+    why="Since 1.15 repair is a method with budgets of its own, and a budget without reasons holds for it as for every "
+    "other: unhealthy nodes stay for as long as the window is open. The controller of 1.14 asked no budget.",
+    source="GetNodePoolDisruptionBudgets in pkg/controllers/disruption/helpers.go",
+    remedy="Give the budget the reasons that it is meant for: Empty, Drifted, Underutilized.",
+)
+def _stops_repair(context: AdviceContext) -> Iterator[Finding]:
+    settings = context.settings
+    if not settings.gate(REPAIR_GATE) or settings.legacy_node_repair:
+        return
+    when = "stops" if settings.rules.has_repair_method else "would, after an upgrade to 1.15, stop"
+    for pool in context.pools:
+        for index, budget in enumerate(pool.budgets or ()):
+            if budget.reasons is None and budget.nodes in ("0", "0%"):
+                yield Finding(
+                    severity=Severity.WARNING if settings.rules.has_repair_method else Severity.INFO,
+                    objects=(pool_ref(pool),),
+                    fact=f"Budget {index} of {pool.name} ({budget.nodes} nodes, every reason) {when} node repair too"
+                    + (" while its window is open." if budget.schedule else "."),
+                )
 
 
 def _window(budget: DisruptionBudget) -> Window | None:
