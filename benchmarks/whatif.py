@@ -29,8 +29,7 @@ from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.session.garbage import keep_pauses_short
-from karptui.whatif.difference import difference
-from karptui.whatif.disruption_difference import blocker_changes
+from karptui.whatif.difference import blocker_changes, difference
 from karptui.whatif.edits import AnyEdit, CopyPod, ObjectRef, RemoveNode, SetField, SetSetting, TakeOut
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.replay import replay

@@ -8,8 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from karptui.provisioning.reporter import Reporter, silent
-from karptui.whatif.difference import Difference, difference
-from karptui.whatif.disruption_difference import BlockerLine, blocker_changes
+from karptui.whatif.difference import BlockerLine, Difference, blocker_changes, difference
 from karptui.whatif.edits import EditError
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.honesty import Honesty, honesty

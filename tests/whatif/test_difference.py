@@ -17,8 +17,7 @@ from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.pod import PodVolume
 from karptui.kube.volumes import PersistentVolumeClaim
 from karptui.provisioning.reporter import Cancelled
-from karptui.whatif.difference import Difference, difference
-from karptui.whatif.disruption_difference import blocker_changes, next_lines
+from karptui.whatif.difference import Difference, blocker_changes, difference, next_lines
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,

@@ -12,9 +12,8 @@ from msgspec.structs import replace
 
 from karptui.karpenter.rules import VERSION_SETTING, rules_for
 from karptui.kube.units import count_text
-from karptui.screens.whatif.documents import Documents
+from karptui.screens.whatif.documents import DocumentReader, Documents
 from karptui.screens.whatif.kept import KeptScenarios
-from karptui.screens.whatif.opened import DocumentReader
 from karptui.screens.whatif.workbook import Workbook, open_scenarios, save_scenarios
 from karptui.session.border import Border
 from karptui.session.pace import KEYBOARD

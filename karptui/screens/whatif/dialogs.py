@@ -244,7 +244,7 @@ class Dialogs:
             document: the one that the cursor is in.
             control_id: of the quick edit under the cursor.
         """
-        from karptui.screens.whatif.sweep import SweepScreen  # noqa: PLC0415 - only when asked for
+        from karptui.screens.whatif.compare import SweepScreen  # noqa: PLC0415 - only when asked for
 
         offers = list(_parameters(document))
         meant = _parameter_of(control_id, document)

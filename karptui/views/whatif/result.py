@@ -24,8 +24,7 @@ from karptui.views.whatif.placements import (
     wrapped,
 )
 from karptui.views.whatif.totals import pool_lines
-from karptui.whatif.difference import Difference
-from karptui.whatif.disruption_difference import BlockerLine
+from karptui.whatif.difference import BlockerLine, Difference
 from karptui.whatif.honesty import Honesty
 from karptui.whatif.lines import BudgetChange, CommandLine, DriftLine, NextLines
 from karptui.whatif.run import Answer

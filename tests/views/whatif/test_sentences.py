@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from karptui.views.whatif.sentences import headline, headline_text
-from karptui.whatif.difference import Difference
-from karptui.whatif.disruption_difference import BlockerLine
+from karptui.whatif.difference import BlockerLine, Difference
 from karptui.whatif.edits import AnyEdit, SetSetting
 from karptui.whatif.lines import ABSENT, PlaceKind, PodPlace, WeightChange
 from karptui.whatif.run import Answer
