@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from karptui.views.column import Heading
 from karptui.views.row import Bar, Cell, Row
 from karptui.widgets.row_table.layout import EMPTY, Widths, fit, measure
@@ -115,3 +118,25 @@ def test_a_number_that_the_edge_would_cut_is_not_shown() -> None:
     assert layout.whole_until(0, 23) == 23
     assert layout.whole_until(11, 20) == 13
     assert layout.whole_until(0, 45) == 45
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 20), st.integers(1, 40), st.integers(0, 3), st.booleans(), st.booleans()),
+        min_size=1,
+        max_size=8,
+    ),
+    st.integers(20, 220),
+)
+def test_nothing_is_cut_while_there_is_room(columns: list[tuple[int, int, int, bool, bool]], available: int) -> None:
+    headings = [
+        Heading(str(at), "T", min_width=3, max_width=60, drop_order=drop, is_right_aligned=is_right)
+        for at, (_, _, drop, is_right, _) in enumerate(columns)
+    ]
+    widths = [Widths(short + more, short) for short, more, _, _, _ in columns]
+    layout = fit(headings, widths, available)
+    spare = available - layout.width
+    for placed in layout.columns:
+        known = widths[placed.index]
+        assert placed.width >= (known.text if placed.is_long else known.short) or spare <= 0
+        assert placed.is_long or known.text - placed.width > spare

@@ -33,7 +33,7 @@ _TITLES: Final = {
     Filter.OFFERINGS: ("OFFERED", "Of these, types with a zone and capacity type that is to be had."),
     Filter.DAEMONSETS: ("DAEMONSETS", "Of these, types that the DaemonSets' pods fit on."),
     Filter.POD: (
-        "A POD",
+        "FIT A POD",
         "Of these, types with room for a pending pod that accepts them, or for any pod where none does.",
     ),
     Filter.LIMITS: ("LIMITS", "Of these, types that the NodePool's limits have room for: what a new node may have."),
