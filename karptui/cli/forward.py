@@ -110,13 +110,13 @@ def _answer(named: NamedBase, scenario: Scenario | None, args: argparse.Namespac
 
 
 def _play(named: NamedBase, scenario: Scenario | None, args: argparse.Namespace) -> Played:
-    from karptui.plan.rollout import roll_out
+    from karptui.plan.rollout import rollout
     from karptui.whatif.edits.apply import apply
 
     base = named.base
     assert base is not None
     edited = apply(base, scenario.edits) if scenario is not None else None
-    return roll_out(base, edited, horizon_ns=args.horizon, is_instant=args.instant, seed=args.seed)
+    return rollout(base, edited).play(horizon_ns=args.horizon, is_instant=args.instant, seed=args.seed)
 
 
 def _print(name: str, scenario: str, played: Played, form: str) -> None:
@@ -124,7 +124,7 @@ def _print(name: str, scenario: str, played: Played, form: str) -> None:
         document = played.as_json(name)
         _print_json({"name": name, "scenario": scenario, **document} if scenario else document)
         return
-    from karptui.views.forward import lines_of
+    from karptui.views.forward.sentences import lines_of
     from karptui.views.sanitize import clean
 
     print("\n".join(clean(line) for line in lines_of(name, scenario, played)))

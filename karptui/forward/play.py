@@ -39,7 +39,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.provisioning.order import served_pools
 from karptui.provisioning.prepared import Prepared
-from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 from karptui.provisioning.solution import NewClaim, solve
 from karptui.provisioning.template import template_requirements
 from karptui.provisioning.types import InstanceTypes
@@ -71,6 +71,7 @@ class Play:
         seed: int = 0,
         most_commands: int | None = None,
         reporter: Reporter = silent,
+        pause: Pause = no_pause,
     ) -> None:
         """Set the scene.
 
@@ -84,6 +85,7 @@ class Play:
             seed: Decides what kube-scheduler leaves to chance.
             most_commands: Commands of disruption after which it ends; None for no bound.
             reporter: Told of the time that has passed and the whole, in seconds; may raise ``Cancelled``.
+            pause: Called now and then while something is worked out.
         """
         self.world = World(inventory)
         self._agenda = Agenda(now_ns)
@@ -96,6 +98,7 @@ class Play:
         self._durations = durations
         self._rng = random.Random(seed)  # noqa: S311 - a choice among equals, not a secret
         self._reporter = reporter
+        self._pause = pause
         self._most_commands = most_commands
         self._commands = 0
         self._calendar = Calendar(self.world, self._agenda, self._pools)
@@ -200,7 +203,7 @@ class Play:
         if known is not None and known[:2] == (world.version, self.now_ns):
             return known[2]
         if known is None:
-            made = Prepared(world.inventory, self._types, self._settings, self.now_ns)
+            made = Prepared(world.inventory, self._types, self._settings, self.now_ns, self._pause)
             world.adopt(made.states)
         else:
             made = known[2].later(

@@ -19,7 +19,7 @@ from karptui.karpenter.settings import Settings
 from karptui.kube.durations import format_duration
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.not_modelled import not_modelled
-from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 from karptui.provisioning.types import InstanceTypes
 
 HORIZON_NS = 6 * 3600 * NS_PER_SECOND
@@ -38,6 +38,7 @@ def forward(
     removed: Iterable[str] = (),
     most_commands: int | None = None,
     reporter: Reporter = silent,
+    pause: Pause = no_pause,
 ) -> Played:
     """Return what becomes of a cluster.
 
@@ -52,6 +53,7 @@ def forward(
         removed: Names of nodes that somebody deletes at the beginning.
         most_commands: Commands of disruption after which it ends; None for no bound.
         reporter: Told of the seconds that have passed and of all; may raise ``Cancelled``.
+        pause: Called now and then while something is worked out.
 
     Raises:
         Cancelled: when the reporter does.
@@ -67,6 +69,7 @@ def forward(
         seed=seed,
         most_commands=most_commands,
         reporter=reporter,
+        pause=pause,
     )
     for name in removed:
         play.delete_node(name)

@@ -15,7 +15,7 @@ from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import Played, StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, duration_text
-from karptui.plan.rollout import roll_out
+from karptui.plan.rollout import rollout
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.whatif.difference import Difference
 from karptui.whatif.edits import AnyEdit
@@ -148,8 +148,8 @@ def plan(base: WhatIfBase, edits: Sequence[AnyEdit], *, horizon_ns: int, reporte
         answer=answer,
         decisions_now=_decisions(base),
         decisions_edited=_decisions(edited),
-        now=roll_out(base, horizon_ns=horizon_ns, reporter=reporter),
-        edited=roll_out(base, edited, horizon_ns=horizon_ns, reporter=reporter),
+        now=rollout(base).play(horizon_ns=horizon_ns, reporter=reporter),
+        edited=rollout(base, edited).play(horizon_ns=horizon_ns, reporter=reporter),
         gained=gained,
         lost=lost,
     )

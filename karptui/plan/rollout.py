@@ -2,44 +2,66 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from karptui.forward.result import Played
 from karptui.forward.run import HORIZON_NS, forward
-from karptui.provisioning.reporter import Reporter, silent
+from karptui.karpenter.inventory import Inventory
+from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 from karptui.whatif.drift.drift import with_drift
-from karptui.whatif.situation import Edited, WhatIfBase
+from karptui.whatif.situation import Edited, Situation, WhatIfBase
 
 
-def roll_out(
-    base: WhatIfBase,
-    edited: Edited | None = None,
-    *,
-    horizon_ns: int = HORIZON_NS,
-    is_instant: bool = False,
-    seed: int = 0,
-    reporter: Reporter = silent,
-) -> Played:
-    """Return what becomes of a cluster.
+class Rollout(msgspec.Struct, frozen=True, eq=False):
+    """A cluster that is ready to be played; playing it changes nothing of what it was made of."""
+
+    situation: Situation
+    inventory: Inventory
+    removed: tuple[str, ...] = ()
+    """Names of nodes that the edits take away."""
+
+    def play(
+        self,
+        *,
+        horizon_ns: int = HORIZON_NS,
+        is_instant: bool = False,
+        seed: int = 0,
+        reporter: Reporter = silent,
+        pause: Pause = no_pause,
+    ) -> Played:
+        """Return what becomes of it.
+
+        Args:
+            horizon_ns: How far it goes.
+            is_instant: Whether launches, drains and starts of pods take no time and validation passes.
+            seed: Decides what kube-scheduler leaves to chance.
+            reporter: Told of the seconds that have passed and of all; may raise ``Cancelled``.
+            pause: Called now and then while something is worked out.
+
+        Raises:
+            Cancelled: when the reporter does.
+        """
+        return forward(
+            self.inventory,
+            self.situation.types.types,
+            self.situation.settings,
+            self.situation.now_ns,
+            horizon_ns=horizon_ns,
+            is_instant=is_instant,
+            seed=seed,
+            removed=self.removed,
+            reporter=reporter,
+            pause=pause,
+        )
+
+
+def rollout(base: WhatIfBase, edited: Edited | None = None) -> Rollout:
+    """Return a cluster to play.
 
     Args:
         base: The cluster as it is.
         edited: The same as edits make it; None to play it as it is.
-        horizon_ns: How far it goes.
-        is_instant: Whether launches, drains and starts of pods take no time and validation passes.
-        seed: Decides what kube-scheduler leaves to chance.
-        reporter: Told of the seconds that have passed and of all; may raise ``Cancelled``.
-
-    Raises:
-        Cancelled: when the reporter does.
     """
-    situation = edited or base
-    return forward(
-        base.inventory if edited is None else with_drift(edited.inventory, base, edited),
-        situation.types.types,
-        situation.settings,
-        base.now_ns,
-        horizon_ns=horizon_ns,
-        is_instant=is_instant,
-        seed=seed,
-        removed=() if edited is None else edited.removed,
-        reporter=reporter,
-    )
+    if edited is None:
+        return Rollout(base, base.inventory)
+    return Rollout(edited, with_drift(edited.inventory, base, edited), edited.removed)

@@ -115,6 +115,11 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         ),
         TypedCommand("packing", "A picture: NodePools, their nodes, and the pods in them", lambda _: _packing(app)),
         TypedCommand("churn", "How often nodes are replaced, why, and whether it is a loop", lambda _: _churn(app)),
+        TypedCommand(
+            "forward",
+            "What becomes of the cluster in the next hours: commands, nodes, dollars",
+            lambda _: _forward(app),
+        ),
         TypedCommand("next", "What Karpenter would do next, and what would go without blockers", lambda _: _next(app)),
         TypedCommand(
             "whatif",
@@ -209,6 +214,12 @@ def _sources(app: CommandHost) -> None:
     from karptui.screens.sources import SourcesScreen  # noqa: PLC0415 - only when asked for
 
     app.push_screen(SourcesScreen())
+
+
+def _forward(app: CommandHost) -> None:
+    from karptui.screens.forward import ForwardScreen  # noqa: PLC0415 - only when asked for
+
+    app.push_screen(ForwardScreen())
 
 
 def _next(app: CommandHost) -> None:

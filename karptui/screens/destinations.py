@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
+
+if TYPE_CHECKING:
+    from karptui.whatif.scenario import Scenario
 
 
 class ToText(msgspec.Struct, frozen=True):
@@ -60,4 +63,11 @@ class ToExplanation(msgspec.Struct, frozen=True):
     """``namespace/name``, or the name alone."""
 
 
-ToScreen: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation
+class ToForward(msgspec.Struct, frozen=True):
+    """What becomes of the cluster."""
+
+    scenarios: tuple[Scenario, ...] = ()
+    """What is played beside it as it is."""
+
+
+ToScreen: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation | ToForward

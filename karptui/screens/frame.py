@@ -15,6 +15,7 @@ from textual.screen import Screen
 
 from karptui.kube.units import count_text
 from karptui.screens import command_line
+from karptui.screens.destinations import ToForward
 from karptui.screens.host import Host, host_of
 from karptui.screens.registry import TABS
 from karptui.session.border import Overview
@@ -33,6 +34,7 @@ from karptui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
     from karptui.whatif.opening import Opening
+    from karptui.whatif.scenario import Scenario
 
 
 _FOOTER_FIRST: Final = (
@@ -50,6 +52,8 @@ _FOOTER_FIRST: Final = (
     "pending.explain",
     "pending.nodes",
     "pending.ledger",
+    "forward.horizon",
+    "forward.again",
     "blockers.remedies",
     "blockers.group",
     "blockers.next",
@@ -108,6 +112,14 @@ class FrameScreen(SwiftScreen):
             "What-if",
             id="screen.whatif",
             tooltip="Edit what is under the cursor, and see what would change",
+        ),
+        Binding(
+            "F",
+            "forward",
+            "Forward",
+            show=False,
+            id="screen.forward",
+            tooltip="What becomes of the cluster in the next hours: commands, nodes, dollars",
         ),
         Binding("ctrl+r", "refresh_data", "Refresh", show=False, id="screen.refresh"),
     ]
@@ -197,6 +209,10 @@ class FrameScreen(SwiftScreen):
     def current_object(self) -> tuple[str, str] | None:
         """Return kind and key of the object that keys are about; None where there is none."""
         return None
+
+    def scenarios_to_play(self) -> Sequence[Scenario]:
+        """Return what is played forward beside the cluster as it is."""
+        return ()
 
     def help_text(self) -> HelpSections:
         """Return titled lists of terms and explanations for the help screen."""
@@ -307,6 +323,10 @@ class FrameScreen(SwiftScreen):
         from karptui.whatif.opening import NOTHING  # noqa: PLC0415 - brings the engines with it
 
         return NOTHING
+
+    def action_forward(self) -> None:
+        """Show what becomes of the cluster."""
+        self.host.go(ToForward(tuple(self.scenarios_to_play())))
 
     def action_whatif(self) -> None:
         """Open the what-if with what is under the cursor."""

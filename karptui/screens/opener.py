@@ -9,6 +9,7 @@ from typing import assert_never
 from karptui.decode.kinds import Kind
 from karptui.screens.destinations import (
     ToExplanation,
+    ToForward,
     ToLedger,
     ToNode,
     ToPending,
@@ -53,6 +54,10 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
         case ToExplanation(kind, key):
             explained = explanation_of(host, kind, key)
             return explained if isinstance(explained, str) else screen_for(explained, host)
+        case ToForward(scenarios):
+            from karptui.screens.forward import ForwardScreen
+
+            return ForwardScreen(scenarios)
         case _:
             assert_never(to)
 

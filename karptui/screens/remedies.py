@@ -23,6 +23,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.whatif.opening import Opening
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy
+from karptui.whatif.scenario import Scenario
 
 
 class RemediesScreen(ListScreen[TriedRemedy]):
@@ -130,6 +131,11 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         if row is None:
             return Opening()
         return Opening(row.remedy.title, edits=row.remedy.edits, replay=row.remedy.replay, is_new=True)
+
+    def scenarios_to_play(self) -> Sequence[Scenario]:
+        """Return the edits of the remedy under the cursor."""
+        remedy = self.current.remedy if self.current is not None else None
+        return (Scenario(name=remedy.title, edits=remedy.edits),) if remedy is not None and remedy.edits else ()
 
     def action_copy_text(self) -> None:
         """Copy the YAML and commands."""

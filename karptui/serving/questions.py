@@ -18,6 +18,8 @@ from karptui.session.questions import (
     OpeningWanted,
     PackingFound,
     PackingWanted,
+    PlayProgressWanted,
+    PlaysWanted,
     PodWaitWanted,
     PointWanted,
     ProportionWanted,
@@ -35,6 +37,7 @@ from karptui.session.shared_base import SharedBase
 
 if TYPE_CHECKING:
     from karptui.serving.blockers import Remedies
+    from karptui.serving.plays import Plays
     from karptui.serving.whatif import WhatIfs
 
 
@@ -51,6 +54,7 @@ def answers_of(shared_base: SharedBase) -> Mapping[type[Question[Any]], Callable
 
         return WhatIfs(shared_base)
 
+    plays = cache(lambda: _plays(shared_base))
     return {
         DescriptionWanted: _descriptions,
         NamesWanted: _names,
@@ -70,6 +74,8 @@ def answers_of(shared_base: SharedBase) -> Mapping[type[Question[Any]], Callable
         SweepWanted: lambda: whatifs().sweep,
         PointWanted: lambda: whatifs().point,
         SweepUnwanted: lambda: whatifs().ended,
+        PlaysWanted: lambda: plays().played,
+        PlayProgressWanted: lambda: plays().progress,
     }
 
 
@@ -143,3 +149,9 @@ def _type_sources() -> Answerer:
     from karptui.serving.types import TypeSources
 
     return TypeSources().sources
+
+
+def _plays(shared_base: SharedBase) -> Plays:
+    from karptui.serving.plays import Plays
+
+    return Plays(shared_base)

@@ -12,6 +12,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeDetail
+    from karptui.forward.result import Played
     from karptui.karpenter.settings import Settings
     from karptui.kube.live_usage import LiveUsage
     from karptui.pending.groups import PendingGroup
@@ -394,3 +395,50 @@ class SweepUnwanted(Question[SweepEnded], frozen=True, kw_only=True):
     """A sweep that nobody waits for any more."""
 
     number: int
+
+
+# What becomes of a cluster
+
+
+class PlayFound(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster played forward."""
+
+    name: str
+    """Of the scenario; empty for the cluster as it is."""
+    played: Played | None = None
+    problem: str = ""
+    """Why it cannot be played, in a sentence."""
+
+
+class PlaysFound(msgspec.Struct, frozen=True, kw_only=True):
+    """The cluster as it is and as scenarios make it, played forward; none of them where somebody gave up on it."""
+
+    plays: tuple[PlayFound, ...] = ()
+
+
+class PlaysWanted(Question[PlaysFound], frozen=True, kw_only=True):
+    """What becomes of the cluster as it is, and beside it as scenarios make it; takes a while."""
+
+    scenarios: tuple[Scenario, ...] = ()
+    horizon_ns: int
+    """How far, in nanoseconds."""
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class PlayProgressFound(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a play has come."""
+
+    name: str = ""
+    """The scenario that is played."""
+    seconds: int = 0
+    """Of the horizon."""
+    total: int = 0
+    """All of them; 0 while nothing is played."""
+
+
+class PlayProgressWanted(Question[PlayProgressFound], frozen=True, kw_only=True):
+    """How far the play that was asked last has come."""
+
+    gives_up: bool = False
+    """Whether nobody waits for it any more."""

@@ -9,6 +9,7 @@ import msgspec
 
 from karptui.disruption.analysis import NodeDetail, NodeFindings
 from karptui.disruption.verdict import Finding
+from karptui.forward.result import Played
 from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.karpenter.settings import Settings
 from karptui.kube.live_usage import LiveUsage
@@ -56,6 +57,7 @@ vars(questions).update(
     PodSurroundings=PodSurroundings,
     ObjectRef=ObjectRef,
     Opening=Opening,
+    Played=Played,
     Trial=Trial,
 )
 

@@ -11,8 +11,8 @@ from karptui.forward.result import StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, duration_text
 from karptui.plan.plan import Plan
-from karptui.views.forward import headline as forward_headline
-from karptui.views.forward import step_text
+from karptui.views.forward.sentences import headline as forward_headline
+from karptui.views.forward.sentences import step_text
 from karptui.views.whatif.sentences import headline_text
 
 MAX_LINES = 12

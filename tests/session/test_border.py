@@ -51,6 +51,9 @@ from karptui.session.questions import (
     NodeWanted,
     OpeningWanted,
     PackingWanted,
+    PlayProgressWanted,
+    PlaysFound,
+    PlaysWanted,
     PodWaitWanted,
     PointFound,
     PointWanted,
@@ -76,11 +79,11 @@ from karptui.views.events import TABLE as EVENTS
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.pods import TABLE as PODS
 from karptui.views.table import build_rows
-from karptui.whatif.edits import ObjectRef, SetField
+from karptui.whatif.edits import ObjectRef, RemoveNode, SetField
 from karptui.whatif.run import Answer, answers
 from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.sweep import Sweep, SweepPoint
-from tests.builders import NOW_NS
+from tests.builders import HOUR_NS, NOW_NS
 from tests.ui.fleet import a_fleet, view_of
 from tests.views.why.test_words import analysed
 
@@ -129,7 +132,9 @@ MORE_LISTS = (
 )
 POD = next(iter(FLEET.state.pods))
 SCENARIO = Scenario("heavier", Replay.SCRATCH, (SetField(ObjectRef("NodePool", "general"), ("spec", "weight"), 9),))
+NODE = next(iter(FLEET.state.nodes))
 BLOCKERS = tuple(one.key for one in blocker_entries(ANALYSED) if one.namespace == "gitlab")
+WITHOUT_ONE = Scenario(name="without one", edits=(RemoveNode(NODE),))
 QUESTIONS: tuple[Question[Any], ...] = (
     DescriptionWanted(kind="Pod", key=POD, now_ns=NOW_NS),
     NamesWanted(kinds=("NodePool", "NodeClass", "Pod")),
@@ -149,6 +154,10 @@ QUESTIONS: tuple[Question[Any], ...] = (
     SweepWanted(sweep=Sweep(("1", "2"), setting="RESERVED_ENIS"), replay=Replay.PENDING, now_ns=NOW_NS),
     PointWanted(number=2),
     SweepUnwanted(number=1),
+    PlaysWanted(
+        scenarios=(Scenario(name="without one", edits=(RemoveNode(NODE),)),), horizon_ns=HOUR_NS, now_ns=NOW_NS
+    ),
+    PlayProgressWanted(),
 )
 """One of each kind; `ANSWERS` are those of a cluster that is worked out."""
 ANSWERS = tuple(server(ANALYSED).ask(one) for one in QUESTIONS)
@@ -188,6 +197,7 @@ MESSAGES = (
     ReplayState(number=3, is_busy=True, done=1, total=2, is_outdated=True),
     Replayed(number=3, answer=answered()),
     PointFound(position=1, point=SweepPoint("2", nodes=3)),
+    *(play for answer in ANSWERS if isinstance(answer, PlaysFound) for play in answer.plays),
 )
 
 

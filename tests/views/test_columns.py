@@ -18,6 +18,7 @@ from karptui.views.advice.columns import OBJECTS_TABLE as ADVICE_OBJECTS
 from karptui.views.blockers.columns import TABLE as BLOCKERS
 from karptui.views.blockers.trials import TABLE as BLOCKER_REMEDIES
 from karptui.views.column import INTEGER, TEXT, Column, Heading, Value, in_published_order, row_schema
+from karptui.views.forward.columns import TABLE as FORWARD
 from karptui.views.row import Cell
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
 from karptui.views.types.case import CASE_TABLE
@@ -54,6 +55,7 @@ SHOWN: Final[dict[str, TableSpec[Any]]] = {
     "blockers": BLOCKERS,
     "blocker-remedies": BLOCKER_REMEDIES,
     "advice-objects": ADVICE_OBJECTS,
+    "forward": FORWARD,
 }
 
 

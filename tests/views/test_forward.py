@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from karptui.forward.result import KeptNode, Moment, Played, Step, StepKind
-from karptui.views.forward import chart, headline, kept_text, lines_of, step_text
+from karptui.session.questions import PlayFound
+from karptui.views.forward.charts import answer_lines, play_lines
+from karptui.views.forward.columns import TABLE, played_steps
+from karptui.views.forward.sentences import chart, headline, kept_text, lines_of, step_text, waiting_text
+from karptui.views.row import Pieces
 from tests.builders import MINUTE_NS, NOW_NS
 
 DELETED = Step(
@@ -75,3 +79,52 @@ def test_many_commands_are_cut() -> None:
     steps = [DELETED] * 50
     lines = list(lines_of("prod", "", a_play(*steps, moments=(BEFORE, AFTER))))
     assert "  and 10 more: -o json has all" in lines
+
+
+def text(lines: tuple[Pieces, ...]) -> list[str]:
+    return ["".join(piece for piece, _ in line) for line in lines]
+
+
+def test_who_waits_and_how_long() -> None:
+    quiet, waits = Moment(NOW_NS, 5, 2.5, 0), Moment(NOW_NS + MINUTE_NS // 2, 5, 2.5, 2)
+    assert waiting_text(a_play(moments=(quiet,))) == ""
+    assert waiting_text(a_play(moments=(quiet, waits))) == "2 pods, to the end"
+    assert waiting_text(a_play(moments=(quiet, waits, AFTER))) == "2 pods at most, some for 30s; 1 pod to the end"
+
+
+def test_a_scenario_is_told_by_what_it_changes_about_the_cluster_as_it_is() -> None:
+    cheaper = a_play(moments=(BEFORE, Moment(NOW_NS + MINUTE_NS, 2, 1.5, 0)))
+    plays = (PlayFound(name="", played=a_play(DELETED, moments=(BEFORE, AFTER))), PlayFound(name="x", played=cheaper))
+    assert text(answer_lines(plays))[1] == (
+        "x: -$0.50/h at the end than as it is, 2 nodes instead of 3, 0 evictions instead of 3"
+    )
+    failed = (PlayFound(name="y", problem="there is no Node z"),)
+    assert text(answer_lines(failed)) == ["y: there is no Node z"]
+    assert play_lines(failed, 100, None) == ()
+
+
+def test_plays_stand_side_by_side_where_there_is_room() -> None:
+    plays = tuple(PlayFound(name=name, played=a_play(DELETED, moments=(BEFORE, AFTER))) for name in ("", "x"))
+    beside = text(play_lines(plays, 100, NOW_NS + MINUTE_NS))
+    assert beside[0].split() == ["as", "it", "is", "│", "x"]
+    assert beside[1].startswith("$/h    2.50 ")
+    assert beside[3].count("12:01:00Z 3 nodes $2.00/h, 1 wait ▲") == 2
+    assert max(map(len, beside)) <= 100
+    below = text(play_lines(plays, 60, None))
+    assert len(below) == 2 * (len(beside) - 1)
+
+
+def test_steps_are_rows_with_the_cluster_right_after() -> None:
+    (row,) = played_steps((PlayFound(name="", played=a_play(DELETED, moments=(BEFORE, AFTER))),))
+    cells = [column.cell(row, NOW_NS).text for column in TABLE.columns]
+    assert cells == [
+        "12:01:00Z",
+        "as it is",
+        "delete",
+        "Emptiness",
+        "a, b, c and 1 more",
+        "-",
+        "$0.5000",
+        "3",
+        "3, $2.00/h",
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -30,7 +30,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.placements import INSTANCE_TYPE, Target
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.opening import NOTHING, Opening
-from karptui.whatif.scenario import Replay
+from karptui.whatif.scenario import Replay, Scenario
 from karptui.widgets.control_list import ControlList
 from karptui.widgets.yaml_editor import CompletionList
 
@@ -321,6 +321,12 @@ class WhatIfScreen(FrameScreen):
     def action_rename(self) -> None:
         """Give the scenario a name."""
         ask_aside(self, self._dialogs.rename)
+
+    def scenarios_to_play(self) -> Sequence[Scenario]:
+        """Return the scenarios that change something, the one in front first."""
+        at = self.whatif.book.index
+        found = self.whatif.scenarios()
+        return [one for one in (*found[at:], *found[:at]) if one.edits]
 
     def action_compare(self) -> None:
         """Show scenarios side by side."""

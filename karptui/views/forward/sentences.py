@@ -12,6 +12,7 @@ from karptui.forward.result import Moment, Played, Step, StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, duration_text
 
+AS_IT_IS: Final = "as it is"
 CHART_WIDTH: Final = 40
 MAX_COMMANDS: Final = 40
 _BLOCKS: Final = "▁▂▃▄▅▆▇█"
@@ -50,8 +51,8 @@ def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
     yield f"{': '.join(filter(None, (name, scenario)))}: {headline(played)}"
     if played.problem:
         yield f"  {played.problem}"
-    prices = [moment.price_per_hour for moment in _sampled(played)]
-    nodes = [float(moment.nodes) for moment in _sampled(played)]
+    prices = [moment.price_per_hour for moment in sampled(played, CHART_WIDTH)]
+    nodes = [float(moment.nodes) for moment in sampled(played, CHART_WIDTH)]
     first, last = played.series[0], played.end
     yield f"  $/h    {first.price_per_hour:>8.2f} {chart(prices)} {last.price_per_hour:.2f}"
     yield f"  nodes  {first.nodes:>8} {chart(nodes)} {last.nodes}"
@@ -70,17 +71,17 @@ def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
 def step_text(step: Step) -> str:
     """Return what happened, in words."""
     if step.kind is StepKind.PROVISION:
-        return f"launch {_claims(step)} for {counted(len(step.pods), 'pod')}"
+        return f"launch {claims_text(step)} for {counted(len(step.pods), 'pod')}"
     if step.kind is StepKind.EXPIRE:
-        return f"expire {_names(step.nodes)}, {counted(step.evictions, 'eviction')}"
+        return f"expire {names_text(step.nodes)}, {counted(step.evictions, 'eviction')}"
     if step.kind is StepKind.REJECT and step.decision:
-        return f"{step.method}: {step.decision} {_names(step.nodes)} fails, as nothing is on offer in its place"
+        return f"{step.method}: {step.decision} {names_text(step.nodes)} fails, as nothing is on offer in its place"
     if step.kind is StepKind.REJECT:
-        return f"{step.method} looks again at {_names(step.nodes)}, and lets it be"
-    by = f" by {_claims(step)}" if step.claims else ""
+        return f"{step.method} looks again at {names_text(step.nodes)}, and lets it be"
+    by = f" by {claims_text(step)}" if step.claims else ""
     saved = f", {per_hour_change_text(-step.savings_per_hour)}" if step.savings_per_hour else ""
     moved = f", {counted(step.evictions, 'eviction')}" if step.evictions else ""
-    return f"{step.method}: {step.decision} {_names(step.nodes)}{by}{saved}{moved}"
+    return f"{step.method}: {step.decision} {names_text(step.nodes)}{by}{saved}{moved}"
 
 
 def kept_text(played: Played) -> str:
@@ -98,24 +99,42 @@ def chart(values: Sequence[float]) -> str:
     return "".join(_BLOCKS[min(int(value / greatest * len(_BLOCKS)), len(_BLOCKS) - 1)] for value in values)
 
 
-def _sampled(played: Played) -> list[Moment]:
+def sampled(played: Played, count: int) -> list[Moment]:
     """Return the cluster at even distances in time."""
     span_ns = max(played.until_ns - played.from_ns, 1)
     found, at = [], 0
-    for i in range(CHART_WIDTH):
-        instant_ns = played.from_ns + span_ns * (i + 1) // CHART_WIDTH
+    for i in range(count):
+        instant_ns = played.from_ns + span_ns * (i + 1) // count
         while at + 1 < len(played.series) and played.series[at + 1].at_ns <= instant_ns:
             at += 1
         found.append(played.series[at])
     return found
 
 
-def _names(names: Sequence[str]) -> str:
+def waiting_text(played: Played) -> str:
+    """Return how many pods wait for a node, and for how long any does; empty where none ever does."""
+    most = max(moment.pending for moment in played.series)
+    if not most:
+        return ""
+    ends = [*(moment.at_ns for moment in played.series[1:]), played.until_ns]
+    waited_ns = sum(
+        max(end_ns - moment.at_ns, 0) for moment, end_ns in zip(played.series, ends, strict=True) if moment.pending
+    )
+    for_text = f"for {duration_text(waited_ns / NS_PER_SECOND)}"
+    if played.end.pending == most:
+        return f"{counted(most, 'pod')}, to the end"
+    rest = f"; {counted(played.end.pending, 'pod')} to the end" if played.end.pending else ""
+    return f"{counted(most, 'pod')} at most, some {for_text}{rest}"
+
+
+def names_text(names: Sequence[str]) -> str:
+    """Return the first few of some names, and how many more there are."""
     rest = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
     return ", ".join(names[:_MAX_NAMES]) + rest
 
 
-def _claims(step: Step) -> str:
+def claims_text(step: Step) -> str:
+    """Return what is launched."""
     told = []
     for claim in step.claims[:_MAX_NAMES]:
         types, price = claim["instanceTypes"], claim["cheapestPrice"]

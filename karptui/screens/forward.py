@@ -1,0 +1,180 @@
+"""What becomes of the cluster: nodes and dollars over time, what is kept and who waits, above every command."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual import work
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import duration_text
+from karptui.screens import routes
+from karptui.screens.frame import HelpSections
+from karptui.screens.list_screen import ListScreen
+from karptui.screens.panel import Panel
+from karptui.screens.row_sources import MadeRows
+from karptui.session.border import Focus, ObjectWanted
+from karptui.session.questions import PlayFound, PlayProgressWanted, PlaysWanted
+from karptui.views.forward.charts import answer_lines, play_lines
+from karptui.views.forward.columns import TABLE, PlayedStep, played_steps
+from karptui.views.forward.sentences import AS_IT_IS, step_text
+from karptui.views.row import Pieces, Tone
+from karptui.views.sanitize import clean
+from karptui.views.table import Rows
+from karptui.widgets.hanging import hanging
+
+if TYPE_CHECKING:
+    from karptui.whatif.scenario import Scenario
+
+MOST_SCENARIOS: Final = 3
+HORIZONS_NS: Final = tuple(hours * 3600 * NS_PER_SECOND for hours in (6, 24, 72, 1))
+_MOST_PODS: Final = 6
+
+
+class ForwardScreen(ListScreen[PlayedStep]):
+    """The cluster played forward as it is, beside what scenarios make of it; the row under the cursor is its time."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("t", "horizon", "Horizon", id="forward.horizon", tooltip="Play 6 hours, 24, 72, or one"),
+        Binding("r", "again", "Play again", id="forward.again", tooltip="From the cluster as it is now"),
+        Binding("pagedown", "scroll_panel(1)", "Scroll", show=False, id="forward.down"),
+        Binding("pageup", "scroll_panel(-1)", "Scroll back", show=False, id="forward.up"),
+    ]
+
+    entry_name = "blockers"
+    title_text = "What Karpenter does"
+    has_objects = False
+
+    def __init__(self, scenarios: Sequence[Scenario] = (), horizon_ns: int = HORIZONS_NS[0]) -> None:
+        """Make the screen.
+
+        Args:
+            scenarios: What is played beside the cluster as it is; the first three.
+            horizon_ns: How far.
+        """
+        self.panel = Panel("forward")
+        super().__init__(TABLE, MadeRows(self._steps), above=(self.panel,))
+        self._scenarios = tuple(scenarios)[:MOST_SCENARIOS]
+        self._horizon_ns = horizon_ns
+        self._plays: tuple[PlayFound, ...] = ()
+        self._rows: tuple[PlayedStep, ...] = ()
+        self._since_ns = 0
+        """The instant from which it is played."""
+
+    def prepare(self) -> None:
+        """Leave out whose play a row is of where there is one, and begin."""
+        self.use_table(TABLE if self._scenarios else TABLE.without("scenario"))
+        super().prepare()
+        self._play()
+
+    @work(exclusive=True, group="forward", exit_on_error=False)
+    async def _play(self) -> None:
+        """Have it played, in a thread."""
+        self._plays, self._rows = (), ()
+        self._since_ns = self.host.now_ns()
+        wanted = PlaysWanted(scenarios=self._scenarios, horizon_ns=self._horizon_ns, now_ns=self._since_ns)
+        self.refresh_view(is_forced=True)
+        found = await asyncio.to_thread(self.host.border.ask, wanted)
+        if found.plays:
+            self._plays, self._rows = found.plays, played_steps(found.plays)
+            self.refresh_view(is_forced=True)
+
+    def on_unmount(self) -> None:
+        """Give up on what is still being played."""
+        self.host.border.ask(PlayProgressWanted(gives_up=True))
+
+    def _steps(self) -> Sequence[PlayedStep]:
+        return self._rows
+
+    def show_state(self) -> None:
+        """Show the answer, the charts and the rows, or how far it has been played."""
+        self.host.look_at(Focus())
+        names = " │ ".join((AS_IT_IS, *(clean(one.name) for one in self._scenarios)))
+        span = duration_text(self._horizon_ns / NS_PER_SECOND)
+        self.panel.show_title(Content(f" Forward ─ {span} ─ {names} ─ $ as Karpenter reckons "))
+        self._show_panel()
+        super().show_state()
+
+    def _show_panel(self) -> None:
+        if not self._plays:
+            self.panel.lines.set_lines((self._progress(),))
+            return
+        row = self.current
+        at_ns = row.step.at_ns if row is not None else None
+        width = max(self.panel.lines.content_size.width, 40)
+        charts = play_lines(self._plays, width, at_ns)
+        self.panel.lines.set_lines((*hanging(answer_lines(self._plays), width), *(((),) if charts else ()), *charts))
+
+    def _progress(self) -> Pieces:
+        progress = self.host.border.ask(PlayProgressWanted())
+        if not progress.total:
+            return (("the cluster is made ready", Tone.ACTIVE), ("; esc ends it", Tone.MUTED))
+        name = clean(progress.name) or AS_IT_IS
+        done, total = duration_text(progress.seconds), duration_text(progress.total)
+        return ((f"{name}: {done} of {total} are played", Tone.ACTIVE), ("; esc ends it", Tone.MUTED))
+
+    def placeholder(self, rows: Rows[PlayedStep]) -> Pieces:
+        """Say that it is being played, or that nothing happens."""
+        if rows.total or not self._plays:
+            return super().placeholder(rows) if rows.total else (("being played", Tone.ACTIVE),)
+        return (("Karpenter does nothing until then", Tone.MUTED),)
+
+    def summary(self) -> str:
+        """Say from when it is played."""
+        age = (self.host.now_ns() - self._since_ns) // NS_PER_SECOND
+        return f"played from {duration_text(age)} ago" if self._plays and age >= 60 else ""
+
+    def cursor_moved(self) -> None:
+        """Show the cluster at the instant of the row."""
+        super().cursor_moved()
+        self._show_panel()
+
+    def on_resize(self) -> None:
+        """Draw the charts as wide as there is room for."""
+        self._show_panel()
+
+    def explain_item(self, item: PlayedStep) -> Pieces:
+        """Say what happens, and with which pods."""
+        pods = ", ".join(clean(key) for key in item.step.pods[:_MOST_PODS])
+        rest = f" and {len(item.step.pods) - _MOST_PODS} more" if len(item.step.pods) > _MOST_PODS else ""
+        return ((clean(step_text(item.step)), Tone.NORMAL), (f" · {pods}{rest}" if pods else "", Tone.MUTED))
+
+    def name_of(self, item: PlayedStep) -> str:
+        """Return what happens, in words."""
+        return clean(step_text(item.step))
+
+    def help_text(self) -> HelpSections:
+        """Say what is assumed and left out, beside columns and filters."""
+        played = next((play.played for play in self._plays if play.played is not None), None)
+        if played is None:
+            return super().help_text()
+        told = (("Assumed", played.assumptions), ("Not modelled", played.not_modelled))
+        sections = ((title, tuple(("·", clean(one)) for one in sentences)) for title, sentences in told)
+        return (*sections, *super().help_text())
+
+    def open_row(self, item: PlayedStep) -> None:
+        """Show the first node that goes, as it is now."""
+        for name in item.step.nodes:
+            found = self.host.border.object(ObjectWanted(kind="Node", key=name))
+            if found.node_key:
+                routes.show_node(self, found.node_key)
+                return
+        self.say("its nodes are not there yet: they are launched in the play")
+
+    def action_horizon(self) -> None:
+        """Play further, or less far."""
+        at = HORIZONS_NS.index(self._horizon_ns) if self._horizon_ns in HORIZONS_NS else -1
+        self._horizon_ns = HORIZONS_NS[(at + 1) % len(HORIZONS_NS)]
+        self._play()
+
+    def action_again(self) -> None:
+        """Play from the cluster as it is now."""
+        self._play()
+
+    def action_scroll_panel(self, step: int) -> None:
+        """Scroll the charts."""
+        self.panel.scroll_half(step)

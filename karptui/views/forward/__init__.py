@@ -1,0 +1,1 @@
+"""A cluster played forward, as sentences, charts and rows."""

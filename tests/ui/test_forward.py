@@ -1,0 +1,77 @@
+"""What becomes of the cluster: charts above commands, beside scenarios, on story E."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from karptui.app import KarptuiApp
+from karptui.clock import FrozenClock
+from karptui.config import Config
+from karptui.screens.forward import ForwardScreen
+from karptui.screens.node_detail import NodeDetailScreen
+from tests.builders import NOW_NS
+from tests.story_e import StorySource, story_evidence
+from tests.ui.fleet import screen_text
+from tests.ui.stage import an_app, settled
+
+Compare = Callable[..., bool]
+
+
+@pytest.fixture
+def app() -> KarptuiApp:
+    """Return the app over story E."""
+    config = Config(node_sort="name=asc")
+    return an_app(StorySource(), config=config, clock=FrozenClock(NOW_NS), evidence=story_evidence())
+
+
+def pressing(*keys: str) -> Callable[[Pilot[None]], Any]:
+    async def run(pilot: Pilot[None]) -> None:
+        await settled(pilot)
+        for key in keys:
+            await pilot.press(key)
+            await settled(pilot)
+
+    return run
+
+
+def marked(app: KarptuiApp) -> str:
+    """Return the line that says how the cluster is at one instant."""
+    return next(line for line in screen_text(app).splitlines() if "▲" in line)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+def test_what_becomes_of_the_cluster(snap_compare: Compare, app: KarptuiApp, size: tuple[int, int]) -> None:
+    assert snap_compare(app, terminal_size=size, run_before=pressing("F", "down"))
+
+
+async def test_the_row_under_the_cursor_is_the_instant_of_the_charts(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("colon", *"forward", "enter")(pilot)
+        assert isinstance(app.screen, ForwardScreen)
+        rows = app.screen.listing.rows
+        assert rows is not None
+        assert len(rows) > 1
+        assert rows[0].cells[0].text in marked(app)
+        await pressing("end")(pilot)
+        assert rows[-1].cells[0].text in marked(app)
+        await pressing("home", "enter")(pilot)
+        assert isinstance(app.screen, NodeDetailScreen)
+
+
+async def test_a_remedy_is_played_beside_the_cluster_as_it_is(app: KarptuiApp) -> None:
+    async with app.run_test(size=(160, 40)) as pilot:
+        await pressing("6", "r", "F")(pilot)
+        assert isinstance(app.screen, ForwardScreen)
+        assert "at the end than as it is" in screen_text(app)
+        assert " OF " in screen_text(app)
+
+
+async def test_a_longer_horizon_is_played_anew(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("F", "t")(pilot)
+        assert "Forward ─ 24h" in screen_text(app)
+        assert "then nothing more" in screen_text(app)
