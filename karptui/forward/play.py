@@ -14,31 +14,28 @@ from typing import Final
 import msgspec
 
 from karptui.disruption.command import Command, Decision, Method
-from karptui.disruption.drain import Hold, waiting_pods
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.json_form import command_json
-from karptui.disruption.methods import MethodRun, NextPass, buffered_names, next_pass
+from karptui.disruption.methods import MethodRun, NextPass, next_pass
 from karptui.disruption.price import ReckonedPrices, pool_costs
 from karptui.disruption.removal import EngineSimulator
-from karptui.disruption.termination import commanded_names, deadline_of
 from karptui.disruption.validation import VALIDATED, validated
 from karptui.forward.agenda import Agenda, Turn
 from karptui.forward.calendar import Calendar
+from karptui.forward.draining import Drains
 from karptui.forward.durations import Durations
 from karptui.forward.launching import Launch, LaunchOrder, launch, ready
 from karptui.forward.result import Moment, Played, StepKind
 from karptui.forward.scheduling import Scheduler
+from karptui.forward.sight import Sight
 from karptui.forward.world import World, pending_count
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL
-from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
-from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.provisioning.order import served_pools
-from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 from karptui.provisioning.solution import NewClaim, solve
 from karptui.provisioning.template import template_requirements
@@ -91,32 +88,24 @@ class Play:
         self._agenda = Agenda(now_ns)
         self._pools = {pool.name: pool for pool in served_pools(inventory.nodepools)}
         """By name; NodePools stay as they are."""
-        self._types = types
         self._settings = settings
         self._from_ns = now_ns
         self._until_ns = until_ns
         self._durations = durations
         self._rng = random.Random(seed)  # noqa: S311 - a choice among equals, not a secret
         self._reporter = reporter
-        self._pause = pause
         self._most_commands = most_commands
         self._commands = 0
         self._calendar = Calendar(self.world, self._agenda, self._pools)
+        self.sight = Sight(self.world, self._agenda, self._pools, types, settings, pause=pause)
+        self._drains = Drains(self.world, self._agenda, self._calendar, durations, self.sight.fleet)
         self._series: list[Moment] = []
-        self._prepared: tuple[int, int, Prepared] | None = None
-        self._known_fleet: tuple[Prepared, Fleet] | None = None
         self._first_node = 0
         """Where kube-scheduler begins its next search."""
-        self._is_fleet_stale = False
         self._price = (-1, 0.0)
         """What the cluster costs, with the version of its NodeClaims."""
-        self._stuck: dict[str, tuple[int, int, int]] = {}
-        """Of NodeClaims that go: what their drain depended on when it was last looked at, and until when that holds."""
         self._books: Mapping[str, ReckonedPrices] = {}
-        self._nominated: dict[str, int] = {}
         self._running: list[_Running] = []
-        self._ending: set[str] = set()
-        self._due: set[tuple[str, int]] = set()
         self._is_provisioning_due = False
         self._is_disruption_due = False
         self._is_validating = False
@@ -131,7 +120,7 @@ class Play:
         Raises:
             Cancelled: when the reporter does.
         """
-        self._books = self.fleet().books
+        self._books = self.sight.fleet().books
         self._begin()
         self._react()
         problem = ""
@@ -185,10 +174,10 @@ class Play:
                 self._agenda.at(max(start_ns, self.now_ns), partial(self._become_ready, claim.name))
         for pod in list(self.world.pods.values()):
             if pod.is_terminating:
-                self._agenda.at(pod.deletion_ns, partial(self._pod_gone, pod.uid))
+                self._agenda.at(pod.deletion_ns, partial(self._drains.pod_gone, pod.uid))
             elif pod.node_name and pod.phase == "Pending":
                 self._agenda.at(self.now_ns + self._durations.pod_start_ns, partial(self._pod_started, pod.uid))
-        predicates = self.fleet().pods
+        predicates = self.sight.fleet().pods
         for pod in self.world.pods.values():
             until_ns = predicates.protection(pod).until_ns
             if until_ns != ABSENT_NS and until_ns > self.now_ns:
@@ -198,53 +187,9 @@ class Play:
 
     # What is worked out of the world as it is
 
-    def _ready(self) -> Prepared:
-        world, known = self.world, self._prepared
-        if known is not None and known[:2] == (world.version, self.now_ns):
-            return known[2]
-        if known is None:
-            made = Prepared(world.inventory, self._types, self._settings, self.now_ns, self._pause)
-            world.adopt(made.states)
-        else:
-            made = known[2].later(
-                world.inventory, world.states(), self.now_ns, pods=world.pods, unbound=world.without_node
-            )
-        self._prepared = (world.version, self.now_ns, made)
-        return made
-
     def fleet(self) -> Fleet:
         """Return the cluster as it is now, as disruption sees it."""
-        prepared = self._ready()
-        if self._known_fleet is not None and self._known_fleet[0] is prepared and not self._is_fleet_stale:
-            return self._known_fleet[1]
-        self._is_fleet_stale = False
-        inventory = prepared.inventory
-        held = {one.name for running in self._running for one in running.command.candidates}
-        nominated = {name: until for name, until in self._nominated.items() if until > self.now_ns}
-        commanded = commanded_names(prepared.states) | held
-        if self._known_fleet is None:
-            fleet = Fleet(
-                inventory,
-                nodes=prepared.states,
-                pools=self._pools,
-                types=prepared.types_by_pool,
-                settings=self._settings,
-                now_ns=self.now_ns,
-                nominated=nominated,
-                commanded=commanded,
-                buffered=buffered_names(prepared),
-            )
-        else:
-            fleet = self._known_fleet[1].later(
-                inventory,
-                nodes=prepared.states,
-                now_ns=self.now_ns,
-                nominated=nominated,
-                commanded=commanded,
-                buffered=buffered_names(prepared),
-            )
-        self._known_fleet = (prepared, fleet)
-        return fleet
+        return self.sight.fleet()
 
     def _note_moment(self) -> None:
         if self._price[0] != self.world.claims_version:
@@ -266,7 +211,7 @@ class Play:
     def _react(self) -> None:
         """Let everybody who watches the cluster see what has changed, until nobody does anything at this instant."""
         world = self.world
-        self._drain()
+        self._drains.advance()
         if self._seen_by_scheduler != world.room_version:
             self._schedule()
         self._seen_by_scheduler = world.room_version
@@ -294,7 +239,7 @@ class Play:
         pods = self.world.unbound()
         if not pods:
             return
-        prepared = self._ready()
+        prepared = self.sight.prepared()
         closed = [
             state.provider_id
             for state in prepared.states
@@ -323,7 +268,7 @@ class Play:
         self._is_provisioning_due = False
         if not self._has_homeless():
             return
-        prepared = self._ready()
+        prepared = self.sight.prepared()
         solution = solve(prepared)
         self._seen_by_provisioning = self.world.version
         for filled in solution.nodes:
@@ -339,8 +284,7 @@ class Play:
     def _nominate(self, name: str, for_ns: int) -> None:
         """Leave a node alone for a while, as pods are expected on it."""
         if for_ns:
-            self._nominated[name] = self.now_ns + for_ns
-            self._is_fleet_stale = True
+            self.sight.nominate(name, self.now_ns + for_ns)
             self._agenda.at(self.now_ns + for_ns, self._agenda.wake)
 
     def _launch_new(self, claim: NewClaim) -> bool:
@@ -386,6 +330,7 @@ class Play:
             running.awaited.discard(name)
             if not running.awaited:
                 self._running.remove(running)
+                self._hold()
                 self._delete(running.command)
 
     # Disruption
@@ -407,13 +352,13 @@ class Play:
             self._execute(acting.method, command)
 
     def _pass(self) -> NextPass:
-        prepared = self._ready()
-        return next_pass(prepared, self.fleet())
+        prepared = self.sight.prepared()
+        return next_pass(prepared, self.sight.fleet())
 
     def _validate(self, method: Method, command: Command) -> None:
         """Look again: what was found is carried out if it still holds."""
         self._is_validating = False
-        prepared, fleet = self._ready(), self.fleet()
+        prepared, fleet = self.sight.prepared(), self.sight.fleet()
         simulator = EngineSimulator(prepared, fleet)
         found = validated(MethodRun(fleet, simulator, Recorder()), simulator, method, command)
         if found is not None:
@@ -452,8 +397,12 @@ class Play:
         awaited = {self._launch(one) for one in launches if one is not None}
         if awaited:
             self._running.append(_Running(command, awaited))
+            self._hold()
         else:
             self._delete(command)
+
+    def _hold(self) -> None:
+        self.sight.hold(one.name for running in self._running for one in running.command.candidates)
 
     def _orders(self, command: Command) -> Iterable[LaunchOrder]:
         if command.decision is Decision.TERMINATE_FIRST:
@@ -485,75 +434,8 @@ class Play:
             if claim is not None and not claim.is_deleting:
                 self.world.delete_claim(claim, self.now_ns)
 
-    # The end of nodes
-
-    def _drain(self) -> None:
-        """Evict what may be evicted now from every node that goes."""
-        leaving = [claim for name in self.world.leaving if self._may_advance(claim := self.world.claims[name])]
-        if not leaving:
-            return
-        fleet = self.fleet()
-        states = {state.claim.name: state for state in fleet.nodes if state.is_marked_for_deletion and state.claim}
-        for claim in leaving:
-            state = states.get(claim.name)
-            deadline = deadline_of(claim)
-            waiting = waiting_pods(fleet, state, deadline) if state is not None and state.node is not None else ()
-            waiting = tuple(one for one in waiting if one.pod.uid in self.world.pods)
-            if not waiting:
-                self._ending.add(claim.name)
-                self._agenda.at(self.now_ns + self._durations.instance_end_ns, partial(self._claim_gone, claim.name))
-                continue
-            tier = min(one.tier for one in waiting)
-            dates = [at_ns for one in waiting for at_ns in (one.until_ns, one.forced_ns) if at_ns is not None]
-            next_ns = min((at_ns for at_ns in dates if at_ns >= self.now_ns), default=self._until_ns)
-            self._stuck[claim.name] = (*self._drain_versions(claim), next_ns)
-            for one in waiting:
-                for due_ns in (one.until_ns, one.forced_ns):
-                    if due_ns is not None and due_ns >= self.now_ns and (one.pod.uid, due_ns) not in self._due:
-                        self._due.add((one.pod.uid, due_ns))
-                        self._agenda.at(due_ns + 1, self._agenda.wake, Turn.CALENDAR)
-                is_free = one.hold is Hold.EVICTED_NOW and one.tier == tier and self.world.allowed(one.pod)
-                if is_free or one.hold is Hold.FORCED:
-                    self._evict(self.world.pods[one.pod.uid])
-
-    def _may_advance(self, claim: NodeClaim) -> bool:
-        """Return whether a drain may be further than when it was last looked at."""
-        if claim.name in self._ending:
-            return False
-        known = self._stuck.get(claim.name)
-        return known is None or known[:-1] != self._drain_versions(claim) or self.now_ns > known[-1]
-
-    def _drain_versions(self, claim: NodeClaim) -> tuple[int, int]:
-        """Return versions of what a drain depends on besides time."""
-        return self.world.pods_versions.get(claim.node_name, 0), self.world.pdbs_version
-
-    def _evict(self, pod: Pod) -> None:
-        if pod.is_terminating:
-            self._pod_gone(pod.uid)
-            return
-        grace_ns = int(pod.template.termination_grace_seconds * NS_PER_SECOND * self._durations.pod_end_share)
-        self.world.evict(pod, self.now_ns, grace_ns)
-        self._agenda.at(self.now_ns + grace_ns, partial(self._pod_gone, pod.uid))
-
-    def _pod_gone(self, uid: str) -> None:
-        pod = self.world.pods.get(uid)
-        if pod is None:
-            return
-        self.world.remove_pod(uid, self.now_ns)
-        if pod.node_name:
-            self._calendar.expect_quiet(pod.node_name)
-
     def _pod_started(self, uid: str) -> None:
         self.world.start(uid, self.now_ns)
-
-    def _claim_gone(self, name: str) -> None:
-        claim = self.world.claims.get(name)
-        if claim is None:
-            return
-        node = self.world.node_of(claim)
-        self.world.remove_claim(name, self.now_ns)
-        shown = node.name if node is not None else name
-        self._agenda.note(StepKind.DRAIN, nodes=(shown,))
 
 
 def template_order(pool: NodePool, book: ReckonedPrices) -> LaunchOrder:

@@ -6,10 +6,10 @@ import os
 
 import pytest
 
-from karptui.disruption.fleet import Fleet
 from karptui.forward.durations import INSTANT, Durations
 from karptui.forward.play import Play
 from karptui.forward.result import Played
+from karptui.forward.sight import Sight
 from karptui.provisioning.prepared import Prepared
 from tests.disruption.fleet_generator import FleetGenerator
 from tests.provisioning.loading import load
@@ -18,16 +18,20 @@ HORIZON_NS = 6 * 3600 * 10**9
 FLEETS = int(os.environ.get("KARPTUI_PLAYED_FLEETS", "6"))
 
 
+class Blind(Sight):
+    """A sight that remembers nothing."""
+
+    def prepared(self) -> Prepared:
+        self.forget()
+        return super().prepared()
+
+
 class Anew(Play):
     """A play that carries nothing over."""
 
-    def _ready(self) -> Prepared:
-        self._prepared = None
-        return super()._ready()
-
-    def fleet(self) -> Fleet:
-        self._known_fleet = None
-        return super().fleet()
+    def run(self) -> Played:
+        self.sight.__class__ = Blind
+        return super().run()
 
 
 def played(kind: type[Play], prepared: Prepared, durations: Durations) -> Played:

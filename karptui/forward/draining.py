@@ -1,0 +1,133 @@
+"""The end of nodes in a play: pods are evicted tier by tier, and once none is waited for the instance goes.
+
+Rules: ``pkg/controllers/node/termination``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from karptui.disruption.drain import Hold, WaitingPod, waiting_pods
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.termination import deadline_of
+from karptui.forward.agenda import Agenda, Turn
+from karptui.forward.calendar import Calendar
+from karptui.forward.durations import Durations
+from karptui.forward.result import StepKind
+from karptui.forward.world import World
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.pod import Pod
+from karptui.kube.timestamps import NS_PER_SECOND
+
+
+class Drains:
+    """The NodeClaims of a play that are being deleted."""
+
+    def __init__(
+        self, world: World, agenda: Agenda, calendar: Calendar, durations: Durations, fleet: Callable[[], Fleet]
+    ) -> None:
+        """Begin without any.
+
+        Args:
+            world: The cluster.
+            agenda: Where ends are entered.
+            calendar: Told of nodes on which a pod has gone.
+            durations: How long things take.
+            fleet: Returns the cluster as disruption sees it now.
+        """
+        self._world = world
+        self._agenda = agenda
+        self._calendar = calendar
+        self._durations = durations
+        self._fleet = fleet
+        self._ending: set[str] = set()
+        """NodeClaims whose pods have gone."""
+        self._due: set[tuple[str, int]] = set()
+        self._seen: dict[str, tuple[int, int, int | None]] = {}
+        """What a drain depended on when it was last looked at, and until when that holds; None for ever."""
+
+    def advance(self) -> None:
+        """Evict what may be evicted now from every node that goes."""
+        world, now_ns = self._world, self._agenda.now_ns
+        leaving = [claim for name in world.leaving if self._may_advance(claim := world.claims[name])]
+        if not leaving:
+            return
+        fleet = self._fleet()
+        states = {state.claim.name: state for state in fleet.nodes if state.is_marked_for_deletion and state.claim}
+        for claim in leaving:
+            state = states.get(claim.name)
+            found = (
+                waiting_pods(fleet, state, deadline_of(claim)) if state is not None and state.node is not None else ()
+            )
+            waiting = [one for one in found if one.pod.uid in world.pods]
+            if waiting:
+                self._seen[claim.name] = (*self._versions(claim), self._expect(waiting))
+                self._evict_free(waiting)
+            else:
+                self._ending.add(claim.name)
+                self._agenda.at(now_ns + self._durations.instance_end_ns, partial(self._claim_gone, claim.name))
+
+    def _may_advance(self, claim: NodeClaim) -> bool:
+        """Return whether a drain may be further than when it was last looked at."""
+        if claim.name in self._ending:
+            return False
+        known = self._seen.get(claim.name)
+        if known is None or known[:2] != self._versions(claim):
+            return True
+        return known[2] is not None and self._agenda.now_ns > known[2]
+
+    def _versions(self, claim: NodeClaim) -> tuple[int, int]:
+        """Return versions of what a drain depends on besides time."""
+        node = self._world.node_of(claim)
+        return self._world.pods_versions.get(node.name, 0) if node is not None else -1, self._world.pdbs_version
+
+    def _expect(self, waiting: Iterable[WaitingPod]) -> int | None:
+        """Enter when holds end by themselves, and return the first of these dates."""
+        now_ns = self._agenda.now_ns
+        dates = [
+            (at_ns, one.pod.uid)
+            for one in waiting
+            for at_ns in (one.until_ns, one.forced_ns)
+            if at_ns is not None and at_ns >= now_ns
+        ]
+        for at_ns, uid in dates:
+            if (uid, at_ns) not in self._due:
+                self._due.add((uid, at_ns))
+                self._agenda.at(at_ns + 1, self._agenda.wake, Turn.CALENDAR)
+        return min(dates)[0] if dates else None
+
+    def _evict_free(self, waiting: Iterable[WaitingPod]) -> None:
+        """Evict the pods of the first tier that nothing holds, and those that are forced."""
+        world = self._world
+        tier = min(one.tier for one in waiting)
+        for one in waiting:
+            is_free = one.hold is Hold.EVICTED_NOW and one.tier == tier and world.allowed(one.pod)
+            if is_free or one.hold is Hold.FORCED:
+                self._evict(world.pods[one.pod.uid])
+
+    def _evict(self, pod: Pod) -> None:
+        if pod.is_terminating:
+            self.pod_gone(pod.uid)
+            return
+        now_ns = self._agenda.now_ns
+        grace_ns = int(pod.template.termination_grace_seconds * NS_PER_SECOND * self._durations.pod_end_share)
+        self._world.evict(pod, now_ns, grace_ns)
+        self._agenda.at(now_ns + grace_ns, partial(self.pod_gone, pod.uid))
+
+    def pod_gone(self, uid: str) -> None:
+        """Take a pod away that has ended."""
+        pod = self._world.pods.get(uid)
+        if pod is None:
+            return
+        self._world.remove_pod(uid, self._agenda.now_ns)
+        if pod.node_name:
+            self._calendar.expect_quiet(pod.node_name)
+
+    def _claim_gone(self, name: str) -> None:
+        claim = self._world.claims.get(name)
+        if claim is None:
+            return
+        node = self._world.node_of(claim)
+        self._world.remove_claim(name, self._agenda.now_ns)
+        self._agenda.note(StepKind.DRAIN, nodes=(node.name if node is not None else name,))

@@ -1,0 +1,112 @@
+"""What is worked out of a play's cluster: made ready for runs, and as disruption sees it, each moment from the last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.methods import buffered_names
+from karptui.disruption.termination import commanded_names
+from karptui.forward.agenda import Agenda
+from karptui.forward.world import World
+from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.settings import Settings
+from karptui.provisioning.prepared import Prepared
+from karptui.provisioning.reporter import Pause, no_pause
+from karptui.provisioning.types import InstanceTypes
+
+
+class Sight:
+    """The cluster as Karpenter sees it now; what has not changed since the last time serves again."""
+
+    def __init__(
+        self,
+        world: World,
+        agenda: Agenda,
+        pools: Mapping[str, NodePool],
+        types: InstanceTypes,
+        settings: Settings,
+        *,
+        pause: Pause = no_pause,
+    ) -> None:
+        """Look at a cluster.
+
+        Args:
+            world: The cluster.
+            agenda: Tells the time.
+            pools: The NodePools that this Karpenter manages, by name.
+            types: One list of instance types for all NodePools, or a list by NodePool name.
+            settings: Karpenter's own.
+            pause: Called now and then while something is worked out.
+        """
+        self._world = world
+        self._agenda = agenda
+        self._pools = pools
+        self._types = types
+        self._settings = settings
+        self._pause = pause
+        self._prepared: tuple[int, int, Prepared] | None = None
+        self._fleet: tuple[Prepared, Fleet] | None = None
+        self._is_stale = False
+        self._held: frozenset[str] = frozenset()
+        self._nominated: dict[str, int] = {}
+
+    def nominate(self, name: str, until_ns: int) -> None:
+        """Note that pods are expected on a node."""
+        self._nominated[name] = until_ns
+        self._is_stale = True
+
+    def hold(self, names: Iterable[str]) -> None:
+        """Note which nodes commands hold that wait for replacements."""
+        self._held = frozenset(names)
+        self._is_stale = True
+
+    def forget(self) -> None:
+        """Look at everything anew the next time."""
+        self._prepared = self._fleet = None
+
+    def prepared(self) -> Prepared:
+        """Return the cluster as it is now, made ready for runs of the engine."""
+        world, now_ns, known = self._world, self._agenda.now_ns, self._prepared
+        if known is not None and known[:2] == (world.version, now_ns):
+            return known[2]
+        if known is None:
+            made = Prepared(world.inventory, self._types, self._settings, now_ns, self._pause)
+            world.adopt(made.states)
+        else:
+            made = known[2].later(world.inventory, world.states(), now_ns, pods=world.pods, unbound=world.without_node)
+        self._prepared = (world.version, now_ns, made)
+        return made
+
+    def fleet(self) -> Fleet:
+        """Return the cluster as it is now, as disruption sees it."""
+        prepared, known, now_ns = self.prepared(), self._fleet, self._agenda.now_ns
+        if known is not None and known[0] is prepared and not self._is_stale:
+            return known[1]
+        nominated = {name: until_ns for name, until_ns in self._nominated.items() if until_ns > now_ns}
+        commanded = commanded_names(prepared.states) | self._held
+        buffered = buffered_names(prepared)
+        if known is None:
+            fleet = Fleet(
+                prepared.inventory,
+                nodes=prepared.states,
+                pools=self._pools,
+                types=prepared.types_by_pool,
+                settings=self._settings,
+                now_ns=now_ns,
+                nominated=nominated,
+                commanded=commanded,
+                buffered=buffered,
+            )
+        else:
+            fleet = known[1].later(
+                prepared.inventory,
+                nodes=prepared.states,
+                now_ns=now_ns,
+                nominated=nominated,
+                commanded=commanded,
+                buffered=buffered,
+            )
+        self._fleet = (prepared, fleet)
+        self._is_stale = False
+        return fleet
