@@ -62,7 +62,8 @@ def _sentences(answer: Answer, found: Difference) -> Iterator[tuple[str, Tone]]:
 def _nothing_changes(answer: Answer, found: Difference) -> tuple[str, Tone]:
     waiting = f": {_wait(found.after.pending)}" if found.after.pending else ""
     if answer.blockers_gained is None:
-        return f"Nothing changes for pods, nodes and dollars{waiting}.", Tone.STRONG
+        # About as long as what follows once blockers are worked out, so that lines keep their place.
+        return f"Nothing changes so far{waiting}.", Tone.STRONG
     return f"Nothing changes{waiting}.", Tone.STRONG
 
 

@@ -136,7 +136,7 @@ def test_nothing_changes_is_said_once_that_is_known() -> None:
     assert said(a_difference()) == "Nothing changes: 3 pods still wait."
     assert said(a_difference(after=totals(pending=0))) == "Nothing changes."
     soon = said(a_difference(), blockers_gained=None)
-    assert soon == "Nothing changes for pods, nodes and dollars: 3 pods still wait."
+    assert soon == "Nothing changes so far: 3 pods still wait."
     assert said(a_difference(mode=Replay.SCRATCH, after=totals(pending=0))) == (
         "Replayed from scratch, not running. Nothing changes."
     )
