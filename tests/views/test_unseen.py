@@ -129,6 +129,7 @@ class TestNodes:
             "m5.large on-demand us-east-1a",
             "Δ claim 0",
             "team=web␛[31m",
+            "free 4000m 8,192Mi",
             "expires in 3d",
             "gpu 0/2",
             "age 60m",
