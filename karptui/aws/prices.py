@@ -84,7 +84,7 @@ class PriceTable(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 AUTO_MODE_SHARE: Final = 0.12
-"""What AWS charges for EKS Auto Mode, as others tell of 2026: about an eighth of the on-demand price. *Approximated*."""
+"""What AWS charges for EKS Auto Mode, as others tell of 2026: about 1/8 of the on-demand price. *Approximated*."""
 
 
 class PriceSettings(msgspec.Struct, frozen=True):
