@@ -93,14 +93,21 @@ def test_who_waits_and_how_long() -> None:
 
 
 def test_a_scenario_is_told_by_what_it_changes_about_the_cluster_as_it_is() -> None:
-    cheaper = a_play(moments=(BEFORE, Moment(NOW_NS + MINUTE_NS, 2, 1.5, 0)))
-    plays = (PlayFound(name="", played=a_play(DELETED, moments=(BEFORE, AFTER))), PlayFound(name="x", played=cheaper))
-    assert text(answer_lines(plays))[1] == (
-        "x: -$0.50/h at the end than as it is, 2 nodes instead of 3, 0 evictions instead of 3"
+    def told(*steps: Step, end: Moment) -> str:
+        other = a_play(*steps, moments=(BEFORE, end))
+        return text(answer_lines((PlayFound(name="", played=as_it_is), PlayFound(name="x", played=other))))[1]
+
+    as_it_is = a_play(DELETED, moments=(BEFORE, AFTER))
+    assert told(end=Moment(NOW_NS + MINUTE_NS, 2, 1.5, 1)) == (
+        "x: -$0.50/h at the end than as it is, 2 nodes instead of 3, 0 evictions instead of 3, 1 waiting pod either way"
     )
-    failed = (PlayFound(name="y", problem="there is no Node z"),)
-    assert text(answer_lines(failed)) == ["y: there is no Node z"]
-    assert play_lines(failed, 100, None) == ()
+    assert told(DELETED, end=Moment(NOW_NS, 3, 2.001, 0)) == (
+        "x: the same $2.00/h at the end as it is, 3 nodes either way, 3 evictions either way, "
+        "0 waiting pods instead of 1"
+    )
+    assert told(DELETED, end=AFTER) == ("x: the same at the end as it is: $2.00/h, 3 nodes, 3 evictions, 1 waiting pod")
+    as_it_is = a_play(moments=(BEFORE,))
+    assert told(end=BEFORE) == "x: the same at the end as it is: $2.50/h, 5 nodes, 0 evictions"
 
 
 def test_plays_stand_side_by_side_where_there_is_room() -> None:

@@ -20,6 +20,7 @@ LEAST_WIDTH: Final = 38
 MOST_CHART: Final = 60
 _LABEL: Final = 7
 _GAP: Final = 3
+_WAITING: Final = "waiting pod"
 
 
 def answer_lines(plays: Sequence[PlayFound]) -> tuple[Pieces, ...]:
@@ -40,16 +41,30 @@ def answer_lines(plays: Sequence[PlayFound]) -> tuple[Pieces, ...]:
 
 
 def _compared(name: str, first: Played, other: Played) -> Pieces:
+    was, now = _figures(first), _figures(other)
+    if not (first.end.pending or other.end.pending):
+        del was[_WAITING], now[_WAITING]
+    lead = (f"{name}: ", Tone.STRONG)
     change = other.end.price_per_hour - first.end.price_per_hour
-    tone = Tone.GOOD if change < 0 else Tone.WARNING if change > 0 else Tone.NORMAL
-    nodes = f"{counted(other.end.nodes, 'node')} instead of {count_text(first.end.nodes)}"
-    evictions = f"{counted(other.evictions, 'eviction')} instead of {count_text(first.evictions)}"
-    pending = f", {counted(other.end.pending, 'pod')} without a node" if other.end.pending else ""
-    return (
-        (f"{name}: ", Tone.STRONG),
-        (per_hour_change_text(change), tone),
-        (f" at the end than as it is, {nodes}, {evictions}{pending}", Tone.NORMAL),
-    )
+    is_same_price = per_hour_text(abs(change)) == per_hour_text(0)
+    if is_same_price and was == now:
+        same = [per_hour_text(other.end.price_per_hour), *(counted(count, noun) for noun, count in now.items())]
+        return lead, (f"the same at the end as it is: {', '.join(same)}", Tone.NORMAL)
+    changes = [
+        f"{counted(count, noun)} {'either way' if count == was[noun] else f'instead of {count_text(was[noun])}'}"
+        for noun, count in now.items()
+    ]
+    if is_same_price:
+        same_price = f"the same {per_hour_text(other.end.price_per_hour)} at the end as it is"
+        return lead, (", ".join([same_price, *changes]), Tone.NORMAL)
+    tone = Tone.GOOD if change < 0 else Tone.WARNING
+    than = f" at the end than as it is, {', '.join(changes)}"
+    return lead, (per_hour_change_text(change), tone), (than, Tone.NORMAL)
+
+
+def _figures(played: Played) -> dict[str, int]:
+    """Return what a play counts, by what one of it is called."""
+    return {"node": played.end.nodes, "eviction": played.evictions, _WAITING: played.end.pending}
 
 
 def play_lines(plays: Sequence[PlayFound], width: int, at_ns: int | None) -> tuple[Pieces, ...]:
