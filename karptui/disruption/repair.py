@@ -26,7 +26,7 @@ from karptui.disruption.gates import POD_GATES, Gate, GateCheck, iter_gates
 from karptui.disruption.simulation import Simulation, Simulator
 from karptui.disruption.terminate_first import remove_or_terminate_first
 from karptui.karpenter.labels import DO_NOT_REPAIR, NODEPOOL
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim
 from karptui.karpenter.nodepool import is_aws
 from karptui.karpenter.repair_policies import Ailment, RepairAction, RepairPolicies, RepairPolicy, legacy_ailment
 from karptui.karpenter.settings import Settings
@@ -34,7 +34,6 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode
 
 TERMINATE_FIRST_GATE: Final = "TerminateFirstRepair"
-REBOOTING: Final = "Rebooting"
 REBOOTS_BEFORE_REPLACEMENT: Final = 2
 _REBOOT_WINDOW_NS: Final = 24 * 3600 * NS_PER_SECOND
 _UNHEALTHY_SHARE: Final = 0.2

@@ -110,7 +110,7 @@ class Initiator(StrEnum):
     DRIFTED = "Drifted"
     UNDERUTILIZED = "Underutilized"
     REPAIR = "Repair"
-    """Node repair, or an instance that failed its status checks: the deadline is the deletion itself."""
+    """Node repair, or an instance that failed its status checks: until 1.14 the deadline is the deletion itself."""
     INTERRUPTION = "Interruption"
     EXPIRY = "Expiry"
     NODEPOOL_DELETED = "NodePoolDeleted"
@@ -119,6 +119,8 @@ class Initiator(StrEnum):
     """Someone, or another controller, deleted the Node or the NodeClaim."""
 
 
+_UNHEALTHY: Final = "Unhealthy"
+"""What the repair of 1.15 writes as its reason; its drain has a bound of its own, so it may end much later."""
 _COMMANDED: Final = frozenset({Initiator.EMPTY, Initiator.DRIFTED, Initiator.UNDERUTILIZED})
 
 
@@ -145,8 +147,11 @@ def claim_initiator(claim: NodeClaim, node_name: str, pool: NodePool | None, eve
         events: Interruptions, of any node; those of others are passed over.
     """
     condition = claim.condition(DISRUPTION_REASON)
-    if condition is not None and condition.status == "True" and condition.reason in _COMMANDED:
-        return Initiator(condition.reason)
+    if condition is not None and condition.status == "True":
+        if condition.reason == _UNHEALTHY:
+            return Initiator.REPAIR
+        if condition.reason in _COMMANDED:
+            return Initiator(condition.reason)
     if _is_at_once(claim):
         return Initiator.REPAIR
     if any(event.reason in INTERRUPTIONS and _is_about(event, claim, node_name) for event in events):

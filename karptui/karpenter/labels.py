@@ -38,6 +38,7 @@ DISRUPTION_COST: Final = "karpenter.sh/disruption-cost"
 POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 TERMINATION_TIMESTAMP: Final = "karpenter.sh/nodeclaim-termination-timestamp"
+REBOOT_GRACE_PERIOD: Final = "karpenter.sh/reboot-termination-grace-period"
 MIN_VALUES_RELAXED: Final = "karpenter.sh/nodeclaim-min-values-relaxed"
 NODEPOOL_HASH: Final = "karpenter.sh/nodepool-hash"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.kube import resources
 from karptui.kube.objects import Condition, KubeObject, condition_of
@@ -9,6 +11,9 @@ from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.taints import Taint
 from karptui.kube.timestamps import ABSENT_NS
+
+REBOOTING: Final = "Rebooting"
+"""The condition of a claim whose instance is rebooted in place, since 1.15; also why it is not Initialized then."""
 
 
 class NodeClaim(KubeObject, frozen=True, kw_only=True, gc=False):

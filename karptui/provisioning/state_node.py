@@ -12,7 +12,7 @@ from typing import Final
 
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import HOSTNAME, INITIALIZED, INSTANCE_TYPE, NODEPOOL, REGISTERED
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.node import Node
 from karptui.kube.objects import condition_of
@@ -82,7 +82,7 @@ class StateNode:
     @cached_property
     def is_rebooting(self) -> bool:
         """Whether Karpenter reboots its instance in place, which it does since 1.15."""
-        return self.claim is not None and self.claim.is_true("Rebooting")
+        return self.claim is not None and self.claim.is_true(REBOOTING)
 
     @cached_property
     def _face(self) -> Node | NodeClaim:

@@ -11,7 +11,7 @@ import msgspec
 from karptui.disruption.expiry import Expiry, claim_expiry
 from karptui.disruption.termination import Deadline, deadline_of
 from karptui.karpenter import labels as karpenter_labels
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -65,7 +65,12 @@ class ClaimEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
     @property
     def is_starting(self) -> bool:
         """Whether a step of its life is still ahead."""
-        return not self.claim.is_deleting and not self.claim.is_true(STEPS[-1])
+        return not self.claim.is_deleting and not self.claim.is_true(STEPS[-1]) and not self.is_rebooting
+
+    @property
+    def is_rebooting(self) -> bool:
+        """Whether its instance is rebooted in place."""
+        return self.claim.is_true(REBOOTING)
 
     @property
     def drifted(self) -> Condition | None:
@@ -91,6 +96,10 @@ class ClaimEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
             condition = self.claim.condition(name)
             if condition is not None and condition.status == "True":
                 steps.append(ClaimStep(name, _since(self.claim.created_ns, condition.last_transition_ns), is_done=True))
+                continue
+            if condition is not None and condition.reason == REBOOTING:
+                # It was initialised; the reboot has overwritten when.
+                steps.append(ClaimStep(name, None, is_done=True))
                 continue
             running = _since(self.claim.created_ns, now_ns) if is_open and not self.claim.is_deleting else None
             steps.append(ClaimStep(name, running, is_done=False))

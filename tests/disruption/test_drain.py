@@ -191,6 +191,15 @@ def _expiring(at_ns: int) -> NodeClaim:
         (a_claim(**DELETED, conditions=(IN_COMMAND,)), {}, Initiator.DRIFTED),
         (a_claim(**DELETED, conditions=(a_condition("DisruptionReason", reason="Other"),)), {}, Initiator.MANUAL),
         (a_claim(**DELETED, annotations={labels.TERMINATION_TIMESTAMP: "2026-11-20T11:00:02Z"}), {}, Initiator.REPAIR),
+        (
+            a_claim(
+                **DELETED,
+                conditions=(a_condition("DisruptionReason", reason="Unhealthy"),),
+                annotations={labels.TERMINATION_TIMESTAMP: "2026-11-20T11:10:00Z"},
+            ),
+            {},
+            Initiator.REPAIR,
+        ),
         (a_claim(**DELETED, termination_grace_period_ns=0), {}, Initiator.MANUAL),
         (
             a_claim(**DELETED),

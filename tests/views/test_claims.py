@@ -78,6 +78,13 @@ REFUSED = entry(
     node=None, node_name="", conditions=(Condition("Launched", "Unknown", "InsufficientCapacityError", "no capacity"),)
 )
 LOST = entry(node=None)
+REBOOTING = entry(
+    conditions=(
+        *GROWN[:2],
+        Condition("Initialized", "Unknown", "Rebooting", "node is rebooting", NOW_NS - MINUTE),
+        Condition("Rebooting", "True", "RebootIssued", "rebooting for Ready/Stuck", NOW_NS - MINUTE),
+    )
+)
 LEAVING = entry(deletion_ns=NOW_NS - MINUTE)
 GRACE_NS = 24 * HOUR
 DRIFT_AND_EXPIRY = (
@@ -95,6 +102,11 @@ RECKONED_END = (
     [
         (STARTING, "the cloud provider has not given an instance yet", Tone.ACTIVE),
         (REFUSED, "no capacity", Tone.FAULT),
+        (
+            REBOOTING,
+            "rebooting 60s: its instance restarts; where it is not back within 20m it is deleted (for Ready/Stuck)",
+            Tone.WARNING,
+        ),
         (LOST, "the NodeClaim expects node ip-1.ec2.internal, which is not there", Tone.FAULT),
         (entry(), "", Tone.NORMAL),
         (LEAVING, "its pods are being evicted", Tone.LEAVING),
@@ -142,6 +154,7 @@ def cells(one: ClaimEntry) -> dict[str, str]:
             entry(),
             {"life": "3/41/30m", "node": NODE.name, "drift": "-", "expires": "never", "deadline": "-", "age": "120m"},
         ),
+        (REBOOTING, {"life": "3/41/?"}),
         (STARTING, {"life": "38…/-/-", "node": "-", "type": "-", "pool": "-", "cap": "-"}),
         (REFUSED, {"life": "120m…/-/-"}),
         (LOST, {"node": "(ip-1.ec2.internal)"}),
@@ -278,3 +291,10 @@ def test_entries_of_a_view() -> None:
     findings = found()
     known = ClusterView(view.state, view.statuses, view, analysis=Analysis(findings={f"claim/{name}": findings}))
     assert next(one for one in claim_entries(known) if one.claim.name == name).findings is findings
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"), [("RebootSucceeded", "rebooted 60m ago"), ("RebootFailed", "reboot failed 60m ago")]
+)
+def test_a_reboot_that_is_over_is_told(reason: str, words: str) -> None:
+    assert said(entry(Condition("Rebooting", "False", reason, last_transition_ns=NOW_NS - HOUR)))[1].endswith(words)

@@ -42,6 +42,16 @@ def claim(**given: Any) -> NodeClaim:
     return NodeClaim(**(known | given))
 
 
+REBOOT_GRACE = "karpenter.sh/reboot-termination-grace-period"
+
+
+def rebooting(step: str, **annotations: str) -> NodeClaim:
+    message = "rebooting for Ready/KubeletNotReady"
+    return claim(
+        conditions=(*DONE, Condition("Rebooting", "True", step, message, NOW_NS - MINUTE)), annotations=annotations
+    )
+
+
 @pytest.mark.parametrize(
     ("entry", "text", "tone", "words"),
     [
@@ -78,6 +88,37 @@ def claim(**given: Any) -> NodeClaim:
             Tone.LEAVING,
             "waits for its replacement",
         ),
+        (
+            NodeEntry(node(conditions=()), rebooting("RebootRequested", **{REBOOT_GRACE: "5m0s"})),
+            "Rebooting 60s",
+            Tone.WARNING,
+            "reboots it after 5m at the latest with the pods that are left (for Ready/KubeletNotReady)",
+        ),
+        (
+            NodeEntry(node(), rebooting("RebootRequested", **{REBOOT_GRACE: "1s"})),
+            "Rebooting 60s",
+            Tone.WARNING,
+            "after 5s at the latest",
+        ),
+        (
+            NodeEntry(node(), rebooting("RebootRequested", **{REBOOT_GRACE: "soon"})),
+            "Rebooting 60s",
+            Tone.WARNING,
+            "then reboots it (for Ready",
+        ),
+        (
+            NodeEntry(node(conditions=(Condition("Ready", "Unknown"),)), rebooting("RebootIssued")),
+            "Rebooting 60s",
+            Tone.WARNING,
+            "not back within 20m it is deleted",
+        ),
+        (
+            NodeEntry(node(), claim(conditions=(*DONE, Condition("Rebooting", "False", "RebootSucceeded")))),
+            "Ready",
+            Tone.GOOD,
+            "ready",
+        ),
+        (NodeEntry(node(deletion_ns=NOW_NS - MINUTE), rebooting("RebootIssued")), "Draining 60s", Tone.LEAVING, "pods"),
         (NodeEntry(node(taints=(karpenter_labels.DISRUPTED_TAINT,)), None), "Disrupting", Tone.LEAVING, "chosen"),
         (NodeEntry(node(deletion_ns=NOW_NS - 9 * MINUTE), claim()), "Draining 9m", Tone.LEAVING, "being evicted"),
         (

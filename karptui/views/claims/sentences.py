@@ -8,6 +8,7 @@ from typing import Final
 
 from karptui.disruption.command import Method
 from karptui.disruption.expiry import WAVE_NS, Expiry, expiry_wave
+from karptui.karpenter.nodeclaim import REBOOTING
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, duration_text, instant_text
 from karptui.session.claims import ClaimEntry
@@ -28,6 +29,9 @@ def waiting_on(entry: ClaimEntry, now_ns: int) -> tuple[str, Tone]:
         if entry.findings is not None and drain is not None and entry.node is not None:
             return drain_text(entry.findings, now_ns), Tone.LEAVING
         return node_status(entry.row).sentence, Tone.LEAVING
+    if entry.is_rebooting:
+        status = node_status(entry.row)
+        return f"{status.text(now_ns).lower()}: {status.sentence}", status.tone
     if entry.is_starting or (entry.node is None and node_status(entry.row).tone is Tone.FAULT):
         return node_status(entry.row).sentence, node_status(entry.row).tone
     if drain is not None and str(drain.stage) == "Commanded":
@@ -79,6 +83,10 @@ def _life(entry: ClaimEntry, now_ns: int) -> Pieces:
             parts.append(f"{step.name} after {seconds_text(step.seconds)}")
         elif step.seconds is not None:
             parts.append(f"not {step.name} after {seconds_text(step.seconds)}")
+    rebooted = entry.claim.condition(REBOOTING)
+    if rebooted is not None and rebooted.status == "False" and rebooted.last_transition_ns:
+        how = "rebooted" if rebooted.reason == "RebootSucceeded" else "reboot failed"
+        parts.append(f"{how} {age_text(rebooted.last_transition_ns, now_ns)} ago")
     return ((", ".join(parts) or "no step of its life is known", Tone.NORMAL),)
 
 

@@ -174,7 +174,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 "status",
                 lambda entry, _: node_status(entry).word,
                 TEXT,
-                "Ready, NotReady, Cordoned, Draining, Drifted, Launching, Registering, Initializing, Deleting, …",
+                "Ready, NotReady, Cordoned, Draining, Drifted, Rebooting, Launching, Initializing, Deleting, …",
             ),
             Value(
                 "status_seconds", _status_seconds, INTEGER_OR_NULL, "For how long it has been so, where that is known."

@@ -7,14 +7,17 @@ from typing import Final
 import msgspec
 
 from karptui.karpenter import labels as karpenter_labels
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim
+from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
-from karptui.kube.timestamps import ABSENT_NS
-from karptui.kube.units import age_text
+from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.kube.units import age_text, duration_text
 from karptui.session.nodes import NodeEntry
 from karptui.views.row import Tone
 
+_REBOOT_ISSUED: Final = "RebootIssued"
+_LEAST_REBOOT_DRAIN_NS: Final = 5 * NS_PER_SECOND
 _WAITING: Final = ("", "AwaitingReconciliation")
 """Reasons that say no more than that nothing has happened yet."""
 
@@ -46,6 +49,8 @@ def node_status(entry: NodeEntry) -> NodeStatus:
         return _claim_status(claim, may_see_nodes="Node" not in entry.hidden)
     if entry.is_deleting:
         return _leaving(node, claim)
+    if claim is not None and claim.is_true(REBOOTING):
+        return _rebooting(claim)
     starting = _starting(node, claim)
     ready = node.ready
     if ready is None or ready.status != "True":
@@ -107,6 +112,29 @@ def _leaving(node: Node, claim: NodeClaim | None) -> NodeStatus:
     drained = claim.condition("Drained") if claim is not None else None
     said = _said(drained)
     return NodeStatus("Draining", Tone.LEAVING, since, said or "its pods are being evicted", 2)
+
+
+def _rebooting(claim: NodeClaim) -> NodeStatus:
+    """Return how far a reboot in place has come, with what it is for."""
+    condition = claim.condition(REBOOTING)
+    assert condition is not None
+    if condition.reason == _REBOOT_ISSUED:
+        step = "its instance restarts; where it is not back within 20m it is deleted"
+    else:
+        bound = _reboot_bound(claim)
+        until = f" after {bound} at the latest with the pods that are left" if bound else ""
+        step = f"Karpenter evicts its pods, then reboots it{until}"
+    about = f" ({said.removeprefix('rebooting ')})" if (said := _said(condition)) else ""
+    return NodeStatus("Rebooting", Tone.WARNING, condition.last_transition_ns, f"{step}{about}", 3)
+
+
+def _reboot_bound(claim: NodeClaim) -> str:
+    """Return how long the drain before a reboot takes at most; empty where nothing bounds it."""
+    try:
+        bound_ns = parse_duration(claim.annotations.get(karpenter_labels.REBOOT_GRACE_PERIOD, ""))
+    except DurationError:
+        return ""
+    return duration_text(max(bound_ns, _LEAST_REBOOT_DRAIN_NS) // NS_PER_SECOND) if bound_ns else ""
 
 
 def _starting(node: Node, claim: NodeClaim | None) -> NodeStatus | None:
