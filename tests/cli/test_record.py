@@ -82,7 +82,8 @@ def a_live_cluster() -> Cluster:
     cluster.put("/api/v1/nodes", OBJECTS[0])
     for number in range(1200):
         cluster.put("/api/v1/pods", a_pod_manifest(f"web-{number}", node="node-1"))
-    cluster.put("/apis/karpenter.sh/v1/nodepools", a_manifest("NodePool", "general"))
+    written = {"managedFields": [{"manager": "karpenter"}]}
+    cluster.put("/apis/karpenter.sh/v1/nodepools", a_manifest("NodePool", "general", metadata=written))
     cluster.put("/apis/apps/v1/replicasets", a_manifest("ReplicaSet", "x", namespace="web"))
     settings = [{"name": "PREFERENCE_POLICY", "value": "Ignore"}, {"name": "TOKEN", "value": "hunter2"}]
     spec = {"template": {"spec": {"containers": [{"name": "controller", "env": settings}]}}}
