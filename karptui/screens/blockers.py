@@ -44,7 +44,13 @@ class BlockersScreen(ListScreen[BlockerLine]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("b", "group", "Group by", id="blockers.group", tooltip="By owner, namespace, pool, kind, or not"),
-        Binding("f", "fold_all", "Fold", id="blockers.fold", tooltip="Fold or unfold every group"),
+        Binding(
+            "f",
+            "fold_all",
+            "Fold",
+            id="blockers.fold",
+            tooltip="Unfold what holds nodes, then what is in nobody's way, then fold every group",
+        ),
         Binding("r", "remedies", "Remedies", id="blockers.remedies", tooltip="What to do, what it comes to, and YAML"),
         Binding("e", "explain_why", "Explain", id="blockers.explain", tooltip="Why the node is still here"),
         Binding("n", "run_command('next')", "Next", id="blockers.next", tooltip="What Karpenter would do next"),

@@ -66,7 +66,7 @@ class Groups(Generic[ItemT, GroupingT]):
 
     def use(self, by: GroupingT) -> None:
         """Group by something else; what was folded stays so."""
-        self.by, self.folding = by, Folding(self.folding.is_folded)
+        self.by, self.folding = by, self.folding._replace(exceptions=frozenset())
 
     def advance(self) -> str:
         """Group by the next thing, and return it in words."""
@@ -74,8 +74,15 @@ class Groups(Generic[ItemT, GroupingT]):
         return f"grouped by {self.by}" if self.by.has_groups else "not grouped"
 
     def fold_all(self, lines: Sequence[ItemT]) -> None:
-        """Fold every group where one is open, else unfold all."""
-        self.folding = Folding(any(isinstance(line, GroupHeading) and not line.is_folded for line in lines))
+        """Unfold groups where all are folded, then those that open last, then fold them all."""
+        headings = [line for line in lines if isinstance(line, GroupHeading)]
+        usual = [line for line in headings if not line.opens_last]
+        if not any(not line.is_folded for line in headings):
+            self.folding = Folding(is_folded=False, opens_all=not usual)
+        elif len(usual) < len(headings) and not any(line.is_folded for line in usual) and not self.folding.opens_all:
+            self.folding = Folding(is_folded=False, opens_all=True)
+        else:
+            self.folding = Folding(is_folded=True)
 
     def toggle(self, name: str) -> None:
         """Fold or unfold one group."""

@@ -222,6 +222,7 @@ class AskedRows(Generic[ItemT]):
             group_by=str(recipe.grouping or ""),
             is_folded=folding.is_folded,
             other_way=folding.exceptions,
+            opens_all=folding.opens_all,
             now_ns=now_ns,
         )
         found = border.rows(wanted)

@@ -67,8 +67,9 @@ def blockers(clock: Callable[[], float] = time.monotonic) -> List:
 
 
 def _in_groups(lines: Sequence[BlockerLine], wanted: RowsWanted, total: int) -> Sequence[BlockerLine]:
-    folding = Folding(wanted.is_folded, wanted.other_way).unless_said(is_folded=total >= FOLDED_FROM)
-    return grouped(only_blockers(lines), BlockerGrouping(wanted.group_by or BlockerGrouping.NOTHING), folding)
+    folding = Folding(wanted.is_folded, wanted.other_way, wanted.opens_all)
+    grouping = BlockerGrouping(wanted.group_by or BlockerGrouping.NOTHING)
+    return grouped(only_blockers(lines), grouping, folding.unless_said(is_folded=total >= FOLDED_FROM))
 
 
 def _held_nodes(lines: Sequence[BlockerLine]) -> Sequence[NodeEntry]:

@@ -136,6 +136,11 @@ class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, tag=True, eq=False):
         return all(one.is_idle for one in self.members)
 
     @property
+    def opens_last(self) -> bool:
+        """Whether it is folded among groups that are open, until all are to be."""
+        return len(self.members) > 1 and self.is_only_idle
+
+    @property
     def objects(self) -> int:
         """How many objects stand in the way."""
         return len({one.blocker.object_ref for one in self.counted})

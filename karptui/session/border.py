@@ -128,6 +128,8 @@ class RowsWanted(msgspec.Struct, frozen=True, kw_only=True):
     """Whether groups show their headings only; None while nobody has said."""
     other_way: frozenset[str] = frozenset()
     """Names of the groups that are the other way."""
+    opens_all: bool = False
+    """Whether groups that are folded among open ones are open too."""
     now_ns: int
     """The present instant, for filters on ages: nanoseconds since the epoch."""
 

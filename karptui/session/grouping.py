@@ -33,8 +33,8 @@ class Folding(NamedTuple):
     """Whether groups are folded; None while the reader has not said."""
     exceptions: frozenset[str] = frozenset()
     """Names of the groups that are the other way."""
-    is_said: bool = True
-    """Whether the reader has said so."""
+    opens_all: bool = False
+    """Whether groups that are folded among open ones are open too."""
 
     def hides(self, name: str) -> bool:
         """Return whether a group shows its heading only; open where nobody has said."""
@@ -42,12 +42,7 @@ class Folding(NamedTuple):
 
     def unless_said(self, *, is_folded: bool) -> Folding:
         """Return the same, with groups as they are at first where the reader has not said."""
-        return self if self.is_folded is not None else self._replace(is_folded=is_folded, is_said=False)
-
-    @property
-    def opens_all(self) -> bool:
-        """Whether the reader has said that every group is to show its rows."""
-        return self.is_said and self.is_folded is False
+        return self if self.is_folded is not None else self._replace(is_folded=is_folded)
 
     def toggled(self, name: str) -> Folding:
         """Return the same with one group the other way."""
@@ -66,6 +61,11 @@ class GroupHeading(msgspec.Struct, Generic[EntryT], frozen=True, eq=False, dict=
     def key(self) -> str:
         """Identity across refreshes."""
         return f"group/{self.name}"
+
+    @property
+    def opens_last(self) -> bool:
+        """Whether it is folded among groups that are open, until all are to be."""
+        return False
 
 
 def members_by_name(entries: Iterable[EntryT], name_of: Callable[[EntryT], str]) -> dict[str, tuple[EntryT, ...]]:

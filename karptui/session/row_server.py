@@ -254,6 +254,6 @@ def _is_alike(left: RowsWanted, right: RowsWanted) -> bool:
 
 
 def _recipe(wanted: RowsWanted) -> tuple[object, ...]:
-    groups = wanted.group_by, wanted.is_folded, wanted.other_way
+    groups = wanted.group_by, wanted.is_folded, wanted.other_way, wanted.opens_all
     order = wanted.sort, wanted.is_descending
     return wanted.list, wanted.of, wanted.filter_text, *order, wanted.is_notable_only, *groups

@@ -135,3 +135,23 @@ def test_groups_keep_how_they_are_folded_when_something_else_is_asked_for() -> N
     groups.use(ByNamespace.NAMESPACE)
     groups.fold_all(headed([1, 2], groups.by, groups.folding))
     assert not groups.folding.hides("all"), "where none is open, all are opened"
+
+
+def test_groups_that_open_last_open_by_a_key_of_their_own() -> None:
+    class Last(GroupHeading[int], frozen=True, eq=False, dict=True):
+        @property
+        def opens_last(self) -> bool:
+            return True
+
+    def lines(*, usual: bool, last: bool) -> list[object]:
+        return [GroupHeading("a", (1,), is_folded=usual), Last("b", (2,), is_folded=last)]
+
+    groups: Groups[object, ByNamespace] = Groups(ByNamespace.NAMESPACE)
+    groups.fold_all(lines(usual=True, last=True))
+    assert groups.folding == Folding(is_folded=False)
+    groups.fold_all(lines(usual=False, last=True))
+    assert groups.folding == Folding(is_folded=False, opens_all=True)
+    groups.fold_all(lines(usual=False, last=False))
+    assert groups.folding == Folding(is_folded=True)
+    groups.fold_all(lines(usual=True, last=True)[1:])
+    assert groups.folding.opens_all, "where none is open, all that there are are opened"

@@ -136,7 +136,7 @@ def test_what_no_method_wants_to_pass_shares_a_row() -> None:
     assert [line.key for line in opened[3:]] == [entries[0].key, entries[2].key]
     assert len(grouped(entries, BlockerGrouping.NOTHING, Folding())) == 2
     for grouping, lines_there in ((BlockerGrouping.OWNER, 5), (BlockerGrouping.NOTHING, 4)):
-        assert len(grouped(entries, grouping, Folding(is_folded=False))) == lines_there
+        assert len(grouped(entries, grouping, Folding(is_folded=False, opens_all=True))) == lines_there
         assert len(grouped(entries, grouping, Folding().unless_said(is_folded=False))) == lines_there - 2
     assert len(grouped(entries[1:], BlockerGrouping.OWNER, Folding())) == 3
     assert len({line.key for line in lines}) == 3
@@ -146,7 +146,8 @@ def test_unfolding_everything_unfolds_what_no_method_wants_too() -> None:
     entries = [idle("a"), idle("b")]
     assert len(grouped(entries, BlockerGrouping.OWNER, Folding())) == 1
     assert len(grouped(entries, BlockerGrouping.OWNER, Folding().toggled("NodePool/web"))) == 3
-    assert len(grouped(entries, BlockerGrouping.OWNER, Folding(is_folded=False))) == 3
+    assert len(grouped(entries, BlockerGrouping.OWNER, Folding(is_folded=False))) == 1
+    assert len(grouped(entries, BlockerGrouping.OWNER, Folding(is_folded=False, opens_all=True))) == 3
     assert len(grouped(entries, BlockerGrouping.OWNER, Folding(is_folded=True))) == 1
 
 
