@@ -99,7 +99,7 @@ def _answer(named: NamedBase, scenario: Scenario | None, args: argparse.Namespac
         except EditError as error:
             problem = str(error)
         else:
-            _print(named.name, scenario.name if scenario is not None else "", played, args.output)
+            _print(named, scenario.name if scenario is not None else "", played, args.output)
             return 0
     document: dict[str, Any] = {"name": named.name, "error": problem}
     if args.output == "json":
@@ -119,15 +119,15 @@ def _play(named: NamedBase, scenario: Scenario | None, args: argparse.Namespace)
     return rollout(base, edited).play(horizon_ns=args.horizon, is_instant=args.instant, seed=args.seed)
 
 
-def _print(name: str, scenario: str, played: Played, form: str) -> None:
+def _print(named: NamedBase, scenario: str, played: Played, form: str) -> None:
     if form == "json":
-        document = played.as_json(name)
-        _print_json({"name": name, "scenario": scenario, **document} if scenario else document)
+        document = {**played.as_json(named.name), **named.versions}
+        _print_json({"name": named.name, "scenario": scenario, **document} if scenario else document)
         return
     from karptui.views.forward.sentences import lines_of
     from karptui.views.sanitize import clean
 
-    print("\n".join(clean(line) for line in lines_of(name, scenario, played)))
+    print("\n".join(clean(line) for line in lines_of(named.name, scenario, played)))
     print()
 
 

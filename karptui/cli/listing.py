@@ -163,6 +163,16 @@ def _print_table(rows: Rows[Any], *, is_wide: bool, has_header: bool, total: int
     sys.stdout.write(text if has_header else text.partition("\n")[2])
 
 
+def versions_json(found: str, modelled: str) -> dict[str, str | None]:
+    """Return what every document says of Karpenter's version.
+
+    Args:
+        found: In the cluster or snapshot, or as a flag says; empty where it is not known.
+        modelled: The one whose rules decide.
+    """
+    return {"karpenterFound": found or None, "karpenterModelled": modelled}
+
+
 def report(command: str, loaded: Loaded) -> int:
     """Say on standard error what was missing, and return the exit status that goes with it."""
     from karptui.views.sanitize import clean

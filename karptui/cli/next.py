@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.flags import add_cluster_flags, add_price_flags, add_row_flags
-from karptui.cli.listing import print_rows, report, rows_of
+from karptui.cli.listing import print_rows, report, rows_of, versions_json
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -32,7 +32,9 @@ def run(args: argparse.Namespace) -> int:
     except UsageError as error:
         fail(str(error), "next")
     if args.output == "json":
-        _print_json({"next": report_values(loaded.view), "nodes": rows.values()})
+        evidence = loaded.view.evidence
+        versions = versions_json(evidence.karpenter_version, evidence.settings.rules.version)
+        _print_json({"next": report_values(loaded.view), "nodes": rows.values(), **versions})
     else:
         _print_lines(args, loaded)
         print_rows(rows, args)

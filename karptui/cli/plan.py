@@ -116,7 +116,7 @@ def _print(named: NamedBase, manifests: Manifests, found: Plan, form: str) -> No
     if form == "json":
         from karptui.cli.listing import json_text
 
-        document: dict[str, Any] = {**found.as_json(named.name), "objects": list(manifests.names)}
+        document: dict[str, Any] = {**found.as_json(named.name), "objects": list(manifests.names), **named.versions}
         sys.stdout.write(json_text(document) + "\n")
         return
     lines = text_lines(named.name, found)

@@ -125,6 +125,8 @@ def _print_json(document: dict[str, Any], names: Sequence[str]) -> None:
 
 def _run_pools(args: argparse.Namespace) -> int:
     """Print NodePools, the types of one, or the ledger of one type; 1 where something is missing from them."""
+    from msgspec.structs import replace
+
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
     from karptui.session.offered_types import offered_types_of
@@ -145,7 +147,8 @@ def _run_pools(args: argparse.Namespace) -> int:
     if args.output not in ("json", "csv"):
         for note in offered_types_of(loaded.view).nodeclasses.notes:
             print(f"karptui types: {note}", file=sys.stderr)
-    return report("types", loaded)
+    told = loaded.view.evidence.version_note
+    return report("types", replace(loaded, notes=(*filter(None, (told,)), *loaded.notes)))
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.cli.errors import UsageError
 from karptui.cli.flags import ASKING_FLAGS, LIVE_FLAGS, refuse_unused
+from karptui.cli.listing import versions_json
 from karptui.cli.streams import given_text
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ class NamedBase(NamedTuple):
     """Sentences about what was assumed, each with the name of the cluster or file it is about."""
     complaints: tuple[str, ...] = ()
     """Likewise about what is missing from it; with any, the exit status is 1."""
+
+    @property
+    def versions(self) -> dict[str, str | None]:
+        """Karpenter's version as it was found, and the one whose rules decide, as documents have them."""
+        return {} if self.base is None else versions_json(self.base.karpenter_version, self.base.settings.rules.version)
 
     def tell(self, command: str) -> int:
         """Say on standard error what was assumed and what is missing, and return the exit status that goes with it."""
@@ -76,8 +82,16 @@ def _of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
 
     inventory = snapshot.inventory
     prices = prices_of(evidence, place_of(inventory.nodes, inventory.nodeclasses))
-    base = WhatIfBase(inventory, types_for(evidence), evidence.settings, snapshot.captured_at_ns, prices=prices)
-    return NamedBase(snapshot.name, base, notes=snapshot.notes)
+    base = WhatIfBase(
+        inventory,
+        types_for(evidence),
+        evidence.settings,
+        snapshot.captured_at_ns,
+        karpenter_version=evidence.karpenter_version,
+        prices=prices,
+    )
+    notes = (f"{snapshot.name}: {note}" for note in filter(None, (evidence.version_note,)))
+    return NamedBase(snapshot.name, base, notes=(*notes, *snapshot.notes))
 
 
 def _of_flags(args: argparse.Namespace) -> NamedBase:
@@ -89,7 +103,8 @@ def _of_flags(args: argparse.Namespace) -> NamedBase:
     with collector_at_rest():
         loaded = load(args, needed)
     name = "demo" if args.demo else " ".join(args.snapshot or ()) or args.context or "cluster"
-    return NamedBase(name, base_of(loaded.view, loaded.now_ns), notes=loaded.notes, complaints=loaded.complaints)
+    notes = (*filter(None, (loaded.view.evidence.version_note,)), *loaded.notes)
+    return NamedBase(name, base_of(loaded.view, loaded.now_ns), notes=notes, complaints=loaded.complaints)
 
 
 FAILED: Final = 3

@@ -100,14 +100,54 @@ def test_a_flag_that_is_no_version(capsys: pytest.CaptureFixture[str], tmp_path:
     assert "is not a version" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["nodes", "blockers", "next", "pending", "advice", "pools", "budgets"])
+DECIDING = ("nodes", "claims", "blockers", "next", "pending", "verdict", "advice", "pools", "types", "budgets")
+
+
+@pytest.mark.parametrize("command", [*DECIDING, "capacity", "remedies", "forward"])
 def test_every_command_that_decides_says_which_version_is_assumed(
     command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     main([command, "-o", "json", "--snapshot", recording(tmp_path, "one")])
-    assert "Karpenter's version is not known: 1.15.0 is modelled" in capsys.readouterr().err
+    assert capsys.readouterr().err.count("Karpenter's version is not known: 1.15.0 is modelled") == 1
     main([command, "-o", "json", "--snapshot", recording(tmp_path, "one"), "--karpenter-version", "1.14.1"])
     assert "is modelled" not in capsys.readouterr().err
+
+
+POOL = {
+    "apiVersion": "karpenter.sh/v1",
+    "kind": "NodePool",
+    "metadata": {"name": "general"},
+    "spec": {"template": {"spec": {"nodeClassRef": {"group": "g", "kind": "K", "name": "n"}}}},
+}
+
+
+@pytest.mark.parametrize("command", ["next", "forward", "plan", "simulate"])
+@pytest.mark.parametrize(("found", "modelled"), [(None, "1.15.0"), ("1.14.2", "1.14.1"), ("1.12.0", "1.14.1")])
+def test_documents_say_which_version_was_found_and_which_decided(
+    command: str, found: str | None, modelled: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    manifest = tmp_path / "pool.yaml"
+    manifest.write_text(json.dumps(POOL))
+    scenario = tmp_path / "edit.yaml"
+    scenario.write_text('edits: [{edit: setting, name: RESERVED_ENIS, value: "1"}]')
+    more = {"plan": ["-f", str(manifest)], "simulate": ["--scenario", str(scenario)]}.get(command, [])
+    path = recording(tmp_path, "one", **({"karpenterVersion": found} if found else {}))
+    assert main([command, *more, "-o", "json", "--snapshot", path]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["karpenterFound"], document["karpenterModelled"]) == (found, modelled)
+
+
+@pytest.mark.parametrize("command", ["forward", "simulate"])
+def test_snapshots_given_by_themselves_say_their_version(
+    command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    scenario = tmp_path / "edit.yaml"
+    scenario.write_text('edits: [{edit: setting, name: RESERVED_ENIS, value: "1"}]')
+    path = recording(tmp_path, "older", karpenterVersion="1.12.0")
+    assert main([command, "--scenario", str(scenario), "-o", "json", path]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["karpenterFound"] == "1.12.0"
+    assert captured.err.count("older: Karpenter 1.12.0 is not modelled: 1.14.1 is, the nearest") == 1
 
 
 def test_a_recording_keeps_the_version_the_policies_and_the_reboots(tmp_path: Path) -> None:
