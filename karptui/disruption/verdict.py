@@ -52,6 +52,8 @@ class FindingCode(StrEnum):
     """NodeClaims that do not get through."""
     PENDING = "PENDING"
     """Pods that cannot be placed."""
+    RESERVATIONS_FULL = "RESERVATIONS_FULL"
+    """Pods that wait without a word for reservations that are full."""
     POOL_NOT_READY = "POOL_NOT_READY"
     POOL_AT_LIMIT = "POOL_AT_LIMIT"
     UNHEALTHY = "UNHEALTHY"
@@ -139,6 +141,8 @@ class PendingLine(msgspec.Struct, frozen=True):
     since_ns: int
     group: str = ""
     """Key of the group that the study of pending pods made of them; empty where it has not looked at them."""
+    full_pool: str = ""
+    """The NodePool whose full reservations they wait for; empty where they wait for anything else."""
 
 
 class LimitLine(msgspec.Struct, frozen=True):
@@ -208,7 +212,11 @@ def _stopped(case: Situation) -> Iterator[Finding]:
 
 
 def _pending(case: Situation) -> Iterator[Finding]:
+    full: dict[str, list[PendingLine]] = {}
     for line in case.pending:
+        if line.full_pool:
+            full.setdefault(line.full_pool, []).append(line)
+            continue
         yield Finding(
             severity=Severity.ERROR,
             code=FindingCode.PENDING,
@@ -217,6 +225,18 @@ def _pending(case: Situation) -> Iterator[Finding]:
             names=(line.name,),
             pods=len(line.pods),
             detail=line.group,
+            screen="pending",
+            key="5",
+        )
+    for pool, lines in full.items():
+        pods = [key for line in lines for key in line.pods]
+        yield Finding(
+            severity=Severity.ERROR,
+            code=FindingCode.RESERVATIONS_FULL,
+            since_ns=min((line.since_ns for line in lines if line.since_ns), default=None),
+            objects=(f"NodePool/{pool}", *(f"Pod/{key}" for key in pods)),
+            names=(pool,),
+            pods=len(pods),
             screen="pending",
             key="5",
         )

@@ -27,6 +27,8 @@ class Cause(StrEnum):
     """Whether Karpenter finds a place hangs on instance types that are not known here."""
     RESERVED = "waits for reserved capacity"
     """Karpenter waits in silence for a reservation that another claim of the run holds."""
+    FULL = "reservations full"
+    """Only reservations that are full suit it: Karpenter waits in silence, and tries no lighter NodePool."""
     IGNORED = "refused"
     """Karpenter finds its selectors faulty and does not look at it."""
     SILENT = "ignored in silence"
@@ -55,11 +57,11 @@ class Cause(StrEnum):
     """It is being deleted."""
 
 
-FAULTY: Final = frozenset({Cause.UNPLACED, Cause.IGNORED, Cause.SILENT, Cause.NO_POOL, Cause.LOST_NODE})
+FAULTY: Final = frozenset({Cause.UNPLACED, Cause.FULL, Cause.IGNORED, Cause.SILENT, Cause.NO_POOL, Cause.LOST_NODE})
 """Those that somebody has to do something about."""
-SILENT: Final = frozenset({Cause.RESERVED, Cause.SILENT, Cause.NO_POOL})
+SILENT: Final = frozenset({Cause.RESERVED, Cause.FULL, Cause.SILENT, Cause.NO_POOL})
 """Those of which Karpenter publishes nothing."""
-ENGINE: Final = frozenset({Cause.UNPLACED, Cause.UNKNOWN, Cause.RESERVED, Cause.NODE, Cause.CLAIM})
+ENGINE: Final = frozenset({Cause.UNPLACED, Cause.UNKNOWN, Cause.RESERVED, Cause.FULL, Cause.NODE, Cause.CLAIM})
 """Those that a run of the engine decides."""
 
 
@@ -137,7 +139,7 @@ class Diagnoses:
 
     def _unplaced(self, error: PodError) -> Cause:
         if error.is_reserved:
-            return Cause.RESERVED
+            return Cause.FULL if error.full_pool else Cause.RESERVED
         return Cause.UNKNOWN if error.hangs_on(self._guessed.keys()) else Cause.UNPLACED
 
     def _outside(self, pod: Pod) -> Cause | None:

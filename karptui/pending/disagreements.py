@@ -12,7 +12,7 @@ from karptui.kube.node import Node
 from karptui.kube.objects import condition_of
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import age_text
-from karptui.pending.causes import ENGINE, Cause, Diagnosis, PodDestination
+from karptui.pending.causes import ENGINE, SILENT, Cause, Diagnosis, PodDestination
 from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
 
 PATIENCE_NS: Final = 300 * NS_PER_SECOND
@@ -119,7 +119,7 @@ class Nominations:
 
 def _is_due(diagnosis: Diagnosis) -> bool:
     """Whether Karpenter publishes an event about such a pod."""
-    return diagnosis.cause in ENGINE and diagnosis.cause is not Cause.RESERVED
+    return diagnosis.cause in ENGINE and diagnosis.cause not in SILENT
 
 
 def _where(destination: PodDestination) -> str:

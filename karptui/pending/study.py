@@ -27,7 +27,7 @@ def waiting_pods(state: ClusterState) -> Iterator[Pod]:
                 yield from (pod for pod in pods.values() if pod.phase == "Pending")
 
 
-_EXPLAINED = (Cause.UNPLACED, Cause.UNKNOWN, Cause.RESERVED)
+_EXPLAINED = (Cause.UNPLACED, Cause.UNKNOWN, Cause.RESERVED, Cause.FULL)
 
 
 class PendingStudy:

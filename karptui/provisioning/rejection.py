@@ -288,6 +288,11 @@ class PodError(msgspec.Struct, frozen=True):
         """Whether the pod only waits for reserved capacity, which Karpenter does not report."""
         return any(isinstance(rejection, WaitsForReservation) for _, rejection in self.rejections)
 
+    @property
+    def full_pool(self) -> str:
+        """The NodePool of which only full reservations suit the pod, where it waits for those; empty otherwise."""
+        return next((pool for pool, rejection in self.rejections if isinstance(rejection, ReservationsFull)), "")
+
     def hangs_on(self, guessed: AbstractSet[str]) -> bool:
         """Return whether it might be otherwise: some of these NodePools say no only with the types that are known."""
         return bool(guessed - {pool for pool, rejection in self.rejections if holds_for_all_types(rejection)})

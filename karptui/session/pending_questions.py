@@ -15,7 +15,7 @@ from karptui.session.pending_report import PendingAnswer, PodDetail
 from karptui.session.whatif_base import base_of
 from karptui.whatif.remedies.pending.search import RemedySearch
 
-REMEDIED: Final = frozenset({Cause.UNPLACED, Cause.RESERVED, Cause.IGNORED, Cause.SILENT})
+REMEDIED: Final = frozenset({Cause.UNPLACED, Cause.RESERVED, Cause.FULL, Cause.IGNORED, Cause.SILENT})
 """Pods for which changes are tried."""
 AGAIN_NS: Final = 20_000_000_000
 """So long an answer of an older generation stands before it is worked out again."""

@@ -19,7 +19,7 @@ from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.kube import resources
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import cpu_text, memory_text
-from karptui.pending.causes import FAULTY
+from karptui.pending.causes import FAULTY, Cause
 from karptui.session.costs import held_per_hour, share_saved
 from karptui.session.nodes import NodeEntry
 from karptui.session.status import plural
@@ -91,7 +91,9 @@ def _pending(view: ClusterView, now_ns: int) -> Iterator[PendingLine]:
         for group in view.pending.groups:
             if group.cause in FAULTY:
                 keys = tuple(pod.key for pod in group.pods)
-                yield PendingLine(group.name, keys, min(pod.created_ns for pod in group.pods), group.key)
+                error = group.diagnosis.error
+                full_pool = error.full_pool if error is not None and group.cause is Cause.FULL else ""
+                yield PendingLine(group.name, keys, min(pod.created_ns for pod in group.pods), group.key, full_pool)
         return
     late = [
         pod

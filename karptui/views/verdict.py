@@ -105,6 +105,12 @@ def _pending(one: Finding, now_ns: int, reasons: Reasons) -> str:
     return f"{who} {waits} {since}{': ' + reason if reason else ''}"
 
 
+def _reservations_full(one: Finding, now_ns: int, _: Reasons) -> str:
+    waits = "waits" if one.pods == 1 else "wait"
+    pods = counted(one.pods, "pod")
+    return f"{pods} {waits} silently{_since(one, now_ns)}: the reservations of NodePool {one.names[0]} are full"
+
+
 def _stuck(one: Finding, now_ns: int, _: Reasons) -> str:
     what = f"NodeClaim {one.names[0]}" if len(one.names) == 1 else f"NodeClaims {_named(one.names)}"
     if one.detail:
@@ -214,6 +220,7 @@ _SENTENCES: Final = {
     "STOPPED": _stopped,
     "NO_NODEPOOLS": _no_nodepools,
     "PENDING": _pending,
+    "RESERVATIONS_FULL": _reservations_full,
     "CLAIM_STUCK": _stuck,
     "POOL_NOT_READY": _pool_not_ready,
     "POOL_AT_LIMIT": _pool_at_limit,

@@ -161,6 +161,20 @@ def test_claims_that_do_not_get_through() -> None:
     assert (stuck.names, stuck.detail, stuck.severity) == (("x",), "no capacity", Severity.ERROR)
 
 
+def test_pods_that_wait_for_full_reservations_are_one_finding_for_each_nodepool() -> None:
+    lines_of_pods = [
+        PendingLine("web", ("web/a", "web/b"), NOW_NS - HOUR_NS, "k1", "reserved"),
+        PendingLine("db", ("db/a",), NOW_NS - DAY_NS, "k2", "reserved"),
+        PendingLine("ci", ("ci/a",), NOW_NS - HOUR_NS, "k3"),
+    ]
+    found_by_code = {one.code: one for one in verdict_of(Situation(now_ns=NOW_NS, pending=lines_of_pods))}
+    assert list(found_by_code) == [FindingCode.PENDING, FindingCode.RESERVATIONS_FULL]
+    full = found_by_code[FindingCode.RESERVATIONS_FULL]
+    assert (full.pods, full.since_ns, full.names) == (3, NOW_NS - DAY_NS, ("reserved",))
+    assert full.objects == ("NodePool/reserved", "Pod/web/a", "Pod/web/b", "Pod/db/a")
+    assert found_by_code[FindingCode.PENDING].pods == 1
+
+
 def test_errors_come_first_then_the_dearest() -> None:
     case = Situation(
         now_ns=NOW_NS,

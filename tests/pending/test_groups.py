@@ -131,7 +131,12 @@ class TestTurns:
         assert group.cause is Cause.NODE
         assert now_text(group) == "→ node-1 of general"
 
-    def test_reserved_capacity_that_another_claim_holds(self) -> None:
+    @pytest.mark.parametrize(
+        ("room", "causes"),
+        [(1, {Cause.CLAIM, Cause.RESERVED}), (0, {Cause.FULL})],
+        ids=["another claim holds it", "full"],
+    )
+    def test_reserved_capacity(self, room: int, causes: set[Cause]) -> None:
         from msgspec.structs import replace
 
         from karptui.karpenter.instance_type import Offering
@@ -144,7 +149,7 @@ class TestTurns:
                 a_requirement(RESERVATION_ID, "In", "r-1"),
             ),
             price_per_hour=0.0001,
-            reservation_capacity=1,
+            reservation_capacity=room,
         )
         kind = an_instance_type(name="m5.large", prices={"reserved": 1.0})
         types = (replace(kind, offerings=(offering,)),)
@@ -152,7 +157,10 @@ class TestTurns:
         pool = a_nodepool(requirements=(a_requirement(CAPACITY_TYPE, "In", "reserved"),))
         inventory = Inventory(pods=pods, nodepools=(pool,))
         found = study_pending(prepare(inventory, types, Settings(), NOW_NS), state_of(inventory))
-        assert {group.cause for group in found.groups} == {Cause.CLAIM, Cause.RESERVED}
+        assert {group.cause for group in found.groups} == causes
+        if not room:
+            (group,) = found.groups
+            assert (now_text(group), group.is_faulty) == ("✘ general: its reservations are full", True)
 
 
 class TestFolding:

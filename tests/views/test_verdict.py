@@ -26,6 +26,10 @@ def a_finding(code: FindingCode, **given: object) -> Finding:
             "Karpenter disrupts nothing for 60m, 20 nodes would go: NodeClaims a, b and 1 more have no provider ID",
         ),
         (
+            a_finding(FindingCode.RESERVATIONS_FULL, names=("batch",), pods=4),
+            "4 pods wait silently for 60m: the reservations of NodePool batch are full",
+        ),
+        (
             a_finding(FindingCode.CLAIM_STUCK, names=("a",), detail=ICE),
             "NodeClaim a cannot launch for 60m: EC2 is out of capacity for it",
         ),

@@ -21,6 +21,7 @@ from karptui.provisioning.rejection import (
     LimitReached,
     NotReservable,
     RequirementsUnmet,
+    ReservationsFull,
     TaintsNotTolerated,
     TopologyUnmet,
     TypesExhausted,
@@ -65,6 +66,8 @@ def _miss_text(pool: PoolExplanation) -> str:
             return _types_text(pool, rejection)
         case NotReservable():
             return "waits for reserved capacity that others of this run hold"
+        case ReservationsFull():
+            return "its reservations are full, and it has no on-demand or spot to offer instead"
         case _:
             return clean(str(rejection))
 

@@ -79,6 +79,10 @@ _SENTENCES: Final[Mapping[Cause, str]] = {
         "Karpenter waits for reserved capacity that another new node of this pass holds: it does not fall back in the"
         " same pass, and says nothing"
     ),
+    Cause.FULL: (
+        "only reservations that are full suit it: Karpenter waits until one has room, tries no lighter NodePool,"
+        " and says nothing"
+    ),
     Cause.IGNORED: "Karpenter refuses it: a selector or a volume is faulty, and no NodePool is asked",
     Cause.SILENT: (
         "Karpenter passes over it without a word: its rules say karpenter.sh/nodepool DoesNotExist, and even a"
@@ -164,6 +168,8 @@ def now_text(group: PendingGroup) -> str:
             else [f"{pool}: {one.gate}" if pool else str(one.gate) for pool, one in error.rejections]
         )
         return f"✘ {clean(', '.join(gates)) or 'no destination'}"
+    if group.cause is Cause.FULL and group.diagnosis.error is not None:
+        return f"✘ {clean(group.diagnosis.error.full_pool)}: its reservations are full"
     if group.destinations:
         arrow = "→ "
         more = f" and {count_text(len(group.destinations) - 1)} more" if len(group.destinations) > 1 else ""

@@ -24,7 +24,7 @@ from karptui.pending.nearest import furthest
 from karptui.pending.study import PendingStudy, study_pending
 from karptui.provisioning import PodExplanation, PoolExplanation, explain, prepare
 from karptui.provisioning.prepared import Prepared
-from karptui.provisioning.rejection import NoTemplates, NotReservable
+from karptui.provisioning.rejection import NoTemplates, NotReservable, ReservationsFull
 from karptui.provisioning.solution import solve
 from karptui.session.cluster_view import ClusterView
 from karptui.session.overview import overview_of
@@ -493,10 +493,11 @@ class TestRarerMisses:
         ("rejection", "text"),
         [
             (NotReservable(), "waits for reserved capacity that others of this run hold"),
+            (ReservationsFull(), "its reservations are full, and it has no on-demand or spot to offer instead"),
             (NoTemplates(), "nodepool requirements filtered out all available instance types"),
         ],
     )
-    def test_other_reasons_in_words(self, rejection: NoTemplates | NotReservable, text: str) -> None:
+    def test_other_reasons_in_words(self, rejection: NoTemplates | NotReservable | ReservationsFull, text: str) -> None:
         pool = PoolExplanation(nodepool="a", weight=0, position=0, failed=rejection.gate, rejection=rejection)
         assert miss_text(pool) == text
 
