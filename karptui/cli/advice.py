@@ -7,7 +7,8 @@ import sys
 from typing import Final
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.flags import (
+from karptui.cli.listing import print_rows, report, rows_of
+from karptui.cli.options import (
     CLUSTER_FLAGS,
     PRICE_FLAGS,
     ROW_FLAGS,
@@ -17,7 +18,6 @@ from karptui.cli.flags import (
     add_usage_flag,
     refuse_unused,
 )
-from karptui.cli.listing import print_rows, report, rows_of
 
 STATUSES: Final = {"error": 4, "warning": 3, "info": 0}
 """Exit status by the worst severity; info is no reason to fail."""

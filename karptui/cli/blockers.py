@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.flags import add_cluster_flags, add_output_flag, add_price_flags
 from karptui.cli.listing import refuse_unseen, report
+from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags
 
 if TYPE_CHECKING:
     from karptui.provisioning.prepared import Prepared

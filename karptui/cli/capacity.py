@@ -7,9 +7,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.flags import add_cluster_flags, add_price_flags, add_row_flags, add_why_flags
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 from karptui.cli.loading import analysed
+from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags, add_why_flags
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded

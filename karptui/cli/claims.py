@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.flags import add_cluster_flags, add_price_flags, add_row_flags
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
+from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

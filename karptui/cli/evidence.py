@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from karptui.cli.errors import UsageError
-from karptui.cli.flags import price_flags
+from karptui.cli.options import price_flags
 
 if TYPE_CHECKING:
     from karptui.kube.live_usage import LiveUsage

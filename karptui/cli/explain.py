@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.flags import add_cluster_flags, add_output_flag, add_price_flags, refuse_unused
 from karptui.cli.listing import report
+from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, refuse_unused
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded

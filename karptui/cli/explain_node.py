@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from karptui.cli.errors import no_such
-from karptui.cli.flags import MOST_SIMULATED
 from karptui.cli.loading import Loaded
+from karptui.cli.options import MOST_SIMULATED
 from karptui.disruption.json_form import blocker_json
 from karptui.disruption.study import Study
 from karptui.session.cluster_view import ClusterView

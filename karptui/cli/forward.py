@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.flags import add_cluster_flags, add_output_flag, add_price_flags, file_name
+from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, file_name
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase

@@ -14,7 +14,7 @@ import msgspec
 
 from karptui.cli.errors import UsageError
 from karptui.cli.evidence import await_prices, evidence_for
-from karptui.cli.flags import MOST_SIMULATED
+from karptui.cli.options import MOST_SIMULATED
 from karptui.cli.source import open_source
 
 if TYPE_CHECKING:

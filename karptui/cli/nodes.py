@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.flags import add_cluster_flags, add_price_flags, add_row_flags, add_usage_flag, add_why_flags, words
 from karptui.cli.listing import check_resources, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.loading import analysed
+from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags, add_usage_flag, add_why_flags, words
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

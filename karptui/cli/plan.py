@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.flags import add_cluster_flags, add_price_flags, file_name
 from karptui.cli.forward import horizon
+from karptui.cli.options import add_cluster_flags, add_price_flags, file_name
 from karptui.cli.streams import given_text
 from karptui.cli.whatif_scenarios import parse_condition
 

@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.flags import add_cluster_flags, add_row_flags, add_usage_flag
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
+from karptui.cli.options import add_cluster_flags, add_row_flags, add_usage_flag
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.flags import add_cluster_flags, file_name, refuse_live, refuse_unused
+from karptui.cli.options import add_cluster_flags, file_name, refuse_live, refuse_unused
 
 if TYPE_CHECKING:
     from karptui.sources.snapshot.redact import Redactor

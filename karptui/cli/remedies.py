@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.flags import add_cluster_flags, add_price_flags, add_row_flags
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
+from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.flags import (
+from karptui.cli.options import (
     CLUSTER_FLAGS,
     PRICE_FLAGS,
     add_cluster_flags,

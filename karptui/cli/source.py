@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from karptui.cli.errors import UsageError
-from karptui.cli.flags import refuse_live, refuse_unused
+from karptui.cli.options import refuse_live, refuse_unused
 
 if TYPE_CHECKING:
     from karptui.clock import Clock

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.flags import (
+from karptui.cli.listing import print_csv, print_rows, refuse_unseen, report, rows_of
+from karptui.cli.options import (
     CLUSTER_FLAGS,
     PRICE_FLAGS,
     ROW_FLAGS,
@@ -19,7 +20,6 @@ from karptui.cli.flags import (
     refuse_unused,
     words,
 )
-from karptui.cli.listing import print_csv, print_rows, refuse_unseen, report, rows_of
 
 if TYPE_CHECKING:
     from karptui.aws.case import TypesCase

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.advice import STATUSES
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.flags import add_cluster_flags, add_price_flags, add_why_flags
 from karptui.cli.listing import refuse_unseen, report
+from karptui.cli.options import add_cluster_flags, add_price_flags, add_why_flags
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.cli.errors import UsageError
-from karptui.cli.flags import ASKING_FLAGS, LIVE_FLAGS, refuse_unused
 from karptui.cli.listing import versions_json
+from karptui.cli.options import ASKING_FLAGS, LIVE_FLAGS, refuse_unused
 from karptui.cli.streams import given_text
 
 if TYPE_CHECKING:

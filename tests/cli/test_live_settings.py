@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from karptui.cli import evidence as module
-from karptui.cli import flags as flags_module
+from karptui.cli import options as flags_module
 from karptui.cli.evidence import evidence_source
 from karptui.cli.main import main
 from karptui.config import Config
