@@ -35,6 +35,7 @@ COMMANDS: Final = MappingProxyType(
         "next": "say what Karpenter would do next, and which nodes would go without what keeps them",
         "forward": "play clusters forward: what Karpenter does one after the other, and where it ends",
         "plan": "say what applying manifests does: decisions, dollars, drift, rollout, risks",
+        "drill": "say what is left when a zone, a capacity type or a NodePool goes away at once",
         "claims": "list NodeClaims: their life, drift, expiry and drain",
         "capacity": "list where nodes, pods, free room and dollars are: by zone, NodePool or instance type",
         "churn": "say how often nodes are replaced, why, how long they live, and whether it is a loop",

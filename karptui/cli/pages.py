@@ -25,6 +25,7 @@ OWN_STATUSES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
     {
         "": (_DONE, Entry("1", "the app ended by an error"), _UNUSABLE, _INTERRUPTED),
         "simulate": (*STATUSES[:3], Entry("3", "a condition of --fail-on is met"), _INTERRUPTED),
+        "drill": (*STATUSES[:3], Entry("3", "a pod is left without a place, with --fail-on pending"), _INTERRUPTED),
         "advice": (
             Entry("0", "no finding, or none as bad as --fail-on says"),
             Entry("1", "done, and something could not be looked at"),
@@ -110,6 +111,13 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui plan -f nodepool.yaml", "what applying it does to the current context, risks first"),
             Entry("karptui plan -f manifests/ --snapshot prod.json.gz -o markdown", "for a pull request"),
             Entry("karptui plan -f nodepool.yaml --fail-on pending --fail-on stall", "a check for CI"),
+        ),
+        "drill": (
+            Entry(
+                "karptui drill", "each zone, capacity type and NodePool: which loss leaves pods pending, worst first"
+            ),
+            Entry("karptui drill --without zone=us-east-1a", "one of them: which pods stay pending, and why"),
+            Entry("karptui drill --without capacity-type=spot --fail-on pending -o json", "a check for CI"),
         ),
         "claims": (
             Entry("karptui claims --sort-by deadline=asc", "drains that nothing ends first, then by deadline"),

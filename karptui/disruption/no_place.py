@@ -85,6 +85,8 @@ _WORDS: Final = {
     "minValues": "a node of {pool} would fall below minValues",
 }
 """By gate, what it says; ``asked`` is what is missing."""
+_ASKED: Final = {"taints": "the taints", "requirements": "labels", "volumes": "their zones"}
+"""By gate, what is missing where nobody has looked closer."""
 
 
 def miss_text(miss: PoolMiss, pool: str) -> str:
@@ -97,7 +99,7 @@ def miss_text(miss: PoolMiss, pool: str) -> str:
     if miss.shortages:
         short = ", ".join(map(shortage_text, miss.shortages))
         return f"{miss.instance_type} of {pool} comes nearest and is short by {short}"
-    asked = ", ".join(map(_plain, miss.asked)) or "labels, room and an offering together"
+    asked = ", ".join(map(_plain, miss.asked)) or _ASKED.get(miss.gate, "labels, room and an offering together")
     return _WORDS.get(miss.gate, "no node of {pool} takes it").format(pool=pool, asked=asked)
 
 

@@ -5,6 +5,7 @@ Rules: pkg/apis/v1/labels.go, pkg/apis/v1/taints.go; the AWS keys: pkg/apis/v1/l
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from karptui.kube.taints import NO_SCHEDULE, Taint
@@ -27,6 +28,10 @@ WINDOWS_BUILD: Final = "node.kubernetes.io/windows-build"
 SPOT: Final = "spot"
 ON_DEMAND: Final = "on-demand"
 RESERVED: Final = "reserved"
+
+EKS_CAPACITY_TYPE: Final = "eks.amazonaws.com/capacityType"
+"""Label of nodes in EKS managed node groups."""
+_EKS_WORDS: Final = {"ON_DEMAND": ON_DEMAND, "SPOT": SPOT, "CAPACITY_BLOCK": RESERVED}
 
 NODE_CLASS: Final = "karpenter.k8s.aws/ec2nodeclass"
 RESERVATION_ID: Final = "karpenter.k8s.aws/capacity-reservation-id"
@@ -112,3 +117,8 @@ def is_restricted(key: str) -> bool:
         return False
     domain = key.partition("/")[0] if "/" in key else ""
     return key == HOSTNAME or any(domain == own or domain.endswith(f".{own}") for own in RESTRICTED_DOMAINS)
+
+
+def capacity_type_of(labels: Mapping[str, str]) -> str:
+    """Return ``spot``, ``on-demand``, ``reserved`` or nothing; of an EKS node group by its own label."""
+    return labels.get(CAPACITY_TYPE, "") or _EKS_WORDS.get(labels.get(EKS_CAPACITY_TYPE, ""), "")

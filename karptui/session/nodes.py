@@ -25,11 +25,8 @@ from karptui.state.usage import NodeUsage, Share
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeFindings
 
-EKS_CAPACITY_TYPE: Final = "eks.amazonaws.com/capacityType"
-"""Label of nodes in EKS managed node groups."""
 EKS_COMPUTE_TYPE: Final = "eks.amazonaws.com/compute-type"
 """Label of nodes that EKS Auto Mode runs: ``auto``."""
-_EKS_WORDS: Final = {"ON_DEMAND": "on-demand", "SPOT": "spot", "CAPACITY_BLOCK": "reserved"}
 ACCELERATOR_WORDS: Final = ("gpu", "neuron", "gaudi", "tpu", "/mig-")
 """Parts of the names of extended resources that are counted as accelerators."""
 
@@ -141,7 +138,8 @@ class NodeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
     @property
     def capacity_type(self) -> str:
         """``spot``, ``on-demand``, ``reserved`` or nothing; of an EKS node group by its own label."""
-        return self.label(karpenter_labels.CAPACITY_TYPE) or _EKS_WORDS.get(self.label(EKS_CAPACITY_TYPE), "")
+        found = karpenter_labels.capacity_type_of(self.labels)
+        return found or (karpenter_labels.capacity_type_of(self.claim.labels) if self.claim is not None else "")
 
     @property
     def zone(self) -> str:

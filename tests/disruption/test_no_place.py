@@ -155,6 +155,8 @@ def test_words_without_much_to_go_by() -> None:
     assert cause_text(NoPlace("a/b", pools=(miss,))) == (
         "no instance type of NodePool x has labels, room and an offering together"
     )
+    closed = (PoolMiss("x", "taints"), PoolMiss("y", "taints"))
+    assert cause_text(NoPlace("a/b", pools=closed)) == "it does not tolerate the taints of any of 2 NodePools"
     alike = (PoolMiss("x", "topology"), PoolMiss("y", "topology"))
     assert cause_text(NoPlace("a/b", pools=alike)) == (
         "its spread or affinity rules leave no domain in any of 2 NodePools"

@@ -32,6 +32,7 @@ LISTS: Final = (
     "capacity",
     "churn",
     "next",
+    "drill",
     "verdict",
     "remedies",
 )

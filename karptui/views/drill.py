@@ -1,0 +1,127 @@
+"""Drills as text: which losses leave pods pending, a row for each, and one of them at length."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from karptui.aws.money import per_hour_text
+from karptui.kube.units import counted
+from karptui.whatif.drill import Drill, Launch, LossKind
+from karptui.whatif.lines import Unplaced
+
+MAX_LINES: Final = 12
+"""Of each part; JSON has all."""
+_FEW: Final = 3
+"""Kinds of nodes, or workloads, that one line names."""
+HEADINGS: Final = ("WITHOUT", "PENDING", "PODS", "FIT", "ON NEW", "NEW NODES", "$/H NEW", "NODES GONE")
+_WORDS: Final = {LossKind.ZONE: "zone", LossKind.CAPACITY_TYPE: "capacity type", LossKind.NODEPOOL: "NodePool"}
+
+
+def headline(drill: Drill) -> str:
+    """Return what comes of a loss in a sentence."""
+    return f"without {_WORDS[drill.loss.kind]} {drill.loss.name} {'; '.join(_said(drill))}"
+
+
+def _said(drill: Drill) -> Iterator[str]:
+    pods, count = counted(drill.pods, "pod"), len(drill.pending)
+    placed = [f"{drill.on_nodes:,} fit on other nodes"] if drill.on_nodes else []
+    if drill.on_new:
+        placed.append(f"{drill.on_new:,} need {counted(drill.launched, 'new node')} ({_dollars(drill.launches)})")
+    if not drill.pods:
+        yield "no pod has to move"
+    elif count:
+        yield ", ".join((f"{count:,} of {pods} {_verb(count, 'stay')} pending", *placed))
+    else:
+        yield f"{pods} {_verb(drill.pods, 'find')} another place: {', '.join(placed)}"
+    if drill.also_pending:
+        also = len(drill.also_pending)
+        yield f"{counted(also, 'pod')} that would get a place today {_verb(also, 'get')} none"
+    if drill.lost:
+        yield f"{counted(len(drill.lost), 'pod')} without an owner {'is' if len(drill.lost) == 1 else 'are'} lost"
+    gone = len(drill.nodes)
+    yield f"{gone:,} of {counted(drill.nodes_before, 'node')} {'is' if gone == 1 else 'are'} gone"
+
+
+def _verb(count: int, verb: str) -> str:
+    return f"{verb}s" if count == 1 else verb
+
+
+def _dollars(launches: Sequence[Launch]) -> str:
+    total = sum(one.price_per_hour for one in launches)
+    unpriced = sum(one.unpriced for one in launches)
+    if not total:
+        return "price not known"
+    text = f"{'at most ' if any(one.is_at_most for one in launches) else ''}{per_hour_text(total)}"
+    return f"{text}, {unpriced:,} without a price" if unpriced else text
+
+
+def table_rows(drills: Sequence[Drill]) -> Iterator[tuple[str, ...]]:
+    """Yield the headings, and a row for each drill."""
+    yield HEADINGS
+    for one in drills:
+        yield (
+            str(one.loss),
+            f"{one.waiting:,}",
+            f"{one.pods:,}",
+            f"{one.on_nodes:,}",
+            f"{one.on_new:,}",
+            f"{one.launched:,}",
+            f"{one.price_per_hour:,.2f}",
+            f"{len(one.nodes):,}",
+        )
+
+
+def overview(drills: Sequence[Drill]) -> str:
+    """Return what the loss of any one zone, capacity type or NodePool comes to, in a sentence."""
+    said = [_of_kind(word, [one for one in drills if one.loss.kind is kind]) for kind, word in _WORDS.items()]
+    return "; ".join(filter(None, said)) or "no node has a zone, a capacity type or a NodePool that could go away"
+
+
+def _of_kind(word: str, drills: Sequence[Drill]) -> str:
+    bad = [one for one in drills if one.waiting]
+    if not drills:
+        return ""
+    if not bad:
+        return f"any one {word} may go"
+    worst = bad[0]
+    text = f"without {word} {worst.loss.name} {counted(worst.waiting, 'pod')} {_verb(worst.waiting, 'stay')} pending"
+    return f"{text} (and some without {len(bad) - 1} of the others)" if bad[1:] else text
+
+
+def detail_lines(drill: Drill) -> Iterator[str]:
+    """Yield a drill at length, below its sentence."""
+    yield from _part("Stay pending", _reasons(drill.pending))
+    yield from _part("Would get a place today, and get none", _reasons(drill.also_pending))
+    yield from _part("NodePools with nothing left to launch", [", ".join(drill.closed)] if drill.closed else [])
+    yield from _part("New nodes", [_launch(one) for one in drill.launches])
+    yield from _part("Lost, as no owner makes them again", drill.lost)
+    yield from _part("Assumed", drill.assumed)
+    yield from _part("Not modelled", drill.not_modelled)
+
+
+def _launch(launch: Launch) -> str:
+    return f"{launch.pool_name}: {launch.nodes:,}, {_dollars((launch,))}: {_counted(launch.types)}"
+
+
+def _reasons(pods: Sequence[Unplaced]) -> list[str]:
+    alike: dict[str, Counter[str]] = {}
+    for one in pods:
+        alike.setdefault(one.reason, Counter())[one.owner or f"Pod/{one.pod_key}"] += 1
+    worst = sorted(alike.items(), key=lambda pair: -pair[1].total())
+    return [f"{counted(of.total(), 'pod')}, {reason}: {_counted(of.most_common())}" for reason, of in worst]
+
+
+def _counted(things: Sequence[tuple[str, int]]) -> str:
+    first = ", ".join(f"{count:,} {words}" for words, count in things[:_FEW])
+    return f"{first} and {len(things) - _FEW:,} more" if len(things) > _FEW else first
+
+
+def _part(title: str, lines: Sequence[str]) -> Iterator[str]:
+    if not lines:
+        return
+    yield f"  {title}"
+    yield from (f"    {line}" for line in lines[:MAX_LINES])
+    if len(lines) > MAX_LINES:
+        yield f"    and {len(lines) - MAX_LINES} more: -o json has all"

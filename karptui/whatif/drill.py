@@ -1,0 +1,275 @@
+"""What is left when a zone, a capacity type or a NodePool goes away at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import NODEPOOL, ZONE, capacity_type_of
+from karptui.karpenter.pod_predicates import is_reschedulable
+from karptui.kube.pod import Pod
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.whatif.difference import difference
+from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, RemoveNode, TakeOut
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.honesty import honesty
+from karptui.whatif.lines import ClaimLine, PlaceKind, Unplaced
+from karptui.whatif.replay import replay
+from karptui.whatif.scenario import Replay
+from karptui.whatif.situation import WhatIfBase
+
+ASSUMED: Final = (
+    "all its nodes go at once: nothing drains, and no PodDisruptionBudget holds a pod",
+    "a new node counts at the cheapest offering that it may have; AWS may launch a dearer one",
+)
+OTHERS_MOVE_TOO: Final = "whether AWS has the new nodes then: everybody in the region moves to what is left"
+
+
+class LossKind(StrEnum):
+    """What goes away."""
+
+    ZONE = "zone"
+    CAPACITY_TYPE = "capacity-type"
+    NODEPOOL = "nodepool"
+
+    def of(self, labels: Mapping[str, str]) -> str:
+        """Return the name of it that a node's labels tell; empty where they tell none."""
+        if self is LossKind.CAPACITY_TYPE:
+            return capacity_type_of(labels)
+        return labels.get(ZONE if self is LossKind.ZONE else NODEPOOL, "")
+
+
+class Loss(msgspec.Struct, frozen=True):
+    """One zone, capacity type or NodePool."""
+
+    kind: LossKind
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}={self.name}"
+
+
+class DrillError(ValueError):
+    """A loss that cannot be tried, in a sentence."""
+
+
+class Launch(msgspec.Struct, frozen=True):
+    """New nodes of one NodePool for pods that have to move."""
+
+    pool_name: str
+    nodes: int
+    price_per_hour: float
+    """Dollars at the cheapest offering of each; spot of unknown price as on demand."""
+    unpriced: int
+    """Nodes of which no price is known at all; they are left out of the dollars."""
+    is_at_most: bool
+    """Whether spot of unknown price is in the dollars."""
+    types: tuple[tuple[str, int], ...]
+    """The cheapest type, capacity type and zone of each node, in words, and how many: the most frequent first."""
+
+
+class Drill(msgspec.Struct, frozen=True, kw_only=True):
+    """What comes of a loss."""
+
+    loss: Loss
+    nodes: tuple[str, ...]
+    """Nodes that are gone, and NodeClaims without a node yet."""
+    nodes_before: int
+    """Nodes, and NodeClaims without a node yet, whoever made them."""
+    pods: int
+    """Pods of the nodes that are gone which their owners make again."""
+    on_nodes: int
+    """Those of them that fit on nodes that stay."""
+    on_new: int
+    """Those of them that get a new node."""
+    launches: tuple[Launch, ...]
+    """By NodePool."""
+    pending: tuple[Unplaced, ...]
+    """Those of them that find no place."""
+    also_pending: tuple[Unplaced, ...]
+    """Pods that wait today, would get a place, and get none now."""
+    lost: tuple[str, ...]
+    """Pods of the nodes that are gone which nobody makes again: ``namespace/name``."""
+    closed: tuple[str, ...]
+    """NodePools that have types to launch today, and none then."""
+    edits: tuple[AnyEdit, ...]
+    """The loss as a scenario."""
+    assumed: tuple[str, ...]
+    not_modelled: tuple[str, ...]
+
+    @property
+    def waiting(self) -> int:
+        """How many pods are without a place that have one, or would get one, today."""
+        return len(self.pending) + len(self.also_pending)
+
+    @property
+    def launched(self) -> int:
+        """How many new nodes come for pods that have to move."""
+        return sum(one.nodes for one in self.launches)
+
+    @property
+    def price_per_hour(self) -> float:
+        """Dollars of these nodes."""
+        return sum(one.price_per_hour for one in self.launches)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the form of ``karptui drill -o json``."""
+        return {
+            "without": str(self.loss),
+            "nodesBefore": self.nodes_before,
+            "nodesGone": list(self.nodes),
+            "pods": self.pods,
+            "onNodes": self.on_nodes,
+            "onNewNodes": self.on_new,
+            "newNodes": self.launched,
+            "newPricePerHour": self.price_per_hour,
+            "launches": [
+                {
+                    "nodePool": one.pool_name,
+                    "nodes": one.nodes,
+                    "pricePerHour": one.price_per_hour,
+                    "isAtMost": one.is_at_most,
+                    "unpriced": one.unpriced,
+                    "types": [{"type": words, "nodes": count} for words, count in one.types],
+                }
+                for one in self.launches
+            ],
+            "pending": [_unplaced(one) for one in self.pending],
+            "alsoPending": [_unplaced(one) for one in self.also_pending],
+            "lost": list(self.lost),
+            "closedNodePools": list(self.closed),
+            "assumed": list(self.assumed),
+            "notModelled": list(self.not_modelled),
+        }
+
+
+def losses(inventory: Inventory) -> tuple[Loss, ...]:
+    """Return every zone, capacity type and NodePool that has nodes."""
+    known = [labels for _, labels in _members(inventory)]
+    return tuple(Loss(kind, name) for kind in LossKind for name in sorted({kind.of(one) for one in known} - {""}))
+
+
+def drills(base: WhatIfBase, wanted: Iterable[Loss] = (), reporter: Reporter = silent) -> tuple[Drill, ...]:
+    """Return what comes of losses, each for itself: by kind, the worst first.
+
+    Args:
+        base: The cluster as it is.
+        wanted: The losses; every zone, capacity type and NodePool that has nodes where there are none.
+        reporter: Told of progress; may raise ``Cancelled``.
+
+    Raises:
+        DrillError: for one that the cluster does not have.
+        Cancelled: when the reporter does.
+    """
+    found = [drill(base, loss, reporter) for loss in dict.fromkeys(wanted or losses(base.inventory))]
+    kinds = list(LossKind)
+    return tuple(sorted(found, key=lambda one: (kinds.index(one.loss.kind), -one.waiting, -one.pods)))
+
+
+def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
+    """Return what comes of one loss: its nodes are gone, its offerings or its NodePool too, and pods look for a place.
+
+    Args:
+        base: The cluster as it is.
+        loss: What goes away.
+        reporter: Told of progress; may raise ``Cancelled``.
+
+    Raises:
+        DrillError: where the cluster has no such zone, capacity type or NodePool.
+        Cancelled: when the reporter does.
+    """
+    inventory = base.inventory
+    members = list(_members(inventory))
+    gone = tuple(sorted(name for name, labels in members if loss.kind.of(labels) == loss.name))
+    pool = loss.name if loss.kind is LossKind.NODEPOOL else ""
+    has_pool = pool in {one.name for one in inventory.nodepools}
+    if not gone and not has_pool:
+        raise DrillError(_unknown(inventory, loss))
+    moved, lost = _pods(inventory, gone)
+    edits: list[AnyEdit] = [RemoveNode(name) for name in gone]
+    edits += [DeleteObject(ObjectRef("Pod", pod.name, pod.namespace)) for pod in lost]
+    if not pool:
+        is_zone = loss.kind is LossKind.ZONE
+        edits.append(TakeOut(zone=loss.name) if is_zone else TakeOut(capacity_type=loss.name))
+    elif has_pool:
+        edits.append(DeleteObject(ObjectRef("NodePool", pool)))
+    edited = apply(base, edits)
+    found = difference(base, edited, Replay.PENDING, reporter)
+    places = replay(edited, Replay.PENDING).places
+    counts = Counter(places[key].kind for key in moved)
+    told = honesty(base, edited, Replay.PENDING)
+    unplaced = sorted((*found.no_longer_fit, *found.still_pending), key=lambda one: one.pod_key)
+    return Drill(
+        loss=loss,
+        nodes=gone,
+        nodes_before=len(members),
+        pods=len(moved),
+        on_nodes=counts[PlaceKind.NODE],
+        on_new=counts[PlaceKind.CLAIM],
+        launches=_launches(one for one in found.claims if not moved.isdisjoint(one.pods)),
+        pending=tuple(one for one in unplaced if one.pod_key in moved),
+        also_pending=tuple(one for one in found.no_longer_fit if one.pod_key not in moved),
+        lost=tuple(sorted(pod.key for pod in lost)),
+        closed=tuple(sorted(set(edited.prepared.left_out) - set(base.prepared.left_out))),
+        edits=tuple(edits),
+        assumed=(*ASSUMED, *(() if pool else edited.notes), *base.types.notes),
+        not_modelled=(OTHERS_MOVE_TOO, *told.not_modelled),
+    )
+
+
+def _members(inventory: Inventory) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield name and labels of every node, and of every NodeClaim without one."""
+    names = {node.name for node in inventory.nodes}
+    provider_ids = {node.provider_id for node in inventory.nodes} - {""}
+    yield from ((node.name, node.labels) for node in inventory.nodes)
+    for claim in inventory.nodeclaims:
+        if claim.node_name not in names and claim.provider_id not in provider_ids:
+            yield claim.name, claim.labels
+
+
+def _unknown(inventory: Inventory, loss: Loss) -> str:
+    known = {one.name for one in losses(inventory) if one.kind is loss.kind}
+    if loss.kind is LossKind.NODEPOOL:
+        known |= {pool.name for pool in inventory.nodepools}
+    there = f"there are {', '.join(sorted(known))}" if known else "none is known"
+    return f"{loss}: no node has it; {there}"
+
+
+def _pods(inventory: Inventory, gone: Iterable[str]) -> tuple[frozenset[str], list[Pod]]:
+    """Return the pods of nodes that come back, by ``namespace/name``, and those that nobody makes again."""
+    names = set(gone)
+    coming = [pod for pod in inventory.pods if pod.node_name in names and is_reschedulable(pod)]
+    return frozenset(pod.key for pod in coming if pod.owners), [pod for pod in coming if not pod.owners]
+
+
+def _launches(claims: Iterable[ClaimLine]) -> tuple[Launch, ...]:
+    by_pool: dict[str, list[ClaimLine]] = {}
+    for claim in claims:
+        by_pool.setdefault(claim.pool_name, []).append(claim)
+    return tuple(_launch(name, by_pool[name]) for name in sorted(by_pool))
+
+
+def _launch(pool_name: str, claims: list[ClaimLine]) -> Launch:
+    prices = [one.at_most_per_hour if one.price_per_hour is None else one.price_per_hour for one in claims]
+    types = Counter(
+        " ".join(filter(None, (one.cheapest.name, one.cheapest.capacity_type, one.cheapest.zone)))
+        for one in claims
+        if one.cheapest is not None
+    )
+    return Launch(
+        pool_name,
+        nodes=len(claims),
+        price_per_hour=sum(price for price in prices if price is not None),
+        unpriced=prices.count(None),
+        is_at_most=any(one.price_per_hour is None and one.at_most_per_hour is not None for one in claims),
+        types=tuple(sorted(types.items(), key=lambda pair: (-pair[1], pair[0]))),
+    )
+
+
+def _unplaced(pod: Unplaced) -> dict[str, Any]:
+    return {"pod": pod.pod_key, "owner": pod.owner, "reason": pod.reason, "karpenterSays": pod.karpenter_says}

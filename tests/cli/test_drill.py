@@ -1,0 +1,77 @@
+"""`karptui drill`: what is left when a zone, a capacity type or a NodePool goes away."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from karptui.cli.main import main
+
+ZONE = "zone=us-east-1a"
+ON_DEMAND = "capacity-type=on-demand"
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
+    assert main(["drill", "--demo", *words]) == status
+    return capsys.readouterr().out
+
+
+def test_each_loss_has_a_row_below_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    answer, _, heads, *rows, _, hint = printed(capsys).splitlines()
+    assert answer.startswith("demo: any one zone may go; without capacity type on-demand 29 pods stay pending")
+    assert heads.split()[0] == "WITHOUT"
+    assert [row.partition("=")[0] for row in rows] == ["zone"] * 3 + ["capacity-type"] * 2 + ["nodepool"] * 4
+    assert hint == "karptui drill --without nodepool=general tells which pods wait, and why"
+
+
+def test_losses_that_are_named_are_told_at_length(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, "--without", ZONE, "--without", ON_DEMAND).splitlines()
+    assert [line.partition(" pods")[0] for line in lines if line.startswith("demo")] == [
+        "demo: without zone us-east-1a 146",
+        "demo: without capacity type on-demand 29 of 225",
+    ]
+    assert "    edge, runners, trino" in lines
+
+
+def test_json_and_csv_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    documents = json.loads(printed(capsys, "-o", "json"))
+    rows = list(csv.DictReader(io.StringIO(printed(capsys, "-o", "csv"))))
+    assert [row["without"] for row in rows] == [one["without"] for one in documents]
+    assert [int(row["pending"]) for row in rows] == [len(one["pending"]) for one in documents]
+    assert [int(row["newNodes"]) for row in rows] == [one["newNodes"] for one in documents]
+    assert all(one["pods"] == one["onNodes"] + one["onNewNodes"] + len(one["pending"]) for one in documents)
+
+
+def test_pods_that_stay_pending_fail_where_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--without", ON_DEMAND, "-o", "csv"]
+    printed(capsys, *words)
+    printed(capsys, "--without", ZONE, "--fail-on", "pending")
+    assert main(["drill", "--demo", *words, "--fail-on", "pending"]) == 3
+    assert f"karptui drill: --fail-on pending: {ON_DEMAND}: 29 pods find no place" in capsys.readouterr().err
+
+
+def test_a_cluster_without_nodes_has_nothing_to_lose(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    empty = tmp_path / "empty.json"
+    empty.write_text('{"karptui": 1, "name": "e", "capturedAt": "2026-11-20T12:00:00Z", "objects": []}')
+    assert main(["drill", "--snapshot", str(empty), "--no-aws"]) == 0
+    assert capsys.readouterr().out.endswith(": no node has a zone, a capacity type or a NodePool that could go away\n")
+
+
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("zone", "'zone' is not zone=NAME, capacity-type=NAME or nodepool=NAME"),
+        ("zone=", "'zone=' is not zone=NAME"),
+        ("rack=7", "'rack=7' is not zone=NAME"),
+        ("zone=us-east-1x", "zone=us-east-1x: no node has it; there are us-east-1a, us-east-1b, us-east-1c"),
+    ],
+)
+def test_what_cannot_go_away_is_a_sentence(capsys: pytest.CaptureFixture[str], word: str, says: str) -> None:
+    assert main(["drill", "--demo", "--without", word]) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    assert says in err

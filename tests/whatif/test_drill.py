@@ -1,0 +1,235 @@
+"""A zone, a capacity type or a NodePool goes away at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.karpenter.labels import ZONE
+from karptui.kube.pod import PodVolume
+from karptui.kube.selectors import NodeSelectorTerm
+from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
+from karptui.views.drill import detail_lines, headline, overview, table_rows
+from karptui.whatif.drill import Drill, DrillError, Launch, Loss, LossKind, drill, drills, losses
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.situation import WhatIfBase
+from tests.builders import a_node, a_nodeclaim, a_pod, a_requirement, an_instance_type, an_owner
+from tests.whatif.edits.test_apply import POOL
+from tests.whatif.snapshots import base
+from tests.whatif.test_difference import another
+
+TYPES = (an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.1, "spot": 0.04}),)
+A, B = "us-east-1a", "us-east-1b"
+WITHOUT_A = Loss(LossKind.ZONE, A)
+WITHOUT_GENERAL = Loss(LossKind.NODEPOOL, "general")
+IN_A = {"topology.kubernetes.io/zone": A}
+
+
+def cluster(
+    *pods: Any, manifests: tuple[dict[str, Any], ...] = (POOL,), types: Any = TYPES, **others: Any
+) -> WhatIfBase:
+    """Return a node in each of two zones: ``a`` on demand, ``b`` on spot."""
+    nodes = (a_node(name="a", zone=A), a_node(name="b", zone=B, capacity_type="spot"))
+    claims = tuple(
+        a_nodeclaim(name=f"claim-{one.name}", node=one.name, zone=zone, capacity_type=kind, provider_id=one.provider_id)
+        for one, zone, kind in zip(nodes, (A, B), ("on-demand", "spot"), strict=True)
+    )
+    given = {"nodes": nodes, "nodeclaims": claims, "pods": pods, **others}
+    return base(*manifests, types=types, **given)
+
+
+def counts(found: Drill) -> tuple[int, int, int, int]:
+    return found.pods, found.on_nodes, found.on_new, len(found.pending)
+
+
+def test_pods_fit_on_other_nodes_get_new_ones_or_wait() -> None:
+    pods = (
+        a_pod(name="small", node="a", cpu="500m"),
+        a_pod(name="large", node="a", cpu="1600m"),
+        a_pod(name="bound", node="a", cpu="100m", node_selector=IN_A),
+        a_pod(name="stays", node="b", cpu="500m"),
+    )
+    found = drill(cluster(*pods), WITHOUT_A)
+    assert counts(found) == (3, 1, 1, 1)
+    assert (found.nodes, found.nodes_before) == (("a",), 2)
+    (waiting,) = found.pending
+    assert (waiting.pod_key, waiting.owner) == ("default/bound", "ReplicaSet/default/web")
+    (launch,) = found.launches
+    assert (launch.pool_name, launch.nodes, launch.types) == ("general", 1, ((f"m5.large spot {B}", 1),))
+    assert found.price_per_hour == pytest.approx(0.04)
+    assert found.as_json()["pending"][0]["reason"] == waiting.reason
+    assert headline(found) == (
+        f"without zone {A} 1 of 3 pods stays pending, 1 fit on other nodes, 1 need 1 new node ($0.04/h);"
+        " 1 of 2 nodes is gone"
+    )
+    parts = [line for line in detail_lines(found) if not line.startswith("    ")]
+    assert parts == ["  Stay pending", "  New nodes", "  Assumed", "  Not modelled"]
+
+
+def test_daemons_do_not_move_and_pods_without_an_owner_are_lost() -> None:
+    alone = a_pod(name="alone", node="a")
+    alone = replace(alone, template=replace(alone.template, owners=()))
+    found = drill(cluster(a_pod(name="agent", node="a", daemonset="agent"), alone), WITHOUT_A)
+    assert counts(found) == (0, 0, 0, 0)
+    assert found.lost == ("default/alone",)
+    assert headline(found) == (
+        f"without zone {A} no pod has to move; 1 pod without an owner is lost; 1 of 2 nodes is gone"
+    )
+    assert "  Lost, as no owner makes them again" in list(detail_lines(found))
+
+
+def test_pods_that_wait_today_may_lose_the_node_they_would_get() -> None:
+    found = drill(cluster(a_pod(name="new", cpu="1500m", node_selector=IN_A)), WITHOUT_A)
+    assert counts(found) == (0, 0, 0, 0)
+    assert [one.pod_key for one in found.also_pending] == ["default/new"]
+    assert found.waiting == 1
+    assert "1 pod that would get a place today gets none" in headline(found)
+
+
+def test_pods_that_wait_anyway_are_nobody_s_news() -> None:
+    found = drill(cluster(a_pod(name="huge", cpu="64")), WITHOUT_A)
+    assert (found.waiting, found.pods) == (0, 0)
+
+
+def test_a_volume_keeps_its_pod_in_the_zone() -> None:
+    claim = PersistentVolumeClaim(
+        name="data",
+        namespace="default",
+        volume_name="disk",
+        phase="Bound",
+        annotations={"pv.kubernetes.io/bind-completed": "yes"},
+    )
+    at_home = NodeSelectorTerm((a_requirement(ZONE, "In", A),))
+    disk = PersistentVolume(name="disk", required_node_terms=(at_home,))
+    volumes = (PodVolume("data", claim_name="data"),)
+    pod = a_pod(name="db", node="a", cpu="100m", owner=an_owner(kind="StatefulSet", name="db"), volumes=volumes)
+    assert counts(drill(cluster(pod, claims=(claim,), volumes=(disk,)), WITHOUT_A)) == (1, 0, 0, 1)
+    reachable = replace(disk, required_node_terms=(NodeSelectorTerm((a_requirement(ZONE, "In", A, B),)),))
+    assert counts(drill(cluster(pod, claims=(claim,), volumes=(reachable,)), WITHOUT_A)) == (1, 1, 0, 0)
+
+
+def test_a_capacity_type_goes_with_its_offerings() -> None:
+    spot_only = {"karpenter.sh/capacity-type": "spot"}
+    pods = (a_pod(name="cheap", node="b", node_selector=spot_only), a_pod(name="any", node="b", cpu="1"))
+    found = drill(cluster(*pods), Loss(LossKind.CAPACITY_TYPE, "spot"))
+    assert counts(found) == (2, 1, 0, 1)
+    assert found.nodes == ("b",)
+
+
+def test_a_node_group_goes_with_its_capacity_type() -> None:
+    group = a_node(name="g", pool="", labels={"eks.amazonaws.com/capacityType": "SPOT"})
+    start = cluster(a_pod(name="x", node="g"), nodes=(group, a_node(name="a")), nodeclaims=())
+    assert drill(start, Loss(LossKind.CAPACITY_TYPE, "spot")).nodes == ("g",)
+
+
+def test_a_nodepool_goes_with_all_that_it_could_launch() -> None:
+    start = cluster(a_pod(name="web", node="a", cpu="1"), manifests=(POOL, another("spare")))
+    found = drill(start, WITHOUT_GENERAL)
+    assert counts(found) == (1, 0, 1, 0)
+    assert [one.pool_name for one in found.launches] == ["spare"]
+    assert "nodes drain" not in " ".join(found.assumed)
+    assert headline(found).startswith("without NodePool general 1 pod finds another place: 1 need 1 new node")
+
+
+def test_a_nodepool_that_is_only_a_label_and_one_without_nodes() -> None:
+    pod = a_pod(name="web", node="a")
+    assert counts(drill(cluster(pod, manifests=()), WITHOUT_GENERAL)) == (1, 0, 0, 1)
+    spare = drill(cluster(pod, manifests=(POOL, another("spare"))), Loss(LossKind.NODEPOOL, "spare"))
+    assert (spare.nodes, spare.pods) == ((), 0)
+
+
+def test_a_nodepool_may_be_left_with_nothing_to_launch() -> None:
+    only_a = [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": [A]}]
+    bound = another("bound", template={"spec": {**POOL["spec"]["template"]["spec"], "requirements": only_a}})
+    found = drill(cluster(manifests=(POOL, bound)), WITHOUT_A)
+    assert found.closed == ("bound",)
+    lines = list(detail_lines(found))
+    assert lines[lines.index("  NodePools with nothing left to launch") + 1] == "    bound"
+
+
+def test_nodeclaims_without_a_node_go_too() -> None:
+    coming = a_nodeclaim(name="coming", node="", zone=A, stage="Launched", provider_id="aws:///x")
+    start = cluster()
+    start = cluster(nodeclaims=(*start.inventory.nodeclaims, coming))
+    found = drill(start, WITHOUT_A)
+    assert (found.nodes, found.nodes_before) == (("a", "coming"), 3)
+
+
+def test_the_loss_is_a_scenario() -> None:
+    start = cluster(a_pod(name="web", node="a"))
+    assert apply(start, drill(start, WITHOUT_A).edits).removed == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("loss", "says"),
+    [
+        (Loss(LossKind.ZONE, "x"), f"zone=x: no node has it; there are {A}, {B}"),
+        (Loss(LossKind.CAPACITY_TYPE, "x"), "capacity-type=x: no node has it; there are on-demand, spot"),
+        (Loss(LossKind.NODEPOOL, "x"), "nodepool=x: no node has it; there are general, spare"),
+    ],
+    ids=str,
+)
+def test_what_the_cluster_does_not_have_is_a_sentence(loss: Loss, says: str) -> None:
+    with pytest.raises(DrillError) as caught:
+        drill(cluster(manifests=(POOL, another("spare"))), loss)
+    assert str(caught.value) == says
+
+
+def test_in_an_empty_cluster_nothing_is_known() -> None:
+    empty = cluster(nodes=(), nodeclaims=(), manifests=())
+    with pytest.raises(DrillError, match="none is known"):
+        drill(empty, WITHOUT_A)
+    assert drills(empty) == ()
+    assert overview(()) == "no node has a zone, a capacity type or a NodePool that could go away"
+
+
+def test_every_loss_is_tried_the_worst_of_a_kind_first() -> None:
+    start = cluster(
+        a_pod(name="x", node="b"), a_pod(name="y", node="b", node_selector={"topology.kubernetes.io/zone": B})
+    )
+    assert [str(one) for one in losses(start.inventory)] == [
+        f"zone={A}",
+        f"zone={B}",
+        "capacity-type=on-demand",
+        "capacity-type=spot",
+        "nodepool=general",
+    ]
+    found = drills(start)
+    assert [str(one.loss) for one in found] == [
+        f"zone={B}",
+        f"zone={A}",
+        "capacity-type=spot",
+        "capacity-type=on-demand",
+        "nodepool=general",
+    ]
+    assert overview(found) == (
+        f"without zone {B} 1 pod stays pending; any one capacity type may go;"
+        " without NodePool general 2 pods stay pending"
+    )
+    heads, first, *_ = table_rows(found)
+    assert len(heads) == len(first)
+    assert first[:5] == (f"zone={B}", "1", "2", "1", "0")
+    assert overview([found[0], found[0]]).endswith("(and some without 1 of the others)")
+
+
+def test_dollars_say_what_is_not_known() -> None:
+    one = drill(cluster(a_pod(name="x", node="a", cpu="1600m"), a_pod(name="y", node="b", cpu="1600m")), WITHOUT_A)
+    (launch,) = one.launches
+    for price, unpriced, at_most, says in (
+        (0.0, 1, False, "(price not known)"),
+        (1.0, 0, True, "(at most $1.00/h)"),
+        (1.0, 2, False, "($1.00/h, 2 without a price)"),
+    ):
+        other = replace(launch, price_per_hour=price, unpriced=unpriced, is_at_most=at_most)
+        assert says in headline(replace(one, launches=(other,)))
+
+
+def test_long_parts_are_cut() -> None:
+    start = cluster(a_pod(name="x", node="a", cpu="1600m"), a_pod(name="y", node="b", cpu="1600m"))
+    found = drill(start, WITHOUT_A)
+    many = Launch("general", 5, 1.0, 0, is_at_most=False, types=tuple((f"t{i}", 1) for i in range(5)))
+    lines = list(detail_lines(replace(found, launches=(many,), lost=tuple(map(str, range(20))))))
+    assert "    general: 5, $1.00/h: 1 t0, 1 t1, 1 t2 and 2 more" in lines
+    assert "    and 8 more: -o json has all" in lines
