@@ -10,7 +10,10 @@ from typing import Final
 
 import msgspec
 
+from karptui.disruption.budgets import Reason
+from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
+from karptui.disruption.repair import Repair
 from karptui.disruption.termination import (
     STUCK_ALLOWANCE_NS,
     Deadline,
@@ -92,6 +95,8 @@ class DrainState(msgspec.Struct, frozen=True, gc=False):
     """The tier that is being drained, None where nothing is waited for."""
     waiting: tuple[WaitingPod, ...] = ()
     """Every pod waited for, those of the current tier first, each tier by namespace and name."""
+    bound_ns: int | None = None
+    """How long the drain of a repair may take once it begins: its policy bounds it also without a grace period."""
     latest_end_ns: int | None = None
     """When the drain is over at the latest: a minute past the deadline; None without one."""
 
@@ -113,7 +118,7 @@ def drain_state(fleet: Fleet, node: StateNode) -> DrainState:
     if claim is None:
         return DrainState(DrainStage.IDLE)
     if not claim.is_deleting:
-        return _before_deletion(node, claim)
+        return _before_deletion(fleet, node, claim)
     stage, since_ns = _deletion_stage(claim)
     deadline = deadline_of(claim)
     waiting = waiting_pods(fleet, node, deadline) if stage in (DrainStage.DELETING, DrainStage.DRAINING) else ()
@@ -136,10 +141,11 @@ class _NoCondition(msgspec.Struct, frozen=True):
 _NO_CONDITION: Final = _NoCondition()
 
 
-def _before_deletion(node: StateNode, claim: NodeClaim) -> DrainState:
+def _before_deletion(fleet: Fleet, node: StateNode, claim: NodeClaim) -> DrainState:
     command = command_condition(node)
     if command is not None and is_commanded(node):
-        return DrainState(DrainStage.COMMANDED, command.last_transition_ns, reason=command.reason)
+        bound_ns = _repair_bound(fleet, node, claim) if command.reason == Reason.UNHEALTHY else None
+        return DrainState(DrainStage.COMMANDED, command.last_transition_ns, reason=command.reason, bound_ns=bound_ns)
     wanted = [
         condition
         for condition in (claim.condition("Drifted"), claim.condition("Consolidatable"))
@@ -149,6 +155,15 @@ def _before_deletion(node: StateNode, claim: NodeClaim) -> DrainState:
         return DrainState(DrainStage.IDLE)
     first = min(wanted, key=lambda condition: condition.last_transition_ns)
     return DrainState(DrainStage.WANTED, first.last_transition_ns, reason=first.reason)
+
+
+def _repair_bound(fleet: Fleet, node: StateNode, claim: NodeClaim) -> int | None:
+    """Return how long the drain of a repair may take; None where nothing bounds it, or nothing is wrong any more."""
+    ailment = Repair(fleet, Recorder()).ailment_of(node)
+    if ailment is None:
+        return None
+    bounds = (ailment.bound_ns, claim.termination_grace_period_ns)
+    return min((bound for bound in bounds if bound is not None), default=None)
 
 
 def _deletion_stage(claim: NodeClaim) -> tuple[DrainStage, int]:

@@ -88,6 +88,14 @@ class ClaimEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
         """When its drain ends by force; None without a deadline."""
         return deadline_of(self.claim)
 
+    @property
+    def grace_ns(self) -> int | None:
+        """How long a drain may take once it begins; None where nothing bounds it."""
+        drain = self.findings.drain if self.findings is not None else None
+        if drain is not None and drain.bound_ns is not None:
+            return drain.bound_ns
+        return self.claim.termination_grace_period_ns
+
     def steps(self, now_ns: int) -> tuple[ClaimStep, ...]:
         """Return the steps of its life; only the first that is not done is under way."""
         steps: list[ClaimStep] = []

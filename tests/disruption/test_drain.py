@@ -11,6 +11,7 @@ from karptui.disruption.drain import DrainStage, DrainState, Hold, WaitingPod, d
 from karptui.disruption.termination import Deadline, Initiator, deadline_of, forced_at, is_forced
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.settings import parse_settings
 from karptui.kube.node import Node
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
@@ -178,6 +179,30 @@ def test_a_deadline_bounds_the_wait() -> None:
     assert (waiting["soon"].hold, waiting["soon"].forced_ns) == (Hold.DND, NOW_NS + 22 * HOUR_NS)
     # A grace longer than the node's: deleted as soon as the drain begins, protected or not.
     assert (waiting["late"].hold, waiting["late"].forced_ns) == (Hold.FORCED, NOW_NS - HOUR_NS)
+
+
+@pytest.mark.parametrize(
+    ("reason", "ready", "grace_ns", "bound_ns"),
+    [
+        ("Unhealthy", "False", None, 10 * MINUTE_NS),
+        ("Unhealthy", "False", DAY_NS, 10 * MINUTE_NS),
+        ("Unhealthy", "False", MINUTE_NS, MINUTE_NS),
+        ("Unhealthy", "True", DAY_NS, None),
+        ("Drifted", "False", DAY_NS, None),
+    ],
+)
+def test_the_bound_of_a_repair_is_known_before_its_drain_begins(
+    reason: str, ready: str, grace_ns: int | None, bound_ns: int | None
+) -> None:
+    sick = a_node(
+        taints=(Taint("karpenter.sh/disrupted", NO_SCHEDULE),),
+        conditions=(a_condition("Ready", status=ready, since_ns=NOW_NS - HOUR_NS),),
+        created_ns=NOW_NS - DAY_NS,
+    )
+    marked = a_condition("DisruptionReason", reason=reason, since_ns=NOW_NS - MINUTE_NS)
+    claim = a_claim(conditions=(marked,), termination_grace_period_ns=grace_ns)
+    found = _state(node=sick, claim=claim, settings=parse_settings({}, "1.15.0"))
+    assert (found.stage, found.bound_ns) == (DrainStage.COMMANDED, bound_ns)
 
 
 def _expiring(at_ns: int) -> NodeClaim:

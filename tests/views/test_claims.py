@@ -23,6 +23,7 @@ from karptui.views.claims.sentences import claim_sentences, seconds_text, waitin
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
+from karptui.views.why.sentences import drain_text
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, a_fleet, conditions, view_of
 
 BORN = NOW_NS - 2 * HOUR
@@ -120,6 +121,11 @@ RECKONED_END = (
             "replacements to be ready, then it is deleted (Underutilized)",
             Tone.LEAVING,
         ),
+        (
+            entry(findings=found(drain=DrainState(DrainStage.COMMANDED, reason="Unhealthy", bound_ns=10 * MINUTE))),
+            "replacements to be ready, then it is deleted (Unhealthy) and drained for 10m at most",
+            Tone.LEAVING,
+        ),
         (entry(DRIFTED), "its turn among the drifted", Tone.WARNING),
         (entry(DRIFTED, findings=found()), "its turn among the drifted", Tone.WARNING),
         (
@@ -168,6 +174,13 @@ def cells(one: ClaimEntry) -> dict[str, str]:
         (entry(expire_after_ns=HOUR), {"expires": "now"}),
         (entry(expire_after_ns=100 * HOUR), {"expires": "4d2h"}),
         (entry(termination_grace_period_ns=GRACE_NS), {"deadline": "24h grace"}),
+        (
+            entry(
+                findings=found(drain=DrainState(DrainStage.COMMANDED, bound_ns=10 * MINUTE)),
+                termination_grace_period_ns=GRACE_NS,
+            ),
+            {"deadline": "10m grace"},
+        ),
         (LEAVING, {"expires": "-", "deadline": "none"}),
         (entry(deletion_ns=NOW_NS - HOUR, termination_grace_period_ns=GRACE_NS), {"deadline": "23h"}),
         (entry(deletion_ns=NOW_NS - 2 * GRACE_NS, termination_grace_period_ns=GRACE_NS), {"deadline": "24h ago"}),
@@ -298,3 +311,8 @@ def test_entries_of_a_view() -> None:
 )
 def test_a_reboot_that_is_over_is_told(reason: str, words: str) -> None:
     assert said(entry(Condition("Rebooting", "False", reason, last_transition_ns=NOW_NS - HOUR)))[1].endswith(words)
+
+
+def test_the_node_says_too_how_long_the_drain_of_its_repair_may_take() -> None:
+    told = found(drain=DrainState(DrainStage.COMMANDED, reason="Unhealthy", bound_ns=10 * MINUTE))
+    assert drain_text(told, NOW_NS) == "commanded, its drain will end by force after 10m"

@@ -74,7 +74,7 @@ def _expires(entry: ClaimEntry, now_ns: int) -> Cell:
 
 
 def _deadline(entry: ClaimEntry, now_ns: int) -> Cell:
-    deadline, grace_ns = entry.deadline, entry.claim.termination_grace_period_ns
+    deadline, grace_ns = entry.deadline, entry.grace_ns
     if deadline is not None:
         left = deadline.at_ns - now_ns
         text = (

@@ -35,7 +35,8 @@ def waiting_on(entry: ClaimEntry, now_ns: int) -> tuple[str, Tone]:
     if entry.is_starting or (entry.node is None and node_status(entry.row).tone is Tone.FAULT):
         return node_status(entry.row).sentence, node_status(entry.row).tone
     if drain is not None and str(drain.stage) == "Commanded":
-        return f"replacements to be ready, then it is deleted ({drain.reason})", Tone.LEAVING
+        bound = f" and drained for {duration_text(drain.bound_ns // NS_PER_SECOND)} at most" if drain.bound_ns else ""
+        return f"replacements to be ready, then it is deleted ({drain.reason}){bound}", Tone.LEAVING
     if entry.drifted is None:
         return "", Tone.NORMAL
     return _before_drift(entry, now_ns), Tone.WARNING
@@ -114,7 +115,7 @@ def _end(entry: ClaimEntry, now_ns: int, local: tzinfo | None) -> Pieces:
 
 
 def _grace(entry: ClaimEntry, now_ns: int, local: tzinfo | None) -> str:
-    deadline, grace_ns = entry.deadline, entry.claim.termination_grace_period_ns
+    deadline, grace_ns = entry.deadline, entry.grace_ns
     if deadline is not None:
         written = "" if not deadline.is_provisional else ", reckoned from its terminationGracePeriod"
         return f"drain ends by force {in_text(deadline.at_ns, now_ns)}, {instant_text(deadline.at_ns, local)}{written}"

@@ -146,6 +146,8 @@ def drain_text(found: NodeFindings, now_ns: int) -> str:
     if drain.latest_end_ns is not None:
         left = (drain.latest_end_ns - now_ns) // NS_PER_SECOND
         parts.append(f"over by force in {duration_text(left)}" if left > 0 else "its deadline has passed")
+    elif drain.bound_ns:
+        parts.append(f"its drain will end by force after {duration_text(drain.bound_ns // NS_PER_SECOND)}")
     elif drain.has_no_end:
         parts.append("never ends by itself: no terminationGracePeriod")
     return ", ".join(parts)
