@@ -91,7 +91,7 @@ def find_pod(view: ClusterView, name: str, namespace: str) -> Pod:
 def _settled(view: ClusterView, pod: Pod, loaded: Loaded) -> Explained:
     """Return a pod that does not wait."""
     node = view.node_of(pod.node_name)
-    entry = PodEntry(pod, node.pool if node is not None else "")
+    entry = view.pod_entry(pod.key) or PodEntry(pod, node.pool if node is not None else "")
     values = {"pod": pod.key, "turn": "bound" if pod.node_name else "ended", **PODS.values(entry, loaded.now_ns)}
     sentence = pod_sentence(entry, loaded.now_ns)
     ended = "has ended" if pod.is_terminal else f"does not wait: it is on {clean(pod.node_name)}"

@@ -180,11 +180,12 @@ class PodPredicates:
 
     def is_evictable(self, pod: Pod) -> bool:
         """Return whether Karpenter would ask for the pod's eviction: only then do PodDisruptionBudgets matter."""
+        return self._is_evicted(pod) and self.is_disruptable(pod)
+
+    def _is_evicted(self, pod: Pod) -> bool:
+        """Return whether a drain evicts the pod once do-not-disrupt leaves it alone."""
         traits = self.traits(pod.template)
-        if traits.tolerates_disrupted or traits.is_node_owned or not pod.is_active:
-            return False
-        value = traits.do_not_disrupt
-        return value is None or not value.at(pod.start_ns, self.now_ns).is_active
+        return not traits.tolerates_disrupted and not traits.is_node_owned and pod.is_active
 
     def is_reschedulable(self, pod: Pod) -> bool:
         """Return whether the pod comes back elsewhere when its node goes."""
@@ -209,6 +210,11 @@ class PodPredicates:
         """Return what PodDisruptionBudgets do against the pod's eviction now, None where nothing."""
         block = self.limits.block(pod)
         return block if block is not None and self.is_evictable(pod) else None
+
+    def later_pdb_block(self, pod: Pod) -> PdbBlock | None:
+        """Return the same for when do-not-disrupt does not protect the pod, whether or not it does so now."""
+        block = self.limits.block(pod)
+        return block if block is not None and self._is_evicted(pod) else None
 
     def disruption_cost(self, pods: Iterable[Pod]) -> float:
         """Return 1 plus the positive eviction costs of the pods, which should be the reschedulable ones."""

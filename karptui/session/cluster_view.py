@@ -14,8 +14,12 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass
+from karptui.karpenter.pod_predicates import PodPredicates
 from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.kube.node import Node
+from karptui.kube.pdb import PodDisruptionBudget
+from karptui.kube.pod import Pod
+from karptui.kube.timestamps import ABSENT_NS
 from karptui.session.costs import ClusterTotals, totals_of
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.session.pod_owners import Owners, owners_of
@@ -51,10 +55,11 @@ class _Pods(NamedTuple):
 
     by_key: Mapping[str, PodEntry]
     entries: tuple[PodEntry, ...]
+    pdbs: Mapping[str, PodDisruptionBudget]
 
 
 _NO_NODES: Final = _Nodes(MappingProxyType({}), ())
-_NO_PODS: Final = _Pods(MappingProxyType({}), ())
+_NO_PODS: Final = _Pods(MappingProxyType({}), (), MappingProxyType({}))
 
 
 class _Known(NamedTuple):
@@ -179,8 +184,10 @@ class ClusterView:
         node = self.state.nodes.get(node_name)
         pool = _pool(node) if node is not None else ""
         owners, used = self._known_owners(), self.live_usage.pods
+        predicates = _predicates(self.state.pdbs)
         return tuple(
-            PodEntry(pod, pool, owners.of(pod), used.get(key)) for key, pod in self.state.pods_on(node_name).items()
+            PodEntry(pod, pool, owners.of(pod), used.get(key), _kept_by(pod, predicates))
+            for key, pod in self.state.pods_on(node_name).items()
         )
 
     def pod_entry(self, key: str) -> PodEntry | None:
@@ -220,7 +227,7 @@ class ClusterView:
         if self._pods is None:
             with self._lock:
                 if self._pods is None:
-                    self._pods = self._tie_pods(self._before.pods.by_key)
+                    self._pods = self._tie_pods(self._before.pods)
                     self._before = self._before._replace(pods=_NO_PODS)
         return self._pods
 
@@ -288,20 +295,32 @@ class ClusterView:
         place = entry.instance_type, entry.zone, entry.capacity_type
         return self.prices.price(*place, is_auto_mode=entry.is_auto_mode)
 
-    def _tie_pods(self, before: Mapping[str, PodEntry]) -> _Pods:
+    def _tie_pods(self, before: _Pods) -> _Pods:
         used = self.live_usage.pods
         pools, owners = {name: _pool(node) for name, node in self.state.nodes.items()}, self._known_owners()
         is_same_owners = owners is self._before.owners
+        pdbs = self.state.pdbs
+        is_same_pdbs, predicates = pdbs is before.pdbs, _predicates(pdbs)
         entries: dict[str, PodEntry] = {}
         for key, pod in self.state.pods.items():
             if pod.is_terminal:
                 continue
             pool = pools.get(pod.node_name, "")
-            known = before.get(key)
-            same = known is not None and known.pod is pod and known.pool == pool and is_same_owners
-            same = same and known is not None and known.used is used.get(key)
-            entries[key] = known if same and known is not None else PodEntry(pod, pool, owners.of(pod), used.get(key))
-        return _Pods(entries, tuple(entries.values()))
+            known = before.by_key.get(key)
+            is_same_pod = known is not None and known.pod is pod
+            kept_by = known.kept_by if known is not None and is_same_pod and is_same_pdbs else _kept_by(pod, predicates)
+            if (
+                known is not None
+                and is_same_pod
+                and is_same_owners
+                and known.pool == pool
+                and known.used is used.get(key)
+                and known.kept_by == kept_by
+            ):
+                entries[key] = known
+            else:
+                entries[key] = PodEntry(pod, pool, owners.of(pod), used.get(key), kept_by)
+        return _Pods(entries, tuple(entries.values()), pdbs)
 
 
 def pod_access(status: KindStatus | None) -> PodAccess:
@@ -309,6 +328,15 @@ def pod_access(status: KindStatus | None) -> PodAccess:
     if status is None or (status.phase in ("connecting", "disconnected") and not status.count):
         return PodAccess.PENDING
     return PodAccess.FORBIDDEN if status.phase == "forbidden" else PodAccess.KNOWN
+
+
+def _predicates(pdbs: Mapping[str, PodDisruptionBudget]) -> PodPredicates:
+    return PodPredicates(pdbs.values(), ABSENT_NS)  # asked only for what no time changes
+
+
+def _kept_by(pod: Pod, predicates: PodPredicates) -> tuple[str, ...]:
+    block = predicates.later_pdb_block(pod) if pod.node_name else None
+    return tuple(pdb.name for pdb in block.pdbs) if block is not None else ()
 
 
 def _pool(node: Node) -> str:

@@ -38,6 +38,8 @@ class PodEntry(msgspec.Struct, frozen=True, tag=True, eq=False, gc=False):
     """The workload behind it; None where that has not been looked for, or there is none."""
     used: Used | None = None
     """What its containers really use; None where metrics-server does not tell."""
+    kept_by: tuple[str, ...] = ()
+    """Names of the PodDisruptionBudgets that keep it from being evicted, with or without do-not-disrupt."""
 
     @property
     def cpu_millis(self) -> int:
@@ -66,16 +68,23 @@ class PodEntry(msgspec.Struct, frozen=True, tag=True, eq=False, gc=False):
         """Return what do-not-disrupt does for the pod now."""
         return protection_of(self.pod, now_ns)
 
+    def keeps_node(self, now_ns: int) -> bool:
+        """Return whether do-not-disrupt or PodDisruptionBudgets keep Karpenter from emptying the pod's node."""
+        return bool(self.kept_by) or self.protection(now_ns).is_active
+
     def protection_text(self, now_ns: int) -> str:
         """Return what Karpenter does with the pod when its node goes.
 
-        ``do-not-disrupt`` where that protects now, with its duration; ``DaemonSet``, ``static`` or nothing.
+        ``do-not-disrupt`` where that protects now, with its duration; ``PDB front`` where that PodDisruptionBudget
+        allows no eviction, ``PDBs`` and their names where several select it; ``DaemonSet``, ``static`` or nothing.
         """
         template = self.pod.template
         protection = self.protection(now_ns)
         if protection.is_active:
             is_endless = protection.kind is ProtectionKind.ALWAYS
             return "do-not-disrupt" if is_endless else f"do-not-disrupt {protection.value}"
+        if self.kept_by:
+            return f"{'PDBs' if len(self.kept_by) > 1 else 'PDB'} {' '.join(self.kept_by)}"
         if template.is_daemonset_owned:
             return "DaemonSet"
         return "static" if template.is_node_owned else ""

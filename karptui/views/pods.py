@@ -79,11 +79,20 @@ def explain_pod(entry: PodEntry, now_ns: int) -> tuple[tuple[str, Tone], ...]:
     if protection.is_active:
         pieces += [between, (f"{DO_NOT_DISRUPT} keeps its node from being consolidated", Tone.WARNING)]
         return tuple(pieces)
-    if entry.protection_text(now_ns):
+    if entry.kept_by:
+        pieces += [between, (_kept_words(entry), Tone.WARNING)]
+    elif entry.protection_text(now_ns):
         pieces += [between, ("leaves with its node", Tone.MUTED)]
     if protection.kind in _DEAD:
         pieces += [between, (f'{DO_NOT_DISRUPT} "{clean(protection.value)}" {_DEAD[protection.kind]}', Tone.NORMAL)]
     return tuple(pieces)
+
+
+def _kept_words(entry: PodEntry) -> str:
+    names = clean(", ".join(entry.kept_by))
+    if len(entry.kept_by) > 1:
+        return f"several PodDisruptionBudgets select it ({names}), so nothing may evict it: it keeps its node"
+    return f"PodDisruptionBudget {names} allows no eviction now: it keeps its node from being consolidated"
 
 
 _RANKS: Final = {Tone.FAULT: 0, Tone.WARNING: 1, Tone.LEAVING: 2, Tone.ACTIVE: 3}
@@ -97,11 +106,13 @@ def _protection(entry: PodEntry, now_ns: int) -> Cell:
     text = entry.protection_text(now_ns)
     if entry.protection(now_ns).is_active:
         return text_cell(text, Tone.WARNING, short="DND")
+    if entry.kept_by:
+        return text_cell(text, Tone.WARNING, short="PDB")
     return text_cell(text, Tone.MUTED, short=text)
 
 
 def _is_notable(entry: PodEntry, now_ns: int) -> bool:
-    return pod_status(entry)[1] in (Tone.FAULT, Tone.WARNING) or entry.protection(now_ns).is_active
+    return pod_status(entry)[1] in (Tone.FAULT, Tone.WARNING) or entry.keeps_node(now_ns)
 
 
 def _amount(text: str) -> Cell:
@@ -236,7 +247,8 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         Heading(
             "protection",
             "PROTECTION",
-            "do-not-disrupt (DND) keeps Karpenter from emptying the node; DaemonSet and static pods leave with it.",
+            "do-not-disrupt (DND), and a PodDisruptionBudget that allows no eviction (PDB), keep Karpenter from "
+            "emptying the node; DaemonSet and static pods leave with it.",
             min_width=3,
             max_width=22,
             drop_order=2,
@@ -249,14 +261,14 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
                 "protection",
                 lambda entry, now_ns: entry.protection_text(now_ns) or None,
                 TEXT_OR_NULL,
-                "do-not-disrupt with its value, DaemonSet or static.",
+                "do-not-disrupt with its value, PDB with the name of what allows no eviction, DaemonSet or static.",
             ),
         ),
         filters={
             "protection": Field(
                 FieldKind.TEXT,
                 lambda entry, now_ns: entry.protection_text(now_ns),
-                help="do-not-disrupt*, DaemonSet, static",
+                help="do-not-disrupt*, PDB*, DaemonSet, static",
             )
         },
     ),

@@ -30,6 +30,7 @@ from karptui.views.blockers.columns import TABLE as BLOCKERS
 from karptui.views.claims.sentences import waiting_on
 from karptui.views.next import TABLE as NEXT
 from karptui.views.nodes.columns import nodes_table
+from karptui.views.pods import TABLE as PODS
 from karptui.views.row import Pieces
 from karptui.views.why.codes import why_text
 from karptui.views.why.detail import why_lines
@@ -83,6 +84,7 @@ def _differences(view: ClusterView, now_ns: int) -> Iterator[str]:
         yield from (f"{entry.name}: {said}" for said in _of_nodes(entry, now_ns))
         yield from (f"{entry.name}: {said}" for said in _of_detail(entry, now_ns))
         yield from (f"{entry.name}: {said}" for said in _of_budgets(view, entry))
+        yield from (f"{entry.name}: {said}" for said in _of_pods(view, entry, now_ns))
     yield from _of_blockers(view, nodes, now_ns)
     yield from _of_claims(view, now_ns)
     yield from _of_next(view, nodes, now_ns)
@@ -123,6 +125,25 @@ def _of_detail(entry: NodeEntry, now_ns: int) -> Iterator[str]:
     header = next((line for line in told if line.startswith("Blockers (")), "Blockers (0)")
     if header != f"Blockers ({sum(one.is_wanted for one in found.blockers):,})":
         yield f"detail has {header}"
+
+
+def _of_pods(view: ClusterView, entry: NodeEntry, now_ns: int) -> Iterator[str]:
+    """Yield where Pods, the pods of the detail, and the blockers differ about what protects a pod."""
+    found = entry.findings
+    assert found is not None
+    if entry.node is None or entry.is_deleting:
+        return
+    words = {"POD_DND": "do-not-disrupt", "PDB_MULTIPLE": "PDBs", "PDB_EXHAUSTED": "PDB"}
+    blocked = {one.object_key: words[one.code] for one in found.blockers if one.code in words}
+    for pod in view.pods_on(entry.name):
+        shown = PODS.values(pod, now_ns)["protection"] or ""
+        if pod.pod.key in blocked or pod.keeps_node(now_ns):
+            told = shown.partition(" ")[0]
+            if told != blocked.get(pod.pod.key):
+                yield f"{pod.pod.key} is protected by {told}, but blocks by {blocked.get(pod.pod.key)}"
+        listed = view.pod_entry(pod.pod.key)
+        if listed is None or PODS.values(listed, now_ns)["protection"] != PODS.values(pod, now_ns)["protection"]:
+            yield f"{pod.pod.key} is protected otherwise on Pods"
 
 
 def _of_budgets(view: ClusterView, entry: NodeEntry) -> Iterator[str]:

@@ -3,19 +3,26 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
 from karptui.kube.objects import OwnerReference
+from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate, PodVolume
 from karptui.kube.taints import Toleration
+from karptui.session.cluster_view import ClusterView
 from karptui.session.pods import PodEntry
 from karptui.sources.base import Phase
+from karptui.state.cluster import EMPTY
+from karptui.state.deltas import Batch, KindDelta
+from karptui.state.reducer import reduce
 from karptui.views.describe import describe
 from karptui.views.pods import TABLE, explain_pod, pod_status, pod_status_text, pods_of_node_table
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
+from tests.builders import a_pdb, a_pod
 from tests.ui.fleet import MINUTE, NOW_NS, a_fleet, amounts, status, view_of
 
 
@@ -96,6 +103,69 @@ def test_a_duration_protects_until_it_is_over() -> None:
     assert protected("15m", start_ns=0).protection_text(NOW_NS) == "do-not-disrupt 15m"
     rows = build_rows(TABLE, [made, protected("5m", name="over")], sort=Sort("protection"), now_ns=NOW_NS)
     assert [item.pod.name for item in rows.items] == ["p", "over"]
+
+
+def a_view(*pdbs: PodDisruptionBudget, before: ClusterView | None = None) -> ClusterView:
+    pods = [
+        a_pod(name="web-1", node="n"),
+        a_pod(name="ill", node="n", is_ready=False),
+        a_pod(name="job", node="n", created_ns=NOW_NS - MINUTE, annotations={karpenter_labels.DO_NOT_DISRUPT: "2h"}),
+        a_pod(name="cni", node="n", daemonset="cni"),
+        a_pod(name="own", node="n", owner=OwnerReference("v1", "Node", "n", controller=True)),
+        a_pod(name="done", node="n", phase="Succeeded"),
+        a_pod(name="goes", node="n", deletion_ns=NOW_NS),
+        a_pod(name="waits"),
+        a_pod(name="other", node="n", namespace="other"),
+    ]
+    pod_delta = {} if before is not None else {Kind.POD: KindDelta({pod.key: pod for pod in pods}, replaces=True)}
+    told = {Kind.PDB: KindDelta({pdb.key: pdb for pdb in pdbs}, replaces=True)}
+    state = reduce(EMPTY if before is None else before.state, Batch({**pod_delta, **told}))
+    return ClusterView(state, {}, before)
+
+
+def protections(view: ClusterView, now_ns: int = NOW_NS) -> dict[str, str]:
+    """Return what Pods says of every pod that something keeps, and see that the node's pods say the same."""
+    shown = {entry.pod.name: TABLE.values(entry, now_ns)["protection"] for entry in view.pod_entries}
+    there = {entry.pod.name: TABLE.values(entry, now_ns)["protection"] for entry in view.pods_on("n")}
+    assert there.items() <= shown.items()
+    return {name: text for name, text in shown.items() if text}
+
+
+def test_a_pod_that_its_disruption_budget_keeps_is_protected() -> None:
+    closed = protections(a_view(a_pdb(name="front")))
+    assert closed == {
+        "web-1": "PDB front",
+        "ill": "PDB front",
+        "job": "do-not-disrupt 2h",
+        "cni": "PDB front",
+        "own": "static",
+    }
+    lenient = a_pdb(name="front", unhealthy_pod_eviction_policy="AlwaysAllow")
+    assert "ill" not in protections(a_view(lenient))
+    assert protections(a_view(a_pdb(name="front")), NOW_NS + 5 * 60 * MINUTE)["job"] == "PDB front"
+    open_ = a_pdb(name="front", allowed=1)
+    assert protections(a_view(open_)) == {"job": "do-not-disrupt 2h", "cni": "DaemonSet", "own": "static"}
+    assert protections(a_view(open_, a_pdb(name="too", allowed=1)))["web-1"] == "PDBs front too"
+
+
+def test_protection_follows_the_disruption_budget_and_nothing_else_is_made_anew() -> None:
+    before = a_view(a_pdb(name="front", allowed=1))
+    assert "web-1" not in protections(before)
+    after = a_view(a_pdb(name="front"), before=before)
+    assert protections(after)["web-1"] == "PDB front"
+    kept = {entry.pod.name for entry in after.pod_entries if before.pod_entry(entry.pod.key) is entry}
+    assert kept == {"own", "goes", "waits", "other"}
+
+
+def test_what_a_disruption_budget_keeps_in_words() -> None:
+    one, several = replace(entry(), kept_by=("front",)), replace(entry(), kept_by=("front", "too"))
+    row = build_rows(TABLE, [one], is_notable_only=True, now_ns=NOW_NS)[0]
+    cell = row.cells[[heading.id for heading in TABLE.headings()].index("protection")]
+    assert (cell.text, cell.short, cell.tone) == ("PDB front", "PDB", Tone.WARNING)
+    said = "".join(text for text, _ in explain_pod(one, NOW_NS))
+    assert "PodDisruptionBudget front allows no eviction now: it keeps its node from being consolidated" in said
+    said = "".join(text for text, _ in explain_pod(several, NOW_NS))
+    assert "several PodDisruptionBudgets select it (front, too), so nothing may evict it: it keeps its node" in said
 
 
 def test_cells() -> None:
