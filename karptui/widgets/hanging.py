@@ -20,6 +20,8 @@ MOST_KEPT: Final = 256
 """Lines that are kept broken: the same are shown again with every change of the cluster."""
 _WORDS: Final = re.compile(r"^ +|[^ ]+ *")
 """Words with the blanks behind them; blanks at the start come by themselves."""
+_PARTS: Final = re.compile(r"[^=,/]*[=,/]+ *|[^=,/]+")
+"""Parts of a word that is wider than a line: a label's domain, key and value, the items of a list."""
 
 
 def hanging(lines: Iterable[Pieces], width: int, indent: int = 3) -> tuple[Pieces, ...]:
@@ -54,7 +56,7 @@ def _lines_of(line: Pieces, width: int, indent: int) -> Iterator[Pieces]:
     made: list[tuple[str, Tone]] = []
     used, is_first = 0, True
     for text, tone in line:
-        for word in _WORDS.findall(clean(text)):
+        for word in _fitting(_WORDS.findall(clean(text)), width - indent):
             size = cell_len(word)
             if used + cell_len(word.rstrip()) > width and used > indent:
                 yield tuple(made)
@@ -67,6 +69,21 @@ def _lines_of(line: Pieces, width: int, indent: int) -> Iterator[Pieces]:
             used += size
     if is_first or used > indent:
         yield tuple(made)
+
+
+def _fitting(words: Iterable[str], room: int) -> Iterator[str]:
+    """Yield words; in place of one that has no room in a line its parts, as many together as have room."""
+    for word in words:
+        if cell_len(word.rstrip()) <= room:
+            yield word
+            continue
+        run = ""
+        for part in _PARTS.findall(word):
+            if run and cell_len((run + part).rstrip()) > room:
+                yield run
+                run = ""
+            run += part
+        yield run
 
 
 def _joined(line: Pieces) -> Pieces:

@@ -25,6 +25,10 @@ def broken(text: str, width: int, indent: int = 0) -> list[str]:
         pytest.param("node abcd ·", 9, 0, ["node abcd"], id="nothing behind it leaves no empty line"),
         pytest.param("a · b", 0, 0, ["a · b"], id="no width yet"),
         pytest.param("", 10, 0, [""], id="an empty line"),
+        pytest.param("is team.io/role=web now", 12, 0, ["is team.io/", "role=web now"], id="a label between its parts"),
+        pytest.param("is team.io/role=web", 9, 0, ["is", "team.io/", "role=web"], id="in a line of its own"),
+        pytest.param("spot,on-demand,x", 13, 2, ["spot,", "  on-demand,x"], id="a list between its items"),
+        pytest.param("abcdefghijkl a", 10, 0, ["abcdefghijkl", "a"], id="a word without parts stays whole"),
     ],
 )
 def test_no_line_begins_with_a_separator(text: str, width: int, indent: int, expected: list[str]) -> None:
