@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from karptui.advice.words import counted, span, verb
+from karptui.advice.words import span
 from karptui.disruption.churn.life import Removal
 from karptui.disruption.churn.loops import AGAIN_NS, SHORT_NS, Loop, LoopKind
 from karptui.karpenter.nodepool import BALANCED, NodePool
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import counted, verb
 
 AFTER_NS: Final = tuple(minutes * 60 * NS_PER_SECOND for minutes in (5, 15, 30, 60, 120))
 """What consolidateAfter may be raised to."""

@@ -15,16 +15,6 @@ NAMES_SHOWN: Final = 3
 _EMPTY_PARTS: Final = re.compile(r"(?<=[hm])0[ms](?:0s)?$")
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return ``1 pod``, ``2 pods``."""
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
-
-
-def verb(number: int, singular: str, plural: str) -> str:
-    """Return the form of a verb that goes with a number."""
-    return singular if number == 1 else plural
-
-
 def listed(names: Iterable[str], most: int = NAMES_SHOWN) -> str:
     """Return the first names, and how many more there are."""
     unique = list(dict.fromkeys(names))

@@ -104,9 +104,14 @@ def count_text(count: int) -> str:
     return f"{count:,}"
 
 
-def counted(count: int, noun: str) -> str:
-    """Return ``1 node``, ``1,234 nodes``; for nouns whose plural takes an s."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return ``1 node``, ``1,234 nodes``; the plural takes an s unless it is given."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def verb(count: int, singular: str, plural: str) -> str:
+    """Return the form of a verb that goes with a number: ``waits`` with 1, ``wait`` with others."""
+    return singular if count == 1 else plural
 
 
 def duration_text(seconds: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from karptui.aws.money import per_hour_text
-from karptui.kube.units import counted
+from karptui.kube.units import counted, verb
 from karptui.whatif.drill import Drill, Launch, LossKind
 from karptui.whatif.lines import Unplaced
 
@@ -32,20 +32,16 @@ def _said(drill: Drill) -> Iterator[str]:
     if not drill.pods:
         yield "no pod has to move"
     elif count:
-        yield ", ".join((f"{count:,} of {pods} {_verb(count, 'stay')} pending", *placed))
+        yield ", ".join((f"{count:,} of {pods} {verb(count, 'stays', 'stay')} pending", *placed))
     else:
-        yield f"{pods} {_verb(drill.pods, 'find')} another place: {', '.join(placed)}"
+        yield f"{pods} {verb(drill.pods, 'finds', 'find')} another place: {', '.join(placed)}"
     if drill.also_pending:
         also = len(drill.also_pending)
-        yield f"{counted(also, 'pod')} that would get a place today {_verb(also, 'get')} none"
+        yield f"{counted(also, 'pod')} that would get a place today {verb(also, 'gets', 'get')} none"
     if drill.lost:
-        yield f"{counted(len(drill.lost), 'pod')} without an owner {'is' if len(drill.lost) == 1 else 'are'} lost"
+        yield f"{counted(len(drill.lost), 'pod')} without an owner {verb(len(drill.lost), 'is', 'are')} lost"
     gone = len(drill.nodes)
-    yield f"{gone:,} of {counted(drill.nodes_before, 'node')} {'is' if gone == 1 else 'are'} gone"
-
-
-def _verb(count: int, verb: str) -> str:
-    return f"{verb}s" if count == 1 else verb
+    yield f"{gone:,} of {counted(drill.nodes_before, 'node')} {verb(gone, 'is', 'are')} gone"
 
 
 def _dollars(launches: Sequence[Launch]) -> str:
@@ -86,7 +82,8 @@ def _of_kind(word: str, drills: Sequence[Drill]) -> str:
     if not bad:
         return f"any one {word} may go"
     worst = bad[0]
-    text = f"without {word} {worst.loss.name} {counted(worst.waiting, 'pod')} {_verb(worst.waiting, 'stay')} pending"
+    stay = verb(worst.waiting, "stays", "stay")
+    text = f"without {word} {worst.loss.name} {counted(worst.waiting, 'pod')} {stay} pending"
     return f"{text} (and some without {len(bad) - 1} of the others)" if bad[1:] else text
 
 

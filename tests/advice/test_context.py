@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from karptui.advice.words import amount, at_cost, counted, joined, listed, money, nano_amount, share, span, verb
+from karptui.advice.words import amount, at_cost, joined, listed, money, nano_amount, share, span
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.quantity import parse_quantity
+from karptui.kube.units import counted, verb
 from tests.advice.asking import context_of
 from tests.advice.nodeclass_cases import ec2
 from tests.builders import (

@@ -9,7 +9,7 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, counted, joined, listed, money, verb
+from karptui.advice.words import at_cost, joined, listed, money
 from karptui.disruption.budget_calendar import WEEK_NS, allowance
 from karptui.disruption.budgets import (
     REPAIR_GATE,
@@ -27,6 +27,7 @@ from karptui.disruption.schedule import ScheduleError
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.durations import DurationError
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import counted, verb
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import ObjectRef
 

@@ -10,9 +10,10 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
-from karptui.advice.words import counted, listed, span
+from karptui.advice.words import listed, span
 from karptui.kube.event import Event
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import counted
 from karptui.whatif.edits import ObjectRef
 
 _REASON: Final = "InsufficientCapacityError"

@@ -8,9 +8,10 @@ from typing import Final
 from karptui.advice.context import AdviceContext, PodGroup
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, counted, listed, share, span, verb
+from karptui.advice.words import at_cost, listed, share, span
 from karptui.kube.objects import controller_of
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import counted, verb
 from karptui.whatif.edits import ObjectRef
 
 

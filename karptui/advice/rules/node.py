@@ -9,7 +9,7 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import node_refs
 from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, counted, listed, nano_amount, share, span, verb
+from karptui.advice.words import at_cost, listed, nano_amount, share, span
 from karptui.disruption.codes import Code
 from karptui.disruption.drain import DrainStage
 from karptui.disruption.termination import deadline_of
@@ -18,6 +18,7 @@ from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE, NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.resources import CPU, MEMORY, PODS, nano
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import counted, verb
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import CordonNode, ObjectRef, SetField
 

@@ -9,13 +9,14 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
-from karptui.advice.words import counted, memory, share, verb
+from karptui.advice.words import memory, share
 from karptui.aws.lint import reserved_more_than_node
 from karptui.aws.nodeclass import BlockDevice, Ec2NodeClass
 from karptui.aws.user_data import user_data_settings
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, memory_bytes, pod_count
+from karptui.kube.units import counted, verb
 from karptui.provisioning.catalogue import Catalogue, bits
 from karptui.whatif.edits import ObjectRef
 

@@ -9,13 +9,14 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, counted, joined, listed
+from karptui.advice.words import at_cost, joined, listed
 from karptui.aws.live import live_instance_types
 from karptui.aws.nodeclass import AL2023, Ec2NodeClass, NodeClassError, parse_nodeclass
 from karptui.aws.refusals import refusal
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_ec2
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.units import counted
 from karptui.whatif.edits import ObjectRef, SetField
 
 _FAMILY: Final = f"{AWS_GROUP}/instance-family"

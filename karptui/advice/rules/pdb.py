@@ -8,11 +8,12 @@ from typing import Final
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, counted, span, verb
+from karptui.advice.words import at_cost, span
 from karptui.karpenter.pdb_limits import is_always_blocking, is_always_closed
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import counted, verb
 from karptui.whatif.edits import ObjectRef, SetField
 
 

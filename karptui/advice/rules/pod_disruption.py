@@ -10,10 +10,11 @@ from karptui.advice.context import AdviceContext, PodGroup
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import owner_refs, ref_text
 from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, counted, joined, listed, verb
+from karptui.advice.words import at_cost, joined, listed
 from karptui.disruption.churn.loops import LoopKind
 from karptui.karpenter.labels import DO_NOT_DISRUPT, SAFE_TO_EVICT
 from karptui.kube.pod import Pod
+from karptui.kube.units import counted, verb
 from karptui.whatif.edits import ObjectRef
 
 DEAD: Final = {

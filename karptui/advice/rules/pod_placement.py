@@ -9,10 +9,11 @@ from karptui.advice.context import AdviceContext, PodGroup
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import owner_refs, ref_text
 from karptui.advice.rule import rule
-from karptui.advice.words import counted, joined, listed, verb
+from karptui.advice.words import joined, listed
 from karptui.karpenter.labels import KEY_ALIASES, WELL_KNOWN, ZONE
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.pod import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, PodTemplate, TopologySpreadConstraint
+from karptui.kube.units import counted, verb
 from karptui.provisioning.template import pool_requirements
 from karptui.provisioning.topology_counts import DomainUniverse
 from karptui.whatif.edits import SetSetting

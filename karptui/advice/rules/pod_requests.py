@@ -9,7 +9,7 @@ from karptui.advice.context import AdviceContext, PodGroup
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import owner_refs, pool_ref, ref_text
 from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, counted, listed, memory, share, span, verb
+from karptui.advice.words import at_cost, listed, memory, share, span
 from karptui.disruption.events import NOMINATED
 from karptui.kube import resources
 from karptui.kube.live_usage import Used
@@ -17,7 +17,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import cpu_text
+from karptui.kube.units import counted, cpu_text, verb
 from karptui.provisioning.ports import OwnedPorts, clash
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import ObjectRef

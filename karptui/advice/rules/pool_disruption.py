@@ -11,7 +11,7 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref, ref_text
 from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, counted, listed, share, span, verb
+from karptui.advice.words import at_cost, listed, share, span
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, SPOT_TO_SPOT_TYPES
 from karptui.disruption.expiry import expiry_calendar, expiry_wave
 from karptui.karpenter.do_not_disrupt import protects_node
@@ -19,6 +19,7 @@ from karptui.karpenter.labels import CAPACITY_TYPE, DO_NOT_DISRUPT, INSTANCE_TYP
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, NodePool
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.units import counted, verb
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import ObjectRef, SetField, SetSetting
 

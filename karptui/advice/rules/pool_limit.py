@@ -9,9 +9,10 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
-from karptui.advice.words import counted, nano_amount
+from karptui.advice.words import nano_amount
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.resources import NODES
+from karptui.kube.units import counted
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.limits import remaining_limits
 from karptui.whatif.edits import SetField

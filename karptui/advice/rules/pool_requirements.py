@@ -11,7 +11,7 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
-from karptui.advice.words import amount, at_cost, counted, joined, listed, memory, share, verb
+from karptui.advice.words import amount, at_cost, joined, listed, memory, share
 from karptui.aws.lint import unknown_operators, wildcard_values
 from karptui.aws.nodeclass import Ec2NodeClass
 from karptui.karpenter.labels import ARCH, AWS_GROUP, CAPACITY_TYPE, RESERVED, SPOT
@@ -20,7 +20,7 @@ from karptui.karpenter.nodepool import WHEN_EMPTY, NodePool
 from karptui.karpenter.requirements import OPERATORS, Requirement, Requirements
 from karptui.kube.resources import PODS, cpu_millis, memory_bytes
 from karptui.kube.selectors import NodeSelectorRequirement
-from karptui.kube.units import cpu_text
+from karptui.kube.units import counted, cpu_text, verb
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.template import Template
 from karptui.provisioning.type_verdict import Filter, FilterCount, PoolTypes, TypeVerdict

@@ -10,10 +10,11 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import owner_refs, pool_ref
 from karptui.advice.rule import rule
-from karptui.advice.words import counted, listed
+from karptui.advice.words import listed
 from karptui.karpenter.labels import AWS_GROUP, CAPACITY_TYPE, INSTANCE_TYPE
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.taints import Taint
+from karptui.kube.units import counted
 from karptui.whatif.edits import SetField
 
 _CHOICE_OF_TYPE: Final = f"{AWS_GROUP}/instance-"

@@ -8,12 +8,13 @@ from typing import Final
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import rule
-from karptui.advice.words import counted, listed, memory, span, verb
+from karptui.advice.words import listed, memory, span
 from karptui.aws.capacity import estimated_memory_mib
 from karptui.aws.ledger import rounded_up, safe_overhead_percent
 from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.labels import SPOT
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import counted, verb
 from karptui.whatif.edits import ObjectRef, SetSetting
 
 _MINUTES: Final = {"single": 3, "multi": 1}

@@ -8,8 +8,9 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import ref_text
 from karptui.advice.rule import rule
-from karptui.advice.words import counted, joined, listed, verb
+from karptui.advice.words import joined, listed
 from karptui.kube.pod import Pod
+from karptui.kube.units import counted, verb
 from karptui.whatif.edits import ObjectRef
 
 

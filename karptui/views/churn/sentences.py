@@ -9,13 +9,12 @@ from typing import Any, Final
 import msgspec
 
 from karptui.advice.churn import loop_fact, remedies
-from karptui.advice.words import counted
 from karptui.disruption.churn.life import Life, Removal
 from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.disruption.churn.moves import Moved
 from karptui.disruption.churn.report import Churn, ChurnWindow
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
-from karptui.kube.units import age_text, clock_text, count_text, duration_text
+from karptui.kube.units import age_text, clock_text, count_text, counted, duration_text
 from karptui.session.churn import ChurnEntry, Counters, ReplacedClaim
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean

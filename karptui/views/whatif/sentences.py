@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from karptui.aws.money import node_price_text, per_hour_change_text
-from karptui.kube.units import count_text, counted
+from karptui.kube.units import count_text, counted, verb
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import short_name
 from karptui.whatif.difference import Difference
@@ -93,7 +93,7 @@ def _as_it_is(found: Difference) -> str:
         finds = "it finds no place" if waiting == 1 else "none finds a place"
         return f"Nothing is edited: {_those(waiting, 'pod')}, and {finds}."
     rest = f"; {_wait(found.after.pending, 'keeps waiting', 'keep waiting')}" if found.after.pending else ""
-    gets = _verb(placed, "gets", "get")
+    gets = verb(placed, "gets", "get")
     return (
         f"Nothing is edited: {count_text(placed)} of {counted(waiting, 'waiting pod')} {gets} a place"
         f"{_where(pods, found)}{rest}."
@@ -128,8 +128,8 @@ def _placements(found: Difference) -> Iterator[tuple[str, Tone]]:
     for gained, is_new in sorted(sorts, key=lambda one: -len(_pods(one[0]))):
         if gained:
             pods = _pods(gained)
-            verb = _verb(len(pods), "finds", "find")
-            yield f"{_those_of(gained, len(pods), is_new=is_new)} {verb} a place{_where(pods, found)}", Tone.STRONG
+            form = verb(len(pods), "finds", "find")
+            yield f"{_those_of(gained, len(pods), is_new=is_new)} {form} a place{_where(pods, found)}", Tone.STRONG
     if found.moves:
         yield _moved(found), Tone.STRONG
 
@@ -141,10 +141,10 @@ def _lost(lost: Sequence[Unplaced], *, is_new: bool) -> str:
     reason, count = reasons.most_common(1)[0]
     most = f" ({count_text(count)} of them)" if len(reasons) > 1 else ""
     pods = counted(len(lost), "new pod" if is_new else "pod")
-    verb = _verb(len(lost), "finds no place", "find no place") if is_new else _verb(
+    form = verb(len(lost), "finds no place", "find no place") if is_new else verb(
         len(lost), "loses its place", "lose their place"
     )  # fmt: skip
-    return f"{pods}{of} {verb}: {reason}{most}"
+    return f"{pods}{of} {form}: {reason}{most}"
 
 
 def _moved(found: Difference) -> str:
@@ -153,8 +153,8 @@ def _moved(found: Difference) -> str:
     before = {one.before.pool_name for one in found.moves}
     after = {one.after.pool_name for one in found.moves}
     if found.mode is Replay.REMOVE:
-        return f"{those} of the removed nodes {_verb(len(pods), 'goes', 'go')}{_where(pods, found, 'to')}"
-    land = _verb(len(pods), "lands", "land")
+        return f"{those} of the removed nodes {verb(len(pods), 'goes', 'go')}{_where(pods, found, 'to')}"
+    land = verb(len(pods), "lands", "land")
     if len(before) == len(after) == 1 and before != after:
         return f"{those} {land} on {_pool(after.pop())} instead of {_pool(before.pop())}"
     return f"{those} {land} elsewhere{_where(pods, found, ': on')}"
@@ -241,14 +241,14 @@ def _drifted(found: Difference) -> Iterator[tuple[str, Tone]]:
         yield f"{counted(len(found.drift_gained), 'node')}{of} would drift.", Tone.WARNING
     if found.drift_lost:
         count = len(found.drift_lost)
-        yield f"{counted(count, 'node')} would {_verb(count, 'no longer be', 'no longer be')} drifted.", Tone.GOOD
+        yield f"{counted(count, 'node')} would no longer be drifted.", Tone.GOOD
 
 
 def _kept(answer: Answer, found: Difference) -> Iterator[tuple[str, Tone]]:
     gained, lost = len(answer.blockers_gained or ()), len(answer.blockers_lost or ())
     parts = [
-        *([f"{counted(lost, 'blocker')} {_verb(lost, 'goes', 'go')}"] if lost else ()),
-        *([f"{counted(gained, 'blocker')} {_verb(gained, 'comes', 'come')}"] if gained else ()),
+        *([f"{counted(lost, 'blocker')} {verb(lost, 'goes', 'go')}"] if lost else ()),
+        *([f"{counted(gained, 'blocker')} {verb(gained, 'comes', 'come')}"] if gained else ()),
     ]
     if parts:
         yield f"{', '.join(parts)}.", Tone.WARNING if gained else Tone.GOOD
@@ -323,13 +323,9 @@ def _command_text(one: CommandLine) -> str:
 # Words
 
 
-def _verb(count: int, one: str, many: str) -> str:
-    return one if count == 1 else many
-
-
 def _those(count: int, noun: str) -> str:
-    return f"{counted(count, noun)} {_verb(count, 'waits', 'wait')}"
+    return f"{counted(count, noun)} {verb(count, 'waits', 'wait')}"
 
 
 def _wait(count: int, one: str = "still waits", many: str = "still wait") -> str:
-    return f"{counted(count, 'pod')} {_verb(count, one, many)}"
+    return f"{counted(count, 'pod')} {verb(count, one, many)}"
