@@ -224,10 +224,8 @@ def grouped(entries: Sequence[BlockerEntry], grouping: BlockerGrouping, folding:
 
 def _group(name: str, members: tuple[BlockerEntry, ...], folding: Folding) -> BlockerGroup:
     """Return a group; one whose nodes no method wants is folded until somebody opens it, or all of them."""
-    is_idle = len(members) > 1 and all(one.is_idle for one in members)
-    starts_folded = is_idle and not folding.is_folded and not folding.opens_all
-    is_folded = folding.hides(name) is not starts_folded
-    return BlockerGroup(name, members, is_folded)
+    group = BlockerGroup(name, members, is_folded=True)
+    return msgspec.structs.replace(group, is_folded=folding.hides(name, opens_last=group.opens_last))
 
 
 def _of_group(group: BlockerGroup, folding: Folding) -> list[BlockerLine]:
@@ -246,7 +244,7 @@ def without_idle(entries: Sequence[BlockerEntry], name: str, folding: Folding) -
     idle = tuple(entry for entry in entries if entry.is_idle)
     if len(idle) < FEWEST_IDLE:
         return list(entries)
-    is_folded = folding.opens_all is (name in folding.exceptions)
+    is_folded = folding.hides(name, opens_last=True)
     lines: list[BlockerLine] = [entry for entry in entries if not entry.is_idle]
     lines.append(BlockerGroup(name, idle, is_folded, is_idle=True))
     return lines if is_folded else [*lines, *idle]

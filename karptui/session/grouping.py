@@ -36,9 +36,10 @@ class Folding(NamedTuple):
     opens_all: bool = False
     """Whether groups that are folded among open ones are open too."""
 
-    def hides(self, name: str) -> bool:
-        """Return whether a group shows its heading only; open where nobody has said."""
-        return bool(self.is_folded) is not (name in self.exceptions)
+    def hides(self, name: str, *, opens_last: bool = False) -> bool:
+        """Return whether a group shows its heading only; open where nobody has said, but for one that opens last."""
+        is_folded = bool(self.is_folded) or (opens_last and not self.opens_all)
+        return is_folded is not (name in self.exceptions)
 
     def unless_said(self, *, is_folded: bool) -> Folding:
         """Return the same, with groups as they are at first where the reader has not said."""
