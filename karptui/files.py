@@ -6,36 +6,86 @@ import errno
 import os
 import stat
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 _PIECE: Final = 1 << 16
+_MOST_OF_A_DEVICE: Final = _PIECE
+"""What is typed at a terminal, or nothing at all; others never come to an end."""
 
 
-def read_file(path: Path, most_bytes: int, *, is_regular: bool = False) -> bytes:
+def read_file(
+    path: Path, most_bytes: int, *, is_regular: bool = False, look: Callable[[bytes], None] | None = None
+) -> bytes:
     """Return the content of a file.
 
     Args:
         path: the file.
         most_bytes: what it holds at most.
         is_regular: whether pipes, devices and the like are refused, which may never come to an end.
+        look: is given the beginning before anything else is read, and raises where no more of it is wanted.
 
     Raises:
         OSError: when it cannot be read, is of another sort, or holds more.
     """
     if is_regular and not stat.S_ISREG(path.stat().st_mode):
-        raise OSError(errno.EINVAL, "it is no regular file")
+        raise _irregular()
+    with path.open("rb") as file:
+        about = os.fstat(file.fileno())
+        if stat.S_ISREG(about.st_mode) and about.st_size > most_bytes:
+            raise _too_large(most_bytes)
+        if stat.S_ISCHR(about.st_mode) or stat.S_ISBLK(about.st_mode):
+            data = read_stream(file, most_bytes, look=look, stops_after=_MOST_OF_A_DEVICE)
+            if len(data) > _MOST_OF_A_DEVICE:
+                raise _irregular()
+            return data
+        return read_stream(file, most_bytes, look=look, expected=about.st_size)
+
+
+def read_stream(
+    file: BinaryIO,
+    most_bytes: int,
+    *,
+    look: Callable[[bytes], None] | None = None,
+    expected: int = 0,
+    stops_after: int | None = None,
+) -> bytes:
+    """Return what comes to the end of a stream, a piece at a time.
+
+    Args:
+        file: where it comes from.
+        most_bytes: how much may come.
+        look: is given the beginning before anything else is read, and raises where no more of it is wanted.
+        expected: how much is known to come; that is read at once.
+        stops_after: where more than this comes, that is enough of it.
+
+    Raises:
+        OSError: when it cannot be read, or more comes.
+    """
     pieces: list[bytes] = []
     left = most_bytes + 1
-    with path.open("rb") as file:
-        # Room is made for what is asked for, whether or not it is there.
-        piece = max(_PIECE, os.fstat(file.fileno()).st_size + 1)
-        while left > 0 and (data := file.read(min(left, piece))):
-            pieces.append(data)
-            left -= len(data)
+    size = _PIECE if look is not None else max(_PIECE, expected + 1)
+    while left > 0 and (data := file.read(min(left, size))):
+        if look is not None and not pieces:
+            look(data)
+            # Room is made for what is asked for, whether or not it is there.
+            size = max(_PIECE, expected + 1)
+        pieces.append(data)
+        left -= len(data)
+        if stops_after is not None and most_bytes + 1 - left > stops_after:
+            break
     if left <= 0:
-        raise OSError(errno.EFBIG, f"it is larger than {size_text(most_bytes)}")
+        raise _too_large(most_bytes)
     return b"".join(pieces)
+
+
+def _irregular() -> OSError:
+    return OSError(errno.EINVAL, "it is no regular file")
+
+
+def _too_large(most_bytes: int) -> OSError:
+    return OSError(errno.EFBIG, f"it is larger than {size_text(most_bytes)}")
 
 
 def write_file(path: Path, data: bytes, *, may_replace: bool = False, is_private: bool = False) -> None:

@@ -208,6 +208,8 @@ def flags_of(command: str) -> set[str]:
         ["forward", "--snapshot", "{snapshot}", "--horizon", "10m", "--scenario", "/dev/zero"],
         ["plan", "--snapshot", "{snapshot}", "-f", "/dev/zero"],
         ["nodes", "--kubeconfig", "/dev/zero"],
+        ["nodes", "--snapshot", "/dev/zero"],
+        ["pools", "--snapshot", "/dev/urandom"],
         ["nodes", "--snapshot", "{catalog}"],
     ],
     ids=lambda words: f"{words[0]} {words[-2]}",
@@ -226,7 +228,7 @@ def test_a_file_without_an_end_is_a_sentence(
         tracemalloc.stop()
     assert (status, streams.has_traceback) == (2, False)
     assert streams.last_words.startswith(f"karptui {words[0]}: ")
-    assert peak < 120 << 20
+    assert peak < 24 << 20
 
 
 @pytest.mark.parametrize("words", [["simulate", "--scenario", "-"], ["plan", "-f", "-"]], ids=" ".join)

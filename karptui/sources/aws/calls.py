@@ -12,6 +12,7 @@ from botocore import exceptions as known
 
 from karptui.sources.aws.trouble import AwsError, Trouble
 from karptui.sources.cluster.errors import one_line
+from karptui.sources.cluster.timed import TooMuchError, TooSlowError
 
 _THROTTLED: Final = frozenset(
     {
@@ -46,6 +47,11 @@ _REFUSED: Final = frozenset(
 _DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "UnauthorizedAccess"})
 _NOT_ENABLED: Final = frozenset({"OptInRequired", "RegionDisabledException"})
 _TRANSIENT_STATUS: Final = frozenset({429, 500, 502, 503, 504})
+
+_ENDLESS: Final = (
+    (TooSlowError, "the AWS APIs did not finish an answer to {action} in time"),
+    (TooMuchError, "the AWS APIs sent an answer to {action} without an end"),
+)
 
 _SECRET: Final = re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}\b")
 
@@ -97,6 +103,10 @@ def aws_error(error: Exception, *, action: str, profile: str = "") -> AwsError:
         return error
     if isinstance(error, known.ClientError):
         return _client_error(error.response, action, whose)
+    for cause in _causes(error):
+        for kind, sentence in _ENDLESS:
+            if isinstance(cause, kind):
+                return AwsError(Trouble.NO_NETWORK, sentence.format(action=action))
     option = f" --profile {profile}" if profile else ""
     _, trouble, sentence = next(meaning for meaning in _MEANINGS if isinstance(error, meaning[0]))
     return AwsError(
@@ -104,6 +114,14 @@ def aws_error(error: Exception, *, action: str, profile: str = "") -> AwsError:
         sentence.format(whose=whose, option=option, action=action, words=_words(error)),
         is_transient=isinstance(error, (known.ReadTimeoutError, known.ConnectionClosedError)),
     )
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and what led to it; botocore's are raised while urllib3's are handled."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
 
 
 def _client_error(response: Mapping[str, Any], action: str, whose: str) -> AwsError:

@@ -9,21 +9,38 @@ import os
 import subprocess
 import threading
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import boto3.session
 import botocore.session
-from botocore import credentials
+from botocore import awsrequest, credentials
 from botocore.config import Config
 
 from karptui import __version__
 from karptui.sources.aws.calls import aws_error
 from karptui.sources.aws.trouble import AwsError, Trouble
+from karptui.sources.cluster.timed import TimedResponse
 
 CONNECT_SECONDS: Final = 4
 READ_SECONDS: Final = 20
+ANSWER_SECONDS: Final = 60.0
+"""From the end of an answer's headers to its last byte: read_timeout begins anew with every byte."""
+ANSWER_BYTES: Final = 64 << 20
+"""Of one answer; a page of instance types has less than one MiB."""
 PROCESS_SECONDS: Final = 60
 """How long a ``credential_process`` may take."""
+
+
+class _Response(TimedResponse):
+    """An answer of AWS, or of what gives credentials for it."""
+
+    answer_seconds: ClassVar[float] = ANSWER_SECONDS
+    most_bytes: ClassVar[float] = ANSWER_BYTES
+
+
+# Also for the clients and fetchers that botocore makes itself where credentials come from SSO, roles or metadata.
+for _connection in (awsrequest.AWSHTTPConnection, awsrequest.AWSHTTPSConnection):
+    _connection.response_class = _Response
 
 
 class AwsClients:

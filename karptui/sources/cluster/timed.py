@@ -1,4 +1,7 @@
-"""Answers that have to get on: urllib3 alone waits anew for every byte, so that one that drips never ends."""
+"""Answers that have to get on: urllib3 alone waits anew for every byte, so that one that drips never ends.
+
+Connections of ours and of botocore's read through this.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import contextlib
 import http.client
 import io
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 if TYPE_CHECKING:
     import socket
@@ -22,15 +25,20 @@ class TooSlowError(TimeoutError):
     """An answer comes, but too slowly."""
 
 
-class TimedReads(io.RawIOBase):
-    """What is read from a socket, until a moment if there is one."""
+class TooMuchError(OSError):
+    """An answer has more bytes than are read of one."""
 
-    def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
+
+class TimedReads(io.RawIOBase):
+    """What is read from a socket, until a moment if there is one, and no more than so many bytes."""
+
+    def __init__(self, raw: io.RawIOBase, sock: socket.socket, most_bytes: float) -> None:
         self.untimed: Final = raw
         """The same, without a limit."""
         self._sock = sock
         self._silence = sock.gettimeout()
         self._until: float | None = None
+        self._left = most_bytes
 
     def end_within(self, seconds: float | None) -> None:
         """Let whatever comes until so many seconds from now be read; None for ever."""
@@ -53,6 +61,7 @@ class TimedReads(io.RawIOBase):
         Raises:
             TooSlowError: when the time is up.
             TimeoutError: when nothing comes.
+            TooMuchError: when there is more than is read of an answer.
         """
         if self._until is not None:
             left = self._until - time.monotonic()
@@ -60,7 +69,11 @@ class TimedReads(io.RawIOBase):
                 raise TooSlowError
             if self._silence is None or left < self._silence:
                 self._sock.settimeout(left)
-        return self.untimed.readinto(space)
+        count = self.untimed.readinto(space)
+        self._left -= count or 0
+        if self._left < 0:
+            raise TooMuchError
+        return count
 
     def close(self) -> None:
         """Let go of the socket."""
@@ -71,9 +84,12 @@ class TimedReads(io.RawIOBase):
 class TimedResponse(http.client.HTTPResponse):
     """An answer whose headers, and whose body if nobody says otherwise, come to an end in time."""
 
+    answer_seconds: ClassVar[float] = ANSWER_SECONDS
+    most_bytes: ClassVar[float] = float("inf")
+
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
         super().__init__(sock, *args, **options)
-        self.reads: Final = TimedReads(self.fp.detach(), sock)
+        self.reads: Final = TimedReads(self.fp.detach(), sock, self.most_bytes)
         self.fp = io.BufferedReader(self.reads)
         # An answer of a proxy to CONNECT is read without begin().
         self.reads.end_within(sock.gettimeout())
@@ -81,7 +97,7 @@ class TimedResponse(http.client.HTTPResponse):
     def begin(self) -> None:
         """Read the headers."""
         super().begin()
-        self.reads.end_within(ANSWER_SECONDS)
+        self.reads.end_within(self.answer_seconds)
 
 
 def with_time_limits(pool: urllib3.PoolManager) -> urllib3.PoolManager:

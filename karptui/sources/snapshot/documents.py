@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from karptui.decode.yaml_text import YamlError, load_documents
-from karptui.files import read_file, size_text
+from karptui.files import read_file, read_stream, size_text
 from karptui.sources.base import SourceError
 
 _MAX_LENGTH: Final = 400
@@ -52,6 +52,9 @@ _ESCAPE: Final = re.compile(
 )
 """An escape of JSON, a pair of surrogates as one; the group is a surrogate alone."""
 _PROBE: Final = 4096
+_BEGINNING: Final = 1 << 16
+"""A text of which so much has neither a key nor a list is none of ours."""
+_STRUCTURE: Final = re.compile(rb"[:{\[]|(?:^|\n)- ")
 _BLANKS: Final = "\t\n\r"
 
 
@@ -149,9 +152,12 @@ def documents(paths: Sequence[str | Path], *, stdin: BinaryIO | None = None) -> 
         if str(path) == STDIN:
             if stdin is None and sys.stdin is None:
                 raise SnapshotError(sentence("standard input", "is closed"))
-            data = (stdin or sys.stdin.buffer).read(MAX_BYTES + 1)
-            if len(data) > MAX_BYTES:
-                raise SnapshotError(sentence("standard input", f"is larger than {size_text(MAX_BYTES)}"))
+            try:
+                data = read_stream(
+                    stdin or sys.stdin.buffer, MAX_BYTES, look=lambda begin: _look(begin, "standard input")
+                )
+            except OSError as error:
+                raise SnapshotError(sentence("standard input", error.strerror or error)) from None
             yield from _parse(data, "standard input", Path(), given=STDIN, is_yaml=False)
             continue
         for file in _files(Path(path)):
@@ -165,9 +171,24 @@ def read_bytes(file: Path, *, is_regular: bool = False) -> bytes:
         SnapshotError: when it cannot be read.
     """
     try:
-        return read_file(file, MAX_BYTES, is_regular=is_regular)
+        return read_file(file, MAX_BYTES, is_regular=is_regular, look=lambda begin: _look(begin, str(file)))
     except OSError as error:
         raise SnapshotError(sentence(str(file), f"cannot be read: {error.strerror or error}")) from None
+
+
+def _look(begin: bytes, where: str) -> None:
+    """Refuse by its beginning what cannot become a snapshot, however much of it there is.
+
+    Raises:
+        SnapshotError: when it is binary, or text without anything that JSON and YAML are made of.
+    """
+    mark, encoding = _encoding(begin)
+    if mark or encoding != "utf-8" or begin.startswith(_GZIP_MAGIC):
+        return
+    if b"\x00" in begin[:_PROBE]:
+        raise _binary(where)
+    if len(begin) >= _BEGINNING and _STRUCTURE.search(begin) is None:
+        raise SnapshotError(sentence(where, "is neither JSON nor YAML"))
 
 
 def unpack(data: bytes, where: str) -> bytes:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +9,10 @@ from botocore import exceptions as known
 from karptui.sources.aws import calls
 from karptui.sources.aws.calls import Caller, aws_error
 from karptui.sources.aws.clients import AwsClients
+from karptui.sources.aws.questions import identity
 from karptui.sources.aws.trouble import RETRY_SECONDS, AwsError, Trouble
+from karptui.sources.cluster import timed
+from tests.loopback import Call
 
 from .conftest import REGION, FakeAws, Pauses
 
@@ -202,3 +206,65 @@ def test_an_answer_that_is_no_xml(session: AwsClients, caller: Caller, fake: Fak
     fake.answers["DescribeSubnets"] = [lambda call: call.text("<!doctype html><p>Welcome to the hotel")]
     with pytest.raises(AwsError, match="ec2:DescribeSubnets gave an answer that cannot be read"):
         subnets(session, caller)
+
+
+class Steps:
+    """A clock on which every look takes twenty seconds."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def monotonic(self) -> float:
+        self._now += 20
+        return self._now
+
+
+def endless(piece: bytes, begin: bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n") -> Any:
+    """Return what begins an answer and goes on for as long as anybody reads."""
+
+    def answer(call: Call) -> None:
+        call._handler.wfile.write(begin)
+        while True:
+            call._handler.wfile.write(piece)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [endless(b"1\r\n<\r\n"), endless(b"0"), endless(b"0", b"HTTP/1.1 200 OK\r\nX: ")],
+    ids=["body", "size of a chunk", "header"],
+)
+def test_an_answer_that_drips_is_given_up(
+    session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses, monkeypatch: pytest.MonkeyPatch, *, answer: Any
+) -> None:
+    monkeypatch.setattr(timed, "time", Steps())
+    fake.answers["DescribeSubnets"] = [answer]
+    with pytest.raises(AwsError, match="did not finish an answer to ec2:DescribeSubnets in time") as caught:
+        subnets(session, caller)
+    assert (caught.value.trouble, pauses.seconds) == (Trouble.NO_NETWORK, []), "it is not tried again at once"
+
+
+def test_an_answer_without_an_end_is_given_up(
+    session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("karptui.sources.aws.clients._Response.most_bytes", 1 << 20)
+    fake.answers["DescribeSubnets"] = [endless(b"10000\r\n" + b"<" * 65_536 + b"\r\n")]
+    with pytest.raises(AwsError, match="sent an answer to ec2:DescribeSubnets without an end"):
+        subnets(session, caller)
+    assert pauses.seconds == []
+
+
+def test_what_gives_credentials_is_held_to_the_same(
+    session: AwsClients, fake: FakeAws, aws_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (aws_home / "config").write_text(
+        f"[profile role]\nrole_arn = arn:aws:iam::1:role/r\nsource_profile = base\nregion = {REGION}\n"
+    )
+    (aws_home / "credentials").write_text("[base]\naws_access_key_id = AKIA1\naws_secret_access_key = s\n")
+    fake.answers["AssumeRole"] = [endless(b"1\r\n<\r\n")]
+    monkeypatch.setattr(timed, "time", Steps())
+    with_role = AwsClients("role")
+    with pytest.raises(AwsError, match="did not finish an answer to sts:GetCallerIdentity in time"):
+        identity(Caller(profile="role"), with_role.client("sts", REGION))
+    with_role.close()

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -147,9 +148,48 @@ def test_refuses_what_is_packed_as_no_snapshot_is(tmp_path: Path) -> None:
         list(documents([tmp_path / "bomb.json.gz"]))
 
 
-def test_reads_no_more_of_a_file_than_it_can_use(monkeypatch: pytest.MonkeyPatch) -> None:
+class Endless(io.RawIOBase):
+    """A stream of the same text for ever, which counts what is read of it."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text, self.read_bytes = text, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, space: Any) -> int:
+        count = len(space)
+        space[:] = (self.text * (count // len(self.text) + 1))[:count]
+        self.read_bytes += count
+        return count
+
+
+def test_reads_no_more_of_a_file_than_it_can_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.sources.snapshot.documents.MAX_BYTES", 1 << 20)
+    with (tmp_path / "a.json").open("wb") as file:
+        file.truncate((1 << 20) + 1)
     with pytest.raises(SnapshotError, match="cannot be read: it is larger than 1 MiB"):
-        list(documents(["/dev/zero"]))
-    with Path("/dev/zero").open("rb") as endless, pytest.raises(SnapshotError, match="standard input: is larger than"):
-        list(documents(["-"], stdin=endless))
+        list(documents([tmp_path / "a.json"]))
+    endless = Endless(b"a: b\n")
+    with pytest.raises(SnapshotError, match="standard input: it is larger than 1 MiB"):
+        list(documents(["-"], stdin=io.BufferedReader(endless)))
+    assert endless.read_bytes < 2 << 20
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"), [(b"\0", "is binary"), (b"y\n", "is neither JSON nor YAML"), (b"PK\x03\x04\0\0", "is binary")]
+)
+def test_the_beginning_tells_that_it_is_no_snapshot(text: bytes, sentence: str) -> None:
+    endless = Endless(text)
+    with pytest.raises(SnapshotError, match=f"standard input: {sentence}"):
+        list(documents(["-"], stdin=io.BufferedReader(endless)))
+    assert endless.read_bytes <= 1 << 17
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
+def test_a_device_without_an_end_is_not_read(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karptui.sources.snapshot.documents._look", lambda begin, where: None)
+    with pytest.raises(SnapshotError, match="cannot be read: it is no regular file"):
+        list(documents([device]))
+    with pytest.raises(SnapshotError, match="/dev/null: is empty"):
+        list(documents(["/dev/null"]))

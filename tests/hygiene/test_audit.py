@@ -1,0 +1,46 @@
+"""The audit of locked packages says in one sentence what it found, and whether anybody could be asked."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools import audit
+
+SKIPPED = {"name": "a", "skip_reason": "Dependency not found on PyPI and could not be audited: a (1)"}
+CLEAN = {"name": "b", "version": "1", "vulns": []}
+KNOWN = {"name": "c", "version": "2", "vulns": [{"id": "CVE-1", "fix_versions": ["2.1"]}, {"id": "CVE-2"}]}
+
+
+def test_what_is_known_is_listed() -> None:
+    assert audit.report({"dependencies": [CLEAN, KNOWN]}) == [
+        "c 2: CVE-1, CVE-2; mended in 2.1",
+        "audit: something is known against 1 of 2 packages",
+    ]
+
+
+def test_silence_is_not_taken_for_safety() -> None:
+    (line,) = audit.report({"dependencies": [SKIPPED, SKIPPED]})
+    assert line.startswith("audit: nobody could be asked about any of 2 packages (Dependency not found on PyPI")
+    (line,) = audit.report({"dependencies": [SKIPPED, CLEAN]})
+    assert line == "audit: something is known against 0 of 1 packages; nobody could be asked about 1 more"
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("import time; time.sleep(60)", "audit: nobody answered within 0.5 s"),
+        ("raise SystemExit('no network')", "audit: nobody could be asked"),
+    ],
+)
+def test_whatever_happens_it_ends_with_a_sentence(
+    body: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(audit, "MOST_SECONDS", 0.5 if "0.5" in line else 60)
+    program = tmp_path / "pip-audit"
+    program.write_text(f"#!{sys.executable}\n{body}\n")
+    program.chmod(0o755)
+    audit.main(str(program), "none.txt")
+    assert capsys.readouterr().out == f"{line}\n"
