@@ -27,7 +27,6 @@ from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import AWS_GROUP, CAPACITY_TYPE, RESERVED, ZONE
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass
 from karptui.karpenter.requirements import Requirement, Requirements
-from karptui.karpenter.rules import Rules
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
 from karptui.kube.quantity import NANO, NANO_PER_MILLI, Quantity, QuantityError, parse_quantity
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, ResourceList
@@ -100,6 +99,8 @@ class TypesCase(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     placement_group: PlacementGroup | None
     discovered_memory_bytes: Mapping[str, int]
     launch: LaunchedClaim | None = None
+    tells_room: bool = False
+    """Whether offerings say apart whether they can be launched, which readers of 1.14's answers do not expect."""
     problem: str = ""
     """Why Karpenter finds no types at all, whatever the type."""
     notes: tuple[str, ...] = ()
@@ -140,6 +141,7 @@ def parse_case(content: Any) -> TypesCase:
         # The first report counts as it is, later ones only where they are lower.
         discovered_memory_bytes={name: min(reports) for name, reports in document.discovered.items() if reports},
         launch=None if document.launch is None else _launched(document.launch),
+        tells_room=settings.rules.has_room_apart and _is_of_1_15(document, given),
         problem=problem,
         notes=notes,
     )
@@ -233,6 +235,12 @@ def _filter_document(step: FilterStep) -> dict[str, Any]:
     return {**document, "reserved": reserved} if reserved else document
 
 
+def _is_of_1_15(document: _Document, nodeclass: NodeClass) -> bool:
+    """Whether the document asks for anything that 1.14 did not have; all others are answered in the older form."""
+    asks = document.launch is not None or bool(document.unavailable) or "AWS_FEATURE_GATES" in document.settings
+    return asks or "enclaveOptions" in nodeclass.spec
+
+
 def _version(document: _Document) -> str:
     return document.karpenter.get("provider") or document.karpenter.get("core", "")
 
@@ -324,7 +332,7 @@ def _chosen(names: Iterable[str] | None) -> tuple[InstanceTypeFacts, ...]:
 
 
 def _type_document(instance_type: InstanceType, case: TypesCase) -> dict[str, Any]:
-    kept, rules = instance_type.overhead, case.settings.rules
+    kept = instance_type.overhead
     document: dict[str, Any] = {
         "capacity": _integers(instance_type.capacity),
         "overhead": {
@@ -337,7 +345,7 @@ def _type_document(instance_type: InstanceType, case: TypesCase) -> dict[str, An
             {"key": one.key, "operator": one.operator, "values": list(one.values)}
             for one in sorted(instance_type.requirements, key=lambda one: one.key)
         ],
-        "offerings": [_offering_document(offering, rules) for offering in instance_type.offerings],
+        "offerings": [_offering_document(offering, case) for offering in instance_type.offerings],
     }
     pools = device_pools(instance_type.name, case.settings, case.given.annotations.get(SHARING, ""))
     if pools:
@@ -354,7 +362,7 @@ def _integer(name: str, amount: Quantity) -> int:
     return -(-amount.nano // (NANO_PER_MILLI if name == CPU else NANO))
 
 
-def _offering_document(offering: Offering, rules: Rules) -> dict[str, Any]:
+def _offering_document(offering: Offering, case: TypesCase) -> dict[str, Any]:
     labels = _labels(offering)
     document: dict[str, Any] = {
         "capacityType": labels[CAPACITY_TYPE],
@@ -363,8 +371,8 @@ def _offering_document(offering: Offering, rules: Rules) -> dict[str, Any]:
         "price": offering.price_per_hour,
         "available": offering.is_available,
     }
-    if rules.has_room_apart:
-        document["launchable"] = offering.is_launchable(rules)
+    if case.tells_room:
+        document["launchable"] = offering.is_launchable(case.settings.rules)
     if labels[CAPACITY_TYPE] == RESERVED:
         document |= {"reservation": labels[RESERVATION_ID], "remaining": offering.reservation_capacity}
     if PLACEMENT_GROUP_PARTITION in labels:

@@ -12,6 +12,8 @@ from tests.aws.builders import SUBNETS
 
 ZONES = [{"name": "us-east-1a", "id": "use1-az4"}, {"name": "us-east-1b", "id": "use1-az6"}]
 
+REFUSED = {"capacityType": "spot", "type": "m5.large", "zone": "us-east-1a"}
+
 
 def a_case(
     *, spec: dict[str, Any] | None = None, status: dict[str, Any] | None = None, **changes: Any
@@ -74,6 +76,23 @@ def test_the_answer_is_limited_to_the_types_asked_for() -> None:
     assert made["incompatible"] == ["a1.large"]
     assert made["prices"] == "us-east-1 list price of 2026-07-20"
     assert made["types"]["m5.large"]["allocatable"]["memoryBytes"] == 6_903 << 20
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"karpenter": {"provider": "v1.15.1"}}, False),
+        ({"karpenter": {"provider": "v1.15.1"}, "unavailable": [REFUSED]}, True),
+        ({"karpenter": {"provider": "v1.15.1"}, "launch": {}}, True),
+        ({"karpenter": {"provider": "v1.15.1"}, "settings": {"AWS_FEATURE_GATES": ""}}, True),
+        ({"karpenter": {"provider": "v1.14.1"}, "unavailable": [REFUSED]}, False),
+    ],
+)
+def test_documents_that_ask_for_what_1_15_added_are_told_what_can_be_launched(
+    changes: dict[str, Any], says: bool
+) -> None:
+    made = answer(parse_case(a_case(**changes)), ["m5.large"])
+    assert all(("launchable" in one) is says for one in made["types"]["m5.large"]["offerings"])
 
 
 @pytest.mark.parametrize(

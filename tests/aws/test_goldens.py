@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -70,3 +71,15 @@ def test_the_comparison_notices_every_part() -> None:
     made["types"].pop("r5a.8xlarge")
     made["incompatible"].append("m5.large")
     assert len(differences(golden, made)) == 6
+
+
+def test_a_case_is_answered_for_the_types_that_were_recorded() -> None:
+    path = Path(__file__).resolve().parents[2] / "tools" / "answer_case.py"
+    spec = importlib.util.spec_from_file_location("answer_case", path)
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    folder = FOLDER / "aws-1.15.1"
+    assert tool.recorded_types(folder, "cel-maxpods-negative") == ["m5.large"]
+    assert tool.recorded_types(folder, "dra-nvidia") == sorted(load(folder / "dra-nvidia.json.gz")["types"])
