@@ -196,8 +196,12 @@ def _stopped(case: Situation) -> Iterator[Finding]:
     if unsynced:
         since = min((one.since_ns for one in unsynced if one.since_ns), default=None)
         is_long = since is None or case.now_ns - since >= LAUNCH_PATIENCE_NS
+        said = _stopping_refusal(case)
+        refused = {line.claim.name for line in case.nodes if line.claim is not None and _refusal(line) == said}
+        unsynced = [one for one in unsynced if one.object_key in refused] if said else unsynced
         yield Finding(
-            severity=Severity.ERROR if is_long else Severity.INFO,
+            severity=Severity.ERROR if is_long or said else Severity.INFO,
+            detail=said,
             code=FindingCode.STOPPED,
             price_per_hour=price,
             since_ns=since,
@@ -242,22 +246,41 @@ def _pending(case: Situation) -> Iterator[Finding]:
         )
 
 
+def _refusal(line: NodeLine) -> str:
+    """Return why a NodeClaim is not launched; empty where it is, or nobody has refused it."""
+    launched = line.claim.condition("Launched") if line.claim is not None else None
+    is_refused = (
+        launched is not None
+        and launched.status != "True"
+        and launched.reason not in (*_WAITING_REASONS, "Launched")
+        and not line.has_node
+        and line.claim is not None
+        and not line.claim.is_deleting
+    )
+    return (launched.message or launched.reason) if launched is not None and is_refused else ""
+
+
+def _stopping_refusal(case: Situation) -> str:
+    """Return the refusal by which a NodeClaim without provider ID stops everything, the oldest; empty without one."""
+    cluster = case.analysis.cluster if case.analysis is not None else ()
+    stopping = {one.object_key for one in cluster if one.code is Code.UNSYNCED}
+    refused = [line for line in case.nodes if line.claim is not None and line.claim.name in stopping and _refusal(line)]
+    oldest = min(refused, key=lambda line: line.claim.created_ns if line.claim is not None else 0, default=None)
+    return _refusal(oldest) if oldest is not None else ""
+
+
 def _stuck_claims(case: Situation) -> Iterator[Finding]:
-    """Yield NodeClaims that were refused, or whose node has not joined for long."""
+    """Yield NodeClaims that were refused, or whose node has not joined for long; not those that stop everything."""
     stuck: dict[str, list[NodeClaim]] = {}
+    told = _stopping_refusal(case)
     for line in case.nodes:
         claim = line.claim
         if claim is None or line.has_node or claim.is_deleting:
             continue
-        launched = claim.condition("Launched")
-        said = launched.message or launched.reason if launched is not None else ""
-        is_refused = (
-            launched is not None
-            and launched.status != "True"
-            and launched.reason not in (*_WAITING_REASONS, "Launched")
-        )
-        if is_refused:
-            stuck.setdefault(said, []).append(claim)
+        said = _refusal(line)
+        if said:
+            if said != told:
+                stuck.setdefault(said, []).append(claim)
         elif claim.provider_id and claim.created_ns and case.now_ns - claim.created_ns > JOIN_PATIENCE_NS:
             stuck.setdefault("", []).append(claim)
     for said, claims in stuck.items():

@@ -86,6 +86,9 @@ def _named(names: Sequence[str], most: int = NAMED) -> str:
 def _stopped(one: Finding, now_ns: int, _: Reasons) -> str:
     verb, whose = ("has", "NodeClaim") if len(one.names) == 1 else ("have", "NodeClaims")
     waits = f", {counted(one.nodes, 'node')} would go" if one.nodes else ""
+    if one.detail:
+        why = f"cannot launch: {_refusal(one.detail)}"
+        return f"Karpenter disrupts nothing{_since(one, now_ns)}{waits}: {whose} {_named(one.names)} {why}"
     return f"Karpenter disrupts nothing{_since(one, now_ns)}{waits}: {whose} {_named(one.names)} {verb} no provider ID"
 
 

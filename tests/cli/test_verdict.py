@@ -22,7 +22,9 @@ def test_worst_first_with_cost_and_proof(capsys: pytest.CaptureFixture[str]) -> 
     assert status == 0
     assert [order.index(row["severity"]) for row in rows] == sorted(order.index(row["severity"]) for row in rows)
     by_code = {row["code"]: row for row in rows}
-    assert {"CLAIM_STUCK", "PENDING", "PDB", "DRIFT", "STOPPED", "NEXT"} <= set(by_code)
+    assert {"PENDING", "PDB", "DRIFT", "STOPPED", "NEXT"} <= set(by_code)
+    assert rows[0]["code"] == "STOPPED"
+    assert "cannot launch: EC2 is out of capacity" in rows[0]["text"]
     assert by_code["PDB"]["pricePerHour"] > 1
     assert by_code["PDB"]["proof"] == {"screen": "blockers", "key": "6"}
     assert rows[-1]["code"] == "NEXT"

@@ -84,6 +84,20 @@ def test_a_claim_without_provider_id_stops_everything_and_says_what_waits() -> N
     assert found(nodes=[a_node(**BIG)], nodeclaims=young)[FindingCode.STOPPED].severity is Severity.INFO
 
 
+def test_a_claim_that_stops_everything_says_why_it_is_refused_and_is_told_once() -> None:
+    refused = a_condition("Launched", status="Unknown", reason="LaunchFailed", message="no capacity")
+    young = NOW_NS - MINUTE_NS
+    claims = [
+        a_claim(instance_type="m5.2xlarge", conditions=RIPE),
+        a_nodeclaim(name="refused", node="", provider_id="", created_ns=young, conditions=(refused,)),
+        a_nodeclaim(name="new", node="", provider_id="", created_ns=young),
+    ]
+    by_code = found(nodes=[a_node(**BIG)], nodeclaims=claims)
+    assert FindingCode.CLAIM_STUCK not in by_code
+    stopped = by_code[FindingCode.STOPPED]
+    assert (stopped.severity, stopped.names, stopped.detail) == (Severity.ERROR, ("refused",), "no capacity")
+
+
 def test_protected_pods_and_budgets_with_what_they_hold() -> None:
     claims = [a_claim(f"node-{i}", instance_type="m5.2xlarge", conditions=RIPE) for i in (1, 2)]
     nodes = [a_node(name=f"node-{i}", **BIG) for i in (1, 2)]

@@ -100,12 +100,12 @@ async def test_explain_leads_to_the_node(make_story: MakeStory) -> None:
         text = screen_text(app)
         for part in (
             "✘ protected pods: 2",
-            "gitlab/runner-7f2c4 is the one that Karpenter names",
+            'gitlab/runner-7f2c4 "true", since 5h58m',
+            "the one that Karpenter names",
             "✔ disruption budgets",
-            "simulated without them  would be deleted",
+            "simulated without all of them  would be deleted",
             "still receives pods  5 in the last hour",
             "Karpenter said 11m ago",
-            "without it: not alone",
             "→ ip-10-0-12-88",
             "computed by karptui just now",
         ):

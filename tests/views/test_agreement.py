@@ -122,9 +122,10 @@ def _of_detail(entry: NodeEntry, now_ns: int) -> Iterator[str]:
             yield f"detail says of {lane.method}: {line!r}, not {mark}"
     if found.why.method and not any(lane.method == found.why.method and lane.is_wanted for lane in found.lanes):
         yield f"WHY is of {found.why.method}, which does not want it"
-    header = next((line for line in told if line.startswith("Blockers (")), "Blockers (0)")
-    if header != f"Blockers ({sum(one.is_wanted for one in found.blockers):,})":
-        yield f"detail has {header}"
+    gates = sum(line.startswith(" ✘ ") for line in told)
+    holding = {one.code for one in found.blockers if one.is_wanted}
+    if gates != len(holding):
+        yield f"detail has {gates} gates that hold it, not {sorted(holding)}"
 
 
 def _of_pods(view: ClusterView, entry: NodeEntry, now_ns: int) -> Iterator[str]:

@@ -26,6 +26,10 @@ def a_finding(code: FindingCode, **given: object) -> Finding:
             "Karpenter disrupts nothing for 60m, 20 nodes would go: NodeClaims a, b and 1 more have no provider ID",
         ),
         (
+            a_finding(FindingCode.STOPPED, names=("a",), detail=ICE),
+            "Karpenter disrupts nothing for 60m: NodeClaim a cannot launch: EC2 is out of capacity for it",
+        ),
+        (
             a_finding(FindingCode.RESERVATIONS_FULL, names=("batch",), pods=4),
             "4 pods wait silently for 60m: the reservations of NodePool batch are full",
         ),

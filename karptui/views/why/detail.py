@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from karptui.disruption.codes import Code
+from karptui.disruption.codes import CODES, Code, Scope
+from karptui.disruption.lanes import lane_name
 from karptui.disruption.no_place import cause_text
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, duration_text
@@ -17,13 +18,14 @@ from karptui.views.column import Column, Heading
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import TableSpec
-from karptui.views.why.lanes import lane_lines
+from karptui.views.why.lanes import SHORT, lane_lines
 from karptui.views.why.sentences import drain_text, refusal_parts, verdict_text
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeDetail, NodeFindings
     from karptui.disruption.blocker import Blocker
     from karptui.disruption.gates import GateCheck
+    from karptui.disruption.lanes import Lane
     from karptui.disruption.node_verdict import Landing, Verdict
 
 
@@ -57,13 +59,18 @@ _SHUT: Final[Mapping[str, str]] = {
     "NODEPOOL_UNRESOLVED": "NodePool unresolved",
     "POD_DND": "protected pods",
     "PDB_MULTIPLE": "two PDBs on a pod",
-    "PDB_EXHAUSTED": "PDBs",
+    "PDB_EXHAUSTED": "PDBs allow no eviction",
 }
 _RULES: Final = (
     ("consolidateAfter", ("CONSOLIDATE_AFTER", "NOT_CONSOLIDATABLE", "CONSOLIDATION_DISABLED"), "has passed"),
     ("policy", ("WHEN_EMPTY_POLICY",), ""),
     ("labels and type", ("INSTANCE_TYPE_UNKNOWN", "NO_CAPACITY_TYPE_LABEL", "NO_ZONE_LABEL"), "known"),
 )
+_RULED: Final = frozenset(code for _, codes, _ in _RULES for code in codes)
+_OWN: Final = ("Node", "NodeClaim")
+"""Kinds of objects that a node is itself: its title names them."""
+_NAMED: Final = 6
+"""Objects of one gate that are named before the rest is counted."""
 
 
 def why_lines(entry: NodeEntry, detail: NodeDetail | None, now_ns: int) -> tuple[Pieces, ...]:
@@ -76,57 +83,142 @@ def why_lines(entry: NodeEntry, detail: NodeDetail | None, now_ns: int) -> tuple
         return head, ((f" {words}", Tone.MUTED),), ()
     lines: list[Pieces] = [head, *lane_lines(entry, now_ns)]
     own = detail if detail is not None and detail.key == found.key else None
-    if own is not None:
+    if own is not None or found.is_held:
         lines += [(), (("What each gate says, in Karpenter's order", Tone.MUTED),)] if found.lanes else []
-        lines += _gate_lines(own.gates, found)
-        if entry.claim is not None and not entry.is_deleting:
-            lines += _budget_lines(own, found)
-            lines += _rule_lines(own, found)
+        lines += _gate_lines(own.gates if own is not None else (), found, now_ns)
+    if own is not None and entry.claim is not None and not entry.is_deleting:
+        lines += _budget_lines(own, found)
+        lines += _rule_lines(own, found)
     if found.drain is not None and entry.is_deleting:
-        lines.append(_line("…", Tone.LEAVING, "its end", drain_text(found, now_ns)))
-    lines += _outlook_lines(found)
+        lines.append(_line("…", Tone.LEAVING, "its end", drain_text(found, now_ns, names_blockers=False)))
+    lines += [] if entry.is_deleting else _outlook_lines(found)
     if found.recent_pods:
         many = f"{count_text(found.recent_pods)} in the last hour"
         lines.append(_line("!", Tone.WARNING, "still receives pods", many))
     if own is not None and own.problem:
         lines.append(_line("?", Tone.WARNING, "simulated removal", own.problem))
-    lines += _blocker_lines(found, now_ns)
     lines.append(())
     return tuple(lines)
 
 
 def _line(mark: str, tone: Tone, what: str, said: str, said_tone: Tone = Tone.NORMAL) -> Pieces:
-    return ((f" {mark} ", tone), (f"{what}  ", Tone.NORMAL), (clean(said), said_tone))
+    return ((f" {mark} ", tone), (f"{what}  " if said else what, Tone.NORMAL), (clean(said), said_tone))
 
 
-def _gate_lines(gates: tuple[GateCheck, ...], found: NodeFindings) -> list[Pieces]:
-    """Return the gates in order; those open one after the other share a line."""
+def _gate_lines(gates: tuple[GateCheck, ...], found: NodeFindings, now_ns: int) -> list[Pieces]:
+    """Return the gates in order, each once: those open one after the other share a line, those shut say by what.
+
+    What holds a method beside the gates follows them.
+    """
     lines: list[Pieces] = []
     run: list[str] = []
     is_first = True
     for check in gates:
-        if check.is_open:
+        own = [one for one in found.blockers if one.code == str(check.gate)]
+        if check.is_open and not own:
+            # Karpenter stops at the first pod that PodDisruptionBudgets keep: of the others it says nothing.
             run.append(OPEN[check.gate])
             continue
         if run:
-            lines.append(((" ✔ ", Tone.GOOD), (", ".join(run), Tone.NORMAL)))
+            lines.append(_met_line(run))
             run = []
         if check.is_open is None:
             continue
-        count = sum(1 for one in found.blockers if one.code == str(check.gate))
-        what = f"{_SHUT[check.gate]}: {count}" if count > 1 else _SHUT[check.gate]
-        key = check.object_key.partition("/")[2]
-        said = f"{key}{' is the one that Karpenter names' if is_first and count > 1 else ''}" if key else check.message
-        is_idle = any(one.code == str(check.gate) for one in found.blockers) and not _is_in_the_way(found, check.gate)
-        if is_idle:
-            # Karpenter says so of every node, whether a method wants it or not.
-            lines.append(_line("–", Tone.MUTED, what, f"{said}, in no method's way now", Tone.MUTED))
-        else:
-            lines.append(_line("✘", Tone.FAULT if is_first else Tone.WARNING, what, said, Tone.STRONG))
+        said = check.object_key.partition("/")[2] or check.message
+        lines += _shut_lines(_SHUT[check.gate], own, found, now_ns, said=said, is_first=is_first)
         is_first = False
     if run:
-        lines.append(((" ✔ ", Tone.GOOD), (", ".join(run), Tone.NORMAL)))
+        lines.append(_met_line(run))
+    told = {str(check.gate) for check in gates} | _RULED | ({str(Code.BUDGET_ZERO)} if gates else set())
+    for code in dict.fromkeys(one.code for one in found.blockers if one.is_wanted and str(one.code) not in told):
+        own = [one for one in found.blockers if one.code is code]
+        what = _SHUT.get(code) or CODES[code].meaning
+        lines += _shut_lines(what, own, found, now_ns, said=own[0].object_key, is_first=is_first)
+        is_first = False
     return lines
+
+
+def _met_line(met: Sequence[str]) -> Pieces:
+    return ((" ✔ ", Tone.GOOD), (", ".join(met), Tone.NORMAL))
+
+
+def _shut_lines(
+    what: str, own: Sequence[Blocker], found: NodeFindings, now_ns: int, *, said: str, is_first: bool
+) -> list[Pieces]:
+    """Return a gate that is shut: which methods it keeps, then each object with its times and what follows without."""
+    if not own:
+        return [_line("✘", Tone.FAULT if is_first else Tone.WARNING, what, said, Tone.STRONG)]
+    what = f"{what}: {count_text(len(own))}" if len(own) > 1 else what
+    kept = _kept_text(own, found)
+    if not any(one.is_wanted or one.code is Code.DELETING for one in own):
+        # Karpenter says so of every node, whether a method wants it or not.
+        named = f"{said}, " if len(own) == 1 and said else ""
+        return [_line("–", Tone.MUTED, what, f"{named}in no method's way now{_would_keep(own, found)}", Tone.MUTED)]
+    tone = Tone.FAULT if is_first else Tone.WARNING
+    if len(own) == 1 and own[0].object_kind != "Pod":
+        one = own[0]
+        named = "" if one.object_kind in _OWN else said
+        told = " · ".join(filter(None, (named, times_text(one, now_ns), kept)))
+        return [_line("✘", tone, what, told, Tone.STRONG), *_quoted_lines(one, now_ns)]
+    lines = [_line("✘", tone, what, kept)]
+    places = {id(one): place for place, one in enumerate(found.blockers)}
+    first = sorted(own, key=lambda one: not one.is_reported)
+    for one in first[:_NAMED]:
+        lines += _object_lines(one, places[id(one)], found, now_ns)
+    if len(first) > _NAMED:
+        lines.append(((f"     and {count_text(len(first) - _NAMED)} more: Blockers (6)", Tone.MUTED),))
+    return lines
+
+
+def _kept_text(own: Sequence[Blocker], found: NodeFindings) -> str:
+    """Return which methods that want the node are kept by it, and whether a drain is."""
+    kept = [_short(lane) for lane in found.lanes if lane.is_wanted and _blocks(own, lane)]
+    drain = ["the drain"] if any(one.blocks_drain for one in own) and found.drain is not None else []
+    return f"keeps {' and '.join(filter(None, (', '.join(kept), *drain)))}" if kept or drain else ""
+
+
+def _would_keep(own: Sequence[Blocker], found: NodeFindings) -> str:
+    """Return which methods it would keep, where that is not all of them: a grace period opens gates for drift."""
+    blocked = [_short(lane) for lane in found.lanes if _blocks(own, lane)]
+    return f", would keep {', '.join(blocked)}" if 0 < len(blocked) < len(found.lanes) else ""
+
+
+def _blocks(own: Sequence[Blocker], lane: Lane) -> bool:
+    return any(lane_name(method) == lane.method for held in own for method in held.blocks)
+
+
+def _short(lane: Lane) -> str:
+    return SHORT.get(lane.method, lane.method)
+
+
+def _object_lines(one: Blocker, place: int, found: NodeFindings, now_ns: int) -> list[Pieces]:
+    value = f"by {' + '.join(one.value.split())}" if one.scope is Scope.PDB else f'"{one.value}"' if one.value else ""
+    parts = [" ".join(filter(None, (one.object_key or one.claim_name, value))), times_text(one, now_ns)]
+    reported = (" ◂ the one that Karpenter names", Tone.ACTIVE) if one.is_reported else ("", Tone.NORMAL)
+    lines: list[Pieces] = [
+        (
+            (f"     {clean(', '.join(filter(None, parts)))}", Tone.STRONG),
+            (_alone_text(place, found), Tone.MUTED),
+            reported,
+        )
+    ]
+    return [*lines, *_quoted_lines(one, now_ns)]
+
+
+def _quoted_lines(one: Blocker, now_ns: int) -> list[Pieces]:
+    if one.quoted_ns is None:
+        return []
+    said = f'Karpenter said {age_text(one.quoted_ns, now_ns)} ago: "{clean(one.message)}"'
+    return [((f"       {said}", Tone.MUTED),)]
+
+
+def _alone_text(place: int, found: NodeFindings) -> str:
+    """Return what follows without one thing alone, where more than that holds the node."""
+    if sum(1 for one in found.blockers if one.is_wanted) < 2 or found.outlook is None:
+        return ""
+    without = found.outlook.without
+    outcome = str(without[place]) if place < len(without) else ""
+    return f" · without it alone: {outcome}" if outcome in ("delete", "replace") else ""
 
 
 def _is_in_the_way(found: NodeFindings, code: str) -> bool:
@@ -137,6 +229,7 @@ def _is_in_the_way(found: NodeFindings, code: str) -> bool:
 def _budget_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
     if not detail.budgets:
         return []
+    own = [one for one in found.blockers if one.code is Code.BUDGET_ZERO]
     shut = _is_in_the_way(found, Code.BUDGET_ZERO)
     problem = next((state.problem for state in detail.budgets if state.problem), "")
     left = [
@@ -146,9 +239,12 @@ def _budget_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
     said = f"closed, a budget cannot be read: {problem}" if problem else f"left: {', '.join(left)}"
     if all(state.allowed >= UNLIMITED_FROM for state in detail.budgets):
         said = "no limit"
-    if any(one.code is Code.BUDGET_ZERO for one in found.blockers) and not shut:
-        return [_line("–", Tone.MUTED, "disruption budgets", said, Tone.MUTED)]
-    return [_line("✘" if shut else "✔", Tone.WARNING if shut else Tone.GOOD, "disruption budgets", said)]
+    if own and not shut:
+        return [_line("–", Tone.MUTED, "disruption budgets", f"{said} · in no method's way now", Tone.MUTED)]
+    if not shut:
+        return [_line("✔", Tone.GOOD, "disruption budgets", said)]
+    kept = _kept_text([one for one in own if one.is_wanted], found)
+    return [_line("✘", Tone.WARNING, "disruption budgets", " · ".join(filter(None, (kept, said))))]
 
 
 def _rule_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
@@ -160,7 +256,7 @@ def _rule_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
             met.append(f"{what} {open_text or detail.consolidation_policy}")
         elif held is not None:
             lines.append(_line("–", Tone.MUTED, what, held.message, Tone.MUTED))
-    return [*lines, *([((" ✔ ", Tone.GOOD), (", ".join(met), Tone.NORMAL))] if met else [])]
+    return [*lines, *([_met_line(met)] if met else [])]
 
 
 def _outlook_lines(found: NodeFindings) -> list[Pieces]:
@@ -169,7 +265,8 @@ def _outlook_lines(found: NodeFindings) -> list[Pieces]:
         return [_line("?", Tone.ACTIVE, "simulated removal", "being worked out")]
     if not found.is_held or outlook.now.goes:
         return _simulated_lines("simulated as it is", outlook.now)
-    return _simulated_lines("simulated without them", outlook.freed)
+    one = sum(1 for one in found.blockers if one.is_wanted) == 1
+    return _simulated_lines(f"simulated without {'it' if one else 'all of them'}", outlook.freed)
 
 
 def _simulated_lines(what: str, verdict: Verdict) -> list[Pieces]:
@@ -186,37 +283,6 @@ def _cheaper_lines(verdict: Verdict) -> list[Pieces]:
         return []
     said = f"{', '.join(verdict.cheaper_types)} · Types (8) says what rules out the others"
     return [_line("·", Tone.MUTED, "cheaper types", said)]
-
-
-def _blocker_lines(found: NodeFindings, now_ns: int) -> list[Pieces]:
-    if not found.blockers:
-        return []
-    without = found.outlook.without if found.outlook is not None else ()
-    holding = [index for index, one in enumerate(found.blockers) if one.is_wanted]
-    if not holding:
-        return []
-    lines: list[Pieces] = [(), ((f"Blockers ({count_text(len(holding))})", Tone.STRONG),)]
-    for index in holding:
-        one = found.blockers[index]
-        outcome = str(without[index]) if index < len(without) else "…"
-        if outcome == "no" and found.outlook is not None and found.outlook.freed.goes:
-            outcome = "not alone"
-        lines.append(_blocker_line(one, outcome, now_ns))
-        if one.quoted_ns is not None:
-            said = f'Karpenter said {age_text(one.quoted_ns, now_ns)} ago: "{clean(one.message)}"'
-            lines.append(((f"     {said}", Tone.MUTED),))
-    return lines
-
-
-def _blocker_line(one: Blocker, outcome: str, now_ns: int) -> Pieces:
-    parts = [one.object_key or one.claim_name, one.value, times_text(one, now_ns)]
-    reported = (" ◂ reported", Tone.ACTIVE) if one.is_reported else ("", Tone.NORMAL)
-    return (
-        (f" {one.word:<9} ", Tone.WARNING),
-        (clean("  ".join(part for part in parts if part)), Tone.NORMAL),
-        (f"  without it: {outcome}", Tone.MUTED),
-        reported,
-    )
 
 
 def times_text(one: Blocker, now_ns: int) -> str:

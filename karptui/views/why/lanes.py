@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.disruption.codes import CODES, Code
@@ -112,28 +113,35 @@ def lane_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
     found = entry.findings
     if found is None or not found.lanes:
         return ()
-    lines = [_line(entry, found, lane, now_ns) for lane in found.lanes]
+    named: dict[Pieces, list[Lane]] = {}
+    for lane in found.lanes:
+        named.setdefault(_said(entry, found, lane, now_ns), []).append(lane)
+    lines = [_line(lanes, pieces) for pieces, lanes in named.items()]
     return (*lines, *_expiry_line(entry, now_ns), _interruption_line(found, now_ns))
 
 
-def _line(entry: NodeEntry, found: NodeFindings, lane: Lane, now_ns: int) -> Pieces:
-    name = f" {SHORT.get(lane.method, lane.method):<{NAME_WIDTH}}"
+def _line(lanes: Sequence[Lane], said: Pieces) -> Pieces:
+    """Return the line of methods that say the same."""
+    names = ", ".join(SHORT.get(lane.method, lane.method) for lane in lanes)
+    tone = Tone.MUTED
+    if any(lane.is_wanted for lane in lanes):
+        tone = Tone.STRONG if any(lane.is_held or lane.goes for lane in lanes) else Tone.NORMAL
+    return ((f" {names:<{NAME_WIDTH}}{' ' if len(names) >= NAME_WIDTH else ''}", tone), *said)
+
+
+def _said(entry: NodeEntry, found: NodeFindings, lane: Lane, now_ns: int) -> Pieces:
+    """Return what a method says of a node."""
     message = lane_message(entry, found, lane, now_ns)
     if not lane.is_wanted:
-        return ((name, Tone.MUTED), ("–  ", Tone.MUTED), (message, Tone.MUTED))
+        return (("–  ", Tone.MUTED), (message, Tone.MUTED))
     wanted = f"wanted{_since(entry, lane, now_ns)}  "
     if lane.is_held:
-        first = found.why.method == lane.method
-        return ((name, Tone.STRONG), (wanted, Tone.NORMAL), ("✘ ", Tone.FAULT), (message, _held_tone(is_first=first)))
+        return ((wanted, Tone.NORMAL), ("✘ ", Tone.FAULT), (message, Tone.STRONG))
     if lane.goes:
         waits = str(found.why.code) == "WAITS"
-        mark = ("… waits, then: ", Tone.ACTIVE) if waits else ("✔ ", Tone.GOOD)
-        return ((name, Tone.STRONG), (wanted, Tone.NORMAL), mark, (message, Tone.STRONG))
-    return ((name, Tone.NORMAL), (wanted, Tone.NORMAL), ("? ", Tone.ACTIVE), (message, Tone.NORMAL))
-
-
-def _held_tone(*, is_first: bool) -> Tone:
-    return Tone.STRONG if is_first else Tone.NORMAL
+        mark = ("… Karpenter stands still (6 says why), then: ", Tone.ACTIVE) if waits else ("✔ ", Tone.GOOD)
+        return ((wanted, Tone.NORMAL), mark, (message, Tone.STRONG))
+    return ((wanted, Tone.NORMAL), ("? ", Tone.ACTIVE), (message, Tone.NORMAL))
 
 
 def _since(entry: NodeEntry, lane: Lane, now_ns: int) -> str:

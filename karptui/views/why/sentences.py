@@ -127,16 +127,25 @@ def span_text(blockers: Sequence[Blocker], now_ns: int) -> str:
     return f"{began}, {duration_text(left)} left" if left > 0 else f"{began}, time is up"
 
 
-def drain_text(found: NodeFindings, now_ns: int) -> str:
-    """Return how far the end of a node has come, what it waits for and when it is over."""
+def drain_text(found: NodeFindings, now_ns: int, *, names_blockers: bool = True) -> str:
+    """Return how far the end of a node has come, what it waits for and when it is over.
+
+    Args:
+        found: What is known of the node.
+        now_ns: The instant.
+        names_blockers: Whether pods are named that are among the blockers of the node too.
+    """
     drain = found.drain
     if drain is None:
         return "on its way out"
     parts = [str(drain.stage).lower()]
     if drain.initiator is not None:
         parts[0] += f" ({drain.initiator})"
+    told = set() if names_blockers else {one.object_key for one in found.blockers}
     holders = [one for one in drain.holders if str(one.hold) != "evicted now"]
-    if holders:
+    if holders and all(one.pod.key in told for one in holders):
+        pass
+    elif holders:
         names = ", ".join(f"{one.pod.key} ({one.hold})" for one in holders[:NAMED])
         more = f" and {count_text(len(holders) - NAMED)} more" if len(holders) > NAMED else ""
         parts.append(f"waits for {names}{more}")

@@ -12,6 +12,7 @@ from karptui.disruption.analysis import NodeDetail, NodeFindings, NodeOutlook
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.budgets import BudgetState, Reason
 from karptui.disruption.codes import Code, WhyCode
+from karptui.disruption.command import Method
 from karptui.disruption.gates import Gate, GateCheck
 from karptui.disruption.lanes import Lane, Why
 from karptui.disruption.no_place import NoPlace
@@ -47,7 +48,7 @@ def detail(*gates: GateCheck, **fields: Any) -> NodeDetail:
 
 
 def a_blocker(code: Code, **fields: Any) -> Blocker:
-    return Blocker(code=code, object_key="n", **{"is_wanted": True, **fields})
+    return Blocker(code=code, **{"object_key": "n", "is_wanted": True, **fields})
 
 
 def test_gates_stand_in_order_and_shut_ones_by_themselves() -> None:
@@ -129,11 +130,15 @@ def test_what_the_simulation_came_to() -> None:
         recent_pods=3,
     )
     text = lines(held)
-    assert " ? simulated without them  would be deleted: it is empty" in text
+    assert " ? simulated without all of them  would be deleted: it is empty" in text
     assert " ! still receives pods  3 in the last hour" in text
-    assert any(line.endswith("without it: not alone") for line in text)
+    assert not any("without it alone" in line for line in text)
+    pods = tuple(a_blocker(Code.POD_DND, object_kind="Pod", object_key=f"a/{name}") for name in "bc")
+    alone = replace(
+        held, blockers=pods, outlook=NodeOutlook(now=stays, lifted=goes, freed=goes, without=(Outcome.DELETE,))
+    )
     # A blocker that came after the simulation has no answer yet.
-    assert any(line.endswith("without it: …") for line in text)
+    assert [line for line in lines(alone) if "a/" in line] == ["     a/b · without it alone: delete", "     a/c"]
 
 
 def test_blockers_with_their_times() -> None:
@@ -142,8 +147,11 @@ def test_blockers_with_their_times() -> None:
     assert times_text(replace(one, since_ns=None, until_ns=NOW_NS), NOW_NS) == "time is up"
     assert times_text(a_blocker(Code.POD_DND), NOW_NS) == ""
     text = lines(replace(FOUND, blockers=(replace(one, quoted_ns=NOW_NS - MINUTE_NS, message="held"),)))
-    assert any("◂ reported" in line for line in text)
-    assert '     Karpenter said 60s ago: "held"' in text
+    assert '       Karpenter said 60s ago: "held"' in text
+    pod = replace(one, object_kind="Pod", object_key="a/b", value="12m")
+    text = lines(replace(FOUND, blockers=(pod, replace(pod, object_key="a/c", is_reported=False))))
+    assert '     a/b "12m", since 5m, 7m left ◂ the one that Karpenter names' in text
+    assert '     a/c "12m", since 5m, 7m left' in text
 
 
 def test_a_pod_without_a_place_says_what_is_short_first() -> None:
@@ -185,11 +193,39 @@ def test_each_method_has_its_line_and_what_is_in_nobodys_way_is_said_to_be() -> 
     entry_ = entry(analysed(), "dnd")
     lanes = [said(line) for line in lane_lines(entry_, NOW_NS)]
     assert lanes[0].startswith(" Emptiness ")
-    assert any(line.startswith(" Single       wanted") and "✘ a pod says" in line for line in lanes)
+    assert any(line.startswith(" Multi, Single wanted") and "✘ a pod says" in line for line in lanes)
     assert lanes[-2].startswith(" Expiry ")
     assert lanes[-1] == " Interruption no warning from the cloud"
     idle = replace(FOUND, blockers=(a_blocker(Code.NODE_DND, is_wanted=False),))
     gates = (GateCheck(Gate.NODE_DND, is_open=False, message="Disruption is blocked"),)
     text = lines(idle, detail(*gates))
     assert " – node annotation  Disruption is blocked, in no method's way now" in text
-    assert not any(line.startswith("Blockers") for line in text)
+
+
+def test_a_gate_that_is_shut_is_told_once_with_the_methods_it_keeps() -> None:
+    found = replace(
+        FOUND,
+        lanes=(Lane("Drift", is_wanted=True), Lane("SingleNodeConsolidation", True, "POD_DND", 0)),
+        blockers=tuple(
+            a_blocker(
+                code,
+                object_kind="Pod",
+                object_key=f"a/{place}",
+                blocks=frozenset({Method.SINGLE_NODE}),
+                value="b/p b/q" if code is Code.PDB_MULTIPLE else "",
+            )
+            for place, code in enumerate((Code.POD_DND,) * 8 + (Code.PDB_MULTIPLE,))
+        ),
+    )
+    # Karpenter stops at the first pod that PodDisruptionBudgets keep: the other gate is shut too.
+    text = lines(found, detail(GateCheck(Gate.POD_DND, is_open=False), GateCheck(Gate.PDB_MULTIPLE, is_open=True)))
+    at = text.index(" ✘ protected pods: 8  keeps Single")
+    assert text[at + 1 : at + 10] == [
+        *(f"     a/{place}" for place in range(6)),
+        "     and 2 more: Blockers (6)",
+        " ✘ two PDBs on a pod  keeps Single",
+        "     a/8 by b/p + b/q",
+    ]
+    idle = replace(found, blockers=tuple(replace(one, is_wanted=False) for one in found.blockers))
+    text = lines(idle, detail(GateCheck(Gate.POD_DND, is_open=False)))
+    assert " – protected pods: 8  in no method's way now, would keep Single" in text

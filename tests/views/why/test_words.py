@@ -188,15 +188,16 @@ def test_lines_of_a_node() -> None:
     text = "\n".join(said(line) for line in why_lines(entry(close, "dnd"), present(close.analysis).detail, NOW_NS))
     for part in (
         "✔ in no command, managed",
-        "✘ protected pods: 2  gitlab/runner-7f2c4 is the one that Karpenter names",
+        "✘ protected pods: 2  keeps Multi, Single",
+        'gitlab/runner-7f2c4 "true", since 5h58m ◂ the one that Karpenter names',
         "disruption budgets  no limit",
-        "Blockers (2)",
         'Karpenter said 11m ago: "Pod has',
     ):
         assert part in text
+    assert [text.count(name) for name in ("runner-7f2c4", "runner-9d0aa")] == [3, 1]
     budget = analysed(detail="claim/batch-5x160")
     lines = why_lines(entry(budget, "budget"), present(budget.analysis).detail, NOW_NS)
-    assert "✘ disruption budgets  left: Empty 0 of 0" in "\n".join(map(said, lines))
+    assert "✘ disruption budgets  keeps Multi, Single · left: Empty 0 of 0" in "\n".join(map(said, lines))
     drain = analysed(detail="claim/runners-x33x7")
     lines = why_lines(entry(drain, "drain"), present(drain.analysis).detail, NOW_NS)
     assert "its end  draining" in "\n".join(map(said, lines))
