@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+import msgspec
 from textual import events, work
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
@@ -26,7 +27,8 @@ from karptui.screens.registry import ENTRIES
 from karptui.serving.lists import lists_of
 from karptui.serving.questions import answers_of
 from karptui.session.analyst import Analyst
-from karptui.session.border import Border, Focus
+from karptui.session.border import Border, Focus, Overview
+from karptui.session.costs import Held, StandingHeld
 from karptui.session.feed import Feed
 from karptui.session.pace import KEYBOARD
 from karptui.session.questions import Replays
@@ -39,7 +41,7 @@ from karptui.state.cluster import EMPTY, ClusterState
 from karptui.views.health import Health, overall
 from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.row import Tone
-from karptui.views.top_bar import TopBarValues, version_fact
+from karptui.views.top_bar import Fact, TopBarValues, version_fact
 from karptui.views.tour import Tour
 from karptui.widgets.colourless import Colourless
 from karptui.widgets.textual_compat.boundary import LivingApp
@@ -128,6 +130,7 @@ class KarptuiApp(LivingApp):
         self.feed = Feed(
             session, clock or SystemClock(), lists_of(config), answers_of(shared), self, shared_base=shared
         )
+        self._held, self._held_of = StandingHeld(), session
         self.config = config
         self.tour = tour
         self._connect = connect
@@ -353,7 +356,18 @@ class KarptuiApp(LivingApp):
         if session.caution and banner is Banner.CALM:
             banner = Banner.CAUTION
         version = version_fact(overview.karpenter_version)
-        return TopBarValues(session.title, banner, label, cluster_facts(overview.totals), health, version)
+        return TopBarValues(session.title, banner, label, self._cluster_facts(overview), health, version)
+
+    def _cluster_facts(self, overview: Overview) -> tuple[Fact, ...]:
+        """Return the figures of the top bar; what is held stands still while it is worked out anew."""
+        held, is_standing = overview.totals.held, True
+        if held is not None:
+            if self._held_of is not self.session:
+                self._held, self._held_of = StandingHeld(), self.session
+            held, is_standing = self._held.shown(held, self.now_ns())
+            held = held if held is not None else Held(waiting=1)
+        totals = msgspec.structs.replace(overview.totals, held=held)
+        return cluster_facts(totals, is_held_standing=is_standing)
 
     @cached_property
     def whatif(self) -> WhatIf:

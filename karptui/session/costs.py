@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.state.usage import NO_SHARE, Share, total_share
 
@@ -36,6 +37,49 @@ class Held(msgspec.Struct, frozen=True):
     """Those of them whose price nobody knows."""
     waiting: int = 0
     """Nodes that are not looked into yet, or are held and not simulated since something changed."""
+
+
+SETTLES_NS: Final = 15 * NS_PER_SECOND
+"""For so long a new sum has to hold before it takes the place of the last: pods of a rollout take room for seconds."""
+
+
+class StandingHeld:
+    """What is held, as a figure that stands still: the last complete sum until another has held for a while."""
+
+    def __init__(self) -> None:
+        self._last: Held | None = None
+        self._next: Held | None = None
+        self._since_ns = 0
+
+    def shown(self, held: Held, now_ns: int) -> tuple[Held | None, bool]:
+        """Return the sum to show, None before any was complete, and whether it is that of this moment.
+
+        Args:
+            held: The sum of this moment.
+            now_ns: The instant.
+        """
+        if held.waiting:
+            self._next = None
+            return self._last, False
+        if self._last is None or _is_alike(held, self._last):
+            self._last, self._next = held, None
+            return held, True
+        if self._next is None or not _is_alike(held, self._next):
+            self._next, self._since_ns = held, now_ns
+        if now_ns - self._since_ns < SETTLES_NS:
+            return self._last, False
+        self._last, self._next = held, None
+        return held, True
+
+
+def _is_alike(one: Held, other: Held) -> bool:
+    """Whether two sums are written alike."""
+    return (one.currency, bool(one.nodes), bool(one.unpriced), f"{one.per_hour:.2f}") == (
+        other.currency,
+        bool(other.nodes),
+        bool(other.unpriced),
+        f"{other.per_hour:.2f}",
+    )
 
 
 def held_per_hour(entry: NodeEntry) -> float | None:

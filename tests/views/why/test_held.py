@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from karptui.session.costs import Held, held_of, held_per_hour
+from karptui.session.costs import SETTLES_NS, Held, StandingHeld, held_of, held_per_hour
 from karptui.session.nodes import NodeEntry, going_nodes
 from karptui.views.next import TABLE, saved_per_hour
 from karptui.views.row import Tone
@@ -70,3 +70,21 @@ def test_nodes_that_nobody_has_looked_into_hold_an_unknown_amount() -> None:
     assert held_text(held_of([unknown, unmanaged])) == "…"
     assert held_of([unmanaged]) == Held()
     assert held_text(held_of([known, unknown])) == held_text(held_of([known])) + "+"
+
+
+def test_the_sum_of_the_top_bar_stands_still_while_it_is_worked_out_or_falls_for_a_moment() -> None:
+    standing = StandingHeld()
+    whole, fallen = Held(3.23, nodes=9, unpriced=1), Held(1.21, nodes=5)
+    assert standing.shown(Held(0.4, nodes=1, waiting=7), 0) == (None, False)
+    assert standing.shown(whole, 1) == (whole, True)
+    assert standing.shown(Held(2.0, nodes=4, waiting=1), 2) == (whole, False)
+    assert standing.shown(fallen, 10) == (whole, False)
+    assert standing.shown(whole, 10 + SETTLES_NS // 2) == (whole, True)
+    assert standing.shown(fallen, SETTLES_NS) == (whole, False)
+    assert standing.shown(replace(fallen, nodes=6), 2 * SETTLES_NS - 1) == (whole, False)
+    assert standing.shown(fallen, 2 * SETTLES_NS) == (fallen, True)
+
+
+def test_a_sum_that_is_not_of_this_moment_is_dim() -> None:
+    assert held_fact(Held(3.0, nodes=1)).tone is Tone.WARNING
+    assert held_fact(Held(3.0, nodes=1), is_standing=False).tone is Tone.MUTED
