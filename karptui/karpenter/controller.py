@@ -91,6 +91,8 @@ class ControllerInfo(msgspec.Struct, frozen=True, kw_only=True):
     """ConfigMaps and Secrets of which every key is a variable (``envFrom``); they may hold further settings."""
     others: tuple[str, ...] = ()
     """What is labelled as Karpenter elsewhere and is not believed: ``Deployment shop/web``."""
+    doubt: str = ""
+    """A sentence on how little proves that this is Karpenter; empty where it is proven."""
 
     @property
     def version_sentence(self) -> str:
@@ -99,8 +101,9 @@ class ControllerInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What is not known of its settings."""
-        told = [f"{name} comes from {where}, which is not read" for name, where in self.unknown.items()]
+        """What is not known of its settings, or whether they are Karpenter's."""
+        told = [self.doubt] if self.doubt else []
+        told += [f"{name} comes from {where}, which is not read" for name, where in self.unknown.items()]
         if self.from_elsewhere:
             told.append(f"{', '.join(self.from_elsewhere)} may hold further settings, which are not read")
         return tuple(told)

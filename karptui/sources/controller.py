@@ -53,7 +53,7 @@ def read_controller(client: ProxyClient, *, read_seconds: float = READ_SECONDS) 
         ControllerError: when neither is there, or may be listed.
         SourceError: when the API server cannot be asked at all.
     """
-    idle: tuple[Mapping[str, Any], str] | None = None
+    idle: tuple[Mapping[str, Any], str, str] | None = None
     refusals: list[ApiError] = []
     asked = 0
     for place in places(client, read_seconds=read_seconds):
@@ -69,8 +69,8 @@ def read_controller(client: ProxyClient, *, read_seconds: float = READ_SECONDS) 
                 continue
             best = min(own, key=_order)
             if not _is_idle(best):
-                return _info(client, best, kind, read_seconds)
-            idle = idle or (best, kind)
+                return _info(client, best, kind, place.doubt, read_seconds)
+            idle = idle or (best, kind, place.doubt)
             break
     if idle is not None:
         return _info(client, *idle, read_seconds)
@@ -97,10 +97,12 @@ def _refused(refusals: list[ApiError]) -> SourceError:
     return refusals[0]
 
 
-def _info(client: ProxyClient, document: Mapping[str, Any], kind: str, read_seconds: float) -> ControllerInfo:
+def _info(
+    client: ProxyClient, document: Mapping[str, Any], kind: str, doubt: str, read_seconds: float
+) -> ControllerInfo:
     info = decode_controller(document, kind)
     others = _others(client, str(_mapping(document.get("metadata")).get("namespace", "")), read_seconds)
-    return msgspec.structs.replace(info, others=others) if others else info
+    return msgspec.structs.replace(info, others=others, doubt=doubt)
 
 
 def _others(client: ProxyClient, own: str, read_seconds: float) -> tuple[str, ...]:

@@ -4,8 +4,10 @@ A label proves nothing, as whoever may make pods in a namespace may put it there
 something is what others cannot have. In order: a place in kube-system; a service account that the cluster's own
 bindings let write NodeClaims. Where bindings may not be read: the lease by which Karpenter's replicas agree on a
 leader, held by one of the pods, of several such leases the oldest, as nobody else chooses when an object was made; but
-only in a cluster in which a Karpenter writes NodePools and NodeClaims (their managers), or events about them. Source of
-the names: pkg/operator/operator.go and options/options.go of Karpenter, and the chart of its AWS provider.
+only in a cluster in which a Karpenter writes NodePools and NodeClaims (their managers), or events about them, and not
+where such a lease is held in kube-system: that Karpenter runs outside, or its pods may not be seen. What a lease alone
+proves is little, and is said. Source of the names: pkg/operator/operator.go and options/options.go of Karpenter, and
+the chart of its AWS provider.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from urllib.parse import quote
 import msgspec
 
 from karptui.decode.kinds import OTHER_PROVIDERS
+from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.errors import ApiError
 
@@ -40,6 +43,14 @@ _WRITES: Final = frozenset({"create", "update", "patch", "delete", "*"})
 _EVERYBODY: Final = frozenset({"system:serviceaccounts", "system:authenticated"})
 _GROUP: Final = "system:serviceaccounts:"
 _SOME: Final = "20"
+_LEASE_SECONDS: Final = 60
+"""A lease that has not been renewed for so long is held by nobody: four times what Karpenter takes."""
+_BY_LEASE: Final = (
+    f"only the lease {LEASE} says that this is Karpenter, as ClusterRoleBindings may not be read: whoever may make "
+    "leases and pods in {namespace} can say the same"
+)
+_BY_NAME: Final = "only the namespace {namespace} says that this is Karpenter, as no lease does and "
+    "ClusterRoleBindings may not be read"
 
 ShapeT = TypeVar("ShapeT")
 
@@ -71,6 +82,8 @@ class Home(msgspec.Struct, frozen=True):
     """The pod that holds the lease; empty where something else is proof enough."""
     accounts: frozenset[str] | None = None
     """Service accounts that are Karpenter's; None where it is not told by them."""
+    doubt: str = ""
+    """A sentence on how little proves that it is Karpenter; empty where it is proven."""
 
     def is_proven_by(self, name: str, account: str) -> bool:
         """Return whether a pod, or what makes such pods, is Karpenter by its service account or the lease it holds."""
@@ -92,11 +105,29 @@ class _Manager(msgspec.Struct):
 
 class _LeaseSpec(msgspec.Struct, rename="camel"):
     holder_identity: str | None = ""
+    renew_time: str | None = ""
 
 
 class _Lease(msgspec.Struct):
     metadata: _Metadata = msgspec.field(default_factory=_Metadata)
     spec: _LeaseSpec = msgspec.field(default_factory=_LeaseSpec)
+
+    @property
+    def holder(self) -> str:
+        """The pod that holds it, or held it last; empty where it was given back."""
+        return (self.spec.holder_identity or "").partition("_")[0]
+
+    def was_given_up_before(self, other: _Lease) -> bool:
+        """Whether it was renewed last well before another was made: Karpenter has moved from here to there.
+
+        Of the other one nothing counts that whoever made it may choose.
+        """
+        try:
+            renewed_ns = parse_timestamp(self.spec.renew_time or "")
+            made_ns = parse_timestamp(other.metadata.creation_timestamp)
+        except ValueError:
+            return False
+        return renewed_ns + _LEASE_SECONDS * NS_PER_SECOND < made_ns
 
 
 class _Subject(msgspec.Struct):
@@ -218,14 +249,19 @@ def places(client: ProxyClient, *, read_seconds: float) -> Iterator[Home]:
     """
     yield Home(OWN_NAMESPACE)
     asked = _Questions(client, read_seconds)
-    holders = asked.holders()
+    leases = asked.leases()
+    holders = {namespace: one.holder for namespace, one in leases.items() if namespace != OWN_NAMESPACE}
     bindings = asked.bindings()
     proven = asked.accounts(bindings, [*holders, USUAL_NAMESPACE]) if bindings is not None else None
     if proven is not None:
         yield from (Home(namespace, accounts=accounts) for namespace, accounts in proven.items())
     elif asked.is_karpenter_at_work():
-        yield from (Home(namespace, holder) for namespace, holder in holders.items())
-        yield Home(USUAL_NAMESPACE)
+        own = leases.get(OWN_NAMESPACE)
+        for namespace, holder in holders.items():
+            if own is None or own.was_given_up_before(leases[namespace]):
+                yield Home(namespace, holder, doubt=_BY_LEASE.format(namespace=namespace))
+        if own is None:
+            yield Home(USUAL_NAMESPACE, doubt=_BY_NAME.format(namespace=USUAL_NAMESPACE))
 
 
 class _Questions:
@@ -242,8 +278,8 @@ class _Questions:
             return None
         return decoded(body, shape, "the API server's answer cannot be read")
 
-    def holders(self) -> dict[str, str]:
-        """Return who holds Karpenter's lease, by namespace, the oldest lease first.
+    def leases(self) -> dict[str, _Lease]:
+        """Return Karpenter's leases that somebody holds, by namespace, the oldest first.
 
         All namespaces are asked for or, where that is not allowed, the usual one.
         """
@@ -253,8 +289,7 @@ class _Questions:
         else:
             return {}
         leases = sorted(found.items, key=lambda one: one.metadata.creation_timestamp)
-        holders = {one.metadata.namespace: (one.spec.holder_identity or "").partition("_")[0] for one in leases}
-        return {name: holder for name, holder in holders.items() if holder and name not in ("", OWN_NAMESPACE)}
+        return {one.metadata.namespace: one for one in leases if one.holder and one.metadata.namespace}
 
     def bindings(self) -> list[_Binding] | None:
         """Return who is allowed what in the whole cluster; None where that may not be read, or there is nothing."""

@@ -94,6 +94,34 @@ def test_what_karpenter_writes_makes_a_lease_believed(tenant: Api, client: Trans
     assert read_controller(client).title == "Deployment shop/karpenter"
 
 
+def test_what_a_lease_alone_proves_is_little_and_said(tenant: Api, client: Transport) -> None:
+    """A Karpenter hosted outside writes NodePools here, and has no pod here that could speak against a tenant's."""
+    tenant.lists[NODEPOOLS] = [managed("karpenter")]
+    (sentence,) = read_controller(client).sentences
+    assert sentence.startswith("only the lease karpenter-leader-election says that this is Karpenter, as ClusterRole")
+    assert sentence.endswith(": whoever may make leases and pods in shop can say the same")
+    tenant.lists[BINDINGS] = [binding("view", "shop", "default")]
+    tenant.answers[f"{ROLES}/view"] = role("get", "list", "watch")
+    assert refused(client) == ("Deployment shop/karpenter",), "with bindings it is known that the tenant's is none"
+
+
+def test_a_lease_held_in_kube_system_outweighs_a_tenants(tenant: Api, client: Transport) -> None:
+    """That of a Karpenter hosted outside, whose pods are not in this cluster."""
+    tenant.lists[NODEPOOLS] = [managed("karpenter")]
+    (theirs,) = tenant.lists[LEASES]
+    theirs["spec"]["renewTime"] = "2099-01-01T00:00:00Z"
+    own = lease("kube-system", "karpenter-outside", "2026-01-01T00:00:00Z", "2026-11-20T12:00:00.000000Z")
+    tenant.lists[LEASES] = [theirs, own]
+    for made in ("2020-01-01T00:00:00Z", "2026-11-20T12:00:30Z", "never"):
+        theirs["metadata"]["creationTimestamp"] = made
+        assert refused(client) == ("Deployment shop/karpenter",)
+    theirs["metadata"]["creationTimestamp"] = "2026-11-20T12:05:00Z"
+    assert read_controller(client).doubt, "Karpenter has moved there, as nobody renews the other any more"
+    own["spec"]["holderIdentity"] = ""
+    theirs["metadata"]["creationTimestamp"] = "2020-01-01T00:00:00Z"
+    assert read_controller(client).doubt, "nor where it was given back"
+
+
 def test_a_service_account_outweighs_every_lease(tenant: Api, client: Transport) -> None:
     """Who may write NodeClaims is said by whoever runs the cluster."""
     tenant.lists[NODEPOOLS] = [managed("karpenter")]

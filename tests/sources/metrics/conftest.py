@@ -38,10 +38,11 @@ def service(name: str = "karpenter", *, namespace: str = "kube-system", labels: 
 NAMESPACES = ("kube-system", "karpenter", "platform", "shop")
 
 
-def lease(namespace: str, holder: str, created: str = "2026-01-01T00:00:00Z") -> Any:
+def lease(namespace: str, holder: str, created: str = "2026-01-01T00:00:00Z", renewed: str = "") -> Any:
     """Return a lease by which replicas agree on a leader."""
     metadata = {"name": "karpenter-leader-election", "namespace": namespace, "creationTimestamp": created}
-    return {"metadata": metadata, "spec": {"holderIdentity": f"{holder}_0b4f7d7e-6f0f-4a59-9a0e-3c1f1f2e9d11"}}
+    identity = f"{holder}_0b4f7d7e-6f0f-4a59-9a0e-3c1f1f2e9d11"
+    return {"metadata": metadata, "spec": {"holderIdentity": identity, "renewTime": renewed or created}}
 
 
 NODEPOOLS = "/apis/karpenter.sh/v1/nodepools"
