@@ -49,8 +49,10 @@ _BY_LEASE: Final = (
     f"only the lease {LEASE} says that this is Karpenter, as ClusterRoleBindings may not be read: whoever may make "
     "leases and pods in {namespace} can say the same"
 )
-_BY_NAME: Final = "only the namespace {namespace} says that this is Karpenter, as no lease does and "
-    "ClusterRoleBindings may not be read"
+_BY_NAME: Final = (
+    "only the namespace {namespace} says that this is Karpenter, as no lease does and ClusterRoleBindings may not be "
+    "read"
+)
 
 ShapeT = TypeVar("ShapeT")
 
