@@ -258,6 +258,13 @@ class FakeApi:
         with self._changed:
             self._compacted = self._version
 
+    def restore(self, version: int) -> None:
+        """Put everything back to how it was at a version, and go on from there."""
+        with self._changed:
+            self._log = [entry for entry in self._log if entry[0] <= version]
+            self._objects = {path: self._at(path, version) for path in self._objects}
+            self._version = version
+
     def cut_streams(self) -> None:
         """Tear down every watch under way."""
         with self._changed:
@@ -272,8 +279,9 @@ class FakeApi:
                 (self._watch if call.is_watch else self._list)(call)
             elif (within := _NAMESPACED.fullmatch(call.path)) and (path := f"{within[1]}/{within[3]}") in self._objects:
                 with self._changed:
-                    items = list(self._at(path, self._version).values())
-                call.json({"items": [one for one in items if one["metadata"].get("namespace") == within[2]]})
+                    items = list(self._at(path, self._asked_version(call)).values())
+                items = [one for one in items if one["metadata"].get("namespace") == within[2]]
+                call.json({"items": self._chosen(call, items)})
             elif call.path == "/version":
                 call.json({"gitVersion": "v1.36.3"})
             elif call.path == "/readyz":
@@ -288,10 +296,21 @@ class FakeApi:
         metadata = {**document["metadata"], "resourceVersion": str(self._version)}
         self._log.append((self._version, path, kind, {**document, "metadata": metadata}))
 
+    def _asked_version(self, call: Call) -> int:
+        """Return the version that a list is to be of, where one is asked for exactly."""
+        is_exact = call.query.get("resourceVersionMatch") == "Exact"
+        return int(call.query["resourceVersion"]) if is_exact else self._version
+
+    @staticmethod
+    def _chosen(call: Call, items: Iterable[Document]) -> list[Document]:
+        """Return objects by the name that is asked for, or all."""
+        name = re.search(r"metadata\.name=([^,]+)", call.query.get("fieldSelector", ""))
+        return [one for one in items if name is None or one["metadata"]["name"] == name[1]]
+
     def _list(self, call: Call) -> None:
         limit = int(call.query.get("limit", "0")) or 10_000
         with self._changed:
-            version, _, after = call.query.get("continue", f"{self._version}//").partition("//")
+            version, _, after = call.query.get("continue", f"{self._asked_version(call)}//").partition("//")
             if int(version) < self._compacted:
                 call.error(410, "The provided continue parameter is too old", "Expired")
                 return
@@ -301,7 +320,8 @@ class FakeApi:
         metadata: Document = {"resourceVersion": version}
         if len(keys) > limit:
             metadata |= {"continue": f"{version}//{keys[limit - 1]}", "remainingItemCount": len(keys) - limit}
-        call.json({"kind": "List", "metadata": metadata, "items": [snapshot[key] for key in keys[:limit]]})
+        found = self._chosen(call, (snapshot[key] for key in keys[:limit]))
+        call.json({"kind": "List", "metadata": metadata, "items": found})
 
     def _at(self, path: str, version: int) -> dict[str, Document]:
         snapshot: dict[str, Document] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +13,9 @@ import pytest
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase
 from karptui.sources.cluster import reflectors
+from karptui.sources.cluster.collection import Collection
 from karptui.sources.cluster.connection import Impersonation, load_connection
+from karptui.sources.cluster.errors import UnreachableError
 from karptui.sources.cluster.source import ClusterSource
 from tests.sources.cluster.live import WatchedMailbox
 
@@ -93,6 +96,51 @@ def test_a_restore_leaves_no_phantoms(
         until_true(mailbox, client)
         client.request("POST", PODS_PATH, a_pod("newcomer", "node-1"))
         mailbox.until(lambda: "default/newcomer" in mailbox.keys(Kind.POD), SECONDS)
+
+
+@pytest.fixture
+def away(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Return what, once it is set, keeps the server out of reach for everything that is listed and watched."""
+    away = threading.Event()
+
+    def within_reach(ask: Callable[..., object]) -> Callable[..., object]:
+        def asked(*arguments: object, **options: object) -> object:
+            if away.is_set():
+                raise UnreachableError("out of reach")
+            return ask(*arguments, **options)
+
+        return asked
+
+    for name in ("page", "_peeked", "_stream"):
+        monkeypatch.setattr(Collection, name, within_reach(getattr(Collection, name)))
+    return away
+
+
+def test_a_restore_that_has_written_more_leaves_no_phantoms(
+    plane: ControlPlane, client: Client, tmp_path: Path, away: threading.Event
+) -> None:
+    """Nothing of the server is seen until the restored storage counts further than the lost one did."""
+    plane.kill_server()
+    plane.kill_etcd()
+    plane.back_up(tmp_path / "backup")
+    plane.start_etcd()
+    plane.start_server()
+    with following(plane) as (source, mailbox):
+        until_true(mailbox, client)
+        client.create(PODS_PATH, (a_pod(f"phantom-{i}", f"node-{i % 5}") for i in range(300)))
+        until_true(mailbox, client)
+        away.set()
+        plane.kill_server()
+        plane.kill_etcd()
+        plane.restore(tmp_path / "backup")
+        plane.start_etcd()
+        plane.start_server()
+        client.create(PODS_PATH, (a_pod(f"later-{i}", f"node-{i % 5}") for i in range(700)))
+        away.clear()
+        source.refresh()
+        mailbox.until(lambda: not any("phantom" in key for key in mailbox.keys(Kind.POD)), SECONDS)
+        until_true(mailbox, client)
+        assert any("tells another past of" in one.last_error for one in mailbox.history)
 
 
 @pytest.mark.parametrize("process", ["etcd", "kube-apiserver"])

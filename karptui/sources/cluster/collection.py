@@ -23,6 +23,18 @@ GRACE_SECONDS: Final = 60.0
 """How much longer than was asked for a server may leave a stream open."""
 
 
+class _ObjectMeta(msgspec.Struct, rename="camel"):
+    resource_version: str | None = None
+
+
+class _Object(msgspec.Struct):
+    metadata: _ObjectMeta
+
+
+class _Objects(msgspec.Struct):
+    items: list[_Object] | None = None
+
+
 class _PeekMeta(msgspec.Struct, rename="camel"):
     resource_version: str | None = None
     remaining_item_count: int | None = None
@@ -54,6 +66,30 @@ class Collection:
     def version(self) -> str:
         """Return the resourceVersion that the server's storage has come to, empty where it does not say."""
         return self._peeked(PEEK_SECONDS).metadata.resource_version or ""
+
+    def version_then(self, key: str, version: str) -> str | None:
+        """Return which version of an object the server's storage held at an earlier moment.
+
+        Args:
+            key: the object, as it is known here.
+            version: the resourceVersion of the moment.
+
+        Returns:
+            Empty where it held none; None where the server no longer knows, or never did.
+        """
+        name = key.rpartition("/")[2]
+        namespace = key.partition("/")[0] if self._resource.is_namespaced else ""
+        selected = [f"metadata.name={name}", *filter(None, [self._resource.field_selector])]
+        query = {"fieldSelector": ",".join(selected), "resourceVersion": version, "resourceVersionMatch": "Exact"}
+        path = self._resource.path_in(namespace)
+        try:
+            data = self._transport.get(path, query, accept=METADATA_LIST, read_seconds=PEEK_SECONDS)
+        except ApiError:
+            return None
+        found = decoded(
+            data, _Objects, f"{self._transport.server} did not answer with a list of {self._resource.title}"
+        )
+        return (found.items[0].metadata.resource_version or None) if found.items else ""
 
     def _peeked(self, seconds: float) -> _Peek:
         data = self._transport.get(self._resource.path, {"limit": "1"}, accept=METADATA_LIST, read_seconds=seconds)

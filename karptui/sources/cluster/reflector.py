@@ -90,6 +90,7 @@ class Reflector:
         decoding: threading.Lock | None = None,
         recovered: Callable[[], None] = lambda: None,
         allowed: Callable[[], None] = lambda: None,
+        restored: Callable[[], None] = lambda: None,
         turns: SpacedTurns | None = None,
     ) -> None:
         """Set up without connecting.
@@ -102,6 +103,7 @@ class Reflector:
             decoding: held while decoding; shared, it keeps many reflectors from crowding out the screen's thread.
             recovered: called when the server answers after it had not.
             allowed: called when the user may see the kind after they might not.
+            restored: called when the server's storage turns out to have another past than it had.
             turns: when to ask again for what may not be seen; shared, many kinds ask no more often than one.
         """
         self.resource = resource
@@ -115,6 +117,7 @@ class Reflector:
         self._decoding = decoding or threading.Lock()
         self._recovered = recovered
         self._allowed = allowed
+        self._restored = restored
         self._turns = turns or SpacedTurns(waits, FORBIDDEN_SECONDS)
         self._attempts = Ceiling(waits, *ATTEMPTS)
         self._pages = Ceiling(waits, *PAGES)
@@ -129,6 +132,10 @@ class Reflector:
         """Whether the server has spoken of an earlier one since: it was restored, or the answer was out of date."""
         self._must_confirm = False
         """Whether the server has to say how far it has come before what is known counts as true again."""
+        self._last_gone = ("", 0)
+        """What went last, and in which version."""
+        self._has_other_past = False
+        """Whether the server was restored from a backup, as another kind has found; set by any thread."""
         self._is_cut_short = False
         """Whether the last watch ended at once, without a word."""
         self._unreadable_at: str | None = None
@@ -158,6 +165,10 @@ class Reflector:
         """Wait for a second again after the next failure; may be called by any thread."""
         self._backoff.shorten()
 
+    def doubt_the_past(self) -> None:
+        """List again instead of going on with a watch; may be called by any thread."""
+        self._has_other_past = True
+
     def attempts(self, stopped: threading.Event) -> Iterator[float]:
         """List, then watch, for ever, whatever fails; yield after each how many seconds to wait before the next."""
         while not stopped.is_set():
@@ -184,6 +195,7 @@ class Reflector:
     def _listed(self) -> Generator[Changes]:
         """Yield all there is, in a stream that goes on as a watch where the server can."""
         self._verb = "list"
+        self._has_other_past = False
         self._status.total = self._seen.known_count or None
         if self.resource.is_large and self._uses_watch_list and not self._seen.known_count:
             self._look_ahead()
@@ -306,6 +318,8 @@ class Reflector:
 
     def _watched(self) -> Generator[Changes]:
         """Yield what changes until the server ends the watch."""
+        if self._has_other_past:
+            raise self._other_past()
         if self._must_confirm or self._board.is_doubted(self.resource):
             self._confirm()
         self._verb = "watch"
@@ -320,12 +334,34 @@ class Reflector:
         """Ask how far the server's storage has come: what a watch goes on from may be a cache that nothing feeds.
 
         Raises:
-            BehindError: when it has come less far than what is known.
+            BehindError: when it has come less far than what is known, or on another way.
         """
         self._verb = "list"
-        if 0 < version_number(self._collection().version()) < self._furthest:
+        number = version_number(self._collection().version())
+        if 0 < number < self._furthest:
             raise self._behind()
+        if number > self._furthest and not self._has_same_past():
+            self._restored()
+            raise self._other_past()
         self._must_confirm = False
+
+    def _has_same_past(self) -> bool:
+        """Return whether the storage held then what was known then; after a restore it has written something else.
+
+        Nothing but the last change is asked for: where a backup has that, it has all that came before it.
+        """
+        (key, version), (gone, gone_version) = self._seen.newest(), self._last_gone
+        then = self._collection().version_then
+        if key and then(key, self._version) not in (str(version), None):
+            return False
+        return gone_version <= version or then(gone, self._version) in ("", None)
+
+    def _other_past(self) -> BehindError:
+        # What is known of versions says nothing about those of another past.
+        self._seen.begin_anew()
+        self._last_gone = ("", 0)
+        what = f"{self._transport.server} tells another past of {self.resource.title} than it did"
+        return BehindError(f"{what}, as after a restore from a backup; listing again")
 
     def _collection(self) -> Collection:
         return Collection(self.resource, self._transport)
@@ -369,6 +405,8 @@ class Reflector:
             if event.type != "BOOKMARK":
                 if event.problem:
                     self._status.note(event.problem)
+                if event.type == "DELETED":
+                    self._last_gone = (event.key, number)
                 if self._seen.is_older(event.key, number):
                     self._seen.still(event.key)
                 else:

@@ -73,7 +73,7 @@ class Reflectors:
         self._followed: dict[str, tuple[Reflector, threading.Thread, Bell]] = {}
         self._missed = 0
         self._discover_at = 0.0
-        self._recovered_at = float("-inf")
+        self._recovered_at = self._restored_at = float("-inf")
         self._turns = SpacedTurns(self._waits, FORBIDDEN_SECONDS)
 
     def run(self) -> None:
@@ -201,6 +201,19 @@ class Reflectors:
             self._recovered_at = now
         self.wake()
 
+    def _restored(self) -> None:
+        """Have everything listed again: what hardly changes cannot tell by itself that the past is another."""
+        with self._lock:
+            now = self._waits.monotonic()
+            if now - self._restored_at < RECOVERY_SECONDS:
+                return
+            self._restored_at = now
+            followed = tuple(self._followed.values())
+        for reflector, _, _ in followed:
+            reflector.doubt_the_past()
+        self.transport.shut_streams()
+        self.wake()
+
     def _announce(self, phase: Phase, *kinds: Kind, error: str = "") -> None:
         now_ns = self._waits.now_ns()
         for kind in kinds:
@@ -226,6 +239,7 @@ class Reflectors:
                 decoding=self._decoding,
                 recovered=self._recovered,
                 allowed=self._allowed,
+                restored=self._restored,
                 turns=self._turns,
             )
             name = f"karptui {resource.title}"

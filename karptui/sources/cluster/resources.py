@@ -39,7 +39,7 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def path(self) -> str:
         """Path of the collection across all namespaces."""
-        return f"{self._root}/{self.plural}"
+        return self.path_in("")
 
     @property
     def title(self) -> str:
@@ -53,8 +53,12 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
 
     def object_path(self, namespace: str, name: str) -> str:
         """Return the path of one object."""
+        return f"{self.path_in(namespace)}/{quote(name, safe='')}"
+
+    def path_in(self, namespace: str) -> str:
+        """Return the path of the collection in one namespace, or across all."""
         within = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
-        return f"{self._root}{within}/{self.plural}/{quote(name, safe='')}"
+        return f"{self._root}{within}/{self.plural}"
 
     @property
     def _root(self) -> str:

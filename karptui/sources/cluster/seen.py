@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import itemgetter
 
 
 def version_number(version: str) -> int:
@@ -34,6 +35,11 @@ class SeenKeys:
     def known_count(self) -> int:
         """Objects known from before the list under way."""
         return len(self._known)
+
+    def newest(self) -> tuple[str, int]:
+        """Return which of the objects known changed last, and its version; an empty key where no version is known."""
+        key, version = max(self._known.items(), key=itemgetter(1), default=("", 0))
+        return (key, version) if version else ("", 0)
 
     def is_older(self, key: str, version: int) -> bool:
         """Whether a newer version of an object than this one is known."""

@@ -353,9 +353,13 @@ def test_plugin_that_prints_nested_deeply() -> None:
         plugin("-c", "print('[' * 100000)").current()
 
 
-def test_token_file_and_certificate_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    with at_most(5), pytest.raises(CredentialError, match="it is larger than 1 MiB"):
-        FileCredentials(Path("/dev/zero")).current()
+def test_token_file_and_certificate_without_an_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    large = tmp_path / "large"
+    with large.open("wb") as file:
+        file.truncate(MIB + 1)
     monkeypatch.setattr("karptui.sources.cluster.connection.PEM_BYTES", MIB)
-    with at_most(5), pytest.raises(KubeconfigError, match="it is larger than 1 MiB"):
-        Pem("certificate", path=Path("/dev/zero")).read()
+    for path, sentence in ((Path("/dev/zero"), "it is no regular file"), (large, "it is larger than 1 MiB")):
+        with at_most(5), pytest.raises(CredentialError, match=sentence):
+            FileCredentials(path).current()
+        with at_most(5), pytest.raises(KubeconfigError, match=sentence):
+            Pem("certificate", path=path).read()

@@ -13,8 +13,9 @@ from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.cluster import reflector
 from karptui.sources.cluster.board import Board
+from karptui.sources.cluster.collection import Collection
 from karptui.sources.cluster.reflector import Reflector
-from karptui.sources.cluster.resources import LATER, NODES, PODS, Resource
+from karptui.sources.cluster.resources import LATER, NODES, PODS, UNFINISHED_PODS, Resource
 from karptui.sources.cluster.stream import LineStream
 from karptui.sources.cluster.waits import Waits
 from tests.loopback import (
@@ -72,7 +73,10 @@ class Bench:
             chance=lambda: chance,
         )
         transport = transport_to(server, **options)
-        self.reflector = Reflector(resource, transport, Board(self.mailbox), waits, recovered=self.recovered)
+        self.restores = 0
+        self.reflector = Reflector(
+            resource, transport, Board(self.mailbox), waits, recovered=self.recovered, restored=self.restored
+        )
         self._attempts = self.reflector.attempts(threading.Event())
 
     def step(self) -> float:
@@ -81,6 +85,9 @@ class Bench:
 
     def recovered(self) -> None:
         self.recoveries += 1
+
+    def restored(self) -> None:
+        self.restores += 1
 
     @property
     def status(self) -> SourceStatus:
@@ -746,6 +753,97 @@ def test_restore_during_an_outage_is_noticed_before_anything_is_live(serve: Serv
     assert bench.keys == {"a"}
     assert bench.status.phase is Phase.LIVE
     assert Phase.LIVE not in [status.phase for status in bench.mailbox.history[-2:-1]]
+
+
+def then(*items: dict[str, Any]) -> Answer:
+    """Answer what was there at a moment; which moment is asked for is checked."""
+
+    def tell(call: Call) -> None:
+        assert (call.query["resourceVersion"], call.query["resourceVersionMatch"]) == ("15", "Exact")
+        call.json(listing(items, version="15"))
+
+    return tell
+
+
+MOVED = answer(event("MODIFIED", named("a", version="12")), bookmark(15))
+GONE = answer(event("DELETED", named("b", version="13")), bookmark(15))
+OLD = named("a", version="4")
+
+
+@pytest.mark.parametrize(
+    ("before", "answers"),
+    [(MOVED, [then(OLD)]), (MOVED, [then()]), (GONE, [then(named("a")), then(named("b", version="3"))])],
+    ids=["another version", "nothing", "what was gone"],
+)
+def test_restore_is_noticed_though_the_storage_has_written_more(
+    serve: Serve, before: Answer, answers: list[Answer]
+) -> None:
+    """At our last moment the restored storage held something else than what is known."""
+    again = listing([OLD, named("new", version="14")], version="22")
+    script = [before, Call.cut, page("a", version="20"), *answers, lambda call: call.json(again), answer()]
+    bench, server = live(serve, *script, names=("a",))
+    assert bench.step() == 0
+    bench.step()
+    assert bench.step() > 0
+    assert bench.status.phase is Phase.STALE
+    assert "tells another past of nodes than it did, as after a restore from a backup" in bench.status.last_error
+    assert bench.restores == 1
+    bench.step()
+    assert bench.keys == {"a", "new"}
+    assert bench.status.phase is Phase.LIVE
+    bench.step()
+    assert server.calls[-1].query["resourceVersion"] == "22"
+    assert bench.reflector._seen.newest() == ("new", 14), "an older version of an object replaced a newer one"
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [MOVED, then(named("a", version="12"))],
+        [GONE, then(named("a")), then()],
+        [MOVED, error(410, "The provided resource version is too old", "Expired")],
+        [MOVED, error(400, "resourceVersionMatch is forbidden")],
+        [MOVED, then(named("a", version=""))],
+    ],
+    ids=["the same", "gone", "forgotten", "not understood", "no version"],
+)
+def test_the_same_past_is_gone_on_with(serve: Serve, answers: list[Answer]) -> None:
+    before, *told = answers
+    bench, server = live(serve, before, Call.cut, page("a", version="20"), *told, answer(bookmark(21)))
+    for _ in range(3):
+        bench.step()
+    assert (bench.restores, bench.status.phase) == (0, Phase.LIVE)
+    assert server.calls[-1].is_watch
+    assert server.calls[-1].query["resourceVersion"] == "15"
+
+
+def test_another_kind_may_find_that_the_past_is_another(serve: Serve) -> None:
+    bench, server = live(serve, page("a", "b", version="22"), answer())
+    bench.reflector.doubt_the_past()
+    assert bench.step() > 0
+    assert bench.status.phase is Phase.STALE
+    bench.step()
+    assert (bench.keys, bench.status.phase) == ({"a", "b"}, Phase.LIVE)
+    bench.step()
+    assert server.calls[-1].query["resourceVersion"] == "22"
+
+
+def test_what_is_asked_of_the_past_is_one_object(serve: Serve) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def tell(call: Call) -> None:
+        asked.append((call.path, call.query["fieldSelector"]))
+        call.json(listing([]))
+
+    server = serve(tell)
+    nodeclasses = replace(NODES, kind=Kind.NODECLASS, group="karpenter.k8s.aws", plural="ec2nodeclasses")
+    for resource, key in ((PODS, "web/x-1"), (NODES, "n"), (nodeclasses, "EC2NodeClass/default")):
+        assert Collection(resource, transport_to(server)).version_then(key, "5") == ""
+    assert asked == [
+        ("/api/v1/namespaces/web/pods", f"metadata.name=x-1,{UNFINISHED_PODS}"),
+        ("/api/v1/nodes", "metadata.name=n"),
+        ("/apis/karpenter.k8s.aws/v1/ec2nodeclasses", "metadata.name=default"),
+    ]
 
 
 def test_list_that_is_out_of_date_replaces_nothing(serve: Serve) -> None:

@@ -293,6 +293,34 @@ def test_restarted_server_is_followed_again_by_all(serve: Serve) -> None:
         following.until_live(*ALL)
 
 
+def test_what_hardly_changes_learns_of_a_restore_from_what_does(serve: Serve) -> None:
+    """Of NodePools nothing was lost, but one was made whose version lies behind where their watch goes on."""
+    api = karpenter()
+    api.put(NODES.path, named("node"))
+    api.put(NODEPOOLS.path, named("pool"))
+    backup = api._version
+    server = serve(api)
+    with Following(server) as following:
+        following.until_live(*ALL)
+        for number in range(9):
+            api.put(NODES.path, named(f"phantom-{number}"))
+        following.mailbox.until(lambda: len(following.mailbox.keys(Kind.NODE)) == 10)
+        api.cut_streams()
+        following.until_live(*ALL)
+        server.close()
+        api.cut_streams()
+        following.mailbox.until(lambda: all(following.phase(kind) is Phase.DISCONNECTED for kind in ALL))
+        api.restore(backup)
+        api.put(NODEPOOLS.path, named("restored"))
+        for number in range(20):
+            api.put(NODES.path, named(f"later-{number}"))
+        serve(api, port=server.port)
+        following.mailbox.until(lambda: following.mailbox.keys(Kind.NODE) == api.keys(NODES.path))
+        following.now += 60
+        following.mailbox.until(lambda: following.mailbox.keys(Kind.NODEPOOL) == {"pool", "restored"})
+        following.until_live(*ALL)
+
+
 def test_recovery_of_one_wakes_those_that_wait(serve: Serve) -> None:
     with Following(serve(karpenter())) as following:
         following.until_live(*ALL)
