@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags
+from karptui.cli.study import add_study_flags, one_base, print_study, say, table_lines
 
 if TYPE_CHECKING:
     from karptui.whatif.drill import Drill, Loss
@@ -34,10 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("pending",),
         help="end with status 3 if a pod is left without a place that has one now, or would get one",
     )
-    add_output_flag(parser)
-    add_cluster_flags(parser, takes_several=False)
-    add_price_flags(parser)
-    parser.set_defaults(snapshots=[])
+    add_study_flags(parser)
 
 
 def _loss(text: str) -> Loss:
@@ -51,54 +47,32 @@ def _loss(text: str) -> Loss:
 
 def run(args: argparse.Namespace) -> int:
     """Print what comes of each loss; 1 where something is missing, 3 where pods are left without a place."""
-    from karptui.cli.whatif_scenarios import FAILED, bases
+    from karptui.cli.whatif_scenarios import FAILED
     from karptui.whatif.drill import DrillError, drills
 
     try:
-        (named,) = bases(args)
-        assert named.base is not None  # only of snapshots that are given by themselves
-        found = drills(named.base, args.without)
+        named, base = one_base(args)
+        found = drills(base, args.without)
     except (UsageError, DrillError) as error:
         fail(str(error), "drill")
-    _print(named.name, found, args)
+    lines = _lines(named.name, found, is_each=not args.without)
+    print_study([one.as_json() for one in found], COLUMNS, lines, args.output)
     status = named.tell("drill")
     bad = [one for one in found if one.waiting] if args.fail_on else []
     for one in bad:
         noun = "pod finds" if one.waiting == 1 else "pods find"
-        _say(f"--fail-on {args.fail_on}: {one.loss}: {one.waiting} {noun} no place")
+        say("drill", f"--fail-on {args.fail_on}: {one.loss}: {one.waiting} {noun} no place")
     return FAILED if bad else status
 
 
-def _print(name: str, found: tuple[Drill, ...], args: argparse.Namespace) -> None:
-    documents = [one.as_json() for one in found]
-    if args.output == "json":
-        from karptui.cli.listing import json_text
-
-        sys.stdout.write(json_text(documents) + "\n")
-    elif args.output == "csv":
-        from karptui.cli.listing import print_csv
-
-        print_csv(COLUMNS, map(_flat, documents))
-    else:
-        from karptui.views.sanitize import clean
-
-        lines = _lines(name, found, is_each=not args.without)
-        sys.stdout.write("".join(f"{clean(line)}\n" for line in lines))
-
-
-def _flat(document: dict[str, Any]) -> dict[str, Any]:
-    return {key: len(value) if isinstance(value, list) else value for key, value in document.items()}
-
-
 def _lines(name: str, found: tuple[Drill, ...], *, is_each: bool) -> Iterator[str]:
-    from karptui.cli.whatif_table import table
-    from karptui.views.drill import detail_lines, headline, overview, table_rows
+    from karptui.views.drill import TABLE, detail_lines, headline, overview
 
     if is_each:
         yield f"{name}: {overview(found)}"
         if found:
             yield ""
-            yield from table(tuple(table_rows(found)))
+            yield from table_lines(TABLE, found)
             yield ""
             yield f"karptui drill --without {max(found, key=_waiting).loss} tells which pods wait, and why"
         return
@@ -109,9 +83,3 @@ def _lines(name: str, found: tuple[Drill, ...], *, is_each: bool) -> Iterator[st
 
 def _waiting(drill: Drill) -> int:
     return drill.waiting
-
-
-def _say(sentence: str) -> None:
-    from karptui.views.sanitize import clean
-
-    print(clean(f"karptui drill: {sentence}"), file=sys.stderr)

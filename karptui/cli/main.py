@@ -36,6 +36,7 @@ COMMANDS: Final = MappingProxyType(
         "forward": "play clusters forward: what Karpenter does one after the other, and where it ends",
         "plan": "say what applying manifests does: decisions, dollars, drift, rollout, risks",
         "drill": "say what is left when a zone, a capacity type or a NodePool goes away at once",
+        "headroom": "say how many more of a pod fit: on present nodes, on new ones, until limits stop it",
         "claims": "list NodeClaims: their life, drift, expiry and drain",
         "capacity": "list where nodes, pods, free room and dollars are: by zone, NodePool or instance type",
         "churn": "say how often nodes are replaced, why, how long they live, and whether it is a loop",

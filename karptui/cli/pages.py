@@ -26,6 +26,8 @@ OWN_STATUSES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         "": (_DONE, Entry("1", "the app ended by an error"), _UNUSABLE, _INTERRUPTED),
         "simulate": (*STATUSES[:3], Entry("3", "a condition of --fail-on is met"), _INTERRUPTED),
         "drill": (*STATUSES[:3], Entry("3", "a pod is left without a place, with --fail-on pending"), _INTERRUPTED),
+        "plan": (*STATUSES[:3], Entry("3", "a condition of --fail-on is met"), _INTERRUPTED),
+        "headroom": (*STATUSES[:3], Entry("3", "fewer fit than --at-least asks"), _INTERRUPTED),
         "advice": (
             Entry("0", "no finding, or none as bad as --fail-on says"),
             Entry("1", "done, and something could not be looked at"),
@@ -118,6 +120,11 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             ),
             Entry("karptui drill --without zone=us-east-1a", "one of them: which pods stay pending, and why"),
             Entry("karptui drill --without capacity-type=spot --fail-on pending -o json", "a check for CI"),
+        ),
+        "headroom": (
+            Entry("karptui headroom", "of every workload: how many more of its pods fit, the fewest first"),
+            Entry("karptui headroom Deployment/web/front", "of one, with each NodePool by itself"),
+            Entry("karptui headroom --requests cpu=2,memory=8Gi -o json", "of a pod that is not there, for a script"),
         ),
         "claims": (
             Entry("karptui claims --sort-by deadline=asc", "drains that nothing ends first, then by deadline"),

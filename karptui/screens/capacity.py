@@ -22,6 +22,13 @@ class CapacityScreen(ListScreen[CapacityEntry]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("b", "turn", "By…", id="capacity.by", tooltip="By zone, by NodePool, by instance type"),
+        Binding(
+            "D",
+            "run_command('drill')",
+            "Drill",
+            id="capacity.drill",
+            tooltip="What is left when a zone, a capacity type or a NodePool goes away",
+        ),
     ]
 
     entry_name = "nodes"

@@ -10,6 +10,7 @@ from karptui.files import write_file
 from karptui.kube.units import clock_text
 from karptui.paths import typed_path
 from karptui.screens.command_line import CommandError, TypedCommand
+from karptui.screens.destinations import ToDrill, ToHeadroom
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
 from karptui.screens.list_screen import ListScreen
@@ -120,6 +121,19 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             "What becomes of the cluster in the next hours: commands, nodes, dollars",
             lambda _: _forward(app),
         ),
+        TypedCommand(
+            "headroom",
+            "How many more of a pod fit: before a node is needed, before limits stop it",
+            lambda text: _headroom(app, text),
+            ("room",),
+            lambda: _workload_words(app),
+            "[KIND NAMESPACE/NAME]",
+        ),
+        TypedCommand(
+            "drill",
+            "What is left when a zone, a capacity type or a NodePool goes away",
+            lambda _: app.go(ToDrill()),
+        ),
         TypedCommand("next", "What Karpenter would do next, and what would go without blockers", lambda _: _next(app)),
         TypedCommand(
             "whatif",
@@ -220,6 +234,18 @@ def _forward(app: CommandHost) -> None:
     from karptui.screens.forward import ForwardScreen  # noqa: PLC0415 - only when asked for
 
     app.push_screen(ForwardScreen())
+
+
+def _headroom(app: CommandHost, text: str) -> None:
+    kind, _, key = text.partition(" ")
+    if text and "/" not in key:
+        raise CommandError(":headroom takes a kind and a name, such as Deployment web/front; alone it is of every one")
+    app.go(ToHeadroom(kind, key.strip()))
+
+
+def _workload_words(app: CommandHost) -> Sequence[str]:
+    found = app.border.ask(NamesWanted(kinds=("Deployment", "StatefulSet", "Pod"))).refs
+    return [f"{one.kind} {one.key}" for one in found]
 
 
 def _next(app: CommandHost) -> None:

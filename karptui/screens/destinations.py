@@ -70,4 +70,19 @@ class ToForward(msgspec.Struct, frozen=True):
     """What is played beside it as it is."""
 
 
-ToScreen: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation | ToForward
+class ToHeadroom(msgspec.Struct, frozen=True):
+    """How many more of a pod fit."""
+
+    kind: str = ""
+    """As the API writes it; empty for the pods of every workload."""
+    key: str = ""
+    """``namespace/name``."""
+
+
+class ToDrill(msgspec.Struct, frozen=True):
+    """What is left when a zone, a capacity type or a NodePool goes away."""
+
+
+ToScreen: TypeAlias = (
+    ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation | ToForward | ToHeadroom | ToDrill
+)

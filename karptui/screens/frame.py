@@ -54,6 +54,7 @@ _FOOTER_FIRST: Final = (
     "pending.ledger",
     "forward.horizon",
     "forward.again",
+    "study.again",
     "blockers.remedies",
     "blockers.group",
     "blockers.next",

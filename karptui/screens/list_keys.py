@@ -33,3 +33,12 @@ CHURN: Final = Binding(
     tooltip="How often nodes are replaced, and why",
 )
 """For screens where one may wonder why nodes come and go; on Nodes habit takes ``u`` for uncordon."""
+HEADROOM: Final = Binding(
+    "H",
+    "headroom",
+    "Headroom",
+    show=False,
+    id="headroom.open",
+    tooltip="How many more of this pod fit: before a node is needed, before limits stop it",
+)
+"""For screens whose rows are about pods."""

@@ -8,8 +8,10 @@ from typing import assert_never
 
 from karptui.decode.kinds import Kind
 from karptui.screens.destinations import (
+    ToDrill,
     ToExplanation,
     ToForward,
+    ToHeadroom,
     ToLedger,
     ToNode,
     ToPending,
@@ -58,6 +60,21 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
             from karptui.screens.forward import ForwardScreen
 
             return ForwardScreen(scenarios)
+        case ToHeadroom() | ToDrill():
+            return _study_screen(to)
+        case _:
+            assert_never(to)
+
+
+def _study_screen(to: ToHeadroom | ToDrill) -> FrameScreen:
+    from karptui.screens import studies
+    from karptui.screens.study import StudyScreen
+
+    match to:
+        case ToHeadroom(kind, key):
+            return StudyScreen(studies.headroom_study(kind, key))
+        case ToDrill():
+            return StudyScreen(studies.drill_study())
         case _:
             assert_never(to)
 

@@ -13,6 +13,7 @@ from karptui.pending.nearest import furthest
 from karptui.provisioning import NodeRefusal, PodExplanation
 from karptui.screens import routes
 from karptui.screens.frame import FrameScreen, HelpSections
+from karptui.screens.list_keys import HEADROOM
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
 from karptui.screens.panel import Panel
@@ -61,6 +62,7 @@ class PendingScreen(ListScreen[PendingEntry]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         OPEN_LEDGER,
+        HEADROOM,
         Binding(
             "e", "explain_why", "Explain", id="pending.explain", tooltip="Why nothing takes them, and what would help"
         ),
@@ -114,6 +116,10 @@ class PendingScreen(ListScreen[PendingEntry]):
     def action_open_ledger(self) -> None:
         """Hold the pods under the cursor against the type that comes nearest."""
         show_nearest_ledger(self, self.current.group if self.current is not None else None)
+
+    def action_headroom(self) -> None:
+        """Show how many more of the pods fit."""
+        routes.show_headroom(self)
 
     def action_explain_why(self) -> None:
         """Show why nothing takes the pods."""

@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 
 from karptui.decode.kinds import Kind
 from karptui.screens import routes
+from karptui.screens.list_keys import HEADROOM
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.row_sources import Asked
 from karptui.session.border import ObjectWanted
@@ -24,6 +25,7 @@ class PodsScreen(ListScreen[PodEntry]):
         Binding(
             "e", "explain_why", "Explain", id="pods.explain", tooltip="Why it waits, or why its node is still here"
         ),
+        HEADROOM,
         Binding("o", "open_node", "Node of the pod", show=False, id="pods.node"),
     ]
 
@@ -71,6 +73,10 @@ class PodsScreen(ListScreen[PodEntry]):
             routes.show_pending(self, item.pod.key)
         else:
             self.action_describe()
+
+    def action_headroom(self) -> None:
+        """Show how many more of the pod fit."""
+        routes.show_headroom(self)
 
     def action_open_node(self) -> None:
         """Show the node the pod runs on."""

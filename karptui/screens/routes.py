@@ -8,7 +8,16 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from karptui.decode.kinds import Kind
-from karptui.screens.destinations import ToExplanation, ToLedger, ToNode, ToPending, ToPool, ToText, ToTypes
+from karptui.screens.destinations import (
+    ToExplanation,
+    ToHeadroom,
+    ToLedger,
+    ToNode,
+    ToPending,
+    ToPool,
+    ToText,
+    ToTypes,
+)
 from karptui.session.border import ObjectWanted
 from karptui.session.questions import DescriptionWanted, ProportionFound, ProportionWanted
 from karptui.views.row import Tone
@@ -125,6 +134,13 @@ def show_line_target(screen: FrameScreen, kind: str, key: str) -> None:
 def show_explanation(screen: FrameScreen, kind: str, key: str) -> None:
     """Show why an object is as it is, or say why there is nothing to show."""
     screen.host.go(ToExplanation(kind, key))
+
+
+def show_headroom(screen: FrameScreen) -> None:
+    """Show how many more of the pod under the cursor fit."""
+    found = screen.current_object()
+    if found is not None:
+        screen.host.go(ToHeadroom(*found))
 
 
 # What-ifs

@@ -12,6 +12,8 @@ from karptui.session.questions import (
     ComparedWanted,
     ControllerWanted,
     DescriptionWanted,
+    DrillsWanted,
+    HeadroomsWanted,
     KnownValuesWanted,
     NamesWanted,
     NodeWanted,
@@ -27,6 +29,7 @@ from karptui.session.questions import (
     ReasonsWanted,
     RemediesWanted,
     SelfCheckWanted,
+    StudyProgressWanted,
     SweepUnwanted,
     SweepWanted,
     TrialsWanted,
@@ -38,6 +41,7 @@ from karptui.session.shared_base import SharedBase
 if TYPE_CHECKING:
     from karptui.serving.blockers import Remedies
     from karptui.serving.plays import Plays
+    from karptui.serving.studies import Studies
     from karptui.serving.whatif import WhatIfs
 
 
@@ -55,6 +59,7 @@ def answers_of(shared_base: SharedBase) -> Mapping[type[Question[Any]], Callable
         return WhatIfs(shared_base)
 
     plays = cache(lambda: _plays(shared_base))
+    studies = cache(_studies)
     return {
         DescriptionWanted: _descriptions,
         NamesWanted: _names,
@@ -76,6 +81,9 @@ def answers_of(shared_base: SharedBase) -> Mapping[type[Question[Any]], Callable
         SweepUnwanted: lambda: whatifs().ended,
         PlaysWanted: lambda: plays().played,
         PlayProgressWanted: lambda: plays().progress,
+        StudyProgressWanted: lambda: studies().progress,
+        DrillsWanted: lambda: studies().drills,
+        HeadroomsWanted: lambda: studies().headrooms,
     }
 
 
@@ -155,3 +163,9 @@ def _plays(shared_base: SharedBase) -> Plays:
     from karptui.serving.plays import Plays
 
     return Plays(shared_base)
+
+
+def _studies() -> Studies:
+    from karptui.serving.studies import Studies
+
+    return Studies()

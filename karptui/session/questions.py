@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from karptui.karpenter.settings import Settings
     from karptui.kube.live_usage import LiveUsage
     from karptui.pending.groups import PendingGroup
+    from karptui.plan.headroom import Headroom
     from karptui.session.blockers import BlockerEntry
     from karptui.session.nodes import NodeEntry
     from karptui.session.packing import Bin
     from karptui.session.pending_report import PodDetail, PodSurroundings
     from karptui.session.pods import PodEntry
+    from karptui.whatif.drill import Drill
     from karptui.whatif.edits import ObjectRef
     from karptui.whatif.opening import Opening
     from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
@@ -442,3 +444,55 @@ class PlayProgressWanted(Question[PlayProgressFound], frozen=True, kw_only=True)
 
     gives_up: bool = False
     """Whether nobody waits for it any more."""
+
+
+# What follows from replays and plays: worked out one at a time
+
+
+class StudyProgressFound(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the newest study has come."""
+
+    done: int = 0
+    total: int = 0
+    """Steps of it; 0 while none is at work."""
+
+
+class StudyProgressWanted(Question[StudyProgressFound], frozen=True, kw_only=True):
+    """How far the study that was asked last has come."""
+
+    gives_up: bool = False
+    """Whether nobody waits for it any more."""
+
+
+class DrillsFound(msgspec.Struct, frozen=True, kw_only=True):
+    """What comes of losses; nothing where somebody gave up on it."""
+
+    found: tuple[Drill, ...] = ()
+    problem: str = ""
+    """Why there is no answer, in a sentence."""
+
+
+class DrillsWanted(Question[DrillsFound], frozen=True, kw_only=True):
+    """What is left when any zone, capacity type or NodePool goes away at once; takes a while."""
+
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class HeadroomsFound(msgspec.Struct, frozen=True, kw_only=True):
+    """How many more of some pods fit; nothing where somebody gave up on it."""
+
+    found: tuple[Headroom, ...] = ()
+    problem: str = ""
+    """Why there is no answer, in a sentence."""
+
+
+class HeadroomsWanted(Question[HeadroomsFound], frozen=True, kw_only=True):
+    """How many more of a pod fit, or of the pods of every workload; takes a while."""
+
+    kind: str = ""
+    """As the API writes it; empty for every workload."""
+    key: str = ""
+    """``namespace/name``."""
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""

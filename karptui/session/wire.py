@@ -14,6 +14,7 @@ from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.karpenter.settings import Settings
 from karptui.kube.live_usage import LiveUsage
 from karptui.pending.groups import PendingGroup
+from karptui.plan.headroom import Headroom
 from karptui.session import border, claims, nodes, questions
 from karptui.session.blockers import BlockerEntry
 from karptui.session.facts import Around, Fact
@@ -21,6 +22,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.session.packing import Bin
 from karptui.session.pending_report import PodDetail, PodSurroundings
 from karptui.session.pods import PodEntry
+from karptui.whatif.drill import Drill
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.opening import Opening
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
@@ -37,6 +39,8 @@ for _module in (nodes, claims):
     vars(_module).setdefault("NodeFindings", NodeFindings)
 vars(border).update(Fact=Fact, Around=Around, Finding=Finding)
 vars(questions).update(
+    Drill=Drill,
+    Headroom=Headroom,
     Bin=Bin,
     Answer=Answer,
     KnownValues=KnownValues,

@@ -8,6 +8,10 @@ from typing import Final
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, verb
+from karptui.views.column import Heading
+from karptui.views.plain import count_column, money_column, number_heading, text_column
+from karptui.views.row import Tone
+from karptui.views.table import Sort, TableSpec
 from karptui.whatif.drill import Drill, Launch, LossKind
 from karptui.whatif.lines import Unplaced
 
@@ -15,7 +19,6 @@ MAX_LINES: Final = 12
 """Of each part; JSON has all."""
 _FEW: Final = 3
 """Kinds of nodes, or workloads, that one line names."""
-HEADINGS: Final = ("WITHOUT", "PENDING", "PODS", "FIT", "ON NEW", "NEW NODES", "$/H NEW", "NODES GONE")
 _WORDS: Final = {LossKind.ZONE: "zone", LossKind.CAPACITY_TYPE: "capacity type", LossKind.NODEPOOL: "NodePool"}
 
 
@@ -53,22 +56,6 @@ def _dollars(launches: Sequence[Launch]) -> str:
     return f"{text}, {unpriced:,} without a price" if unpriced else text
 
 
-def table_rows(drills: Sequence[Drill]) -> Iterator[tuple[str, ...]]:
-    """Yield the headings, and a row for each drill."""
-    yield HEADINGS
-    for one in drills:
-        yield (
-            str(one.loss),
-            f"{one.waiting:,}",
-            f"{one.pods:,}",
-            f"{one.on_nodes:,}",
-            f"{one.on_new:,}",
-            f"{one.launched:,}",
-            f"{one.price_per_hour:,.2f}",
-            f"{len(one.nodes):,}",
-        )
-
-
 def overview(drills: Sequence[Drill]) -> str:
     """Return what the loss of any one zone, capacity type or NodePool comes to, in a sentence."""
     said = [_of_kind(word, [one for one in drills if one.loss.kind is kind]) for kind, word in _WORDS.items()]
@@ -98,6 +85,17 @@ def detail_lines(drill: Drill) -> Iterator[str]:
     yield from _part("Not modelled", drill.not_modelled)
 
 
+def story_lines(drill: Drill) -> Iterator[str]:
+    """Yield what the line of a drill says below its sentence: why pods wait, and what is launched."""
+    waiting = (*drill.pending, *drill.also_pending)
+    if waiting:
+        yield f"stay pending: {'; '.join(_reasons(waiting)[:_FEW])}"
+    if drill.closed:
+        yield f"nothing left to launch: {', '.join(drill.closed)}"
+    if drill.launches:
+        yield f"new nodes: {'; '.join(_launch(one) for one in drill.launches)}"
+
+
 def _launch(launch: Launch) -> str:
     return f"{launch.pool_name}: {launch.nodes:,}, {_dollars((launch,))}: {_counted(launch.types)}"
 
@@ -122,3 +120,35 @@ def _part(title: str, lines: Sequence[str]) -> Iterator[str]:
     yield from (f"    {line}" for line in lines[:MAX_LINES])
     if len(lines) > MAX_LINES:
         yield f"    and {len(lines) - MAX_LINES} more: -o json has all"
+
+
+_PLACES: Final = tuple(LossKind)
+
+TABLE: Final[TableSpec[Drill]] = TableSpec(
+    "losses",
+    (
+        text_column(
+            Heading("without", "WITHOUT", "What goes away at once.", 20, 48, is_name=True), lambda row: str(row.loss)
+        ),
+        count_column(
+            number_heading("pending", "PENDING", "Pods without a place that have one now, or would get one."),
+            lambda row: row.waiting,
+            tone=lambda _: Tone.FAULT,
+        ),
+        count_column(number_heading("pods", "PODS", "Pods that have to move."), lambda row: row.pods),
+        count_column(
+            number_heading("fit", "FIT", "Those of them that other nodes take.", drop_order=2), lambda row: row.on_nodes
+        ),
+        count_column(
+            number_heading("new", "ON NEW", "Those of them that get a new node.", drop_order=2), lambda row: row.on_new
+        ),
+        count_column(number_heading("nodes", "NEW NODES", "Nodes that are launched."), lambda row: row.launched),
+        money_column(number_heading("price", "$/H NEW", "What the new nodes cost."), lambda row: row.price_per_hour),
+        count_column(
+            number_heading("gone", "NODES GONE", "Nodes that are gone.", drop_order=1), lambda row: len(row.nodes)
+        ),
+    ),
+    key=lambda row: str(row.loss),
+    default_sort=Sort("pending", is_descending=True),
+    text=lambda row: " ".join((str(row.loss), *(one.pod_key for one in row.pending))).lower(),
+)

@@ -33,6 +33,7 @@ LISTS: Final = (
     "churn",
     "next",
     "drill",
+    "headroom",
     "verdict",
     "remedies",
 )

@@ -46,6 +46,8 @@ from karptui.session.questions import (
     ComparedWanted,
     ControllerWanted,
     DescriptionWanted,
+    DrillsWanted,
+    HeadroomsWanted,
     KnownValuesWanted,
     NamesWanted,
     NodeWanted,
@@ -66,6 +68,7 @@ from karptui.session.questions import (
     ReplayStateWanted,
     ReplayWanted,
     SelfCheckWanted,
+    StudyProgressWanted,
     SweepUnwanted,
     SweepWanted,
     TrialsWanted,
@@ -158,6 +161,9 @@ QUESTIONS: tuple[Question[Any], ...] = (
         scenarios=(Scenario(name="without one", edits=(RemoveNode(NODE),)),), horizon_ns=HOUR_NS, now_ns=NOW_NS
     ),
     PlayProgressWanted(),
+    DrillsWanted(now_ns=NOW_NS),
+    HeadroomsWanted(kind="Pod", key=POD, now_ns=NOW_NS),
+    StudyProgressWanted(),
 )
 """One of each kind; `ANSWERS` are those of a cluster that is worked out."""
 ANSWERS = tuple(server(ANALYSED).ask(one) for one in QUESTIONS)

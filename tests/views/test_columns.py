@@ -18,7 +18,10 @@ from karptui.views.advice.columns import OBJECTS_TABLE as ADVICE_OBJECTS
 from karptui.views.blockers.columns import TABLE as BLOCKERS
 from karptui.views.blockers.trials import TABLE as BLOCKER_REMEDIES
 from karptui.views.column import INTEGER, TEXT, Column, Heading, Value, in_published_order, row_schema
+from karptui.views.drill import TABLE as DRILL
 from karptui.views.forward.columns import TABLE as FORWARD
+from karptui.views.headroom import POOLS_TABLE as HEADROOM_POOLS
+from karptui.views.headroom import TABLE as HEADROOM
 from karptui.views.row import Cell
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
 from karptui.views.types.case import CASE_TABLE
@@ -56,6 +59,9 @@ SHOWN: Final[dict[str, TableSpec[Any]]] = {
     "blocker-remedies": BLOCKER_REMEDIES,
     "advice-objects": ADVICE_OBJECTS,
     "forward": FORWARD,
+    "drill": DRILL,
+    "headroom": HEADROOM,
+    "headroom-pools": HEADROOM_POOLS,
 }
 
 

@@ -1,0 +1,184 @@
+"""`karptui headroom`: how many more of a pod fit, until a node is needed and until limits stop it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from karptui.cli.errors import UsageError, fail
+from karptui.cli.options import file_name
+from karptui.cli.streams import given_text
+from karptui.cli.study import add_study_flags, one_base, print_study, say, table_lines
+
+if TYPE_CHECKING:
+    from karptui.plan.headroom import Headroom, Sample
+    from karptui.whatif.situation import WhatIfBase
+
+COLUMNS: Final = (
+    "pod",
+    "requests",
+    "pods",
+    "startAtOnce",
+    "beforeNode",
+    "beforeNodeIsAtLeast",
+    "nodes",
+    "nextNode",
+    "beforeLimits",
+    "beforeLimitsIsAtLeast",
+    "newNodes",
+    "newPricePerHour",
+    "stoppedBy",
+    "bufferPods",
+    "tried",
+)
+"""Of CSV; nodes are their number there."""
+_MOST_BYTES: Final = 1 << 20
+_LARGEST: Final = 20_000
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "of",
+        metavar="KIND/NAMESPACE/NAME",
+        nargs="?",
+        type=_reference,
+        help="a pod, or a workload whose pod is added (default: every workload, the fewest first)",
+    )
+    parser.add_argument(
+        "-f", "--filename", metavar="FILE", type=file_name, help="a manifest of a Pod or workload instead; - is stdin"
+    )
+    parser.add_argument(
+        "--requests", metavar="NAME=AMOUNT", type=_requests, help="a pod that asks for this: cpu=500m,memory=1Gi"
+    )
+    parser.add_argument(
+        "--most", metavar="N", type=_count, help="how many are tried (default: --at-least, and 1000 at least)"
+    )
+    parser.add_argument(
+        "--at-least", metavar="N", type=_count, default=0, help="end with status 3 if fewer fit, new nodes included"
+    )
+    add_study_flags(parser)
+
+
+def _reference(text: str) -> tuple[str, str, str]:
+    parts = tuple(text.split("/"))
+    if len(parts) != 3 or not all(parts):
+        raise argparse.ArgumentTypeError(f"{text!r} is not KIND/NAMESPACE/NAME, such as Deployment/web/front")
+    return parts[0], parts[1], parts[2]
+
+
+def _requests(text: str) -> dict[str, str]:
+    from karptui.kube.quantity import QuantityError, parse_quantity
+
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        name, _, amount = part.partition("=")
+        try:
+            parse_quantity(amount)
+        except QuantityError:
+            amount = ""
+        if not name or not amount:
+            raise argparse.ArgumentTypeError(f"{text!r} is not NAME=AMOUNT, such as cpu=500m,memory=1Gi")
+        found[name] = amount
+    return found
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) <= _LARGEST:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {_LARGEST:,}")
+    return int(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print how many more fit; 1 where something is missing, 3 where fewer fit than asked."""
+    from karptui.cli.whatif_scenarios import FAILED
+    from karptui.plan.headroom import MOST, HeadroomError, headroom, headrooms, samples
+    from karptui.whatif.edits import EditError
+
+    try:
+        _refuse(args)
+        most = args.most or max(MOST, args.at_least)
+        named, base = one_base(args)
+        sample = _sample(base, args)
+        found = (
+            headrooms(base, samples(base.inventory), most=most)
+            if sample is None
+            else (headroom(base, sample, most=most),)
+        )
+    except (UsageError, HeadroomError, EditError) as error:
+        fail(str(error), "headroom")
+    documents = [one.as_json() for one in found]
+    print_study(documents, COLUMNS, _lines(named.name, found, is_each=sample is None), args.output)
+    status = named.tell("headroom")
+    few = [one for one in found if one.total < args.at_least]
+    for one in few:
+        say("headroom", f"--at-least {args.at_least}: {one.sample.name}: {one.total:,} fit")
+    return FAILED if few else status
+
+
+def _refuse(args: argparse.Namespace) -> None:
+    """Refuse flags that contradict each other.
+
+    Raises:
+        UsageError: where some do.
+    """
+    if sum(map(bool, (args.of, args.filename, args.requests))) > 1:
+        raise UsageError("name one pod: by KIND/NAMESPACE/NAME, -f or --requests")
+    if args.most and args.at_least > args.most:
+        raise UsageError("--at-least asks for more than --most tries")
+
+
+def _sample(base: WhatIfBase, args: argparse.Namespace) -> Sample | None:
+    """Return the pod that is meant, None for those of every workload.
+
+    Raises:
+        HeadroomError: where there is none.
+        UsageError: where a manifest cannot be read.
+    """
+    from karptui.cli.listing import json_text
+    from karptui.plan.headroom import sample_of, sample_of_manifest
+    from karptui.plan.manifests import ManifestError, manifests_of
+    from karptui.whatif.edits import ObjectRef, PutObject
+
+    if args.of:
+        kind, namespace, name = args.of
+        return sample_of(base, ObjectRef(kind, name, namespace))
+    if args.requests:
+        spec = {"containers": [{"name": "main", "resources": {"requests": args.requests}}]}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "headroom", "namespace": "default"}}
+        return sample_of_manifest(base, PutObject(json_text({**pod, "spec": spec})), ObjectRef("Pod", "headroom"))
+    if not args.filename:
+        return None
+    try:
+        manifests = manifests_of([(args.filename, given_text(args.filename, _MOST_BYTES))])
+    except ManifestError as error:
+        raise UsageError(str(error)) from error
+    if len(manifests.edits) != 1:
+        raise UsageError(f"{args.filename}: has {len(manifests.edits)} objects that pods come of; one is wanted")
+    kind, _, key = manifests.names[0].partition("/")
+    namespace, _, name = key.rpartition("/")
+    return sample_of_manifest(base, manifests.edits[0], ObjectRef(kind, name, namespace))
+
+
+def _lines(name: str, found: Sequence[Headroom], *, is_each: bool) -> Iterator[str]:
+    from karptui.views.headroom import POOLS_TABLE, TABLE, headline, more_lines, overview, requests_text
+
+    if is_each:
+        yield f"{name}: {overview(found)}"
+        if found:
+            yield ""
+            yield from table_lines(TABLE, found)
+            yield ""
+            yield f"karptui headroom {found[0].sample.name} tells of one, with each NodePool"
+        return
+    (one,) = found
+    yield f"{name}: {headline(one)}"
+    yield f"  one asks for {requests_text(one)}"
+    for line in more_lines(one):
+        yield f"  {line}"
+    if one.pools:
+        yield ""
+        yield from table_lines(POOLS_TABLE, one.pools)
+    for sentence in one.assumed:
+        yield f"  assumed: {sentence}"

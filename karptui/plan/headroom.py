@@ -1,0 +1,470 @@
+"""How many more of one pod fit: on the nodes there are, on new ones, and until the limits of NodePools stop it."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+
+from karptui.disruption.no_place import reason_of
+from karptui.disruption.owner import OriginIndex, OwnerIndex
+from karptui.disruption.simulation import no_place
+from karptui.forward.launching import LaunchOrder, launch, ready
+from karptui.forward.scheduling import Scheduler
+from karptui.forward.world import World
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.pod_predicates import is_reschedulable
+from karptui.kube.pod import Pod
+from karptui.provisioning import Prepared
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.solution import NewClaim, Solution, solve
+from karptui.whatif.edits import AnyEdit, CopyPod, ObjectRef, PutObject, ScaleWorkload
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.outcome import cost_of_option
+from karptui.whatif.situation import Situation, WhatIfBase
+
+MOST: Final = 1000
+"""Pods up to which it is tried, unless somebody says otherwise."""
+_MOST_PASSES: Final = 50
+ASSUMED: Final = (
+    "the pods come at once, as when their workload is scaled, and are alike",
+    "pods that wait today look for a place beside them",
+    "a new node comes as the cheapest offering of the first capacity type that has any",
+    "which of several nodes kube-scheduler takes is approximated",
+)
+
+
+class HeadroomError(ValueError):
+    """A pod that cannot be added, in a sentence."""
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """The pod that is added over and over."""
+
+    name: str
+    """``Kind/namespace/name`` of its workload or of the pod; what it asks for where it is a made-up one."""
+    ref: ObjectRef
+    """What is scaled or copied."""
+    first: tuple[AnyEdit, ...] = ()
+    """What puts it into the cluster."""
+    present: int = 0
+    """Pods that are there before the first is added: those of a workload that is scaled, or one that was put there."""
+
+    def edits(self, count: int) -> tuple[AnyEdit, ...]:
+        """Return what adds so many pods."""
+        if self.ref.kind != "Pod":
+            return (*self.first, ScaleWorkload(self.ref, self.present + count))
+        copies = count - len(self.first)
+        return (*self.first, *((CopyPod(self.ref, copies),) if copies > 0 else ()))
+
+
+class PoolRoom(msgspec.Struct, frozen=True):
+    """How many pods new nodes of one NodePool take, if no other may launch any."""
+
+    pool_name: str
+    pods: int
+    is_at_least: bool
+    """Whether more may fit than were tried."""
+    nodes: int
+    price_per_hour: float
+    """Dollars of these nodes."""
+    reason: str = ""
+    """Why the next one finds no place."""
+
+
+class Headroom(msgspec.Struct, frozen=True, kw_only=True):
+    """How many more of a pod fit."""
+
+    sample: Sample
+    requests: tuple[tuple[str, str], ...]
+    """What one asks for: resource and amount."""
+    pods: int
+    """How many there are."""
+    starts: int
+    """How many kube-scheduler puts on the nodes that are ready now."""
+    on_starting: int
+    """How many of ``fits`` go to nodes that are still starting."""
+    fits: int
+    """How many come before Karpenter launches a node for them, or for a CapacityBuffer that they take room from."""
+    is_fits_at_least: bool
+    """Whether more may fit than were tried."""
+    nodes: tuple[tuple[str, int], ...]
+    """Nodes that take them before one is launched, and how many each."""
+    next_pool: str = ""
+    """NodePool of the node that the one after that needs; empty where it gets none."""
+    next_type: str = ""
+    """Its cheapest type, capacity type and zone, in words."""
+    next_price_per_hour: float | None = None
+    total: int
+    """How many fit until nothing more is launched."""
+    is_total_at_least: bool
+    """Whether more may fit than were tried."""
+    new_nodes: int
+    """Launched for all these."""
+    price_per_hour: float
+    """Dollars of them."""
+    reason: str
+    """Why the one after that finds no place; empty where it was not reached."""
+    pools: tuple[PoolRoom, ...]
+    """Each NodePool by itself; empty where that was not asked."""
+    buffered: int
+    """Pods whose room CapacityBuffers keep."""
+    tried: int
+    """Pods up to which it was tried."""
+    assumed: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the form of ``karptui headroom -o json``."""
+        return {
+            "pod": self.sample.name,
+            "requests": dict(self.requests),
+            "pods": self.pods,
+            "startAtOnce": self.starts,
+            "onStartingNodes": self.on_starting,
+            "beforeNode": self.fits,
+            "beforeNodeIsAtLeast": self.is_fits_at_least,
+            "nodes": [{"node": name, "pods": count} for name, count in self.nodes],
+            "nextNode": None
+            if not self.next_pool
+            else {"nodePool": self.next_pool, "type": self.next_type, "pricePerHour": self.next_price_per_hour},
+            "beforeLimits": self.total,
+            "beforeLimitsIsAtLeast": self.is_total_at_least,
+            "newNodes": self.new_nodes,
+            "newPricePerHour": self.price_per_hour,
+            "stoppedBy": self.reason,
+            "nodePools": [
+                {
+                    "nodePool": one.pool_name,
+                    "pods": one.pods,
+                    "isAtLeast": one.is_at_least,
+                    "nodes": one.nodes,
+                    "pricePerHour": one.price_per_hour,
+                    "stoppedBy": one.reason,
+                }
+                for one in self.pools
+            ],
+            "bufferPods": self.buffered,
+            "tried": self.tried,
+            "assumed": list(self.assumed),
+        }
+
+
+def sample_of(base: WhatIfBase, ref: ObjectRef) -> Sample:
+    """Return a pod of the cluster, or one of a workload's.
+
+    Raises:
+        HeadroomError: where there is none.
+    """
+    name = f"{ref.kind}/{ref.key}"
+    pods = [pod for pod in base.inventory.pods if pod.is_active]
+    if ref.kind == "Pod":
+        if any(pod.key == ref.key for pod in pods):
+            return Sample(name, ref)
+        raise HeadroomError(f"there is no pod {ref.key}")
+    owners = OwnerIndex(base.inventory.workloads)
+    origins = OriginIndex(owners)
+    own = [pod for pod in pods if name in (str(owners.of(pod)), origins.of(pod))]
+    if own:
+        newest = max(own, key=lambda pod: (pod.created_ns, pod.name))
+        return Sample(name, ObjectRef("Pod", newest.name, newest.namespace))
+    known = any((one.kind, one.namespace, one.name) == (ref.kind, ref.namespace, ref.name) for one in _scalable(base))
+    if known:
+        return Sample(name, ref)
+    raise HeadroomError(f"there is no {ref.kind} {ref.key} with pods or a template")
+
+
+def _scalable(base: WhatIfBase) -> Iterable[Any]:
+    return (one for one in base.inventory.workloads if hasattr(one, "replicas"))
+
+
+def sample_of_manifest(base: WhatIfBase, edit: PutObject, ref: ObjectRef) -> Sample:
+    """Return the pod of a manifest, which is put into the cluster: of a Pod, or of a workload."""
+    ref = ref if ref.namespace else msgspec.structs.replace(ref, namespace="default")
+    present = 0
+    if ref.kind != "Pod":
+        owners = OwnerIndex(base.inventory.workloads)
+        name = f"{ref.kind}/{ref.key}"
+        present = sum(1 for pod in base.inventory.pods if pod.is_active and str(owners.of(pod)) == name)
+    return Sample(f"{ref.kind}/{ref.key}", ref, (edit,), present)
+
+
+def samples(inventory: Inventory) -> tuple[Sample, ...]:
+    """Return a pod of every workload whose pods may run anywhere else, by name."""
+    origins = OriginIndex(OwnerIndex(inventory.workloads))
+    newest: dict[str, Pod] = {}
+    for pod in inventory.pods:
+        if not pod.owners or not pod.is_active or not is_reschedulable(pod):
+            continue
+        origin = origins.of(pod)
+        known = newest.get(origin)
+        if known is None or (pod.created_ns, pod.name) > (known.created_ns, known.name):
+            newest[origin] = pod
+    return tuple(Sample(name, ObjectRef("Pod", newest[name].name, newest[name].namespace)) for name in sorted(newest))
+
+
+def headrooms(
+    base: WhatIfBase, wanted: Sequence[Sample], *, most: int = MOST, reporter: Reporter = silent
+) -> tuple[Headroom, ...]:
+    """Return how many more of each pod fit, without each NodePool by itself: those first of which the fewest do.
+
+    Raises:
+        HeadroomError: where one cannot be added.
+        Cancelled: when the reporter does.
+    """
+    found = []
+    for done, sample in enumerate(wanted):
+        reporter(done, len(wanted))
+        found.append(headroom(base, sample, most=most, with_pools=False))
+    return tuple(sorted(found, key=lambda one: (one.total, one.fits, one.sample.name)))
+
+
+def headroom(
+    base: WhatIfBase, sample: Sample, *, most: int = MOST, with_pools: bool = True, reporter: Reporter = silent
+) -> Headroom:
+    """Return how many more of a pod fit.
+
+    Args:
+        base: The cluster as it is.
+        sample: The pod.
+        most: How many are tried.
+        with_pools: Whether each NodePool is asked by itself, too.
+        reporter: Told of progress; may raise ``Cancelled``.
+
+    Raises:
+        HeadroomError: where it cannot be added.
+        Cancelled: when the reporter does.
+    """
+    from_base = {pod.key for pod in base.inventory.pods}
+    edited = apply(base, sample.edits(most))
+    copies = [pod for pod in edited.inventory.pods if pod.key not in from_base and not pod.node_name]
+    if len(copies) < most:
+        raise HeadroomError(f"{sample.name}: its pods cannot be copied")
+    usable = [pool.name for pool in edited.prepared.pools]
+    steps = 2 + (len(usable) if with_pools else 0)
+    reporter(0, steps)
+    trial = _Trial(edited, edited.inventory, copies)
+    fits = trial.greatest(trial.needs_no_node, most, trial.on_nodes(most))
+    nodes = Counter(
+        filled.state.name for filled in trial.solved(fits).nodes for pod in filled.pods if pod.key in trial.keys
+    )
+    following = trial.claim_of(fits) if fits < most else None
+    option = trial.first_type(following)
+    reporter(1, steps)
+    filled = trial.settled(most)
+    total = trial.greatest(lambda count: not trial.settled(count).waiting, most, most - filled.waiting)
+    end = trial.settled(total)
+    pools = []
+    for place, name in enumerate(usable if with_pools else ()):
+        reporter(2 + place, steps)
+        pools.append(_pool_room(edited, name, copies, most))
+    template = copies[0].template
+    return Headroom(
+        sample=sample,
+        requests=tuple(sorted((key, str(amount)) for key, amount in template.requests.items())),
+        pods=_alike(base, sample),
+        starts=_starts(edited, copies),
+        on_starting=sum(nodes[state.name] for state in edited.prepared.states if not state.is_initialized),
+        fits=fits,
+        is_fits_at_least=fits == most,
+        nodes=tuple(nodes.most_common()),
+        next_pool=following.nodepool_name if following is not None else "",
+        next_type=" ".join(filter(None, (option.name, option.capacity_type, option.zone))) if option else "",
+        next_price_per_hour=trial.price_of(following) if following is not None else None,
+        total=total,
+        is_total_at_least=total == most,
+        new_nodes=end.nodes,
+        price_per_hour=end.price_per_hour,
+        reason=trial.settled(total + 1).reason if total < most else "",
+        pools=tuple(pools),
+        buffered=len(edited.prepared.buffer_pods),
+        tried=most,
+        assumed=(*ASSUMED, *base.types.notes),
+    )
+
+
+def _alike(base: WhatIfBase, sample: Sample) -> int:
+    """Return how many pods of the sample's origin there are."""
+    origins = OriginIndex(OwnerIndex(base.inventory.workloads))
+    if sample.first or sample.ref.kind != "Pod":
+        return sample.present
+    pods = [pod for pod in base.inventory.pods if pod.is_active]
+    origin = next(origins.of(pod) for pod in pods if pod.key == sample.ref.key)
+    return sum(1 for pod in pods if pod.namespace == sample.ref.namespace and origins.of(pod) == origin)
+
+
+def _pool_room(edited: Situation, name: str, copies: Sequence[Pod], most: int) -> PoolRoom:
+    inventory = edited.inventory
+    alone = tuple(pool for pool in inventory.nodepools if pool.name == name)
+    trial = _Trial(edited, msgspec.structs.replace(inventory, nodepools=alone), copies)
+    filled = trial.settled(most)
+    total = trial.greatest(lambda count: not trial.settled(count).waiting, most, most - filled.waiting)
+    end = trial.settled(total)
+    is_at_least = total == most
+    return PoolRoom(
+        name,
+        end.on_new,
+        is_at_least,
+        end.nodes,
+        end.price_per_hour,
+        "" if is_at_least else trial.settled(total + 1).reason,
+    )
+
+
+def _starts(edited: Situation, copies: Sequence[Pod]) -> int:
+    """Return how many kube-scheduler puts on nodes that are ready; it knows nothing of CapacityBuffers."""
+    prepared = edited.prepared
+    closed = [
+        state.provider_id
+        for state in prepared.states
+        if state.node is None or not state.is_initialized or state.is_marked_for_deletion
+    ]
+    bound = World(edited.inventory).bound
+    return len(Scheduler(prepared, closed, random.Random(0), bound).place(copies))  # noqa: S311 - decides between equals
+
+
+class _Settled(msgspec.Struct, frozen=True):
+    """What passes of the provisioner come to once none launches anything more."""
+
+    waiting: int
+    """Pods without a place."""
+    on_new: int
+    """Pods on new nodes."""
+    nodes: int
+    """New nodes that hold any of the pods."""
+    price_per_hour: float
+    reason: str = ""
+    """Why the first of those without a place has none."""
+
+
+class _Trial:
+    """Adds the first so many of some pods to a cluster, any number of times."""
+
+    def __init__(self, situation: Situation, inventory: Inventory, copies: Sequence[Pod]) -> None:
+        self._situation = situation
+        self._copies = list(copies)
+        self.keys = frozenset(pod.key for pod in copies)
+        """``namespace/name`` of all of them."""
+        self._rest = tuple(pod for pod in inventory.pods if pod.key not in self.keys)
+        own = situation if inventory is situation.inventory else situation.derive(inventory)
+        self._prepared = own.prepared
+        self._inventory = inventory
+        self.solved: Callable[[int], Solution] = cache(lambda count: solve(self._with(count)))
+        """What one pass decides with so many of them."""
+        self.settled: Callable[[int], _Settled] = cache(self._settle)
+        """What all passes come to with so many of them."""
+
+    def _with(self, count: int) -> Prepared:
+        pods = (*self._rest, *self._copies[:count])
+        inventory = msgspec.structs.replace(self._inventory, pods=pods)
+        return self._prepared.later(
+            inventory,
+            self._prepared.states,
+            self._prepared.now_ns,
+            pods={pod.uid: pod for pod in pods},
+            unbound=[pod for pod in pods if not pod.node_name],
+        )
+
+    def greatest(self, holds: Callable[[int], bool], most: int, guess: int) -> int:
+        """Return the greatest count for which something holds that holds for every lesser one; 0 always counts.
+
+        Args:
+            holds: Tells it of a count.
+            most: The greatest that is tried.
+            guess: Where to begin.
+        """
+        low, high = 0, most + 1
+        for count in (guess, guess + 1):
+            if low < count < high:
+                low, high = (count, high) if holds(count) else (low, count)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if holds(middle) else (low, middle)
+        return low
+
+    def on_nodes(self, count: int) -> int:
+        """Return how many of so many land on nodes that are there."""
+        return sum(1 for filled in self.solved(count).nodes for pod in filled.pods if pod.key in self.keys)
+
+    def needs_no_node(self, count: int) -> bool:
+        """Return whether so many find a place and nothing is launched that would not be launched today."""
+        found = self.solved(count)
+        is_placed = not any(pod.key in self.keys for pod in found.failed)
+        return is_placed and len(found.claims) <= len(self.solved(0).claims)
+
+    def claim_of(self, place: int) -> NewClaim | None:
+        """Return the NodeClaim that comes for the pod behind the first so many."""
+        known = [frozenset(pod.key for pod in claim.pods) for claim in self.solved(place).claims]
+        made = self.solved(place + 1).claims
+        mine = [claim for claim in made if any(pod.key in self.keys for pod in claim.pods)]
+        if len(made) <= len(known):
+            return mine[0] if mine else None
+        new = [claim for claim in made if frozenset(pod.key for pod in claim.pods) not in known]
+        return next(iter([one for one in new if one in mine] or new), None)
+
+    def first_type(self, claim: NewClaim | None) -> Any:
+        """Return the cheapest type of a claim."""
+        return self._situation.claim_types.first(claim) if claim is not None else None
+
+    def price_of(self, claim: NewClaim) -> float | None:
+        """Return what a claim costs at its cheapest, spot of unknown price as on demand."""
+        cost = cost_of_option(self._situation.prices, self.first_type(claim))
+        return cost.at_most_per_hour if cost.per_hour is None else cost.per_hour
+
+    def _settle(self, count: int) -> _Settled:
+        """Let passes follow each other: limits count the largest type within one, and what was launched in the next."""
+        prepared = self._with(count)
+        on_new = nodes = 0
+        price_per_hour = 0.0
+        for number in range(_MOST_PASSES):
+            solution = solve(prepared) if number else self.solved(count)
+            for claim in solution.claims:
+                own = sum(1 for pod in claim.pods if pod.key in self.keys)
+                on_new += own
+                nodes += bool(own)
+                price_per_hour += (self.price_of(claim) or 0.0) if own else 0.0
+            left = [pod for pod in solution.failed if pod.key in self.keys]
+            if not left:
+                return _Settled(0, on_new, nodes, price_per_hour)
+            launched = dict(self._launched(solution.claims, number)) if solution.claims else {}
+            if not launched:
+                return _Settled(len(left), on_new, nodes, price_per_hour, reason_of(no_place(solution, left[0]))[0])
+            prepared = self._after(prepared, solution, launched)
+        return _Settled(len(left), on_new, nodes, price_per_hour, reason_of(no_place(solution, left[0]))[0])
+
+    def _launched(self, claims: Iterable[NewClaim], number: int) -> Iterator[tuple[NewClaim, Any]]:
+        for place, claim in enumerate(claims):
+            types = claim.catalogue.types
+            order = LaunchOrder(
+                claim.pool,
+                [types[i] for i in claim.by_price()],
+                claim.requirements,
+                claim.requests,
+                tuple(pod.key for pod in claim.pods),
+            )
+            rules, now_ns = self._situation.settings.rules, self._prepared.now_ns
+            made = launch(order, rules, name=f"headroom-{number}-{place}", now_ns=now_ns)
+            if made is not None:
+                yield claim, ready(made.claim, None, now_ns)
+
+    def _after(self, prepared: Prepared, solution: Solution, launched: dict[NewClaim, Any]) -> Prepared:
+        """Return the cluster once the pods of a pass have their nodes."""
+        node_of = {pod.uid: filled.state.name for filled in solution.nodes for pod in filled.pods}
+        for claim, (_, node) in launched.items():
+            node_of.update((pod.uid, node.name) for pod in claim.pods)
+        inventory = prepared.inventory
+        later = msgspec.structs.replace(
+            inventory,
+            pods=tuple(
+                msgspec.structs.replace(pod, node_name=node_of[pod.uid], phase="Running", scheduled_reason="")
+                if pod.uid in node_of and not pod.node_name
+                else pod
+                for pod in inventory.pods
+            ),
+            nodes=(*inventory.nodes, *(node for _, node in launched.values())),
+            nodeclaims=(*inventory.nodeclaims, *(claim for claim, _ in launched.values())),
+        )
+        return self._situation.derive(later).prepared

@@ -1,0 +1,111 @@
+"""The studies that there are: what each asks, and how its answer is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from karptui.plan.headroom import MOST, Headroom, PoolRoom
+from karptui.screens.study import Study
+from karptui.session.questions import DrillsFound, DrillsWanted, HeadroomsFound, HeadroomsWanted
+from karptui.views import drill as drill_views
+from karptui.views import headroom as headroom_views
+from karptui.views.row import Pieces, Tone
+from karptui.views.sanitize import clean
+from karptui.whatif.drill import Drill
+from karptui.whatif.scenario import Scenario
+
+_SCALED = 10
+"""Pods that a what-if adds where the next one already has no place."""
+
+
+def said(answer: str, more: Iterable[str] = ()) -> tuple[Pieces, ...]:
+    """Return an answer, and what else is told, as lines."""
+    return (((clean(answer), Tone.STRONG),), *(((clean(line), Tone.NORMAL),) for line in more))
+
+
+def told(assumed: Sequence[str], not_modelled: Sequence[str] = ()) -> tuple[tuple[str, Sequence[str]], ...]:
+    """Return the lists of the help."""
+    return ("Assumed", assumed), ("Not modelled", not_modelled)
+
+
+# Headroom
+
+
+def headroom_study(kind: str = "", key: str = "") -> Study[HeadroomsFound, Headroom] | Study[HeadroomsFound, PoolRoom]:
+    """Return how many more of one pod fit, or of the pods of every workload.
+
+    Args:
+        kind: As the API writes it; empty for every workload.
+        key: ``namespace/name``.
+    """
+    return _headroom_of(kind, key) if kind else _headroom_of_all()
+
+
+def _headroom_of_all() -> Study[HeadroomsFound, Headroom]:
+    return Study(
+        title="Headroom ─ how many more pods fit",
+        rows_title="Workloads",
+        table=headroom_views.TABLE,
+        wanted=lambda now_ns: HeadroomsWanted(now_ns=now_ns),
+        rows=lambda found: found.found,
+        lines=lambda found: said(found.problem or headroom_views.overview(found.found)),
+        name_of=lambda row: row.sample.name,
+        story=lambda row: said(headroom_views.headline(row), headroom_views.more_lines(row)),
+        told=lambda found: told(found.found[0].assumed) if found.found else (),
+        scenario=_scaled,
+        opens=lambda row: _headroom_of(*_named(row)),
+        tab="pods",
+    )
+
+
+def _headroom_of(kind: str, key: str) -> Study[HeadroomsFound, PoolRoom]:
+    def lines(found: HeadroomsFound) -> Sequence[Pieces]:
+        if not found.found:
+            return said(found.problem)
+        (one,) = found.found
+        asks = f"one asks for {headroom_views.requests_text(one)}"
+        return said(headroom_views.headline(one), (asks, *headroom_views.more_lines(one)))
+
+    return Study(
+        title=f"Headroom ─ {clean(kind)} {clean(key)}",
+        rows_title="Each NodePool, if no other launched anything",
+        table=headroom_views.POOLS_TABLE,
+        wanted=lambda now_ns: HeadroomsWanted(kind=kind, key=key, now_ns=now_ns),
+        rows=lambda found: found.found[0].pools if found.found else (),
+        lines=lines,
+        name_of=lambda row: row.pool_name,
+        story=lambda row: said(f"{row.pool_name}: {row.reason}") if row.reason else (),
+        told=lambda found: told(found.found[0].assumed) if found.found else (),
+        tab="pods",
+    )
+
+
+def _named(row: Headroom) -> tuple[str, str]:
+    kind, _, key = row.sample.name.partition("/")
+    return kind, key
+
+
+def _scaled(row: Headroom) -> Scenario:
+    """Return the first pod that does not fit any more as a scenario, with all before it."""
+    count = row.fits + 1 if row.fits < MOST else _SCALED
+    return Scenario(name=f"{count} more of {row.sample.name}", edits=row.sample.edits(count))
+
+
+# Drills
+
+
+def drill_study() -> Study[DrillsFound, Drill]:
+    """Return what is left when any zone, capacity type or NodePool goes away."""
+    return Study(
+        title="Drill ─ what is left when one of them goes away at once",
+        rows_title="Losses",
+        table=drill_views.TABLE,
+        wanted=lambda now_ns: DrillsWanted(now_ns=now_ns),
+        rows=lambda found: found.found,
+        lines=lambda found: said(found.problem or drill_views.overview(found.found)),
+        name_of=lambda row: str(row.loss),
+        story=lambda row: said(drill_views.headline(row), drill_views.story_lines(row)),
+        told=lambda found: told(found.found[0].assumed, found.found[0].not_modelled) if found.found else (),
+        scenario=lambda row: Scenario(name=f"without {row.loss}", edits=row.edits),
+        tab="nodes",
+    )

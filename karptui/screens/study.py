@@ -1,0 +1,181 @@
+"""An answer that takes a while, above a table of what it is made of: worked out beside the screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+import msgspec
+from textual import work
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import duration_text
+from karptui.screens.frame import HelpSections
+from karptui.screens.list_screen import ListScreen
+from karptui.screens.panel import Panel
+from karptui.screens.row_sources import MadeRows
+from karptui.session.border import Focus
+from karptui.session.questions import Question, StudyProgressWanted
+from karptui.views.column import ItemT
+from karptui.views.row import Pieces, Tone
+from karptui.views.sanitize import clean
+from karptui.views.table import Rows, TableSpec
+from karptui.whatif.opening import Opening
+from karptui.whatif.scenario import Scenario
+from karptui.widgets.hanging import hanging
+
+FoundT = TypeVar("FoundT", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True)
+class Study(Generic[FoundT, ItemT]):
+    """What is asked, and how the answer is shown."""
+
+    title: str
+    """In the edge above the answer."""
+    rows_title: str
+    """What the table is called."""
+    table: TableSpec[ItemT]
+    wanted: Callable[[int], Question[FoundT]]
+    """From the instant to the question."""
+    rows: Callable[[FoundT], Sequence[ItemT]]
+    lines: Callable[[FoundT], Sequence[Pieces]]
+    """The answer first, then what else is told of all; why there is none."""
+    name_of: Callable[[ItemT], str]
+    story: Callable[[ItemT], Sequence[Pieces]]
+    """What is told of the row under the cursor."""
+    told: Callable[[FoundT], Sequence[tuple[str, Sequence[str]]]]
+    """Titled lists for the help: what is assumed and left out."""
+    scenario: Callable[[ItemT], Scenario | None] = lambda _: None
+    """What a row is as edits."""
+    opens: Callable[[ItemT], Study[Any, Any] | None] = lambda _: None
+    """What ``enter`` leads to; the what-if of the row where that is None."""
+    tab: str = "nodes"
+    """The tab that is lit."""
+
+
+class StudyScreen(ListScreen[Any]):
+    """The answer to a question about the whole cluster, above a row for each case that it looks at."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "again", "Again", id="study.again", tooltip="Work it out from the cluster as it is now"),
+        Binding("pagedown", "scroll_panel(1)", "Scroll", show=False, id="study.down"),
+        Binding("pageup", "scroll_panel(-1)", "Scroll back", show=False, id="study.up"),
+    ]
+
+    has_objects = False
+
+    def __init__(self, study: Study[Any, Any]) -> None:
+        """Make the screen.
+
+        Args:
+            study: What is asked.
+        """
+        self.panel = Panel("study")
+        super().__init__(
+            study.table, MadeRows(self._held), above=(self.panel,), story=lambda item: tuple(study.story(item))
+        )
+        self.study = study
+        self.title_text = study.rows_title
+        self._found: Any = None
+        self._rows: tuple[Any, ...] = ()
+        self._since_ns = 0
+        """The instant from which it is worked out."""
+
+    def prepare(self) -> None:
+        """Light the tab, and begin."""
+        super().prepare()
+        self._work_out()
+
+    @work(exclusive=True, group="study", exit_on_error=False)
+    async def _work_out(self) -> None:
+        """Have it worked out, in a thread."""
+        self._found, self._rows = None, ()
+        self._since_ns = self.host.now_ns()
+        self.refresh_view(is_forced=True)
+        self._found = await asyncio.to_thread(self.host.border.ask, self.study.wanted(self._since_ns))
+        self._rows = tuple(self.study.rows(self._found))
+        self.refresh_view(is_forced=True)
+
+    def on_unmount(self) -> None:
+        """Give up on what is still at work."""
+        self.host.border.ask(StudyProgressWanted(gives_up=True))
+
+    def _held(self) -> Sequence[Any]:
+        return self._rows
+
+    def show_state(self) -> None:
+        """Show the answer and the rows, or how far it has come."""
+        self.host.look_at(Focus())
+        self.panel.show_title(Content(f" {self.study.title} "))
+        self._show_panel()
+        super().show_state()
+
+    def _show_panel(self) -> None:
+        width = max(self.panel.lines.content_size.width, 40)
+        lines = (self._progress(),) if self._found is None else tuple(self.study.lines(self._found))
+        self.panel.lines.set_lines(hanging(lines, width))
+
+    def _progress(self) -> Pieces:
+        progress = self.host.border.ask(StudyProgressWanted())
+        if not progress.total:
+            return (("the cluster is made ready", Tone.ACTIVE), ("; esc ends it", Tone.MUTED))
+        said = f"{progress.done} of {progress.total} steps are worked out"
+        return ((said, Tone.ACTIVE), ("; esc ends it", Tone.MUTED))
+
+    def placeholder(self, rows: Rows[Any]) -> Pieces:
+        """Say that it is being worked out, or that there is nothing."""
+        if rows.total:
+            return super().placeholder(rows)
+        return (("being worked out", Tone.ACTIVE),) if self._found is None else (("nothing to show", Tone.MUTED),)
+
+    def summary(self) -> str:
+        """Say of which moment it is."""
+        age = (self.host.now_ns() - self._since_ns) // NS_PER_SECOND
+        return f"of {duration_text(age)} ago" if self._found is not None and age >= 60 else ""
+
+    def on_resize(self) -> None:
+        """Break the answer anew."""
+        self._show_panel()
+
+    def name_of(self, item: Any) -> str:
+        """Return what the row is about."""
+        return clean(self.study.name_of(item))
+
+    def help_text(self) -> HelpSections:
+        """Say what is assumed and left out, beside columns and filters."""
+        told = self.study.told(self._found) if self._found is not None else ()
+        sections = ((title, tuple(("·", clean(one)) for one in sentences)) for title, sentences in told if sentences)
+        return (*sections, *super().help_text())
+
+    def scenarios_to_play(self) -> Sequence[Scenario]:
+        """Return the row under the cursor as edits."""
+        scenario = self.study.scenario(self.current) if self.current is not None else None
+        return (scenario,) if scenario is not None else ()
+
+    def whatif_opening(self) -> Opening:
+        """Return a what-if with the edits of the row under the cursor."""
+        found = self.scenarios_to_play()
+        if not found:
+            return super().whatif_opening()
+        return Opening(found[0].name, edits=found[0].edits, replay=found[0].replay, is_new=True)
+
+    def open_row(self, item: Any) -> None:
+        """Show what the row leads to: a study of its own, or its what-if."""
+        study = self.study.opens(item)
+        if study is not None:
+            self.app.push_screen(StudyScreen(study))
+        elif self.scenarios_to_play():
+            self.action_whatif()
+
+    def action_again(self) -> None:
+        """Work it out from the cluster as it is now."""
+        self._work_out()
+
+    def action_scroll_panel(self, step: int) -> None:
+        """Scroll the answer."""
+        self.panel.scroll_half(step)

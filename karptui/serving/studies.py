@@ -1,0 +1,85 @@
+"""What follows from replays and plays: one study at a time, on a cluster of its own, in the thread that asks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import TypeVar
+
+from karptui.plan.headroom import HeadroomError, headroom, headrooms, sample_of, samples
+from karptui.provisioning.reporter import Cancelled, Reporter
+from karptui.session.cluster_view import ClusterView
+from karptui.session.pace import Turns
+from karptui.session.questions import (
+    DrillsFound,
+    DrillsWanted,
+    HeadroomsFound,
+    HeadroomsWanted,
+    StudyProgressFound,
+    StudyProgressWanted,
+)
+from karptui.session.whatif_base import base_of
+from karptui.whatif.drill import drills
+from karptui.whatif.edits import EditError, ObjectRef
+from karptui.whatif.situation import WhatIfBase
+
+FoundT = TypeVar("FoundT")
+
+
+class Studies:
+    """Answers one question at a time; a newer one, or somebody who gives up, ends the one that is at work."""
+
+    def __init__(self) -> None:
+        self._turns = Turns()
+        self._numbers = itertools.count(1)
+        self._newest = 0
+        self._progress = StudyProgressFound()
+
+    def progress(self, _: ClusterView, wanted: StudyProgressWanted) -> StudyProgressFound:
+        """Return how far the newest study has come."""
+        if wanted.gives_up:
+            self._newest = next(self._numbers)
+            self._progress = StudyProgressFound()
+        return self._progress
+
+    def drills(self, view: ClusterView, wanted: DrillsWanted) -> DrillsFound:
+        """Take each zone, capacity type and NodePool away."""
+        found = self._worked_out(view, wanted.now_ns, lambda base, reporter: drills(base, reporter=reporter))
+        return DrillsFound(found=found or ())
+
+    def headrooms(self, view: ClusterView, wanted: HeadroomsWanted) -> HeadroomsFound:
+        """Add pods until nothing more fits."""
+
+        def added(base: WhatIfBase, reporter: Reporter) -> HeadroomsFound:
+            try:
+                if not wanted.kind:
+                    return HeadroomsFound(found=headrooms(base, samples(base.inventory), reporter=reporter))
+                namespace, _, name = wanted.key.rpartition("/")
+                sample = sample_of(base, ObjectRef(wanted.kind, name, namespace))
+                return HeadroomsFound(found=(headroom(base, sample, reporter=reporter),))
+            except (HeadroomError, EditError) as error:
+                return HeadroomsFound(problem=str(error))
+
+        return self._worked_out(view, wanted.now_ns, added) or HeadroomsFound()
+
+    def _worked_out(
+        self, view: ClusterView, now_ns: int, work: Callable[[WhatIfBase, Reporter], FoundT]
+    ) -> FoundT | None:
+        """Return what a study comes to, None where it is no longer wanted."""
+        number = self._newest = next(self._numbers)
+        self._progress = StudyProgressFound()
+
+        def pause() -> None:
+            if self._newest != number:
+                raise Cancelled
+            self._turns.take()
+
+        def report(done: int, total: int) -> None:
+            pause()
+            self._progress = StudyProgressFound(done=done, total=total)
+
+        try:
+            # Of its own: what-ifs share theirs, and would wait for each other.
+            return work(base_of(view, now_ns, pause), report)
+        except Cancelled:
+            return None

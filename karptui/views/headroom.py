@@ -1,0 +1,185 @@
+"""How many more of a pod fit, as sentences and as rows: of every workload, and by NodePool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from karptui.aws.money import node_price_text, per_hour_text
+from karptui.kube.quantity import parse_quantity
+from karptui.kube.units import count_text, counted, cpu_text, memory_text, verb
+from karptui.plan.headroom import Headroom, PoolRoom
+from karptui.views.column import Heading
+from karptui.views.plain import count_column, money_column, number_heading, text_column
+from karptui.views.row import Tone
+from karptui.views.table import Sort, TableSpec
+
+_FEW: Final = 3
+
+
+def headline(found: Headroom) -> str:
+    """Return how many more fit, and what comes after that, in a sentence."""
+    name = f"like {found.sample.name}"
+    if not found.total:
+        return f"no more pod {name} finds a place: {found.reason}"
+    if found.is_fits_at_least:
+        return f"{_at_least(found.fits)} pods {name} fit on the nodes that are there"
+    return f"{_fitting(found, name)}; {_beyond(found)}"
+
+
+def _fitting(found: Headroom, name: str) -> str:
+    count = found.fits
+    if count:
+        return f"{counted(count, 'more pod')} {name} {verb(count, 'fits', 'fit')} on the nodes that are there"
+    return f"no more pod {name} fits on the nodes that are there"
+
+
+def _beyond(found: Headroom) -> str:
+    price = f", {node_price_text(found.next_price_per_hour)}/h" if found.next_price_per_hour else ""
+    node = f"the next needs a new node of {found.next_pool} ({found.next_type}{price})" if found.next_pool else ""
+    if found.total == found.fits:
+        return f"the next finds no place: {found.reason}"
+    new = f"on {counted(found.new_nodes, 'new node')} ({per_hour_text(found.price_per_hour)})"
+    if found.is_total_at_least:
+        return f"{node}; {_at_least(found.total)} in all {new}, and no limit is reached"
+    return f"{node}; {count_text(found.total)} in all {new}, then {found.reason}"
+
+
+def _at_least(count: int) -> str:
+    return f"{count_text(count)} or more"
+
+
+def more_lines(found: Headroom) -> Iterator[str]:
+    """Yield what else is told of one pod: what starts at once, CapacityBuffers, and where the pods go."""
+    if found.fits or found.starts:
+        yield _starting(found)
+    if found.buffered:
+        yield (
+            f"CapacityBuffers keep room for {counted(found.buffered, 'pod')}: kube-scheduler gives it away,"
+            " and Karpenter launches nodes to have it again"
+        )
+    if found.nodes:
+        first = ", ".join(f"{count_text(count)} on {name}" for name, count in found.nodes[:_FEW])
+        rest = f" and others on {counted(len(found.nodes) - _FEW, 'node')}" if len(found.nodes) > _FEW else ""
+        yield f"where: {first}{rest}"
+
+
+def _starting(found: Headroom) -> str:
+    starts, later_on = found.starts, found.on_starting
+    by = f"{verb(starts, 'starts', 'start')} at once, as kube-scheduler places {verb(starts, 'it', 'them')}"
+    now = f"{count_text(starts)} {by}" if starts else "none starts at once"
+    wait = f"{verb(later_on, 'waits', 'wait')} for nodes that are starting"
+    later = f"{count_text(later_on)} {wait}" if later_on else ""
+    into = found.starts - found.fits
+    more = f"for {count_text(into)} of them Karpenter launches a node again" if into > 0 and found.buffered else ""
+    return "; ".join(filter(None, (now, later, more)))
+
+
+def requests_text(found: Headroom) -> str:
+    """Return what one of the pods asks for, in words."""
+    told = []
+    for name, amount in found.requests:
+        nano = parse_quantity(amount).nano
+        if name == "cpu":
+            told.append(f"cpu {cpu_text(nano // 10**6)}")
+        elif name == "memory":
+            told.append(f"memory {memory_text(nano // 10**9)}")
+        else:
+            told.append(f"{name} {amount}")
+    return ", ".join(told) or "nothing"
+
+
+def overview(found: Sequence[Headroom]) -> str:
+    """Return which workloads have the least room, in a sentence."""
+    if not found:
+        return "there is no workload whose pods could run elsewhere"
+    none = [one for one in found if not one.total]
+    said = []
+    if none:
+        names = ", ".join(one.sample.name for one in none[:_FEW])
+        rest = f" and {len(none) - _FEW} more" if len(none) > _FEW else ""
+        said.append(f"no further pod of {names}{rest} finds a place")
+    tight = next((one for one in found if one.total and not one.is_total_at_least), None)
+    if tight is not None:
+        said.append(f"the least room is for {tight.sample.name}: {count_text(tight.total)} more")
+    least = min((one for one in found if one.total), key=lambda one: one.fits, default=None)
+    if least is not None:
+        said.append(
+            f"a new node is needed first for {least.sample.name}: after {count_text(least.fits)} more"
+            if least.fits
+            else f"the next pod of {least.sample.name} needs a new node"
+        )
+    return "; ".join(said)
+
+
+def _tone(found: Headroom) -> Tone:
+    return Tone.FAULT if not found.total else Tone.WARNING if not found.fits else Tone.NORMAL
+
+
+TABLE: Final[TableSpec[Headroom]] = TableSpec(
+    "workloads",
+    (
+        text_column(
+            Heading("pod", "ONE MORE OF", "The workload whose pod is added.", 18, 48, is_name=True),
+            lambda row: row.sample.name,
+        ),
+        text_column(Heading("requests", "ASKS", "What one pod asks for.", 18, 32, drop_order=3), requests_text),
+        count_column(number_heading("pods", "PODS", "How many there are.", drop_order=4), lambda row: row.pods),
+        count_column(
+            number_heading("now", "START NOW", "How many kube-scheduler places now.", drop_order=2),
+            lambda row: row.starts,
+            is_at_least=lambda row: row.starts == row.tried,
+        ),
+        count_column(
+            number_heading("fit", "NO NODE", "How many more fit before Karpenter launches a node."),
+            lambda row: row.fits,
+            tone=_tone,
+            is_at_least=lambda row: row.is_fits_at_least,
+        ),
+        count_column(
+            number_heading("limit", "IN ALL", "How many more fit, new nodes included, until nothing is launched."),
+            lambda row: row.total,
+            tone=_tone,
+            is_at_least=lambda row: row.is_total_at_least,
+        ),
+        count_column(
+            number_heading("nodes", "NEW NODES", "New nodes for all of them.", drop_order=2),
+            lambda row: row.new_nodes,
+        ),
+        money_column(
+            number_heading("price", "$/H", "What these cost per hour.", drop_order=2), lambda row: row.price_per_hour
+        ),
+        text_column(
+            Heading("stopped", "THEN", "Why the one after that finds no place.", 14, 60, drop_order=1),
+            lambda row: row.reason,
+        ),
+    ),
+    key=lambda row: row.sample.name,
+    default_sort=Sort("limit"),
+    text=lambda row: f"{row.sample.name} {row.reason}".lower(),
+)
+
+POOLS_TABLE: Final[TableSpec[PoolRoom]] = TableSpec(
+    "NodePools",
+    (
+        text_column(
+            Heading("pool", "NODEPOOL", "The NodePool, if no other could launch anything.", 12, 40, is_name=True),
+            lambda row: row.pool_name,
+        ),
+        count_column(
+            number_heading("pods", "TAKES", "How many more pods its new nodes take."),
+            lambda row: row.pods,
+            tone=lambda row: Tone.NORMAL if row.pods else Tone.MUTED,
+            is_at_least=lambda row: row.is_at_least,
+        ),
+        count_column(number_heading("nodes", "NEW NODES", "On how many new nodes."), lambda row: row.nodes),
+        money_column(number_heading("price", "$/H", "What these cost per hour."), lambda row: row.price_per_hour),
+        text_column(
+            Heading("stopped", "THEN", "Why the next one finds no place.", 14, 90),
+            lambda row: row.reason,
+        ),
+    ),
+    key=lambda row: row.pool_name,
+    default_sort=Sort("pods", is_descending=True),
+    text=lambda row: f"{row.pool_name} {row.reason}".lower(),
+)

@@ -1,0 +1,102 @@
+"""`karptui headroom`: how many more of a pod fit."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from karptui.cli.main import main
+
+FRONT = "Deployment/web/front"
+MANIFEST = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: fresh, namespace: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: fresh}}
+  template:
+    metadata: {labels: {app: fresh}}
+    spec: {containers: [{name: a, image: a, resources: {requests: {cpu: "2", memory: 8Gi}}}]}
+"""
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
+    assert main(["headroom", "--demo", *words]) == status
+    return capsys.readouterr().out
+
+
+def test_one_pod_is_told_with_each_nodepool(capsys: pytest.CaptureFixture[str]) -> None:
+    answer, asks, *rest = printed(capsys, FRONT).splitlines()
+    assert answer.startswith(f"demo: 392 more pods like {FRONT} fit on the nodes that are there; the next needs a new")
+    assert answer.endswith("no node more is within the limits of NodePool general (3 other NodePools further off)")
+    assert asks == "  one asks for cpu 350m, memory 1,024Mi"
+    assert [line.split()[0] for line in rest if line[:1].isalpha()][1:] == [
+        "runners",
+        "spare",
+        "general",
+        "edge",
+        "trino",
+    ]
+
+
+def test_json_and_csv_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    [document] = json.loads(printed(capsys, FRONT, "-o", "json"))
+    [row] = csv.DictReader(io.StringIO(printed(capsys, FRONT, "-o", "csv")))
+    assert (row["pod"], int(row["beforeNode"])) == (FRONT, document["beforeNode"])
+    assert int(row["nodes"]) == len(document["nodes"])
+    assert document["startAtOnce"] <= document["beforeNode"] < document["beforeLimits"]
+
+
+def test_a_made_up_pod_and_a_manifest_fit_alike(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "fresh.yaml"
+    file.write_text(MANIFEST)
+    [made_up] = json.loads(printed(capsys, "--requests", "cpu=2,memory=8Gi", "-o", "json"))
+    [fresh] = json.loads(printed(capsys, "-f", str(file), "-o", "json"))
+    assert (fresh["pod"], fresh["pods"]) == ("Deployment/web/fresh", 0)
+    assert [made_up[key] for key in ("beforeNode", "beforeLimits")] == [
+        fresh[key] for key in ("beforeNode", "beforeLimits")
+    ]
+
+
+def test_fewer_than_asked_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    printed(capsys, "Deployment/payments/settle", "--at-least", "1", "-o", "csv", status=3)
+    printed(capsys, FRONT, "--at-least", "300", "-o", "csv")
+    assert main(["headroom", "--demo", "StatefulSet/db/postgres", "--at-least", "40"]) == 3
+    assert "karptui headroom: --at-least 40: StatefulSet/db/postgres: 32 fit" in capsys.readouterr().err
+
+
+def test_a_cluster_without_workloads_has_nothing_to_add(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    empty = tmp_path / "empty.json"
+    empty.write_text('{"karptui": 1, "name": "e", "capturedAt": "2026-11-20T12:00:00Z", "objects": []}')
+    assert main(["headroom", "--snapshot", str(empty), "--no-aws"]) == 0
+    assert capsys.readouterr().out.endswith(": there is no workload whose pods could run elsewhere\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("front",), "'front' is not KIND/NAMESPACE/NAME, such as Deployment/web/front"),
+        (("--requests", "cpu"), "'cpu' is not NAME=AMOUNT, such as cpu=500m,memory=1Gi"),
+        (("--most", "0"), "'0' is not a number from 1 to 20,000"),
+        (("Deployment/web/none",), "there is no Deployment web/none with pods or a template"),
+        ((FRONT, "--requests", "cpu=1"), "name one pod: by KIND/NAMESPACE/NAME, -f or --requests"),
+        ((FRONT, "--most", "5", "--at-least", "6"), "--at-least asks for more than --most tries"),
+        (("-f", "{two}"), "has 2 objects that pods come of; one is wanted"),
+        (("-f", "{bad}"), "an object needs a kind and a metadata.name"),
+    ],
+)
+def test_what_cannot_be_added_is_a_sentence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, words: tuple[str, ...], says: str
+) -> None:
+    (tmp_path / "two").write_text(f"{MANIFEST}---\n{MANIFEST}")
+    (tmp_path / "bad").write_text("a: b\n")
+    given = [word.format(two=tmp_path / "two", bad=tmp_path / "bad") for word in words]
+    assert main(["headroom", "--demo", *given]) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    assert says in err

@@ -1,0 +1,165 @@
+"""How many more of a pod fit, held to trying every number one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.karpenter.inventory import CapacityBuffer
+from karptui.kube.objects import Condition
+from karptui.kube.pod import HostPort
+from karptui.kube.workload import Workload
+from karptui.plan.headroom import (
+    HeadroomError,
+    Sample,
+    headroom,
+    headrooms,
+    sample_of,
+    sample_of_manifest,
+    samples,
+)
+from karptui.plan.rollout import rollout
+from karptui.provisioning.solution import solve
+from karptui.views.headroom import headline, more_lines, overview, requests_text
+from karptui.whatif.edits import ObjectRef, PutObject
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.situation import WhatIfBase
+from tests.builders import a_node, a_nodeclaim, a_pod, an_instance_type
+from tests.whatif.edits.test_apply import POOL
+from tests.whatif.snapshots import base
+
+SMALL = an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.1})
+LARGE = an_instance_type(name="m5.2xlarge", cpu="8", memory="32Gi", prices={"on-demand": 0.4})
+WEB = ObjectRef("ReplicaSet", "web", "default")
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: one}
+spec: {containers: [{name: a, resources: {requests: {cpu: 1}}}]}
+"""
+
+
+def limited(cpu: str, name: str = "general", **spec: Any) -> dict[str, Any]:
+    return {**POOL, "metadata": {"name": name, "uid": name}, "spec": {**POOL["spec"], "limits": {"cpu": cpu}, **spec}}
+
+
+def cluster(*pods: Any, pools: tuple[dict[str, Any], ...] = (limited("20"),), **others: Any) -> WhatIfBase:
+    """Return two nodes with room for some pods, and types of two sizes."""
+    nodes = (a_node(name="a", cpu="1930m"), a_node(name="b", cpu="1930m"))
+    claims = tuple(
+        a_nodeclaim(name=f"claim-{one.name}", node=one.name, provider_id=one.provider_id, capacity={"cpu": "2"})
+        for one in nodes
+    )
+    given = {"nodes": nodes, "nodeclaims": claims, "pods": (a_pod(node="a", cpu="600m"), *pods), **others}
+    return base(*pools, types=(SMALL, LARGE), **given)
+
+
+def needs_no_node(on: WhatIfBase, sample: Sample, count: int) -> bool:
+    found, today = (solve(apply(on, sample.edits(n)).prepared) for n in (count, 0))
+    return not found.failed and len(found.claims) <= len(today.claims)
+
+
+def all_run_in_the_end(on: WhatIfBase, sample: Sample, count: int) -> bool:
+    """Return whether a play of the cluster leaves none pending."""
+    return not rollout(on, apply(on, sample.edits(count))).play(horizon_ns=240 * 10**9, is_instant=True).end.pending
+
+
+@pytest.mark.parametrize("limit", ["6", "11", "20", "29"])
+def test_every_number_up_to_it_fits_and_the_next_does_not(limit: str) -> None:
+    on = cluster(pools=(limited(limit),))
+    sample = sample_of(on, WEB)
+    found = headroom(on, sample, most=60)
+    assert [needs_no_node(on, sample, n) for n in range(found.fits + 2)] == [True] * (found.fits + 1) + [False]
+    assert all_run_in_the_end(on, sample, found.total)
+    assert not all_run_in_the_end(on, sample, found.total + 1)
+    assert found.reason.startswith("no node more is within the limits of NodePool general")
+    assert found.starts == found.fits == sum(count for _, count in found.nodes)
+
+
+def test_pods_that_keep_each_other_away_get_a_node_each() -> None:
+    on = cluster(a_pod(name="apart", node="b", cpu="100m", host_ports=(HostPort(8080),)))
+    found = headroom(on, sample_of(on, ObjectRef("Pod", "apart", "default")), most=30)
+    assert found.fits == 1
+    assert found.total == 1 + found.new_nodes
+    assert (found.next_pool, found.next_type) == ("general", "m5.large on-demand us-east-1a")
+
+
+def test_each_nodepool_is_asked_by_itself() -> None:
+    tainted = {
+        "template": {"spec": {**POOL["spec"]["template"]["spec"], "taints": [{"key": "x", "effect": "NoSchedule"}]}}
+    }
+    on = cluster(pools=(limited("8"), limited("8", "other"), limited("8", "closed", **tainted)))
+    found = headroom(on, sample_of(on, WEB), most=60)
+    by_pool = {one.pool_name: one for one in found.pools}
+    assert by_pool["closed"].pods == 0
+    assert by_pool["closed"].reason == "it does not tolerate x:NoSchedule of NodePool closed"
+    assert found.total - found.fits == by_pool["general"].pods + by_pool["other"].pods
+    assert headroom(on, sample_of(on, WEB), most=60, with_pools=False).pools == ()
+
+
+def test_where_nothing_stops_it_the_number_is_the_least_there_is() -> None:
+    on = cluster(pools=(limited("1000"),))
+    found = headroom(on, sample_of(on, WEB), most=40)
+    assert (found.total, found.is_total_at_least, found.is_fits_at_least, found.reason) == (40, True, False, "")
+    assert "; 40 or more in all on" in headline(found)
+
+
+def test_a_buffer_is_filled_up_again_by_a_new_node() -> None:
+    buffer = CapacityBuffer(
+        name="spare", namespace="default", uid="b", scalable_kind="Deployment", scalable_name="web", replicas=2,
+        conditions=(Condition("ReadyForProvisioning", "True", "Ready"),), has_spec_ref=True,
+    )  # fmt: skip
+    web = Workload(
+        name="web", namespace="default", uid="w", kind="Deployment", api_version="apps/v1", replicas=1,
+        template=a_pod(cpu="600m").template,
+    )  # fmt: skip
+    plain = cluster()
+    kept = cluster(workloads=(web,), capacity_buffers=(buffer,), settings={"FEATURE_GATES": "CapacityBuffer=true"})
+    without, found = (
+        headroom(on, sample_of(on, ObjectRef("Pod", "web-1", "default")), most=20) for on in (plain, kept)
+    )
+    assert (without.fits, without.starts, without.buffered) == (5, 5, 0)
+    assert (found.fits, found.starts, found.buffered) == (3, 5, 2)
+    assert "for 2 of them Karpenter launches a node again" in "\n".join(more_lines(found))
+
+
+def test_a_manifest_or_a_made_up_pod_is_added() -> None:
+    on = cluster()
+    sample = sample_of_manifest(on, PutObject(POD), ObjectRef("Pod", "one"))
+    found = headroom(on, sample, most=20)
+    assert (found.sample.name, found.pods, found.fits) == ("Pod/default/one", 0, 2)
+    assert requests_text(found) == "cpu 1000m"
+    assert [needs_no_node(on, sample, n) for n in (1, 2, 3)] == [True, True, False]
+
+
+def test_a_pod_that_nothing_takes_says_why() -> None:
+    on = cluster(a_pod(name="gpu", cpu="1", node_selector={"tier": "gold"}))
+    found = headroom(on, sample_of(on, ObjectRef("Pod", "gpu", "default")), most=10)
+    assert (found.fits, found.total, found.starts) == (0, 0, 0)
+    assert headline(found).startswith("no more pod like Pod/default/gpu finds a place: no node of NodePool general has")
+    assert overview([found]) == "no further pod of Pod/default/gpu finds a place"
+
+
+def test_those_with_the_least_room_come_first() -> None:
+    on = cluster(a_pod(name="big", node="b", cpu="1900m", owner=replace(a_pod().owners[0], name="big")))
+    found = headrooms(on, samples(on.inventory), most=40)
+    assert [one.sample.name for one in found] == ["ReplicaSet/default/big", "ReplicaSet/default/web"]
+    assert overview(found).startswith("the least room is for ReplicaSet/default/big: ")
+    assert overview(()) == "there is no workload whose pods could run elsewhere"
+
+
+def test_what_is_not_there_is_a_sentence() -> None:
+    with pytest.raises(HeadroomError, match="there is no pod default/none"):
+        sample_of(cluster(), ObjectRef("Pod", "none", "default"))
+    with pytest.raises(HeadroomError, match="there is no Deployment default/none with pods or a template"):
+        sample_of(cluster(), ObjectRef("Deployment", "none", "default"))
+
+
+def test_json_has_everything() -> None:
+    found = headroom(cluster(), sample_of(cluster(), WEB), most=30)
+    document = found.as_json()
+    assert document["beforeNode"] == found.fits
+    assert document["nextNode"]["nodePool"] == "general"
+    assert sum(one["pods"] for one in document["nodes"]) == found.fits

@@ -1,0 +1,71 @@
+"""Answers that take a while, above a row for each case: how many more pods fit, what is left after a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from karptui.app import KarptuiApp
+from karptui.clock import FrozenClock
+from karptui.config import Config
+from karptui.screens.forward import ForwardScreen
+from karptui.screens.study import StudyScreen
+from karptui.screens.whatif.screen import WhatIfScreen
+from tests.builders import NOW_NS
+from tests.story_e import StorySource, story_evidence
+from tests.ui.fleet import screen_text
+from tests.ui.stage import an_app, pressing
+
+Compare = Callable[..., bool]
+SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+
+
+@pytest.fixture
+def app() -> KarptuiApp:
+    """Return the app over story E."""
+    config = Config(node_sort="name=asc")
+    return an_app(StorySource(), config=config, clock=FrozenClock(NOW_NS), evidence=story_evidence())
+
+
+def typed(command: str) -> tuple[str, ...]:
+    keys = {" ": "space", "/": "slash", "-": "minus"}
+    return "colon", *(keys.get(character, character) for character in command), "enter"
+
+
+@SIZES
+def test_how_many_more_pods_fit(snap_compare: Compare, app: KarptuiApp, size: tuple[int, int]) -> None:
+    assert snap_compare(app, terminal_size=size, run_before=pressing(*typed("headroom"), "down"))
+
+
+@SIZES
+def test_what_is_left_after_a_loss(snap_compare: Compare, app: KarptuiApp, size: tuple[int, int]) -> None:
+    assert snap_compare(app, terminal_size=size, run_before=pressing(*typed("drill")))
+
+
+async def test_a_pod_is_told_with_each_nodepool_from_where_it_stands(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("4", "H")(pilot)
+        assert isinstance(app.screen, StudyScreen)
+        text = screen_text(app)
+        assert "Headroom ─ Pod" in text
+        assert "TAKES" in text
+        await pressing("escape", *typed("headroom"), "enter")(pilot)
+        assert "if no other launched anything" in screen_text(app)
+
+
+async def test_a_row_opens_as_a_scenario_and_is_played(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("z", "D", "enter")(pilot)
+        assert isinstance(app.screen, WhatIfScreen)
+        assert "without zone=" in screen_text(app) or "without capacity-type=" in screen_text(app)
+        await pressing("escape", "F")(pilot)
+        assert isinstance(app.screen, ForwardScreen)
+
+
+async def test_what_is_not_there_is_told_in_its_place(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing(*typed("headroom Pod a/none"))(pilot)
+        assert "there is no pod a/none" in screen_text(app)
+        await pressing("escape", *typed("headroom none"))(pilot)
+        assert ":headroom takes a kind and a name" in screen_text(app)
