@@ -67,8 +67,8 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
 
 
 def _study_screen(to: ToHeadroom | ToDrill) -> FrameScreen:
-    from karptui.screens import studies
     from karptui.screens.study import StudyScreen
+    from karptui.views import studies
 
     match to:
         case ToHeadroom(kind, key):

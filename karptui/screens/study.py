@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
-import msgspec
 from textual import work
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -19,43 +17,14 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import MadeRows
 from karptui.session.border import Focus
-from karptui.session.questions import Question, StudyProgressWanted
-from karptui.views.column import ItemT
+from karptui.session.questions import StudyProgressWanted
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.table import Rows, TableSpec
+from karptui.views.study import Study
+from karptui.views.table import Rows
 from karptui.whatif.opening import Opening
 from karptui.whatif.scenario import Scenario
 from karptui.widgets.hanging import hanging
-
-FoundT = TypeVar("FoundT", bound=msgspec.Struct)
-
-
-@dataclass(frozen=True)
-class Study(Generic[FoundT, ItemT]):
-    """What is asked, and how the answer is shown."""
-
-    title: str
-    """In the edge above the answer."""
-    rows_title: str
-    """What the table is called."""
-    table: TableSpec[ItemT]
-    wanted: Callable[[int], Question[FoundT]]
-    """From the instant to the question."""
-    rows: Callable[[FoundT], Sequence[ItemT]]
-    lines: Callable[[FoundT], Sequence[Pieces]]
-    """The answer first, then what else is told of all; why there is none."""
-    name_of: Callable[[ItemT], str]
-    story: Callable[[ItemT], Sequence[Pieces]]
-    """What is told of the row under the cursor."""
-    told: Callable[[FoundT], Sequence[tuple[str, Sequence[str]]]]
-    """Titled lists for the help: what is assumed and left out."""
-    scenario: Callable[[ItemT], Scenario | None] = lambda _: None
-    """What a row is as edits."""
-    opens: Callable[[ItemT], Study[Any, Any] | None] = lambda _: None
-    """What ``enter`` leads to; the what-if of the row where that is None."""
-    tab: str = "nodes"
-    """The tab that is lit."""
 
 
 class StudyScreen(ListScreen[Any]):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from karptui.plan.headroom import MOST, Headroom, PoolRoom
-from karptui.screens.study import Study
 from karptui.session.questions import DrillsFound, DrillsWanted, HeadroomsFound, HeadroomsWanted
 from karptui.views import drill as drill_views
 from karptui.views import headroom as headroom_views
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
+from karptui.views.study import Study
 from karptui.whatif.drill import Drill
 from karptui.whatif.scenario import Scenario
 
