@@ -247,13 +247,16 @@ class NextPass(msgspec.Struct, frozen=True, eq=False):
         return self.results[-1].error if self.results else ""
 
 
-def next_pass(prepared: Prepared, fleet: Fleet, simulator: Simulator | None = None) -> NextPass:
+def next_pass(
+    prepared: Prepared, fleet: Fleet, simulator: Simulator | None = None, *, after: Method | None = None
+) -> NextPass:
     """Return Karpenter's next pass on a cluster as it is; the wait of 15 seconds before most of it is left out.
 
     Args:
         prepared: The cluster, made ready for runs of the engine.
         fleet: The same as disruption sees it, with nominations and running commands where they are known.
         simulator: Removes nodes; the engine where None.
+        after: A method whose second look came to nothing: those that follow are asked in the same pass.
     """
     recorder = Recorder()
     paused = tuple(sorted(claim.name for claim in fleet.inventory.nodeclaims if not claim.provider_id))
@@ -261,7 +264,8 @@ def next_pass(prepared: Prepared, fleet: Fleet, simulator: Simulator | None = No
     if not paused:
         weigh_departing_pods(fleet, recorder)
         run = MethodRun(fleet, simulator or EngineSimulator(prepared, fleet), recorder)
-        for method in Method:
+        methods = list(Method)
+        for method in methods[methods.index(after) + 1 :] if after is not None else methods:
             if method is Method.REPAIR and not is_repairing(fleet.settings):
                 continue
             result = run.ask(method)

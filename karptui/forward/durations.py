@@ -15,7 +15,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 
 _LEAST_SEEN: Final = 3
-"""NodeClaims of a NodePool that tell how long its nodes take; fewer say too little."""
+"""NodeClaims of a NodePool that tell how long its nodes take; of fewer, those of all NodePools do."""
 _LONGEST_START_NS: Final = 3600 * NS_PER_SECOND
 """A node that took longer was in trouble, and is no measure."""
 
@@ -78,4 +78,8 @@ def observed(claims: Iterable[NodeClaim]) -> Durations:
         if 0 < taken_ns <= _LONGEST_START_NS:
             seen[claim.labels.get(NODEPOOL, "")].append(taken_ns)
     told = {pool: int(median(times)) for pool, times in seen.items() if len(times) >= _LEAST_SEEN}
-    return Durations(start_ns_by_pool=MappingProxyType(told))
+    found = Durations(start_ns_by_pool=MappingProxyType(told))
+    together = [taken_ns for times in seen.values() for taken_ns in times]
+    if len(together) >= _LEAST_SEEN:
+        found = msgspec.structs.replace(found, start_ns=int(median(together)))
+    return found

@@ -1,6 +1,7 @@
 """Karpenter and kube-scheduler under a clock: the same decisions, one after the other, each on what the last left.
 
-Rules: ``pkg/controllers/disruption/controller.go`` and ``queue.go``, ``pkg/controllers/provisioning/batcher.go``,
+Rules: ``pkg/controllers/disruption/controller.go`` and ``queue.go``, ``controller.go`` and ``batcher.go`` of
+``pkg/controllers/provisioning``,
 ``pkg/controllers/nodeclaim/disruption/consolidation.go``, ``pkg/controllers/nodeclaim/expiration/controller.go``.
 """
 
@@ -43,6 +44,8 @@ from karptui.provisioning.types import InstanceTypes
 
 MAX_STEPS: Final = 20_000
 """Steps after which a play ends whatever it is doing: a cluster that replaces the same nodes for ever."""
+_RENEWED_NS: Final = 10 * NS_PER_SECOND
+"""How often provisioning looks again for pods without a place: ``RequeueAfter`` of its triggers."""
 
 
 class _Running:
@@ -112,6 +115,11 @@ class Play:
         self._seen_by_scheduler = 0
         self._seen_by_disruption = -1
         self._seen_by_provisioning = -1
+        self._looked_ns = now_ns - durations.poll_ns
+        """When disruption last found nothing to do."""
+        self._expected: frozenset[str] = frozenset()
+        """Nodes on which provisioning expects pods, since when it last looked anew."""
+        self._expected_ns = now_ns
         self._made = 0
 
     def run(self) -> Played:
@@ -218,22 +226,31 @@ class Play:
         if not self._is_provisioning_due and self._seen_by_provisioning != world.version and self._has_homeless():
             self._is_provisioning_due = True
             self._agenda.at(self.now_ns + self._durations.batch_ns, self._provision, Turn.PROVISIONING)
+        if self._expected and not self._has_homeless():
+            self._expect(frozenset())
         if not self._is_disruption_due and not self._is_validating and self._is_news():
-            self._is_disruption_due = True
-            since_ns = self.now_ns - self._from_ns
-            poll_ns = self._durations.poll_ns
-            wait_ns = -since_ns % poll_ns if poll_ns else 0
-            self._agenda.at(self.now_ns + wait_ns, self._disrupt, Turn.DISRUPTION)
+            self._look_at(self._next_look_ns())
         self._note_moment()
+
+    def _look_at(self, at_ns: int) -> None:
+        self._is_disruption_due = True
+        self._agenda.at(at_ns, self._disrupt, Turn.DISRUPTION)
+
+    def _next_look_ns(self) -> int:
+        """Return when disruption looks next: so often since it last found nothing."""
+        poll_ns = self._durations.poll_ns
+        if not poll_ns:
+            return self.now_ns
+        return self._looked_ns + max(1, -((self._looked_ns - self.now_ns) // poll_ns)) * poll_ns
 
     def _is_news(self) -> bool:
         return self._seen_by_disruption != self.world.news or self._agenda.is_woken
 
     def _has_homeless(self) -> bool:
-        """Return whether a pod waits for a node, or stands on one that goes."""
-        if any(pod.scheduled_reason == "Unschedulable" for pod in self.world.unbound()):
+        """Return whether a pod waits for a node, or stands on one that goes or is to go."""
+        if self.world.leaving or self.world.commanded:
             return True
-        return bool(self.world.leaving)
+        return any(pod.scheduled_reason == "Unschedulable" for pod in self.world.unbound())
 
     def _schedule(self) -> None:
         pods = self.world.unbound()
@@ -271,8 +288,7 @@ class Play:
         prepared = self.sight.prepared()
         solution = solve(prepared)
         self._seen_by_provisioning = self.world.version
-        for filled in solution.nodes:
-            self._nominate(filled.state.name, self._durations.nomination_ns)
+        self._expect(frozenset(filled.state.name for filled in solution.nodes if filled.pods))
         made = [claim for claim in solution.claims if self._launch_new(claim)]
         if made:
             self._agenda.note(
@@ -280,6 +296,16 @@ class Play:
                 claims=tuple(one.as_json() for one in made),
                 pods=tuple(sorted(pod.key for one in made for pod in one.pods)),
             )
+
+    def _expect(self, names: frozenset[str]) -> None:
+        """Leave nodes alone for as long as provisioning finds, again and again, that pods go there."""
+        window_ns, now_ns = self._durations.nomination_ns, self.now_ns
+        for name in sorted(self._expected - names):
+            self._nominate(name, window_ns - (now_ns - self._expected_ns) % _RENEWED_NS)
+        self._expected_ns = now_ns
+        if window_ns:
+            self._expected = names
+            self.sight.expect(names)
 
     def _nominate(self, name: str, for_ns: int) -> None:
         """Leave a node alone for a while, as pods are expected on it."""
@@ -330,17 +356,19 @@ class Play:
             running.awaited.discard(name)
             if not running.awaited:
                 self._running.remove(running)
-                self._hold()
                 self._delete(running.command)
 
     # Disruption
 
-    def _disrupt(self) -> None:
+    def _disrupt(self, after: Method | None = None) -> None:
+        """Ask the methods in turn, or those after one whose second look came to nothing."""
         self._is_disruption_due = self._agenda.is_woken = False
         self._seen_by_disruption = self.world.news
-        found = self._pass()
-        acting = found.acting
+        acting = self._pass(after).acting
         if acting is None:
+            self._looked_ns = self.now_ns
+            if after is not None:
+                self._seen_by_disruption = -1
             return
         if acting.method in VALIDATED and self._durations.is_validating:
             self._is_validating = True
@@ -348,12 +376,15 @@ class Play:
             look = partial(self._validate, acting.method, command)
             self._agenda.at(self.now_ns + self._durations.validation_ns, look)
             return
-        for command in acting.commands:
-            self._execute(acting.method, command)
+        executed = [self._execute(acting.method, command) for command in acting.commands]
+        if any(executed):
+            self._look_at(self.now_ns)
+        else:
+            self._looked_ns = self.now_ns
 
-    def _pass(self) -> NextPass:
+    def _pass(self, after: Method | None = None) -> NextPass:
         prepared = self.sight.prepared()
-        return next_pass(prepared, self.sight.fleet())
+        return next_pass(prepared, self.sight.fleet(), after=after)
 
     def _validate(self, method: Method, command: Command) -> None:
         """Look again: what was found is carried out if it still holds."""
@@ -361,21 +392,21 @@ class Play:
         prepared, fleet = self.sight.prepared(), self.sight.fleet()
         simulator = EngineSimulator(prepared, fleet)
         found = validated(MethodRun(fleet, simulator, Recorder()), simulator, method, command)
-        if found is not None:
-            self._execute(method, found)
-            return
-        self._seen_by_disruption = -1
-        names = tuple(sorted(one.name for one in command.candidates))
-        self._agenda.note(StepKind.REJECT, method=str(method), nodes=names)
+        if found is None:
+            names = tuple(sorted(one.name for one in command.candidates))
+            self._agenda.note(StepKind.REJECT, method=str(method), nodes=names)
+            self._disrupt(method)
+        elif self._execute(method, found):
+            self._look_at(self.now_ns)
 
-    def _execute(self, method: Method, command: Command) -> None:
+    def _execute(self, method: Method, command: Command) -> bool:
         """Carry out a command; one of whose replacements nothing is on offer fails, and its nodes stay."""
         candidates = command.candidates
         nodes = tuple(sorted(one.name for one in candidates))
         launches = [self._prepare_launch(order) for order in self._orders(command)]
         if None in launches:
             self._agenda.note(StepKind.REJECT, method=str(method), decision=str(command.decision), nodes=nodes)
-            return
+            return False
         self._commands += 1
         moved = [pod for one in candidates for pod in one.reschedulable_pods]
         told = command_json(command)
@@ -391,18 +422,18 @@ class Play:
         )
         if command.decision is Decision.REBOOT:
             self._reboot(command)
-            return
+            return True
         for one in candidates:
             self.world.taint(one.name, str(method.reason), self.now_ns)
         awaited = {self._launch(one) for one in launches if one is not None}
+        for name, pods in command.simulation.placements.items() if command.simulation is not None else ():
+            if pods:
+                self._nominate(name, self._durations.nomination_ns)
         if awaited:
             self._running.append(_Running(command, awaited))
-            self._hold()
         else:
             self._delete(command)
-
-    def _hold(self) -> None:
-        self.sight.hold(one.name for running in self._running for one in running.command.candidates)
+        return True
 
     def _orders(self, command: Command) -> Iterable[LaunchOrder]:
         if command.decision is Decision.TERMINATE_FIRST:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.methods import buffered_names
@@ -14,6 +15,9 @@ from karptui.karpenter.settings import Settings
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.provisioning.types import InstanceTypes
+
+FOR_EVER_NS: Final = 2**63 - 1
+"""The end of what is renewed as long as it is asked for."""
 
 
 class Sight:
@@ -48,17 +52,19 @@ class Sight:
         self._prepared: tuple[int, int, Prepared] | None = None
         self._fleet: tuple[Prepared, Fleet] | None = None
         self._is_stale = False
-        self._held: frozenset[str] = frozenset()
         self._nominated: dict[str, int] = {}
+        self._expecting: frozenset[str] = frozenset()
+
+    def expect(self, names: Iterable[str]) -> None:
+        """Note on which nodes pods are expected until further notice."""
+        names = frozenset(names)
+        if names != self._expecting:
+            self._expecting = names
+            self._is_stale = True
 
     def nominate(self, name: str, until_ns: int) -> None:
         """Note that pods are expected on a node."""
         self._nominated[name] = until_ns
-        self._is_stale = True
-
-    def hold(self, names: Iterable[str]) -> None:
-        """Note which nodes commands hold that wait for replacements."""
-        self._held = frozenset(names)
         self._is_stale = True
 
     def forget(self) -> None:
@@ -74,7 +80,9 @@ class Sight:
             made = Prepared(world.inventory, self._types, self._settings, now_ns, self._pause)
             world.adopt(made.states)
         else:
-            made = known[2].later(world.inventory, world.states(), now_ns, pods=world.pods, unbound=world.without_node)
+            made = known[2]
+        if known is not None or world.commanded:
+            made = made.later(world.inventory, world.states(), now_ns, pods=world.pods, unbound=world.without_node)
         self._prepared = (world.version, now_ns, made)
         return made
 
@@ -84,7 +92,8 @@ class Sight:
         if known is not None and known[0] is prepared and not self._is_stale:
             return known[1]
         nominated = {name: until_ns for name, until_ns in self._nominated.items() if until_ns > now_ns}
-        commanded = commanded_names(prepared.states) | self._held
+        nominated |= dict.fromkeys(self._expecting, FOR_EVER_NS)
+        commanded = commanded_names(prepared.states)
         buffered = buffered_names(prepared)
         if known is None:
             fleet = Fleet(

@@ -56,6 +56,8 @@ class World:
         """Counts changes of the pods of each node."""
         self.leaving = {claim.name: None for claim in inventory.nodeclaims if claim.is_deleting}
         """Names of the NodeClaims that are being deleted."""
+        self.commanded: dict[str, None] = {}
+        """Names of the NodeClaims that a command holds: Karpenter takes their nodes as leaving, and seeks places."""
         self._stale: set[str] = set()
         """Nodes on which pods have changed since their states were made."""
         self._by_provider: dict[str, str] = {}
@@ -102,8 +104,10 @@ class World:
         for key, node, claim in tracked(self.nodes.values(), self.claims.values()):
             state = self._states.get(key)
             is_stale = node is not None and node.name in self._stale
-            if state is None or state.node is not node or state.claim is not claim or is_stale:
-                state = StateNode(key, node, claim)
+            is_commanded = claim is not None and claim.name in self.commanded
+            is_same = state is not None and state.node is node and state.claim is claim
+            if state is None or not is_same or is_stale or state.is_commanded is not is_commanded:
+                state = StateNode(key, node, claim, is_commanded=is_commanded)
                 if node is not None:
                     for uid in sorted(self._by_node.get(node.name, ()), key=self._places.__getitem__):
                         state.take(self.pods[uid])
@@ -215,6 +219,7 @@ class World:
         self.add_node(msgspec.structs.replace(node, taints=_disrupted(node)))
         claim = self.claim_of(node)
         if claim is not None:
+            self.commanded[claim.name] = None
             told = Condition("DisruptionReason", "True", reason, "", now_ns)
             self.add_claim(msgspec.structs.replace(claim, conditions=with_condition(claim.conditions, told)))
 
@@ -240,6 +245,7 @@ class World:
         """Take a NodeClaim, its node and what is left on it away; owners make its pods again."""
         claim = self.claims.pop(name, None)
         self.leaving.pop(name, None)
+        self.commanded.pop(name, None)
         self.claims_version += 1
         self._changed()
         if claim is None:

@@ -40,10 +40,21 @@ _READINESS_PREFIX: Final = "readiness.k8s.io/"
 class StateNode:
     """One tracked node; ``node`` or ``claim`` may be missing, never both."""
 
-    def __init__(self, provider_id: str, node: Node | None, claim: NodeClaim | None) -> None:
+    def __init__(
+        self, provider_id: str, node: Node | None, claim: NodeClaim | None, *, is_commanded: bool = False
+    ) -> None:
+        """Track a node.
+
+        Args:
+            provider_id: Of its instance.
+            node: Where it has joined.
+            claim: Where Karpenter made it.
+            is_commanded: Whether Karpenter holds it in a command, which it remembers and writes down nowhere.
+        """
         self.provider_id = provider_id
         self.node = node
         self.claim = claim
+        self.is_commanded = is_commanded
         self.pods: list[Pod] = []
         """Pods bound to the node that have not ended."""
         self.ending: list[Pod] = []
@@ -75,6 +86,8 @@ class StateNode:
     def is_marked_for_deletion(self) -> bool:
         """Whether it is on its way out, so that its pods need another place."""
         claim, node = self.claim, self.node
+        if self.is_commanded:
+            return True
         if claim is not None:
             return claim.is_deleting or claim.is_true("InstanceTerminating")
         return node is not None and node.is_deleting

@@ -45,7 +45,7 @@ def _is_complete(folder: Path) -> bool:
     return all(os.access(folder / name, os.X_OK) for name in BINARIES)
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     sockets = [socket.socket() for _ in range(count)]
     for one in sockets:
         one.bind(("127.0.0.1", 0))
@@ -69,7 +69,7 @@ class ControlPlane:
         self._arguments = arguments
         self._temporary = tempfile.TemporaryDirectory(prefix="karptui-e2e.")
         self.folder = Path(self._temporary.name)
-        self._client, self._peer, self._port = _free_ports(3)
+        self._client, self._peer, self._port = free_ports(3)
         self.url = f"https://127.0.0.1:{self._port}"
         self._prepare()
         self._etcd = self._spawn("etcd", *self._etcd_flags())

@@ -127,10 +127,15 @@ def _kwok_type(one: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def running(plane: ControlPlane, binary: Path) -> Iterator[Path]:
+def running(
+    plane: ControlPlane,
+    binary: Path,
+    types: Iterable[Mapping[str, Any]] | None = None,
+    settings: Mapping[str, str] = SETTINGS,
+) -> Iterator[Path]:
     """Run Karpenter for as long as the context lasts; gives the file that it logs to."""
-    types = plane.folder / "types.json"
-    types.write_text(json.dumps([_kwok_type(one) for one in instance_types()]))
+    file = plane.folder / "types.json"
+    file.write_text(json.dumps([_kwok_type(one) for one in types or instance_types()]))
     log = plane.folder / "karpenter.log"
     environment = {
         "PATH": os.environ["PATH"],
@@ -139,8 +144,8 @@ def running(plane: ControlPlane, binary: Path) -> Iterator[Path]:
         "DISABLE_LEADER_ELECTION": "true",
         "METRICS_PORT": "0",
         "HEALTH_PROBE_PORT": "0",
-        "INSTANCE_TYPES_FILE_PATH": str(types),
-        **SETTINGS,
+        "INSTANCE_TYPES_FILE_PATH": str(file),
+        **settings,
     }
     with log.open("wb") as stream:
         process = subprocess.Popen(

@@ -16,6 +16,10 @@ def test_the_median_of_a_pool_counts() -> None:
     assert observed([a_start(i, taken) for i, taken in enumerate((40, 50, 300))]).start_of("general") == 50 * SECOND_NS
 
 
+def test_a_pool_with_few_claims_goes_by_those_of_all() -> None:
+    assert observed([a_start(i, taken) for i, taken in enumerate((40, 50, 300))]).start_of("other") == 50 * SECOND_NS
+
+
 def test_few_claims_and_troubled_ones_tell_nothing() -> None:
     assert observed([a_start(0, 40), a_start(1, 41)]).start_of("general") == 60 * SECOND_NS
     assert observed([a_start(i, 7200) for i in range(5)]).start_of("general") == 60 * SECOND_NS

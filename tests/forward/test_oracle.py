@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from karptui.disruption.command import Method
 from karptui.disruption.json_form import method_json
 from karptui.disruption.methods import NextPass
 from karptui.forward.durations import INSTANT
@@ -43,8 +44,8 @@ class Watched(Play):
         self.run()
         return self._looks
 
-    def _pass(self) -> NextPass:
-        found = super()._pass()
+    def _pass(self, after: Method | None = None) -> NextPass:
+        found = super()._pass(after)
         if len(self._looks) < MOST_LOOKS:
             name = f"{self._name}-{len(self._looks)}"
             document = self._writer.write(name, self.world, self.now_ns)

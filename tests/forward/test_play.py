@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from karptui.forward.durations import Durations
+from karptui.forward.play import Play
 from karptui.forward.result import StepKind
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.karpenter.settings import Settings
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.reporter import Cancelled
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_nodepool, a_pdb, a_pod, a_requirement, an_owner
-from tests.forward.making import a_pair, a_world, played, seconds, steps
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, SECOND_NS, a_nodepool, a_pdb, a_pod, a_requirement, an_owner
+from tests.forward.making import TYPES, a_pair, a_world, played, seconds, steps
 
 STAYS = {"karpenter.sh/do-not-disrupt": "true"}
 
@@ -200,3 +202,56 @@ def test_the_same_seed_plays_the_same() -> None:
     inventory = a_world(*(a_pair(f"node-{i}") for i in range(4)), pods=pods)
     one, two = (played(inventory, seed=7).as_json("x") for _ in range(2))
     assert one == two
+
+
+def until(inventory: Inventory, moment: float) -> Play:
+    """Play a cluster for some seconds, and return the play as it then stands."""
+    until_ns = NOW_NS + int(moment * NS_PER_SECOND)
+    play = Play(inventory, TYPES, Settings(), NOW_NS, until_ns=until_ns, durations=Durations())
+    play.run()
+    return play
+
+
+def a_world_of_one_replacement() -> Inventory:
+    """Return a large node whose pods go to a smaller one and to node-2, which stays."""
+    pods = [
+        a_pod(name="a", node="node-1", cpu="1700m"),
+        a_pod(name="b", node="node-1", cpu="700m"),
+        a_pod(name="c", node="node-2", cpu="900m", annotations=STAYS),
+    ]
+    return a_world(a_pair("node-1", is_large=True), a_pair("node-2"), pods=pods)
+
+
+@pytest.mark.parametrize("moment", [16, 45, 74])
+def test_nodes_that_a_command_needs_are_left_alone_until_it_is_carried_out(moment: int) -> None:
+    fleet = until(a_world_of_one_replacement(), moment).fleet()
+    marked = {one.name for one in fleet.nodes if one.is_marked_for_deletion}
+    assert marked == {"node-1"}, "its pods seek a place while its replacement starts"
+    assert fleet.nominated["node-2"] > fleet.now_ns
+
+
+def test_nodes_are_left_alone_no_longer_than_pods_are_expected() -> None:
+    play = until(a_world_of_one_replacement(), 600)
+    assert "node-1" not in play.world.nodes
+    assert play.fleet().nominated == {}
+
+
+def test_after_a_command_disruption_looks_again_at_once() -> None:
+    pods = [a_pod(name="a", node="node-2", cpu="1900m")]
+    found = played(a_world(a_pair("node-1"), a_pair("node-2", conditions=("Drifted",)), pods=pods))
+    told = [(seconds(one), one.method) for one in steps(found, StepKind.DISRUPT)]
+    assert told[:2] == [(15, "Emptiness"), (15, "Drift")]
+
+
+def test_where_a_second_look_fails_the_methods_that_follow_have_their_turn() -> None:
+    pods = [
+        a_pod(name="a", node="node-2", cpu="1900m"),
+        a_pod(name="b", node="node-3", cpu="1000m", annotations=STAYS),
+        a_pod(
+            name="c", node="node-3", cpu="500m", owner=an_owner(kind="StatefulSet"), deletion_ns=NOW_NS + 5 * SECOND_NS
+        ),
+    ]
+    pairs = a_pair("node-1"), a_pair("node-2", conditions=("Drifted",)), a_pair("node-3", conditions=())
+    found = played(a_world(*pairs, pods=pods))
+    told = [(seconds(one), one.kind, one.method) for one in found.steps if one.method]
+    assert told[:2] == [(15, StepKind.REJECT, "Emptiness"), (15, StepKind.DISRUPT, "Drift")]

@@ -1,0 +1,317 @@
+"""Play fleets forward, have a whole cluster live through the same, and compare.
+
+    python -m tests.e2e.play_beside PROGRAMS FOLDER [--seeds 1-10] [--karpenter 1.15.0] [--at-once 2]
+
+PROGRAMS is the folder that ``python -m tests.e2e.servers.build`` prints. Into FOLDER are written, for each fleet, the
+snapshot that was played, the one of the end, and Karpenter's commands; --again compares them anew. A row is printed for
+each fleet; where there are two values, they are as played and as lived.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import random
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import urllib3
+
+from karptui.disruption.command import Method
+from karptui.forward.durations import observed
+from karptui.forward.play import Play
+from karptui.forward.result import StepKind
+from karptui.forward.run import kept_nodes
+from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ZONE
+from tests.provisioning.loading import load
+
+from .fleets import fleet_types, make_fleet
+from .servers.build import MODELLED
+from .whole_cluster import whole_cluster
+
+HOUR_NS = 3600 * 10**9
+QUIET, LONGEST = 100.0, 1500.0
+"""Seconds without anything after which a fleet has come to its end, and after which it is given up."""
+SIZES = range(30, 81)
+"""Nodes of a fleet before it shrinks, about."""
+SPREAD = 8
+"""Plays with other choices of kube-scheduler."""
+RECORDED = ("before", "after", "commands")
+Place = tuple[str, str, str, str]
+"""NodePool, type, capacity type and zone."""
+Told = tuple[str, str, tuple[str, ...]]
+
+
+class End(NamedTuple):
+    """How a cluster stands at the end, and how it came there."""
+
+    commands: tuple[Told, ...]
+    """Reason, decision and nodes of each; a node that came meanwhile by its NodePool and type."""
+    survivors: frozenset[str]
+    """Nodes of the beginning that are still there."""
+    shapes: Counter[tuple[str, str]]
+    """NodePool and type of every node."""
+    price: float
+    kept: Counter[tuple[str, str]]
+    """Nodes that something keeps, and what."""
+    seconds: float
+
+
+class _Watched(Play):
+    """A play that remembers the places of all nodes, also of those that came and went."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        self.places: dict[str, Place] = {}
+        super().__init__(*given, **options)
+
+    def _note_moment(self) -> None:
+        for name, node in self.world.nodes.items():
+            if name not in self.places:
+                keys = (NODEPOOL, INSTANCE_TYPE, CAPACITY_TYPE, ZONE)
+                self.places[name] = tuple(node.labels.get(key, "") for key in keys)  # type: ignore[assignment]
+        super()._note_moment()
+
+
+def predicted(snapshot: Mapping[str, Any], seed: int) -> End:
+    """Return the end as a play has it."""
+    prepared = load(snapshot)
+    inventory, now_ns = prepared.inventory, prepared.now_ns
+    play = _Watched(
+        inventory,
+        prepared.given_types,
+        prepared.settings,
+        now_ns,
+        until_ns=now_ns + HOUR_NS,
+        durations=observed(inventory.nodeclaims),
+        seed=seed,
+    )
+    played = play.run()
+    begun = {node.name for node in inventory.nodes}
+    nodes = {name: play.places[name] for name in play.world.nodes}
+
+    def named(name: str) -> str:
+        return name if name in begun else "/".join(play.places[name][:2])
+
+    commands = tuple(
+        (str(Method(step.method).reason), step.decision, tuple(sorted(map(named, step.nodes))))
+        for step in played.steps
+        if step.kind is StepKind.DISRUPT
+    )
+    last_ns = max((step.at_ns for step in played.steps), default=now_ns)
+    kept = Counter((named(one.node), one.code) for one in kept_nodes(play.fleet()))
+    return _end(commands, begun, nodes, kept, (last_ns - now_ns) / 10**9)
+
+
+def lived(before: Mapping[str, Any], after: Mapping[str, Any], logged: Iterable[Mapping[str, Any]]) -> End:
+    """Return the end as the cluster has it."""
+    begun = _places(before)
+    nodes = _places(after)
+
+    def named(one: Mapping[str, Any]) -> str:
+        name = str(one["Node"]["name"])
+        pool = str(one["NodeClaim"]["name"]).rpartition("-")[0]
+        return name if name in begun else f"{pool}/{one['instance-type']}"
+
+    found = list(logged)
+    commands = tuple(
+        (
+            str(one["command"]).partition("/")[0],
+            str(one["decision"]),
+            tuple(sorted(map(named, one["disrupted-nodes"]))),
+        )
+        for one in found
+    )
+    prepared = load(after)
+    fleet = Play(
+        prepared.inventory,
+        prepared.given_types,
+        prepared.settings,
+        prepared.now_ns,
+        until_ns=prepared.now_ns,
+        durations=observed(prepared.inventory.nodeclaims),
+    ).fleet()
+    kept = Counter(
+        (one.node if one.node in begun else "/".join(nodes[one.node][:2]), one.code) for one in kept_nodes(fleet)
+    )
+    times = [datetime.fromisoformat(one["time"]) for one in found]
+    first = datetime.fromisoformat(str(before["capturedAt"]))
+    seconds = (times[-1] - first).total_seconds() if times else 0.0
+    return _end(commands, set(begun), nodes, kept, seconds)
+
+
+def _end(
+    commands: tuple[Told, ...],
+    begun: set[str],
+    nodes: Mapping[str, Place],
+    kept: Counter[tuple[str, str]],
+    seconds: float,
+) -> End:
+    return End(
+        commands,
+        frozenset(nodes) & begun,
+        Counter((pool, kind) for pool, kind, _, _ in nodes.values()),
+        round(sum(_PRICES[place[1:]] for place in nodes.values()), 6),
+        kept,
+        seconds,
+    )
+
+
+def _places(snapshot: Mapping[str, Any]) -> dict[str, Place]:
+    found = {}
+    for one in snapshot["objects"]:
+        if one["kind"] == "Node":
+            labels = one["metadata"]["labels"]
+            found[one["metadata"]["name"]] = (
+                labels[NODEPOOL],
+                labels[INSTANCE_TYPE],
+                labels[CAPACITY_TYPE],
+                labels[ZONE],
+            )
+    return found
+
+
+def _prices() -> Iterator[tuple[tuple[str, str, str], float]]:
+    for one in fleet_types():
+        for offer in one["offerings"]:
+            values = {term["key"]: term["values"][0] for term in offer["requirements"]}
+            yield (one["name"], values[CAPACITY_TYPE], values[ZONE]), offer["price"]
+
+
+_PRICES = dict(_prices())
+
+
+class Figures(NamedTuple):
+    """What a fleet's comparison came to."""
+
+    seed: int
+    nodes: int
+    """At the beginning."""
+    ends: tuple[int, int]
+    """Nodes at the end: as played, as lived."""
+    prices: tuple[float, float]
+    commands: tuple[int, int]
+    alike: int
+    """Commands in order until the first that differs."""
+    survivors: tuple[int, int, int]
+    """Nodes of the beginning that are left: in both, only as played, only as lived."""
+    is_kept_alike: bool
+    """Whether the same nodes are kept by the same."""
+    is_shaped_alike: bool
+    """Whether there are as many nodes of each NodePool and type."""
+    price_spread: tuple[float, float]
+    """The least and the greatest of several seeds."""
+    seconds: tuple[float, float]
+
+
+def compare(folder: Path, seed: int) -> Figures:
+    """Play what was recorded, and compare."""
+    before, after, logged = (json.loads((folder / f"{seed}-{name}.json").read_text()) for name in RECORDED)
+    plays = [predicted(before, one) for one in range(SPREAD)]
+    real = lived(before, after, logged)
+    ours = plays[0]
+    pairs = zip(ours.commands, real.commands, strict=False)
+    alike = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+    prices = [one.price for one in plays]
+    return Figures(
+        seed,
+        len(_places(before)),
+        (ours.shapes.total(), real.shapes.total()),
+        (ours.price, real.price),
+        (len(ours.commands), len(real.commands)),
+        alike,
+        (
+            len(ours.survivors & real.survivors),
+            len(ours.survivors - real.survivors),
+            len(real.survivors - ours.survivors),
+        ),
+        ours.kept == real.kept,
+        ours.shapes == real.shapes,
+        (min(prices), max(prices)),
+        (ours.seconds, real.seconds),
+    )
+
+
+def live(programs: Path, folder: Path, version: str, sizes: tuple[int, int], seed: int) -> None:
+    """Build a fleet, record it, let it go, and record what it has become."""
+    nodes = random.Random(f"size-{seed}").randint(*sizes)
+    fleet = make_fleet(seed, nodes)
+    with whole_cluster(programs, version) as cluster:
+        cluster.build(fleet)
+        before = cluster.snapshot(f"fleet-{seed}", fleet)
+        cluster.open_budgets(fleet)
+        is_quiet = cluster.until_quiet(QUIET, LONGEST)
+        after = cluster.snapshot(f"fleet-{seed}-end")
+        for name, found in zip(RECORDED, (before, after, cluster.commands()), strict=True):
+            (folder / f"{seed}-{name}.json").write_text(json.dumps(found))
+        (folder / f"{seed}.log").write_text(cluster.logged())
+        if not is_quiet:
+            raise TimeoutError(f"fleet {seed} did not come to rest within {LONGEST:g} s")
+
+
+def _safely(programs: Path, folder: Path, version: str, sizes: tuple[int, int], seed: int) -> str:
+    try:
+        live(programs, folder, version, sizes, seed)
+    except (AssertionError, OSError, RuntimeError, urllib3.exceptions.HTTPError):
+        return f"fleet {seed}: {traceback.format_exc()}"
+    return ""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("programs", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seeds", type=_range, default=range(1, 11), help="such as 1-10")
+    parser.add_argument("--nodes", type=_range, default=SIZES, help="before they shrink, about: such as 30-80")
+    parser.add_argument("--karpenter", default=MODELLED, help=f"version of the core ({MODELLED})")
+    parser.add_argument("--at-once", type=int, default=2, help="clusters that run at a time (2)")
+    parser.add_argument("--again", action="store_true", help="compare what was recorded, and run nothing")
+    given = parser.parse_args(arguments)
+    given.folder.mkdir(parents=True, exist_ok=True)
+    if not given.again:
+        with ProcessPoolExecutor(given.at_once) as pool:
+            sizes = (given.nodes.start, given.nodes.stop - 1)
+            task = partial(_safely, given.programs, given.folder, given.karpenter, sizes)
+            for problem in pool.map(task, given.seeds):
+                if problem:
+                    sys.stderr.write(problem)
+    for seed in given.seeds:
+        if all((given.folder / f"{seed}-{name}.json").exists() for name in RECORDED):
+            sys.stdout.write(f"{row(compare(given.folder, seed))}\n")
+    return 0
+
+
+def row(found: Figures) -> str:
+    """Return a row of a table in markdown."""
+    both, ours, real = found.survivors
+    off = (found.prices[0] / found.prices[1] - 1) * 100 if found.prices[1] else 0.0
+    cells = (
+        found.seed,
+        found.nodes,
+        f"{found.ends[0]} / {found.ends[1]}",
+        f"{found.prices[0]:.3f} / {found.prices[1]:.3f} ({off:+.1f} %)",
+        f"{found.price_spread[0]:.3f} to {found.price_spread[1]:.3f}",
+        f"{found.commands[0]} / {found.commands[1]}",
+        found.alike,
+        f"{both} + {ours} / {real}",
+        "yes" if found.is_kept_alike else "no",
+        "yes" if found.is_shaped_alike else "no",
+        f"{found.seconds[0]:.0f} / {found.seconds[1]:.0f}",
+    )
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _range(text: str) -> range:
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,244 @@
+"""A cluster in which the test plays no part: scheduler, controllers and Karpenter are real, kwok is the kubelets."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .control_plane import Client, ControlPlane, free_ports
+from .definitions import install_definitions
+from .fleets import WAVES, Fleet, fleet_types
+from .karpenter import CAPACITY_TYPE, CLAIMS, NODES, POOLS, ZONE, now, running
+
+PODS, DEPLOYMENTS = "/api/v1/namespaces/default/pods", "/apis/apps/v1/namespaces/default/deployments"
+PDBS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+CLASSES = "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses"
+TYPE, POOL = "node.kubernetes.io/instance-type", "karpenter.sh/nodepool"
+STAGES = Path(__file__).resolve().parent / "servers" / "stages.yaml"
+CONTROLLERS = (
+    "deployment-controller",
+    "replicaset-controller",
+    "disruption-controller",
+    "garbage-collector-controller",
+    "pod-garbage-collector-controller",
+)
+# Without the node lifecycle controller nobody would take the taint away that this plugin puts on new nodes.
+SERVER_FLAGS = ("--disable-admission-plugins=TaintNodesByCondition",)
+REGISTRATION = "20s"
+"""From a launch to a Node, as an instance takes its time to start."""
+SETTINGS = {"INSTANCE_END": "30s"}
+"""What an instance takes to end."""
+LISTED = (
+    NODES,
+    "/api/v1/pods",
+    "/api/v1/namespaces",
+    "/apis/apps/v1/deployments",
+    "/apis/apps/v1/replicasets",
+    "/apis/policy/v1/poddisruptionbudgets",
+    POOLS,
+    CLAIMS,
+    CLASSES,
+)
+PATIENCE = 600.0
+"""Seconds after which something that has not come about is a failure."""
+
+
+@contextmanager
+def whole_cluster(programs: Path, karpenter_version: str) -> Iterator[WholeCluster]:
+    """Run a cluster for as long as the context lasts."""
+    with ExitStack() as stack:
+        plane = ControlPlane(programs, *SERVER_FLAGS)
+        stack.callback(plane.stop)
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="karptui-cluster.")))
+        client = Client(plane)
+        install_definitions(client, with_status=True)
+        client.request("POST", "/api/v1/namespaces", {"metadata": {"name": "kube-system"}}, expect=None)
+        delay = {"nodeRegistrationDelay": REGISTRATION}
+        own = {"apiVersion": "karpenter.kwok.sh/v1alpha1", "kind": "KWOKNodeClass", "metadata": {"name": "default"}}
+        client.request("POST", CLASSES, {**own, "spec": delay})
+        for command in _commands(programs, plane.kubeconfig, folder):
+            stack.enter_context(_process(command, folder))
+        karpenter = programs / f"karpenter-{karpenter_version}"
+        log = stack.enter_context(running(plane, karpenter, fleet_types(), SETTINGS))
+        yield WholeCluster(client, log, karpenter_version)
+
+
+def _commands(programs: Path, kubeconfig: str, folder: Path) -> Iterator[list[str]]:
+    scheduler = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "leaderElection": {"leaderElect": False},
+        "clientConnection": {"kubeconfig": kubeconfig, "qps": 500, "burst": 1000},
+    }
+    (folder / "scheduler.yaml").write_text(yaml.safe_dump(scheduler))
+    yield [str(programs / "kube-scheduler"), f"--config={folder}/scheduler.yaml", "--secure-port=0"]
+    yield [
+        str(programs / "kube-controller-manager"),
+        f"--kubeconfig={kubeconfig}",
+        f"--controllers={','.join(CONTROLLERS)}",
+        "--leader-elect=false",
+        "--secure-port=0",
+        "--kube-api-qps=500",
+        "--kube-api-burst=1000",
+    ]
+    (port,) = free_ports(1)
+    yield [
+        str(programs / "kwok"),
+        f"--kubeconfig={kubeconfig}",
+        f"--config={STAGES}",
+        "--manage-all-nodes",
+        f"--server-address=127.0.0.1:{port}",
+        "--node-lease-duration-seconds=0",
+    ]
+
+
+@contextmanager
+def _process(command: Sequence[str], folder: Path) -> Iterator[None]:
+    with (folder / f"{Path(command[0]).name}.log").open("wb") as log:
+        environment = {"PATH": os.environ["PATH"], "HOME": str(folder)}
+        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+class WholeCluster:
+    """What the test asks of the cluster, and what it changes."""
+
+    def __init__(self, client: Client, log: Path, karpenter_version: str) -> None:
+        self.client = client
+        self._log, self._version = log, karpenter_version
+
+    def items(self, path: str) -> list[dict[str, Any]]:
+        """Return a collection's objects."""
+        found: list[dict[str, Any]] = self.client.request("GET", path)["items"]
+        return found
+
+    def until(self, holds: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
+        """Wait until something holds."""
+        deadline = time.monotonic() + patience
+        while not holds():
+            assert time.monotonic() < deadline, f"{what}: not within {patience:g} s\n{self.logged()[-3000:]}"
+            time.sleep(1)
+
+    def logged(self) -> str:
+        """Return what Karpenter has logged."""
+        return self._log.read_text(errors="replace")
+
+    def commands(self) -> list[dict[str, Any]]:
+        """Return the commands of disruption that Karpenter has carried out, in order."""
+        lines = (json.loads(line) for line in self.logged().splitlines() if line.startswith("{"))
+        return [line for line in lines if line.get("message") == "disrupting node(s)"]
+
+    def build(self, fleet: Fleet) -> None:
+        """Have Karpenter build a fleet, wave by wave, and shrink what runs on it."""
+        for pool in fleet.pools:
+            self.client.request("POST", POOLS, pool.manifest())
+        self.client.create(PDBS, filter(None, (app.pdb_manifest() for app in fleet.apps)))
+        for wave in range(WAVES):
+            self.client.create(DEPLOYMENTS, (app.deployment() for app in fleet.apps if app.wave == wave))
+            wanted = {app.name: app.replicas for app in fleet.apps if app.wave <= wave}
+            self.until(lambda wanted=wanted: self._is_settled(wanted), f"wave {wave} runs")  # type: ignore[misc]
+        for app in fleet.apps:
+            self.client.request("PATCH", f"{DEPLOYMENTS}/{app.name}", {"spec": {"replicas": app.left}})
+        drifting = {pool.name for pool in fleet.pools if pool.is_drifting}
+        for name in drifting:
+            labels = {"example.com/generation": "2"}
+            change = {"spec": {"template": {"metadata": {"labels": labels}}}}
+            self.client.request("PATCH", f"{POOLS}/{name}", change)
+        self.until(lambda: self._is_settled({app.name: app.left for app in fleet.apps}), "what is left runs")
+        self.until(lambda: self._is_due(drifting), "every node is consolidatable, and drifted where it is to be")
+
+    def _is_settled(self, wanted: Mapping[str, int]) -> bool:
+        pods = self.items(PODS)
+        running = Counter(one["metadata"]["labels"]["app"] for one in pods if _is_true(one, "Ready"))
+        claims = self.items(CLAIMS)
+        return (
+            running == Counter(wanted)
+            and len(pods) == sum(wanted.values())
+            and all(_is_true(one, "Initialized") for one in claims)
+            and len(claims) == len(self.items(NODES))
+        )
+
+    def _is_due(self, drifting: set[str]) -> bool:
+        claims = self.items(CLAIMS)
+        drifted = [one for one in claims if one["metadata"]["labels"][POOL] in drifting]
+        return all(_is_true(one, "Consolidatable") for one in claims) and all(
+            _is_true(one, "Drifted") for one in drifted
+        )
+
+    def open_budgets(self, fleet: Fleet) -> None:
+        """Let Karpenter begin."""
+        for pool in fleet.pools:
+            change = {"spec": {"disruption": {"budgets": list(pool.budgets)}}}
+            self.client.request("PATCH", f"{POOLS}/{pool.name}", change)
+
+    def until_quiet(self, quiet: float, patience: float) -> bool:
+        """Wait until nothing has happened for a while; return whether it came to that."""
+        deadline = time.monotonic() + patience
+        seen, since = self._busy(), time.monotonic()
+        while time.monotonic() < deadline:
+            time.sleep(2)
+            found = self._busy()
+            if found != seen or found[1]:
+                seen, since = found, time.monotonic()
+            elif time.monotonic() - since >= quiet:
+                return True
+        return False
+
+    def _busy(self) -> tuple[int, int]:
+        """Return the number of commands, and of things that are on their way."""
+        claims = self.items(CLAIMS)
+        underway = sum(
+            1 for one in claims if one["metadata"].get("deletionTimestamp") or not _is_true(one, "Initialized")
+        )
+        waiting = sum(1 for one in self.items(PODS) if not one["spec"].get("nodeName"))
+        return len(self.commands()), underway + waiting
+
+    def snapshot(self, name: str, fleet: Fleet | None = None) -> dict[str, Any]:
+        """Return the cluster as a snapshot; with a fleet, its budgets are open in it."""
+        objects = []
+        captured = now()
+        for path in LISTED:
+            answer = self.client.request("GET", path)
+            kind = {"kind": answer["kind"].removesuffix("List"), "apiVersion": answer["apiVersion"]}
+            objects += [{**kind, **one} for one in answer["items"]]
+        budgets = {pool.name: list(pool.budgets) for pool in fleet.pools} if fleet is not None else {}
+        for one in objects:
+            if one["kind"] == "NodePool" and one["metadata"]["name"] in budgets:
+                one["spec"]["disruption"]["budgets"] = budgets[one["metadata"]["name"]]
+        return {
+            "karptui": 1,
+            "name": name,
+            "capturedAt": captured,
+            "karpenterVersion": self._version,
+            "settings": {},
+            "instanceTypes": fleet_types(),
+            "objects": objects,
+        }
+
+    def nodes(self) -> dict[str, tuple[str, str, str, str]]:
+        """Return NodePool, type, capacity type and zone of every node."""
+        keys = (POOL, TYPE, CAPACITY_TYPE, ZONE)
+        found = {}
+        for one in self.items(NODES):
+            labels = one["metadata"]["labels"]
+            found[one["metadata"]["name"]] = (labels[keys[0]], labels[keys[1]], labels[keys[2]], labels[keys[3]])
+        return found
+
+
+def _is_true(one: Mapping[str, Any], condition: str) -> bool:
+    conditions = one.get("status", {}).get("conditions", [])
+    return any(found["type"] == condition and found["status"] == "True" for found in conditions)
