@@ -118,14 +118,21 @@ class Fleet:
 def make_fleet(seed: int, nodes: int) -> Fleet:
     """Return a fleet of about so many nodes before it is shrunk."""
     rng = random.Random(f"fleet-{seed}")
-    drift_budget: dict[str, Any] = {"nodes": rng.choice(["1", "2", "25%"])}
+    general = _budget(rng.choice(["10%", "20%", "40%", "100%"]))
+    batch = _budget(rng.choice(["1", "3", "50%"]))
+    legacy = _budget(rng.choice(["1", "2", "25%"]))
     pools = (
-        Pool("general", "on-demand", 8, ({"nodes": rng.choice(["10%", "20%", "40%", "100%"])},), is_tainted=False),
-        Pool("batch", "spot", 4, ({"nodes": rng.choice(["1", "3", "50%"])},), is_tainted=True),
-        Pool("legacy", "on-demand", 4, (drift_budget,), is_tainted=True, is_drifting=rng.random() < 0.6),
+        Pool("general", "on-demand", 8, (general,), is_tainted=False),
+        Pool("batch", "spot", 4, (batch,), is_tainted=True),
+        Pool("legacy", "on-demand", 4, (legacy,), is_tainted=True, is_drifting=rng.random() < 0.6),
     )
     apps = [app for pool, share in zip(pools, (0.5, 0.3, 0.2), strict=True) for app in _apps(rng, pool, nodes * share)]
     return Fleet(seed, pools, tuple(apps))
+
+
+def _budget(nodes: str) -> dict[str, Any]:
+    """Return a budget that lets empty nodes go: which of them go first, Karpenter leaves to chance."""
+    return {"nodes": nodes, "reasons": ["Underutilized", "Drifted"]}
 
 
 def _apps(rng: random.Random, pool: Pool, nodes: float) -> Iterator[App]:

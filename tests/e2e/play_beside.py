@@ -13,11 +13,14 @@ import argparse
 import itertools
 import json
 import random
+import signal
 import sys
+import threading
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -35,12 +38,12 @@ from tests.provisioning.loading import load
 
 from .fleets import fleet_types, make_fleet
 from .servers.build import MODELLED
-from .whole_cluster import whole_cluster
+from .whole_cluster import WholeCluster, whole_cluster
 
 HOUR_NS = 3600 * 10**9
 QUIET, LONGEST = 100.0, 1500.0
 """Seconds without anything after which a fleet has come to its end, and after which it is given up."""
-SIZES = range(30, 81)
+SIZES = range(30, 61)
 """Nodes of a fleet before it shrinks, about."""
 SPREAD = 8
 """Plays with other choices of kube-scheduler."""
@@ -48,6 +51,7 @@ RECORDED = ("before", "after", "commands")
 Place = tuple[str, str, str, str]
 """NodePool, type, capacity type and zone."""
 Told = tuple[str, str, tuple[str, ...]]
+Start = Callable[[], AbstractContextManager[WholeCluster]]
 
 
 class End(NamedTuple):
@@ -57,6 +61,8 @@ class End(NamedTuple):
     """Reason, decision and nodes of each; a node that came meanwhile by its NodePool and type."""
     survivors: frozenset[str]
     """Nodes of the beginning that are still there."""
+    looks: Mapping[str, str]
+    """What nodes of the beginning look like: those that look alike are one to Karpenter, which takes any of them."""
     shapes: Counter[tuple[str, str]]
     """NodePool and type of every node."""
     price: float
@@ -107,7 +113,7 @@ def predicted(snapshot: Mapping[str, Any], seed: int) -> End:
     )
     last_ns = max((step.at_ns for step in played.steps), default=now_ns)
     kept = Counter((named(one.node), one.code) for one in kept_nodes(play.fleet()))
-    return _end(commands, begun, nodes, kept, (last_ns - now_ns) / 10**9)
+    return _end(commands, looks_of(snapshot), nodes, kept, (last_ns - now_ns) / 10**9)
 
 
 def lived(before: Mapping[str, Any], after: Mapping[str, Any], logged: Iterable[Mapping[str, Any]]) -> End:
@@ -144,19 +150,33 @@ def lived(before: Mapping[str, Any], after: Mapping[str, Any], logged: Iterable[
     times = [datetime.fromisoformat(one["time"]) for one in found]
     first = datetime.fromisoformat(str(before["capturedAt"]))
     seconds = (times[-1] - first).total_seconds() if times else 0.0
-    return _end(commands, set(begun), nodes, kept, seconds)
+    return _end(commands, looks_of(before), nodes, kept, seconds)
+
+
+def looks_of(snapshot: Mapping[str, Any]) -> dict[str, str]:
+    """Return NodePool, type, zone and pods of every node."""
+    pods: dict[str, Counter[str]] = {}
+    for one in snapshot["objects"]:
+        if one["kind"] == "Pod":
+            pods.setdefault(one["spec"]["nodeName"], Counter())[one["metadata"]["labels"]["app"]] += 1
+    looks = {}
+    for name, (pool, kind, _, zone) in _places(snapshot).items():
+        held = sorted(pods.get(name, Counter[str]()).items())
+        looks[name] = " ".join((pool, kind, zone, *(f"{app}:{count}" for app, count in held)))
+    return looks
 
 
 def _end(
     commands: tuple[Told, ...],
-    begun: set[str],
+    looks: Mapping[str, str],
     nodes: Mapping[str, Place],
     kept: Counter[tuple[str, str]],
     seconds: float,
 ) -> End:
     return End(
         commands,
-        frozenset(nodes) & begun,
+        frozenset(nodes) & looks.keys(),
+        looks,
         Counter((pool, kind) for pool, kind, _, _ in nodes.values()),
         round(sum(_PRICES[place[1:]] for place in nodes.values()), 6),
         kept,
@@ -199,9 +219,9 @@ class Figures(NamedTuple):
     prices: tuple[float, float]
     commands: tuple[int, int]
     alike: int
-    """Commands in order until the first that differs."""
+    """Commands in order until the first that differs, nodes by what they look like."""
     survivors: tuple[int, int, int]
-    """Nodes of the beginning that are left: in both, only as played, only as lived."""
+    """Nodes of the beginning that are left, by what they look like: in both, only as played, only as lived."""
     is_kept_alike: bool
     """Whether the same nodes are kept by the same."""
     is_shaped_alike: bool
@@ -217,9 +237,10 @@ def compare(folder: Path, seed: int) -> Figures:
     plays = [predicted(before, one) for one in range(SPREAD)]
     real = lived(before, after, logged)
     ours = plays[0]
-    pairs = zip(ours.commands, real.commands, strict=False)
+    pairs = zip(_by_looks(ours), _by_looks(real), strict=False)
     alike = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
     prices = [one.price for one in plays]
+    left, right = (Counter(one.looks[name] for name in one.survivors) for one in (ours, real))
     return Figures(
         seed,
         len(_places(before)),
@@ -228,9 +249,9 @@ def compare(folder: Path, seed: int) -> Figures:
         (len(ours.commands), len(real.commands)),
         alike,
         (
-            len(ours.survivors & real.survivors),
-            len(ours.survivors - real.survivors),
-            len(real.survivors - ours.survivors),
+            (left & right).total(),
+            (left - right).total(),
+            (right - left).total(),
         ),
         ours.kept == real.kept,
         ours.shapes == real.shapes,
@@ -239,11 +260,18 @@ def compare(folder: Path, seed: int) -> Figures:
     )
 
 
-def live(programs: Path, folder: Path, version: str, sizes: tuple[int, int], seed: int) -> None:
+def _by_looks(end: End) -> list[Told]:
+    return [
+        (reason, decision, tuple(sorted(end.looks.get(name, name) for name in nodes)))
+        for reason, decision, nodes in end.commands
+    ]
+
+
+def live(start: Start, folder: Path, sizes: tuple[int, int], seed: int) -> None:
     """Build a fleet, record it, let it go, and record what it has become."""
     nodes = random.Random(f"size-{seed}").randint(*sizes)
     fleet = make_fleet(seed, nodes)
-    with whole_cluster(programs, version) as cluster:
+    with start() as cluster:
         cluster.build(fleet)
         before = cluster.snapshot(f"fleet-{seed}", fleet)
         cluster.open_budgets(fleet)
@@ -256,9 +284,9 @@ def live(programs: Path, folder: Path, version: str, sizes: tuple[int, int], see
             raise TimeoutError(f"fleet {seed} did not come to rest within {LONGEST:g} s")
 
 
-def _safely(programs: Path, folder: Path, version: str, sizes: tuple[int, int], seed: int) -> str:
+def _safely(task: Callable[[int], None], seed: int) -> str:
     try:
-        live(programs, folder, version, sizes, seed)
+        task(seed)
     except (AssertionError, OSError, RuntimeError, urllib3.exceptions.HTTPError):
         return f"fleet {seed}: {traceback.format_exc()}"
     return ""
@@ -276,10 +304,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     given.folder.mkdir(parents=True, exist_ok=True)
     if not given.again:
-        with ProcessPoolExecutor(given.at_once) as pool:
-            sizes = (given.nodes.start, given.nodes.stop - 1)
-            task = partial(_safely, given.programs, given.folder, given.karpenter, sizes)
-            for problem in pool.map(task, given.seeds):
+        stopping = threading.Event()
+        for one in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(one, lambda *_: stopping.set())
+        sizes = (given.nodes.start, given.nodes.stop - 1)
+        start = partial(whole_cluster, given.programs, given.karpenter, stopping)
+        task = partial(live, start, given.folder, sizes)
+        with ThreadPoolExecutor(given.at_once) as pool:
+            for problem in pool.map(partial(_safely, task), given.seeds):
                 if problem:
                     sys.stderr.write(problem)
     for seed in given.seeds:

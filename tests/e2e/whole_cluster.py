@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,8 +55,8 @@ PATIENCE = 600.0
 
 
 @contextmanager
-def whole_cluster(programs: Path, karpenter_version: str) -> Iterator[WholeCluster]:
-    """Run a cluster for as long as the context lasts."""
+def whole_cluster(programs: Path, karpenter_version: str, stopping: threading.Event) -> Iterator[WholeCluster]:
+    """Run a cluster for as long as the context lasts; what waits for it gives up once it is to stop."""
     with ExitStack() as stack:
         plane = ControlPlane(programs, *SERVER_FLAGS)
         stack.callback(plane.stop)
@@ -70,7 +71,7 @@ def whole_cluster(programs: Path, karpenter_version: str) -> Iterator[WholeClust
             stack.enter_context(_process(command, folder))
         karpenter = programs / f"karpenter-{karpenter_version}"
         log = stack.enter_context(running(plane, karpenter, fleet_types(), SETTINGS))
-        yield WholeCluster(client, log, karpenter_version)
+        yield WholeCluster(client, log, karpenter_version, stopping)
 
 
 def _commands(programs: Path, kubeconfig: str, folder: Path) -> Iterator[list[str]]:
@@ -117,9 +118,9 @@ def _process(command: Sequence[str], folder: Path) -> Iterator[None]:
 class WholeCluster:
     """What the test asks of the cluster, and what it changes."""
 
-    def __init__(self, client: Client, log: Path, karpenter_version: str) -> None:
+    def __init__(self, client: Client, log: Path, karpenter_version: str, stopping: threading.Event) -> None:
         self.client = client
-        self._log, self._version = log, karpenter_version
+        self._log, self._version, self._stopping = log, karpenter_version, stopping
 
     def items(self, path: str) -> list[dict[str, Any]]:
         """Return a collection's objects."""
@@ -131,7 +132,11 @@ class WholeCluster:
         deadline = time.monotonic() + patience
         while not holds():
             assert time.monotonic() < deadline, f"{what}: not within {patience:g} s\n{self.logged()[-3000:]}"
-            time.sleep(1)
+            self._wait(1)
+
+    def _wait(self, seconds: float) -> None:
+        if self._stopping.wait(seconds):
+            raise RuntimeError("broken off")
 
     def logged(self) -> str:
         """Return what Karpenter has logged."""
@@ -190,7 +195,7 @@ class WholeCluster:
         deadline = time.monotonic() + patience
         seen, since = self._busy(), time.monotonic()
         while time.monotonic() < deadline:
-            time.sleep(2)
+            self._wait(2)
             found = self._busy()
             if found != seen or found[1]:
                 seen, since = found, time.monotonic()
