@@ -66,6 +66,7 @@ class Drains:
                 self._evict_free(waiting)
             else:
                 self._ending.add(claim.name)
+                self._agenda.at(now_ns + self._durations.termination_ns, partial(self._end_instance, claim.name))
                 self._agenda.at(now_ns + self._durations.instance_end_ns, partial(self._claim_gone, claim.name))
 
     def _may_advance(self, claim: NodeClaim) -> bool:
@@ -123,6 +124,11 @@ class Drains:
         self._world.remove_pod(uid, self._agenda.now_ns)
         if pod.node_name:
             self._calendar.expect_quiet(pod.node_name)
+
+    def _end_instance(self, name: str) -> None:
+        claim = self._world.claims.get(name)
+        if claim is not None:
+            self._world.end_instance(claim, self._agenda.now_ns)
 
     def _claim_gone(self, name: str) -> None:
         claim = self._world.claims.get(name)

@@ -37,6 +37,8 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """From a place to a pod that is ready."""
     pod_end_share: float = 1.0
     """How much of its grace period a pod takes to end."""
+    termination_ns: int = 1 * NS_PER_SECOND
+    """From a node without pods that are waited for to the end of its instance being asked for."""
     instance_end_ns: int = 30 * NS_PER_SECOND
     """From an empty node to its end."""
     nomination_ns: int = 20 * NS_PER_SECOND
@@ -56,6 +58,7 @@ INSTANT: Final = Durations(
     start_ns=0,
     pod_start_ns=0,
     pod_end_share=0.0,
+    termination_ns=0,
     instance_end_ns=0,
     nomination_ns=0,
     is_validating=False,

@@ -20,6 +20,7 @@ from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.provisioning.state_node import StateNode, tracked
 
 _UNSCHEDULABLE: Final = "Unschedulable"
+_INSTANCE_TERMINATING: Final = "InstanceTerminating"
 _STATEFUL: Final = "StatefulSet"
 
 
@@ -233,6 +234,11 @@ class World:
         node = self.node_of(claim)
         if node is not None:
             self.add_node(msgspec.structs.replace(node, deletion_ns=now_ns, taints=_disrupted(node)))
+
+    def end_instance(self, claim: NodeClaim, now_ns: int) -> None:
+        """Note that the instance of a NodeClaim is being terminated: from then on it uses no budget up."""
+        ending = Condition(_INSTANCE_TERMINATING, "True", _INSTANCE_TERMINATING, "", now_ns)
+        self.add_claim(msgspec.structs.replace(claim, conditions=with_condition(claim.conditions, ending)))
 
     def node_of(self, claim: NodeClaim) -> Node | None:
         """Return the node of a NodeClaim, None while it has none."""

@@ -255,3 +255,10 @@ def test_where_a_second_look_fails_the_methods_that_follow_have_their_turn() -> 
     found = played(a_world(*pairs, pods=pods))
     told = [(seconds(one), one.kind, one.method) for one in found.steps if one.method]
     assert told[:2] == [(15, StepKind.REJECT, "Emptiness"), (15, StepKind.DISRUPT, "Drift")]
+
+
+def test_a_node_uses_its_budget_up_until_its_instance_is_terminated() -> None:
+    pool = a_nodepool(budgets=(DisruptionBudget(nodes="1"),))
+    found = played(a_world(a_pair("node-1"), a_pair("node-2"), nodepools=[pool]))
+    assert [seconds(one) for one in steps(found, StepKind.DISRUPT)] == [15, 40]
+    assert [seconds(one) for one in steps(found, StepKind.DRAIN)] == [45, 70]
