@@ -28,6 +28,13 @@ OWN_STATUSES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         "drill": (*STATUSES[:3], Entry("3", "a pod is left without a place, with --fail-on pending"), _INTERRUPTED),
         "plan": (*STATUSES[:3], Entry("3", "a condition of --fail-on is met"), _INTERRUPTED),
         "headroom": (*STATUSES[:3], Entry("3", "fewer fit than --at-least asks"), _INTERRUPTED),
+        "solve": (
+            Entry("0", "the goal is reached, by the change that is told or without one"),
+            Entry("1", "the same, and something is missing from the cluster; standard error says what"),
+            _UNUSABLE,
+            Entry("3", "nothing that was tried reaches the goal"),
+            _INTERRUPTED,
+        ),
         "advice": (
             Entry("0", "no finding, or none as bad as --fail-on says"),
             Entry("1", "done, and something could not be looked at"),
@@ -125,6 +132,16 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui headroom", "of every workload: how many more of its pods fit, the fewest first"),
             Entry("karptui headroom Deployment/web/front", "of one, with each NodePool by itself"),
             Entry("karptui headroom --requests cpu=2,memory=8Gi -o json", "of a pod that is not there, for a script"),
+        ),
+        "solve": (
+            Entry("karptui solve pending", "the cheapest change that leaves nothing pending, and the runner-up"),
+            Entry("karptui solve overhead --dearer-by 0%", "the highest percent with which all fits, at no more $/h"),
+            Entry(
+                "karptui solve weight --pods 'shop/*' --nodepool spot -o scenario > spot.yaml",
+                "weights with which these pods come to a NodePool, as a scenario",
+            ),
+            Entry("karptui solve families --nodepool general -o patch", "families to add, as kubectl commands"),
+            Entry("karptui solve consolidate-after --evictions 20", "by playing each value forward for a day"),
         ),
         "claims": (
             Entry("karptui claims --sort-by deadline=asc", "drains that nothing ends first, then by deadline"),

@@ -13,12 +13,12 @@ from karptui.kube.units import clock_text, counted, duration_text
 from karptui.plan.plan import Plan
 from karptui.views.forward.sentences import headline as forward_headline
 from karptui.views.forward.sentences import step_text
+from karptui.views.markdown import plain
 from karptui.views.whatif.sentences import headline_text
 
 MAX_LINES = 12
 """Of each part; JSON has all."""
 _COMMANDS = frozenset({StepKind.DISRUPT, StepKind.PROVISION, StepKind.EXPIRE})
-_ESCAPED = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>()#+!|~"})
 
 
 def parts_of(plan: Plan) -> Iterator[tuple[str, list[str]]]:
@@ -78,11 +78,11 @@ def text_lines(name: str, plan: Plan) -> Iterator[str]:
 
 def markdown_lines(name: str, objects: Sequence[str], plan: Plan) -> Iterator[str]:
     """Yield the lines of a comment on a pull request; what comes from a cluster is no markup."""
-    yield f"## Karpenter on {_plain(name)}"
+    yield f"## Karpenter on {plain(name)}"
     yield ""
-    yield f"**{_plain(headline_text(plan.answer))}**"
+    yield f"**{plain(headline_text(plan.answer))}**"
     yield ""
-    yield f"Applies {_plain(', '.join(objects))}."
+    yield f"Applies {plain(', '.join(objects))}."
     for heading, lines in parts_of(plan):
         if not lines:
             continue
@@ -90,14 +90,10 @@ def markdown_lines(name: str, objects: Sequence[str], plan: Plan) -> Iterator[st
         yield ""
         yield f"<details><summary>{heading}</summary>" if is_long else f"### {heading}"
         yield ""
-        yield from (f"- {_plain(line)}" for line in _cut(lines))
+        yield from (f"- {plain(line)}" for line in _cut(lines))
         if is_long:
             yield ""
             yield "</details>"
-
-
-def _plain(text: str) -> str:
-    return text.translate(_ESCAPED).replace("@", "@\u200b").replace("\n", " ")
 
 
 def _cut(lines: Sequence[str]) -> list[str]:

@@ -69,7 +69,7 @@ def read_scenarios(text: str, where: str) -> tuple[Scenario, ...]:
 
 def write_scenarios(scenarios: Iterable[Scenario]) -> str:
     """Return scenarios as a file; reading it gives the same scenarios, whole objects stay text as it was typed."""
-    return "---\n".join(_dump(_written(scenario)) for scenario in scenarios)
+    return "---\n".join(_dump(scenario_document(scenario)) for scenario in scenarios)
 
 
 def _read(document: Any, where: str, number: int, count: int) -> Scenario:
@@ -124,7 +124,8 @@ def _reference(text: str) -> dict[str, str]:
     return {"kind": kind, "name": name, **({"namespace": namespace} if namespace else {})}
 
 
-def _written(scenario: Scenario) -> dict[str, Any]:
+def scenario_document(scenario: Scenario) -> dict[str, Any]:
+    """Return a scenario as a file has it, before it is written."""
     made: dict[str, Any] = {"name": scenario.name, "replay": str(scenario.replay), "edits": []}
     for edit in scenario.edits:
         one: dict[str, Any] = msgspec.to_builtins(edit)

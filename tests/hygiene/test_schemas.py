@@ -145,6 +145,7 @@ def test_simulations(capsys: pytest.CaptureFixture[str], source: list[str], tmp_
     manifest = tmp_path / "pool.json"
     manifest.write_text(json.dumps(pool))
     check("plan", printed(capsys, "plan", "-f", str(manifest), *source, "--horizon", "10m"))
+    check("solve", printed(capsys, "solve", "pending", *source, "--tries", "5"))
     sweep = "VM_MEMORY_OVERHEAD_PERCENT=0.04,0.075"
     check("sweep", printed(capsys, "sweep", source[1], "--set", sweep, "--jobs", "1"))
 

@@ -1,0 +1,243 @@
+"""What a search came to: the change that reaches the goal, the runner-up and why it lost, and what was not tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from karptui.aws.money import per_hour_text
+from karptui.kube.units import counted, verb
+from karptui.whatif.edits import AnyEdit
+from karptui.whatif.scenario import Replay, Scenario, scenario_document
+
+MOST_NOTED: Final = 20
+"""Changes that are told of those that were tried, the best first."""
+_LONGEST_NAME: Final = 60
+"""Of a scenario."""
+
+
+class SolveError(ValueError):
+    """A question that cannot be asked of this cluster, in a sentence."""
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """What the cluster comes to with a change, or without one."""
+
+    pending: int
+    """Pods without a place."""
+    lost: tuple[str, ...] = ()
+    """Those of them, ``namespace/name``, that have one as it is."""
+    nodes: int
+    """Nodes of Karpenter, new ones included."""
+    price_per_hour: float
+    """Dollars of these nodes, spot of unknown price as on demand; of a play the mean over its time."""
+    unpriced: int = 0
+    """Nodes of which no price is known at all."""
+    wanted: int | None = None
+    """Of the pods that are to come to a NodePool, those that do."""
+    moved: int | None = None
+    """Other pods that come to another NodePool than as it is."""
+    evictions: int | None = None
+    """Of a play: pods evicted within a day."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return them in the form of ``karptui solve -o json``."""
+        return {
+            "pending": self.pending,
+            "lost": list(self.lost),
+            "nodes": self.nodes,
+            "pricePerHour": self.price_per_hour,
+            "unpriced": self.unpriced,
+            "wanted": self.wanted,
+            "moved": self.moved,
+            "evictions": self.evictions,
+        }
+
+
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """A change that was tried."""
+
+    parts: tuple[str, ...]
+    """What it does, a change each: ``NodePool spot: weight 20``."""
+    outcome: str
+    """What it comes to, beside dollars: ``nothing pending``."""
+    edits: tuple[AnyEdit, ...]
+    figures: Figures
+    is_enough: bool
+    """Whether it reaches the goal."""
+    why_not: str = ""
+    """Of one that was not taken: in what it is worse than the answer."""
+
+    @property
+    def words(self) -> str:
+        """What it does, in a line."""
+        return "; ".join(self.parts)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the form of ``karptui solve -o json``."""
+        return {
+            "changes": list(self.parts),
+            "outcome": self.outcome,
+            "reachesGoal": self.is_enough,
+            "lostBecause": self.why_not or None,
+            "figures": self.figures.as_json(),
+        }
+
+
+class Effort(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the search went."""
+
+    tried: int
+    all: int
+    """Of how many."""
+    how: str
+    """What was tried, in words."""
+    not_tried: tuple[str, ...] = ()
+    """What was left out, in sentences."""
+    is_monotone: bool | None = None
+    """Of values on a line: whether more was never better again once it had been worse; None of sets."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything was tried."""
+        return self.tried >= self.all and not self.not_tried
+
+
+class Solved(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a goal."""
+
+    goal: str
+    """Its name, as the command has it."""
+    question: str
+    """What was asked, in words."""
+    replay: Replay
+    """How the answer is replayed where it is opened."""
+    now: Figures
+    """The cluster as it is."""
+    best: Tried | None
+    """The change; None where nothing helps, or nothing has to be changed."""
+    runner_up: Tried | None
+    is_reached: bool
+    """Whether the goal is reached, by the change or without one."""
+    others: tuple[Tried, ...] = ()
+    """What else was tried, the best first; not all of it."""
+    because: str = ""
+    """Why nothing has to be changed, or why nothing helps."""
+    effort: Effort
+    approximated: tuple[str, ...] = ()
+    not_modelled: tuple[str, ...] = ()
+
+    @property
+    def scenario(self) -> Scenario:
+        """The change, as the what-if opens it."""
+        return scenario_of(self, self.best)
+
+    def as_json(self, name: str, sentence: str) -> dict[str, Any]:
+        """Return it in the form of ``karptui solve -o json``.
+
+        Args:
+            name: Of the cluster.
+            sentence: The answer in words.
+        """
+        effort = self.effort
+        return {
+            "name": name,
+            "goal": self.goal,
+            "question": self.question,
+            "isReached": self.is_reached,
+            "sentence": sentence,
+            "because": self.because or None,
+            "now": self.now.as_json(),
+            "answer": self._tried(self.best),
+            "runnerUp": self._tried(self.runner_up),
+            "others": [one.as_json() for one in self.others],
+            "search": {
+                "tried": effort.tried,
+                "of": effort.all,
+                "how": effort.how,
+                "notTried": list(effort.not_tried),
+                "isMonotone": effort.is_monotone,
+            },
+            "approximated": list(self.approximated),
+            "notModelled": list(self.not_modelled),
+        }
+
+    def _tried(self, one: Tried | None) -> dict[str, Any] | None:
+        return None if one is None else {**one.as_json(), "scenario": scenario_document(scenario_of(self, one))}
+
+
+def scenario_of(solved: Solved, tried: Tried | None) -> Scenario:
+    """Return a change as the what-if opens it; no edits where there is none."""
+    if tried is None:
+        return Scenario(f"solve {solved.goal}", solved.replay)
+    return Scenario(tried.words[:_LONGEST_NAME], solved.replay, tried.edits)
+
+
+class Criterion(msgspec.Struct, frozen=True):
+    """One thing by which two changes are compared; the less the better."""
+
+    value: Callable[[Tried], float]
+    says: Callable[[float, float], str]
+    """Tells of what is compared, of the answer and of another, in what the other is worse."""
+
+
+def key_of(criteria: Sequence[Criterion]) -> Callable[[Tried], tuple[float, ...]]:
+    """Return what changes are sorted by: the first criterion first."""
+    return lambda tried: tuple(one.value(tried) for one in criteria)
+
+
+def why_lost(criteria: Iterable[Criterion], best: Tried, other: Tried) -> str:
+    """Return the first thing in which a change is worse than the answer."""
+    for one in criteria:
+        ours, theirs = one.value(best), one.value(other)
+        if ours != theirs:
+            return one.says(ours, theirs)
+    return "comes to the same, and stands later in the order in which changes are tried"
+
+
+def ranked(
+    tried: Sequence[Tried], criteria: Sequence[Criterion]
+) -> tuple[Tried | None, Tried | None, tuple[Tried, ...]]:
+    """Return the best change, the next that is not merely more of it, and the others; each loser says why it lost.
+
+    Args:
+        tried: The changes, in the order in which they were tried.
+        criteria: What they are compared by.
+    """
+    in_order = sorted(tried, key=key_of(criteria))
+    if not in_order:
+        return None, None, ()
+    best, *rest = in_order
+    losers = [msgspec.structs.replace(one, why_not=why_lost(criteria, best, one)) for one in rest]
+    held = set(map(repr, best.edits))
+    runner_up = next((one for one in losers if not held <= set(map(repr, one.edits))), None)
+    return best, runner_up, tuple(one for one in losers if one is not runner_up)[:MOST_NOTED]
+
+
+def _wait(ours: float, theirs: float) -> str:
+    count = int(theirs - ours)
+    more = "more " if ours else ""
+    return f"leaves {count:,} {more}{verb(count, 'pod', 'pods')} without a place"
+
+
+def _lose(ours: float, theirs: float) -> str:
+    count = int(theirs - ours)
+    more = "more " if ours else ""
+    return f"takes the place of {count:,} {more}{verb(count, 'pod', 'pods')} away"
+
+
+def _cost(ours: float, theirs: float) -> str:
+    more = theirs - ours
+    return f"costs {per_hour_text(more)} more" if more >= LEAST_CHANGE else "costs a little more"
+
+
+LEAST_CHANGE: Final = 0.005
+"""Dollars per hour from which on a difference can be seen in two digits."""
+FEWER_WAIT: Final = Criterion(lambda one: one.figures.pending, _wait)
+FEWER_LOSE: Final = Criterion(lambda one: len(one.figures.lost), _lose)
+CHEAPER: Final = Criterion(lambda one: round(one.figures.price_per_hour, 4), _cost)
+FEWER_CHANGES: Final = Criterion(
+    lambda one: len(one.parts), lambda ours, theirs: f"makes {counted(int(theirs), 'change')}, not {int(ours):,}"
+)

@@ -1,0 +1,151 @@
+"""The consolidateAfter that is cheapest with at most so many evictions a day, by playing the cluster forward."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+import msgspec
+
+from karptui.aws.money import per_hour_text
+from karptui.forward.result import Played
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import counted
+from karptui.plan.rollout import rollout
+from karptui.provisioning.order import served_pools
+from karptui.solve.answer import LEAST_CHANGE, MOST_NOTED, Effort, Figures, Solved, SolveError, Tried
+from karptui.solve.question import Question
+from karptui.solve.search import highest_good
+from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.scenario import Replay
+
+LADDER: Final = (
+    "Never", "24h", "16h", "12h", "8h", "6h", "4h", "3h", "2h", "90m", "1h",
+    "45m", "30m", "20m", "15m", "10m", "5m", "2m", "1m", "30s", "0s",
+)  # fmt: skip
+"""The values that are played, the calmest first."""
+DAY_NS: Final = 24 * 3600 * NS_PER_SECOND
+_SAME: Final = 1e-4
+"""Dollars per hour."""
+
+
+def find(question: Question) -> Solved:
+    """Return the answer to the goal."""
+    most = question.count("evictions", 1_000_000, least=0)
+    pools = _pools(question)
+    whose = f"NodePool {pools[0].name}" if len(pools) == 1 else f"all {len(pools)} NodePools"
+    question.asked = f"the cheapest consolidateAfter of {whose} with at most {counted(most, 'eviction')} a day"
+    question.to_try = len(LADDER)
+    as_it_is = rollout(question.base).play(horizon_ns=DAY_NS, reporter=question.report)
+    now = _figures(as_it_is)
+    known: dict[int, Tried] = {}
+    assumed: list[str] = list(as_it_is.assumptions)
+
+    def is_good(position: int) -> bool:
+        value = LADDER[position]
+        edits = tuple(_edit(pool, value) for pool in pools)
+        edited = apply(question.base, edits)
+        played = rollout(question.base, edited).play(horizon_ns=DAY_NS, reporter=question.report)
+        question.tried += 1
+        figures = _figures(played)
+        is_enough = (figures.evictions or 0) <= most
+        parts = (f"{whose}: consolidateAfter {value}",)
+        why = "" if is_enough else f"evicts {counted(figures.evictions or 0, 'pod')} within a day"
+        known[position] = Tried(
+            parts=parts,
+            outcome=f"{counted(figures.evictions or 0, 'eviction')} within a day",
+            edits=edits,
+            figures=figures,
+            is_enough=is_enough,
+            why_not=why,
+        )
+        return is_enough
+
+    line = highest_good(len(LADDER), is_good, len(LADDER))
+    good = {at: one for at, one in known.items() if one.is_enough}
+    # Of equal cost the calmest.
+    best_at = min(good, key=lambda at: (round(good[at].figures.price_per_hour, 4), at), default=None)
+    best = known[best_at] if best_at is not None else None
+    runner_up = _runner_up(known, best_at, line.highest)
+    told = {best_at, _place(known, runner_up)}
+    said = [one for at, one in sorted(known.items(), reverse=True) if at not in told]
+    is_cheaper_when_shorter = _falls([good[at].figures.price_per_hour for at in sorted(good)])
+    return Solved(
+        goal="consolidate-after",
+        question=question.asked,
+        replay=Replay.NEXT,
+        now=now,
+        best=best,
+        runner_up=runner_up,
+        is_reached=best is not None,
+        others=tuple(_told(one, best) for one in said)[:MOST_NOTED],
+        because=""
+        if best is not None
+        else f"even Never evicts more than {most:,} pods within a day: drift, expiry or what is under way does",
+        effort=Effort(
+            tried=len(line.tried),
+            all=len(LADDER),
+            how=f"{counted(len(LADDER), 'value')} from 0s to 24h and Never by halving, each played for a day",
+            is_monotone=line.is_monotone and is_cheaper_when_shorter,
+        ),
+        approximated=(*assumed, "one day from now with the load as it is: days to come may evict more or less"),
+        not_modelled=as_it_is.not_modelled,
+    )
+
+
+def _pools(question: Question) -> list[NodePool]:
+    wanted = question.text("nodepool")
+    if wanted:
+        return [question.pool("nodepool")]
+    pools = [pool for pool in served_pools(question.base.inventory.nodepools) if not pool.is_static]
+    if not pools:
+        raise SolveError("there is no NodePool that Karpenter consolidates")
+    return pools
+
+
+def _edit(pool: NodePool, value: str) -> AnyEdit:
+    return SetField(ObjectRef("NodePool", pool.name), ("spec", "disruption", "consolidateAfter"), value)
+
+
+def _figures(played: Played) -> Figures:
+    until = played.from_ns + DAY_NS
+    dollars = 0.0
+    moments = [*played.series, msgspec.structs.replace(played.end, at_ns=until)]
+    for one, after in pairwise(moments):
+        dollars += one.price_per_hour * (min(after.at_ns, until) - min(one.at_ns, until)) / DAY_NS
+    end = played.end
+    return Figures(pending=end.pending, nodes=end.nodes, price_per_hour=round(dollars, 9), evictions=played.evictions)
+
+
+def _runner_up(known: dict[int, Tried], best: int | None, highest: int | None) -> Tried | None:
+    """Return the next shorter value that evicts too many; where none does, the next best of the others."""
+    if best is None:
+        return None
+    beyond = [at for at, one in known.items() if not one.is_enough and at > best]
+    if highest is not None and beyond:
+        return known[min(beyond)]
+    rest = [one for at, one in known.items() if at != best and one.is_enough]
+    nearest = min(rest, key=lambda one: one.figures.price_per_hour, default=None)
+    return _told(nearest, known[best]) if nearest is not None else None
+
+
+def _told(tried: Tried, best: Tried | None) -> Tried:
+    """Return a value with why it was not taken."""
+    if tried.why_not or best is None:
+        return tried
+    dearer = tried.figures.price_per_hour - best.figures.price_per_hour
+    why = "comes to the same"
+    if dearer > _SAME:
+        why = f"costs {per_hour_text(dearer)} more" if dearer >= LEAST_CHANGE else "costs a little more"
+    return msgspec.structs.replace(tried, why_not=why)
+
+
+def _place(known: dict[int, Tried], tried: Tried | None) -> int | None:
+    return next((at for at, one in known.items() if tried is not None and one.edits == tried.edits), None)
+
+
+def _falls(prices: Sequence[float]) -> bool:
+    return all(after <= before + _SAME for before, after in pairwise(prices))

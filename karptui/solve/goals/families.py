@@ -1,0 +1,173 @@
+"""The instance families to add that make what a NodePool takes cheapest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from karptui.aws.labels import CATEGORY, FAMILY, GENERATION
+from karptui.karpenter.labels import INSTANCE_TYPE
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.units import counted, verb
+from karptui.provisioning.catalogue import bits
+from karptui.provisioning.template import template_requirements
+from karptui.provisioning.type_index import NO_PRICE
+from karptui.solve.answer import (
+    CHEAPER,
+    FEWER_LOSE,
+    LEAST_CHANGE,
+    Criterion,
+    Effort,
+    Figures,
+    Solved,
+    SolveError,
+    Tried,
+)
+from karptui.solve.compose import composed
+from karptui.solve.question import MOST_TRIES, Question
+from karptui.solve.search import Chosen, search_sets
+from karptui.whatif.edits import AnyEdit
+from karptui.whatif.path import POOL_REQUIREMENTS
+from karptui.whatif.remedies.pending.pools import allow_value, set_pool
+from karptui.whatif.remedies.pending.remedy import RemedyKind
+from karptui.whatif.scenario import Replay
+
+MOST_ADDED: Final = 10
+_KEYS: Final = (FAMILY, INSTANCE_TYPE, CATEGORY, GENERATION)
+"""What a NodePool names families by."""
+_REPLAYS: Final = (Replay.SCRATCH, Replay.PENDING)
+_FEW: Final = 3
+
+
+class _Family(msgspec.Struct, frozen=True):
+    """What could be allowed besides: a family, or all families of a category or generation."""
+
+    words: str
+    edits: tuple[AnyEdit, ...]
+    price_per_hour: float
+    """Dollars of its cheapest type."""
+
+
+def find(question: Question) -> Solved:
+    """Return the answer to the goal."""
+    most = question.count("tries", MOST_TRIES)
+    largest = question.count("most", MOST_ADDED)
+    pool = question.pool("nodepool")
+    if question.text("replay") not in _REPLAYS:
+        raise SolveError(f"replay: {question.text('replay')!r:.60} is neither {' nor '.join(_REPLAYS)}")
+    mode = Replay(question.text("replay"))
+    question.asked = f"the instance families to add to NodePool {pool.name} that make it cheapest"
+    now = question.now(mode)
+    families = sorted(_families(question, pool), key=lambda one: (one.price_per_hour, one.words))
+    question.to_try = most
+    tried: list[Tried] = []
+
+    def edits_of(chosen: Chosen) -> tuple[AnyEdit, ...] | None:
+        return composed(question.base, [families[one].edits for one in chosen])
+
+    def value(chosen: Chosen) -> tuple[float, ...]:
+        edits = edits_of(chosen)
+        assert edits is not None  # such sets are left out
+        measured = question.measured(edits, mode)
+        if measured is None:
+            return (float("inf"),)
+        figures = measured[0]
+        one = Tried(
+            parts=tuple(f"NodePool {pool.name}: allow {families[one].words}" for one in chosen),
+            outcome=_outcome(figures, now),
+            edits=edits,
+            figures=figures,
+            is_enough=not figures.lost and figures.price_per_hour < now.price_per_hour - LEAST_CHANGE,
+        )
+        tried.append(one)
+        return tuple(criterion.value(one) for criterion in CRITERIA)
+
+    sets = search_sets(len(families), largest, most, value, lambda chosen: edits_of(chosen) is None)
+    cut = len(families) - most
+    effort = Effort(
+        tried=sets.tried,
+        all=sets.all,
+        how=f"{_counted(len(families))} that one requirement alone keeps out: each by itself, then the best with one"
+        f" more, up to {min(largest, max(len(families), 1))}",
+        not_tried=(f"{_counted(cut)} whose cheapest type costs more",) if cut > 0 else (),
+    )
+    solved = question.answer(mode, now, tried, CRITERIA, effort)
+    if solved.is_reached:
+        return solved
+    if families:
+        because = f"none of {_counted(len(families))} makes it cheaper"
+    else:
+        because = f"no requirement of {pool.name} alone keeps a family out that it could launch"
+    return replace(solved, because=because, best=None, runner_up=None, others=())
+
+
+def _outcome(figures: Figures, now: Figures) -> str:
+    count = len(figures.lost)
+    if count:
+        return f"{counted(count, 'pod')} without a place that {verb(count, 'has', 'have')} one today"
+    if figures.nodes != now.nodes:
+        return f"{counted(figures.nodes, 'node')} instead of {now.nodes:,}"
+    return f"{counted(figures.nodes, 'node')} as now"
+
+
+def _counted(count: int) -> str:
+    return counted(count, "family", "families")
+
+
+def _families(question: Question, pool: NodePool) -> Iterator[_Family]:
+    """Yield what each requirement that names families, types, categories or generations keeps out by itself."""
+    catalogue = question.base.prepared.catalogues[pool.name]
+    template = next((one for one in question.base.prepared.templates if one.name == pool.name), None)
+    allowed = template.types if template is not None else 0
+    for index, requirement in enumerate(pool.requirements):
+        if requirement.key not in _KEYS:
+            continue
+        others = tuple(one for at, one in enumerate(pool.requirements) if at != index)
+        wanted = template_requirements(replace(pool, requirements=others))
+        rows = catalogue.offering_rows(wanted) & catalogue.usable_rows
+        prices = catalogue.prices(wanted)
+        by = FAMILY if requirement.key == INSTANCE_TYPE else requirement.key
+        found: dict[str, list[int]] = {}
+        for i in bits(catalogue.compatible(wanted) & catalogue.types_of_rows(rows) & ~allowed):
+            said = catalogue.requirements_of(catalogue.types[i].requirements).find(by)
+            if prices[i] != NO_PRICE and said is not None and not said.complement:
+                for value in said.values:
+                    found.setdefault(value, []).append(i)
+        for value, types in found.items():
+            names = sorted(catalogue.types[i].name for i in types)
+            edits = _allowing(pool, index, value, names)
+            if edits:
+                yield _Family(_words(requirement.key, value, names), edits, min(prices[i] for i in types))
+
+
+def _allowing(pool: NodePool, index: int, value: str, names: Sequence[str]) -> tuple[AnyEdit, ...]:
+    requirement = pool.requirements[index]
+    if requirement.key != INSTANCE_TYPE:
+        attempt = allow_value(pool, index, value, RemedyKind.INSTANCE_TYPE)
+        return attempt.steps[0].edits if attempt is not None else ()
+    path = (*POOL_REQUIREMENTS, index)
+    values = list(requirement.values)
+    if requirement.operator == "In":
+        return (set_pool(pool, (*path, "values"), [*values, *names]),)
+    if requirement.operator == "NotIn":
+        left = [one for one in values if one not in names]
+        return (set_pool(pool, (*path, "values"), left) if left else set_pool(pool, path, None),)
+    return ()
+
+
+def _words(key: str, value: str, names: Sequence[str]) -> str:
+    if key in (FAMILY, INSTANCE_TYPE):
+        return value
+    families = sorted({name.partition(".")[0] for name in names})
+    more = f" and {len(families) - _FEW} more" if len(families) > _FEW else ""
+    return f"{key.rpartition('-')[2]} {value} ({', '.join(families[:_FEW])}{more})"
+
+
+CRITERIA: Final = (
+    FEWER_LOSE,
+    CHEAPER,
+    Criterion(lambda one: len(one.parts), lambda ours, theirs: f"the same with {_counted(int(theirs - ours))} more"),
+)

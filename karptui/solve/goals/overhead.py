@@ -1,0 +1,118 @@
+"""The highest vmMemoryOverheadPercent with which all that fits today still fits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from karptui.aws.money import per_hour_text
+from karptui.kube.units import counted
+from karptui.solve.answer import LEAST_CHANGE, MOST_NOTED, Effort, Figures, Solved, SolveError, Tried
+from karptui.solve.question import MOST_TRIES, TOO_LOW, Question, names_of
+from karptui.solve.search import highest_good
+from karptui.whatif.edits import SetSetting
+from karptui.whatif.remedies.pending.search import FIXED_TYPES, SETTING
+from karptui.whatif.scenario import Replay
+
+STEPS: Final = 1000
+"""A step is a tenth of a percent point."""
+_SHARE: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)%?")
+
+
+def find(question: Question) -> Solved:
+    """Return the answer to the goal."""
+    base = question.base
+    if base.types.is_fixed:
+        raise SolveError(FIXED_TYPES)
+    most = question.count("tries", MOST_TRIES)
+    share = _share(question.text("dearer-by"))
+    today = base.settings.vm_memory_overhead_percent
+    first = min(max(round(today * STEPS), 0), STEPS - 1)
+    now = question.now(Replay.SCRATCH)
+    question.to_try = 28  # to halve a thousand steps, and the values on either side of the answer
+    known: dict[int, Tried] = {}
+
+    def is_good(position: int) -> bool:
+        known[position] = _tried(question, position, now, share)
+        return known[position].is_enough
+
+    line = highest_good(STEPS, is_good, most)
+    best = known[line.highest] if line.highest is not None else None
+    above = known.get(line.highest + 1) if line.highest is not None else None
+    rest = sorted((one for one in known.values() if one is not best and one is not above), key=_percent, reverse=True)
+    honest = question.honesty(best.edits if best is not None else (), Replay.SCRATCH)
+    how = (
+        f"{counted(STEPS, 'value')} from 0 to {(STEPS - 1) / STEPS:g} by halving, then values on either side:"
+        " pods that wait, and all workload pods from scratch"
+    )
+    notes = () if line.is_monotone else (f"values between the {len(line.tried)} that were tried",)
+    return Solved(
+        goal="overhead",
+        question=question.asked,
+        replay=Replay.SCRATCH,
+        now=now,
+        best=best,
+        runner_up=above,
+        is_reached=best is not None,
+        others=tuple(rest)[:MOST_NOTED],
+        because=_because(best, first),
+        effort=Effort(
+            tried=len(line.tried),
+            all=STEPS,
+            how=how,
+            not_tried=notes if len(line.tried) < STEPS else (),
+            is_monotone=line.is_monotone,
+        ),
+        approximated=honest.approximated,
+        not_modelled=(*honest.not_modelled, TOO_LOW),
+    )
+
+
+def _tried(question: Question, position: int, now: Figures, share: float | None) -> Tried:
+    text = f"{position / STEPS:g}"
+    edits = (SetSetting(SETTING, text),)
+    parts = (f"{SETTING} {text}",)
+    waiting = question.measured(edits, Replay.PENDING)
+    scratch = question.measured(edits, Replay.SCRATCH)
+    question.tried -= 1  # one value, both ways
+    if waiting is None or scratch is None:
+        return Tried(parts=parts, edits=edits, outcome="", figures=now, is_enough=False, why_not="cannot be set")
+    lost = tuple(dict.fromkeys((*waiting[0].lost, *scratch[0].lost)))
+    figures = replace(scratch[0], lost=lost)
+    why = _why_not(figures, now, share)
+    outcome = why or "all that fits today still fits"
+    return Tried(parts=parts, outcome=outcome, edits=edits, figures=figures, is_enough=not why, why_not=why)
+
+
+def _why_not(figures: Figures, now: Figures, share: float | None) -> str:
+    if figures.lost:
+        return f"leaves {counted(len(figures.lost), 'pod')} without a place that fit today: {names_of(figures.lost)}"
+    extra = figures.price_per_hour - now.price_per_hour
+    if share is not None and extra > now.price_per_hour * share / 100 + LEAST_CHANGE:
+        return f"costs {per_hour_text(extra)} more from scratch"
+    return ""
+
+
+def _because(best: Tried | None, today: int) -> str:
+    if best is None:
+        return "no value keeps all that fits today"
+    if _percent(best) == today / STEPS:
+        return "it is as high as it can be"
+    return ""
+
+
+def _percent(tried: Tried) -> float:
+    settings: Sequence[SetSetting] = [one for one in tried.edits if isinstance(one, SetSetting)]
+    return float(settings[0].value)
+
+
+def _share(text: str) -> float | None:
+    if not text:
+        return None
+    match = _SHARE.fullmatch(text)
+    if match is None:
+        raise SolveError(f"dearer-by: {text!r:.60} is not a share such as 0% or 5%")
+    return float(match[1])

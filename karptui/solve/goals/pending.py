@@ -1,0 +1,203 @@
+"""The cheapest change that leaves nothing pending."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from karptui.karpenter.labels import AWS_GROUP
+from karptui.kube.pod import Pod
+from karptui.kube.units import counted, verb
+from karptui.provisioning import PodExplanation, explain
+from karptui.provisioning.solution import Solution
+from karptui.solve.answer import (
+    CHEAPER,
+    FEWER_CHANGES,
+    FEWER_LOSE,
+    FEWER_WAIT,
+    Effort,
+    Figures,
+    Solved,
+    SolveError,
+    Tried,
+)
+from karptui.solve.compose import composed
+from karptui.solve.question import MOST_TRIES, TOO_LOW, Question, names_of
+from karptui.solve.search import Chosen, search_sets
+from karptui.whatif.edits import AnyEdit, SetField, SetSetting
+from karptui.whatif.remedies.pending.remedy import Remedy, RemedyKind
+from karptui.whatif.remedies.pending.search import RemedySearch
+from karptui.whatif.scenario import Replay
+
+MOST_GROUPS: Final = 6
+"""Kinds of pods for which changes are looked for."""
+_OF_PODS: Final = frozenset(
+    {
+        RemedyKind.TOLERATE,
+        RemedyKind.POD_SELECTOR,
+        RemedyKind.REQUEST,
+        RemedyKind.SPREAD,
+        RemedyKind.AFFINITY,
+        RemedyKind.DAEMONSET,
+    }
+)
+_CHANGES: Final = ("any", "karpenter")
+_PREFIXES: Final = (AWS_GROUP, "node.kubernetes.io", "karpenter.sh")
+
+
+class _Change(msgspec.Struct, frozen=True):
+    """A change that places pods of one kind."""
+
+    words: str
+    kind: RemedyKind
+    edits: tuple[AnyEdit, ...]
+
+
+def find(question: Question) -> Solved:
+    """Return the answer to the goal."""
+    most = question.count("tries", MOST_TRIES)
+    may_change = question.text("change")
+    if may_change not in _CHANGES:
+        raise SolveError(f"change: {may_change!r:.60} is neither {' nor '.join(_CHANGES)}")
+    now = question.now(Replay.PENDING)
+    found = question.as_it_is(Replay.PENDING)
+    if not found.unplaced:
+        return question.settled(Replay.PENDING, now, "every pod has a place or gets one as it is")
+    assert found.solution is not None  # only a replay of what is next has none
+    groups = _groups(found.unplaced, found.solution)
+    left_out = list(_left_out(groups[MOST_GROUPS:]))
+    changes, notes = _changes(question, groups[:MOST_GROUPS], found.solution, has_pods=may_change == "any")
+    left_out += notes
+    tried: list[Tried] = []
+    question.tried, question.to_try = 0, most
+
+    def edits_of(chosen: Chosen) -> tuple[AnyEdit, ...] | None:
+        return composed(question.base, [changes[one].edits for one in chosen])
+
+    def value(chosen: Chosen) -> tuple[float, ...]:
+        edits = edits_of(chosen)
+        assert edits is not None
+        measured = question.measured(edits, Replay.PENDING)
+        if measured is None:
+            return (float("inf"),)
+        figures, _ = measured
+        one = Tried(
+            parts=_parts([changes[one] for one in chosen], edits),
+            outcome=_outcome(figures),
+            edits=edits,
+            figures=figures,
+            is_enough=not figures.pending,
+        )
+        tried.append(one)
+        return tuple(criterion.value(one) for criterion in CRITERIA)
+
+    largest = max(min(len(groups), MOST_GROUPS), 1)
+    sets = search_sets(len(changes), largest, most, value, lambda chosen: edits_of(chosen) is None)
+    effort = Effort(
+        tried=sets.tried,
+        all=sets.all,
+        how=f"{counted(len(changes), 'change')} that {verb(len(changes), 'places', 'place')} pods of"
+        f" {counted(len(groups), 'kind')}: each by itself, then the best with one more, up to {largest}",
+        not_tried=tuple(left_out),
+    )
+    solved = question.answer(Replay.PENDING, now, tried, CRITERIA, effort)
+    if solved.best is not None and any(isinstance(edit, SetSetting) for edit in solved.best.edits):
+        solved = replace(solved, not_modelled=(TOO_LOW, *solved.not_modelled))
+    return solved if solved.is_reached else replace(solved, because=_still(question, solved.best))
+
+
+def _outcome(figures: Figures) -> str:
+    return f"{counted(figures.pending, 'pod')} still pending" if figures.pending else "nothing pending"
+
+
+def _groups(pods: Sequence[Pod], solution: Solution) -> list[list[Pod]]:
+    """Return pods of one template that are refused alike, the largest group first."""
+    alike: dict[tuple[int, str], list[Pod]] = {}
+    for pod in pods:
+        alike.setdefault((id(pod.template), str(solution.errors.get(pod.key, ""))), []).append(pod)
+    return sorted(alike.values(), key=lambda group: (-len(group), group[0].key))
+
+
+def _left_out(groups: Sequence[Sequence[Pod]]) -> Iterator[str]:
+    if groups:
+        first = names_of([group[0] for group in groups])
+        yield f"changes for {counted(len(groups), 'further kind')} of pods, such as {first}"
+
+
+def _changes(
+    question: Question, groups: Sequence[Sequence[Pod]], solution: Solution, *, has_pods: bool
+) -> tuple[list[_Change], list[str]]:
+    """Return what places any pods: changes to Karpenter's objects, and to pods only where nothing else places them."""
+    found: dict[str, _Change] = {}
+    notes: list[str] = []
+    passed_over = 0
+    question.to_try = len(groups)
+    for group in groups:
+        question.report()
+        search = RemedySearch(question.base, group, _explained(solution, group[0]), solution)
+        while search.step(question.report):
+            pass
+        question.tried += 1
+        report = search.report
+        notes += report.left_out
+        own = [one for one in report.found if one.kind not in _OF_PODS]
+        of_pods = [one for one in report.found if one.kind in _OF_PODS]
+        if of_pods and (own or not has_pods):
+            passed_over += len(of_pods)
+        for one in own or (of_pods if has_pods else ()):
+            found.setdefault(repr(one.edits), _change(one))
+    if passed_over:
+        notes.append(
+            f"{counted(passed_over, 'change')} to the pods themselves or to DaemonSets, where one to Karpenter's own"
+            " objects places them"
+            if has_pods
+            else f"{counted(passed_over, 'change')} to the pods themselves or to DaemonSets"
+        )
+    return list(found.values()), list(dict.fromkeys(notes))
+
+
+def _change(remedy: Remedy) -> _Change:
+    if remedy.kind is RemedyKind.OVERHEAD:
+        settings = [edit for edit in remedy.edits if isinstance(edit, SetSetting)]
+        words = ", ".join(f"{one.name} {one.value}" for one in settings)
+    else:
+        words = f"{remedy.subject}: {remedy.words}"
+        for prefix in _PREFIXES:
+            words = words.replace(f"allow {prefix}/", "allow ")
+    return _Change(words, remedy.kind, remedy.edits)
+
+
+def _explained(solution: Solution, pod: Pod) -> PodExplanation | None:
+    try:
+        return explain(solution, pod, asks_nodes=False)
+    except LookupError:
+        return None
+
+
+def _parts(changes: Sequence[_Change], edits: tuple[AnyEdit, ...]) -> tuple[str, ...]:
+    """Return what changes do together: a limit that several raise is told as it comes out."""
+    said: list[str] = []
+    for one in changes:
+        is_whole = all(edit in edits for edit in one.edits)
+        if is_whole or one.kind not in (RemedyKind.LIMIT, RemedyKind.OVERHEAD, RemedyKind.MAX_PODS):
+            said.append(one.words)
+        elif one.kind is RemedyKind.LIMIT:
+            subject = one.words.partition(":")[0]
+            places = {(part.object, part.path) for part in one.edits if isinstance(part, SetField)}
+            own = [edit for edit in edits if isinstance(edit, SetField) and (edit.object, edit.path) in places]
+            limits = ", ".join(f"{edit.path[-1]} to {edit.value}" for edit in own)
+            said.append(f"{subject}: raise its limit of {limits}")
+    return tuple(dict.fromkeys(said))
+
+
+def _still(question: Question, best: Tried | None) -> str:
+    if best is None:
+        return "no single change that was tried places any of them"
+    left = question.outcome(best.edits, Replay.PENDING).unplaced
+    return f"nothing that was tried places {names_of(left)} as well"
+
+
+CRITERIA: Final = (FEWER_WAIT, FEWER_LOSE, CHEAPER, FEWER_CHANGES)

@@ -1,0 +1,233 @@
+"""The weights with which pods come to a NodePool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from karptui.disruption.owner import OwnerIndex
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.pod import Pod
+from karptui.kube.units import counted, verb
+from karptui.provisioning.order import usable_pools
+from karptui.solve.answer import (
+    CHEAPER,
+    FEWER_CHANGES,
+    FEWER_LOSE,
+    Criterion,
+    Effort,
+    Figures,
+    Solved,
+    SolveError,
+    Tried,
+)
+from karptui.solve.question import MOST_TRIES, Question
+from karptui.solve.search import Chosen, search_sets
+from karptui.whatif.difference import difference
+from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, SetField
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.lines import PodPlace
+from karptui.whatif.outcome import ReplayOutcome
+from karptui.whatif.scenario import Replay
+
+LEAST: Final = 1
+HIGHEST: Final = 100
+"""Bounds of spec.weight."""
+MOST_POOLS: Final = 3
+"""NodePools that are given another weight at once."""
+MOST_LISTED: Final = 20_000
+"""Sets of weights whose orders are looked at."""
+
+
+class _Move(msgspec.Struct, frozen=True):
+    pool: NodePool
+    weight: int
+
+    @property
+    def edit(self) -> AnyEdit:
+        return SetField(ObjectRef("NodePool", self.pool.name), ("spec", "weight"), self.weight)
+
+    @property
+    def words(self) -> str:
+        return f"NodePool {self.pool.name}: weight {self.weight}"
+
+
+def find(question: Question) -> Solved:
+    """Return the answer to the goal."""
+    most = question.count("tries", MOST_TRIES)
+    pool = question.pool("nodepool")
+    pods, mode = _asked(question, question.text("pods"))
+    asked = f"{counted(len(pods), 'pod')} of {question.text('pods')}"
+    question.asked = f"the weights with which {asked} come to NodePool {pool.name}"
+    wanted = frozenset(pod.key for pod in pods)
+    as_it_is = question.as_it_is(mode)
+    now = _with_pods(question.now(mode), as_it_is, as_it_is, wanted, pool.name)
+    if now.wanted == len(wanted):
+        return question.settled(mode, now, f"{_all(len(wanted))} to {pool.name} as it is")
+    pools = usable_pools(question.base.inventory.nodepools)
+    moves = list(_moves(pools, pool))
+    question.to_try = most
+    tried: list[Tried] = []
+    orders = {_order(pools, ())}
+    enough: list[int] = []
+
+    def value(chosen: Chosen) -> tuple[float, ...]:
+        picked = [moves[one] for one in chosen]
+        edits = tuple(one.edit for one in picked)
+        orders.add(_order(pools, picked))
+        measured = question.measured(edits, mode)
+        if measured is None:
+            return (float("inf"),)
+        figures = _with_pods(measured[0], measured[1], as_it_is, wanted, pool.name)
+        one = Tried(
+            parts=tuple(one.words for one in picked),
+            outcome=_outcome(figures, len(wanted), pool.name),
+            edits=edits,
+            figures=figures,
+            is_enough=figures.wanted == len(wanted) and not figures.lost,
+        )
+        tried.append(one)
+        if one.is_enough:
+            enough.append(len(chosen))
+        return tuple(criterion.value(one) for criterion in criteria)
+
+    def excludes(chosen: Chosen) -> bool:
+        picked = [moves[one] for one in chosen]
+        # Only the order of NodePools counts, and fewer changes win: neither need be tried twice.
+        return _is_twice(picked) or (bool(enough) and len(chosen) > enough[0]) or _order(pools, picked) in orders
+
+    weights = {one.name: one.weight for one in pools}
+    criteria = _criteria(len(wanted), weights)
+    sets = search_sets(len(moves), MOST_POOLS, most, value, excludes, listed=MOST_LISTED)
+    effort = Effort(
+        tried=sets.tried,
+        all=sets.all,
+        how=f"orders of {counted(len(pools), 'NodePool')} that other weights of up to {MOST_POOLS} of them make,"
+        " as few as will do",
+    )
+    solved = question.answer(mode, now, tried, criteria, effort)
+    if solved.is_reached:
+        return solved
+    because = _why_never(question, pools, pool, wanted, mode)
+    best = solved.best
+    if best is not None and (best.figures.wanted or 0) <= (now.wanted or 0):
+        return replace(solved, because=because, best=None, runner_up=None, others=())
+    return replace(solved, because=because)
+
+
+def _outcome(figures: Figures, asked: int, pool: str) -> str:
+    came = figures.wanted or 0
+    text = f"{_all(asked)} to {pool}" if came == asked else f"{came:,} of {counted(asked, 'pod')} come to {pool}"
+    moved = f", {_moves_more(0, figures.moved)}" if figures.moved else ""
+    lost = f", {counted(len(figures.lost), 'pod')} {verb(len(figures.lost), 'loses', 'lose')} a place"
+    return f"{text}{moved}{lost if figures.lost else ''}"
+
+
+def _asked(question: Question, text: str) -> tuple[list[Pod], Replay]:
+    """Return the pods that are asked about, and the replay that places them.
+
+    Raises:
+        SolveError: where there are none that Karpenter would place.
+    """
+    parts = text.split("/")
+    scratch = question.as_it_is(Replay.SCRATCH).waiting
+    owners = OwnerIndex(question.base.inventory.workloads)
+    found = [pod for pod in scratch if _is_asked(pod, parts, owners)]
+    if not found:
+        raise SolveError(
+            f"pods: no pod that Karpenter would place is {text!r:.100}; it is namespace/name, in which * stands for"
+            " anything, or Kind/namespace/name of their owner"
+        )
+    waiting = {pod.key for pod in question.as_it_is(Replay.PENDING).waiting}
+    return found, Replay.PENDING if all(pod.key in waiting for pod in found) else Replay.SCRATCH
+
+
+def _is_asked(pod: Pod, parts: Sequence[str], owners: OwnerIndex) -> bool:
+    if len(parts) == 3:
+        owner = owners.of(pod)
+        return owner is not None and [owner.kind, owner.namespace, owner.name] == list(parts)
+    return len(parts) == 2 and fnmatchcase(pod.namespace, parts[0]) and fnmatchcase(pod.name, parts[1])
+
+
+def _with_pods(
+    figures: Figures, outcome: ReplayOutcome, as_it_is: ReplayOutcome, wanted: frozenset[str], pool: str
+) -> Figures:
+    places, before = outcome.places, as_it_is.places
+    return replace(
+        figures,
+        wanted=sum(key in places and places[key].pool_name == pool for key in wanted),
+        moved=sum(_pool(place) != _pool(before.get(key)) for key, place in places.items() if key not in wanted),
+    )
+
+
+def _pool(place: PodPlace | None) -> str:
+    return place.pool_name if place is not None else ""
+
+
+def _moves(pools: Sequence[NodePool], pool: NodePool) -> Iterator[_Move]:
+    """Yield a weight for each place in the order that one NodePool can take: first of the wanted one, forwards."""
+    rest = [one for one in pools if one is not pool]
+    for one in (pool, *rest):
+        slots = {other.weight + step for other in pools if other is not one for step in (1, -1)} | {HIGHEST}
+        usable = [slot for slot in slots if LEAST <= slot <= HIGHEST and slot != one.weight]
+        yield from (_Move(one, slot) for slot in sorted(usable, key=lambda slot, at=one.weight: (abs(slot - at), slot)))  # type: ignore[misc]
+
+
+def _is_twice(moves: Sequence[_Move]) -> bool:
+    return len({one.pool.name for one in moves}) < len(moves)
+
+
+def _order(pools: Sequence[NodePool], moves: Sequence[_Move]) -> tuple[str, ...]:
+    weights = {one.pool.name: one.weight for one in moves}
+    weighed = usable_pools(replace(one, weight=weights.get(one.name, one.weight)) for one in pools)
+    return tuple(one.name for one in weighed)
+
+
+def _criteria(asked: int, weights: dict[str, int]) -> tuple[Criterion, ...]:
+    return (
+        Criterion(lambda one: asked - (one.figures.wanted or 0), _fewer),
+        FEWER_LOSE,
+        FEWER_CHANGES,
+        Criterion(lambda one: one.figures.moved or 0, _moves_more),
+        CHEAPER,
+        Criterion(
+            lambda one: sum(
+                abs(edit.value - weights[edit.object.name]) for edit in one.edits if isinstance(edit, SetField)
+            ),
+            lambda ours, theirs: f"the same, with weights {int(theirs - ours)} further from today's",
+        ),
+    )
+
+
+def _fewer(ours: float, theirs: float) -> str:
+    count = int(theirs - ours)
+    return f"{counted(count, 'pod')} fewer {verb(count, 'comes', 'come')} to it"
+
+
+def _moves_more(ours: float, theirs: float) -> str:
+    count = int(theirs - ours)
+    more = " more" if ours else ""
+    return f"{count:,}{more} other {verb(count, 'pod moves', 'pods move')} to another NodePool"
+
+
+def _all(count: int) -> str:
+    return "the pod comes" if count == 1 else f"all {count:,} pods come"
+
+
+def _why_never(
+    question: Question, pools: Sequence[NodePool], pool: NodePool, wanted: frozenset[str], mode: Replay
+) -> str:
+    """Return why even without any other NodePool not all pods come to this one."""
+    alone = tuple(DeleteObject(ObjectRef("NodePool", one.name)) for one in pools if one is not pool)
+    edited = apply(question.base, alone)
+    found = difference(question.base, edited, mode, question.report)
+    left = [one for one in (*found.no_longer_fit, *found.still_pending) if one.pod_key in wanted]
+    if not left:
+        return f"{pool.name} takes them where it is alone: some go to nodes that are there, or its limits are used up"
+    alone_without = f"{counted(len(left), 'pod')} {verb(len(left), 'has', 'have')} no place"
+    first = left[0]
+    return f"even if {pool.name} were alone {alone_without}, such as {first.pod_key}: {first.reason}"

@@ -1,0 +1,213 @@
+"""A goal that is asked of a cluster: what is given with it, and how a change is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.pod import Pod
+from karptui.provisioning.order import usable_pools
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.solve.answer import Criterion, Effort, Figures, Solved, SolveError, Tried, ranked
+from karptui.solve.catalogue import Goal
+from karptui.whatif.edits import AnyEdit, EditError
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.honesty import Honesty, honesty
+from karptui.whatif.outcome import ReplayOutcome
+from karptui.whatif.replay import replay
+from karptui.whatif.scenario import Replay
+from karptui.whatif.situation import WhatIfBase
+
+MOST_TRIES: Final = 5_000
+TOO_LOW: Final = (
+    "what instances really have: with a percent that is too low Karpenter launches nodes on which the pods do not fit"
+)
+
+
+class Question:
+    """One goal asked of one cluster.
+
+    Args:
+        base: The cluster as it is.
+        goal: What is asked for.
+        given: Values by the names of the goal's parameters; what is missing is as by default.
+        reporter: Told how many changes were tried, and of how many; may raise ``Cancelled``.
+
+    Raises:
+        SolveError: where something is given that the goal does not take, or missing.
+    """
+
+    def __init__(self, base: WhatIfBase, goal: Goal, given: Mapping[str, str], reporter: Reporter = silent) -> None:
+        known = {one.name: one for one in goal.parameters}
+        for name in given:
+            if name not in known:
+                raise SolveError(f"{goal.name}: there is no {name}; it takes {', '.join(known) or 'nothing'}")
+        self.base = base
+        self.goal = goal
+        self._given = {name: given.get(name) or one.default for name, one in known.items()}
+        for name, one in known.items():
+            if one.is_required and not self._given[name]:
+                raise SolveError(f"{goal.name}: {name} is missing: {one.help}")
+        self._reporter = reporter
+        self.asked = goal.title
+        """What is asked, in words."""
+        self.tried = 0
+        """Changes that were measured."""
+        self.to_try = 1
+        """About how many will be, for whoever watches."""
+
+    def text(self, name: str) -> str:
+        """Return what is given as a parameter; its default where nothing is."""
+        return self._given[name]
+
+    def count(self, name: str, most: int, least: int = 1) -> int:
+        """Return a parameter that is a number.
+
+        Raises:
+            SolveError: where it is none within its bounds.
+        """
+        text = self._given[name]
+        if not text.isdecimal() or not text.isascii() or not least <= int(text[:12]) <= most:
+            raise SolveError(f"{name}: {text!r:.60} is not a number from {least:,} to {most:,}")
+        return int(text)
+
+    def pool(self, name: str) -> NodePool:
+        """Return the NodePool that is given as a parameter.
+
+        Raises:
+            SolveError: where it is not there, or takes no part in provisioning.
+        """
+        wanted = self._given[name]
+        usable = {pool.name: pool for pool in usable_pools(self.base.inventory.nodepools)}
+        if wanted not in usable:
+            there = f"there are {', '.join(sorted(usable))}" if usable else "there is none"
+            why = (
+                "takes no part: it is static, not ready, being deleted, or another provider's"
+                if wanted in {pool.name for pool in self.base.inventory.nodepools}
+                else "is not there"
+            )
+            raise SolveError(f"NodePool {wanted!r:.80} {why}; {there}")
+        return usable[wanted]
+
+    def report(self, done: int = 0, total: int = 0) -> None:  # noqa: ARG002 - an engine's own progress is not told
+        """Say how far the search is; the reporter of runs."""
+        self._reporter(min(self.tried, self.to_try), max(self.to_try, 1))
+
+    def outcome(self, edits: Iterable[AnyEdit], mode: Replay) -> ReplayOutcome:
+        """Return what a change comes to.
+
+        Raises:
+            EditError: where it cannot be made.
+        """
+        made = tuple(edits)
+        return replay(apply(self.base, made) if made else self.base, mode, self.report)
+
+    def as_it_is(self, mode: Replay) -> ReplayOutcome:
+        """Return what the cluster comes to without a change."""
+        return replay(self.base, mode, self.report)
+
+    def measured(self, edits: Iterable[AnyEdit], mode: Replay) -> tuple[Figures, ReplayOutcome] | None:
+        """Return what a change comes to, in figures and whole; None where it cannot be made.
+
+        Raises:
+            Cancelled: when the reporter does.
+        """
+        self.report()
+        try:
+            outcome = self.outcome(edits, mode)
+        except EditError:
+            return None
+        finally:
+            self.tried += 1
+        return figures_of(outcome, self.as_it_is(mode)), outcome
+
+    def now(self, mode: Replay) -> Figures:
+        """Return the cluster as it is in figures."""
+        outcome = self.as_it_is(mode)
+        return figures_of(outcome, outcome)
+
+    def honesty(self, edits: Iterable[AnyEdit], mode: Replay) -> Honesty:
+        """Return how far an answer can be trusted."""
+        return honesty(self.base, apply(self.base, tuple(edits)), mode)
+
+    def settled(self, mode: Replay, now: Figures, because: str) -> Solved:
+        """Return that nothing has to be changed."""
+        effort = Effort(tried=0, all=0, how="nothing had to be tried")
+        return Solved(
+            goal=self.goal.name,
+            question=self.asked,
+            replay=mode,
+            now=now,
+            best=None,
+            runner_up=None,
+            is_reached=True,
+            because=because,
+            effort=effort,
+        )
+
+    def answer(
+        self,
+        mode: Replay,
+        now: Figures,
+        tried: Sequence[Tried],
+        criteria: Sequence[Criterion],
+        effort: Effort,
+        *,
+        approximated: Sequence[str] = (),
+    ) -> Solved:
+        """Return the best of what was tried; it may fall short of the goal.
+
+        Args:
+            mode: How the answer is replayed where it is opened.
+            now: The cluster as it is.
+            tried: The changes, in the order in which they were tried.
+            criteria: What they are compared by.
+            effort: How far the search went.
+            approximated: What else of the answer is.
+        """
+        best, runner_up, others = ranked(tried, criteria)
+        honest = self.honesty(best.edits if best is not None else (), mode)
+        return Solved(
+            goal=self.goal.name,
+            question=self.asked,
+            replay=mode,
+            now=now,
+            best=best,
+            runner_up=runner_up,
+            is_reached=best is not None and best.is_enough,
+            others=others,
+            effort=effort,
+            approximated=(*approximated, *honest.approximated),
+            not_modelled=honest.not_modelled,
+        )
+
+
+def figures_of(outcome: ReplayOutcome, as_it_is: ReplayOutcome) -> Figures:
+    """Return what a replay comes to.
+
+    Args:
+        outcome: The replay.
+        as_it_is: The same of the cluster without a change.
+    """
+    figures = outcome.pools.values()
+    before = waiting_keys(as_it_is)
+    return Figures(
+        pending=len(outcome.unplaced),
+        lost=tuple(sorted(waiting_keys(outcome) - before)),
+        nodes=sum(one.nodes for one in figures),
+        price_per_hour=sum(one.price_per_hour + one.unpriced_at_most_per_hour for one in figures),
+        unpriced=sum(one.unpriced for one in figures),
+    )
+
+
+def waiting_keys(outcome: ReplayOutcome) -> frozenset[str]:
+    """Return ``namespace/name`` of every pod without a place."""
+    return frozenset(pod.key for pod in outcome.unplaced)
+
+
+def names_of(pods: Iterable[Pod | str], most: int = 2) -> str:
+    """Return some pods by name: ``a/b, a/c and 3 more``."""
+    keys = [one if isinstance(one, str) else one.key for one in pods]
+    more = f" and {len(keys) - most} more" if len(keys) > most else ""
+    return f"{', '.join(keys[:most])}{more}"

@@ -1,0 +1,147 @@
+"""Search: a value on a line by halving, a set of changes by growing the best; both within a bound that is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations, islice
+from math import comb
+from typing import Any, Final
+
+import msgspec
+
+_PROBES: Final = 8
+"""Values on either side of the answer that are tried to see whether the line rises without exception."""
+_KEPT: Final = 6
+"""Sets of each size that are grown further."""
+
+
+class Line(msgspec.Struct, frozen=True):
+    """What a search along a line of values found."""
+
+    highest: int | None
+    """Position of the last value that is good; None where none of those tried is."""
+    tried: tuple[int, ...]
+    """Positions that were tried, sorted."""
+    is_monotone: bool
+    """Whether of those tried every one below the answer is good, and none above."""
+
+
+def highest_good(count: int, is_good: Callable[[int], bool], most: int) -> Line:
+    """Return the last good one of some values that begin good and, as a rule, end bad.
+
+    Halves the line and then tries values on either side. Where one does not fit, the rule does not hold: then all
+    values are tried, or as many as may be, evenly spread, and the last good one of them is followed up to its edge.
+
+    Args:
+        count: How many values there are; at least one.
+        is_good: Tells whether the value at a position is good; asked once for each.
+        most: How many values are tried where the rule does not hold.
+    """
+    known: dict[int, bool] = {}
+
+    def good(position: int) -> bool:
+        if position not in known:
+            known[position] = is_good(position)
+        return known[position]
+
+    def edge(low: int, high: int) -> int:
+        """Return the last good position, where ``low`` is good and ``high`` is not, or beyond the end."""
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if good(middle) else (low, middle)
+        return low
+
+    found = edge(0, count) if good(0) else -1
+    for position in (*_spread(0, found, _PROBES), *_spread(found + 1, count, _PROBES)):
+        good(position)
+    is_monotone = all(is_one is (position <= found) for position, is_one in known.items())
+    if not is_monotone:
+        for position in _spread(0, count, most):
+            good(position)
+        found = max((position for position, is_one in known.items() if is_one), default=-1)
+        if found >= 0:
+            found = edge(found, min((one for one in known if one > found), default=count))
+    return Line(found if found >= 0 else None, tuple(sorted(known)), is_monotone)
+
+
+def _spread(first: int, end: int, most: int) -> Iterator[int]:
+    """Yield positions from one up to before another, evenly spread and with both ends."""
+    count = end - first
+    if count <= most:
+        yield from range(first, end)
+        return
+    for step in range(most):
+        yield first + step * (count - 1) // (most - 1)
+
+
+Chosen = tuple[int, ...]
+"""Positions of the members of a set, rising."""
+
+
+class Sets(msgspec.Struct, frozen=True):
+    """How a search among sets went."""
+
+    tried: int
+    all: int
+    """How many sets there are of these sizes."""
+
+
+def search_sets(
+    count: int,
+    largest: int,
+    most: int,
+    value: Callable[[Chosen], Any],
+    excludes: Callable[[Chosen], bool],
+    *,
+    listed: int = 0,
+) -> Sets:
+    """Try sets of things: all of them where the bound allows it, else the best of each size and one thing more.
+
+    Args:
+        count: How many things there are.
+        largest: How many of them a set holds at most.
+        most: How many sets are tried at most.
+        value: Called once for each set that is tried; tells a key by which the less is the better.
+        excludes: Tells whether a set cannot be, or is like one that was tried; it counts as none.
+        listed: Up to how many sets are gone through one by one, where most of them are excluded; ``most`` at least.
+    """
+    sizes = range(1, min(largest, count) + 1)
+    total = sum(comb(count, size) for size in sizes)
+    if total <= max(most, listed):
+        tried = 0
+        for one in (one for size in sizes for one in combinations(range(count), size)):
+            if excludes(one):
+                total -= 1
+            elif tried < most:
+                value(one)
+                tried += 1
+        return Sets(tried, total)
+    known: set[Chosen] = set()
+    best: list[Chosen] = []
+    alone: list[int] = list(range(count))
+    for size in sizes:
+        grown = ((one,) for one in range(count)) if size == 1 else _grown(best[:_KEPT], alone)
+        level: list[tuple[Any, Chosen]] = []
+        for one in islice(_new(grown, known, excludes), most - len(known)):
+            known.add(one)
+            level.append((value(one), one))
+        best = [one for _, one in sorted(level)]
+        if size == 1:
+            alone = [one[0] for one in best]
+        if not best or len(known) >= most:
+            break
+    return Sets(len(known), total)
+
+
+def _grown(sets: Sequence[Chosen], things: Iterable[int]) -> Iterator[Chosen]:
+    """Yield sets with one thing more: first each with what is best by itself."""
+    for more in things:
+        for one in sets:
+            if more not in one:
+                yield tuple(sorted((*one, more)))
+
+
+def _new(sets: Iterable[Chosen], known: set[Chosen], excludes: Callable[[Chosen], bool]) -> Iterator[Chosen]:
+    for one in sets:
+        if one not in known and not excludes(one):
+            yield one

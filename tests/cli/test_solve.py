@@ -1,0 +1,82 @@
+"""`karptui solve`: the change that reaches a goal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from karptui.cli.main import main
+from karptui.solve.catalogue import GOALS
+from karptui.solve.run import _FINDERS
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
+    assert main(["solve", *words, "--demo"]) == status
+    return capsys.readouterr().out
+
+
+def test_the_answer_comes_first_with_the_runner_up(capsys: pytest.CaptureFixture[str]) -> None:
+    first, *lines = printed(capsys, "pending").splitlines()
+    assert first.startswith("demo: VM_MEMORY_OVERHEAD_PERCENT 0.0488; NodePool general: give its nodes the label")
+    assert "nothing pending, $" in first
+    assert "; runner-up NodePool runners: drop its taint ci:NoSchedule, for all pods instead of " in first
+    headings = [line.strip() for line in lines if line.startswith("  ") and line[2] != " "]
+    assert headings == ["Change", "Comes to", "Lost", "Search", "Approximated", "Not modelled"]
+
+
+def test_scenario_manifests_and_commands_hold_the_same_edits(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = ("families", "--nodepool", "general", "--most", "1", "--tries", "100")
+    document = json.loads(printed(capsys, *words, "-o", "json"))
+    (change,) = document["answer"]["changes"]
+    family = change.rpartition(" ")[2]
+    scenario = tmp_path / "scenario.yaml"
+    scenario.write_text(printed(capsys, *words, "-o", "scenario"))
+    assert family in printed(capsys, *words, "-o", "yaml")
+    commands = printed(capsys, *words, "-o", "patch")
+    assert commands.startswith("# Nothing has been applied.")
+    assert f'"{family}"' in commands
+    assert main(["simulate", "--demo", "--scenario", str(scenario), "-o", "json"]) == 0
+    simulated = json.loads(capsys.readouterr().out)
+    after = document["answer"]["figures"]
+    assert simulated["after"]["pricePerHour"] == pytest.approx(after["pricePerHour"])
+    assert simulated["after"]["pending"] == after["pending"]
+
+
+def test_what_is_not_reached_has_a_status_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("weight", "--pods", "trino/*", "--nodepool", "runners", "--tries", "20")
+    assert printed(capsys, *words, status=3).startswith("demo: not reached: even if runners were alone 11 pods have no")
+    assert "# nothing is edited" in printed(capsys, *words, "-o", "yaml", status=3)
+
+
+def test_markdown_is_no_markup_of_the_cluster_s(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, "pending", "-o", "markdown").splitlines()
+    assert lines[0] == "## the cheapest change that leaves nothing pending on demo"
+    assert "- VM\\_MEMORY\\_OVERHEAD\\_PERCENT 0.0488" in lines
+    assert "    - edit: setting" in lines
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["families"], "families: nodepool is missing"),
+        (["pending", "--nodepool", "general"], "pending: there is no nodepool; it takes change, tries"),
+        (["families", "--nodepool", "none"], "NodePool 'none' is not there; there are"),
+        (["sleep"], "invalid choice: 'sleep'"),
+    ],
+)
+def test_what_cannot_be_asked_is_a_sentence(capsys: pytest.CaptureFixture[str], words: list[str], says: str) -> None:
+    try:
+        status = main(["solve", "--demo", *words])
+    except SystemExit as end:
+        status = int(end.code or 0)
+    out, err = capsys.readouterr()
+    assert (status, out) == (2, "")
+    assert says in err
+
+
+def test_every_goal_has_somebody_who_finds_it() -> None:
+    assert list(GOALS) == list(_FINDERS)

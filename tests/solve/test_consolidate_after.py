@@ -1,0 +1,71 @@
+"""The cheapest consolidateAfter under a limit of evictions is the one that playing every value finds."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.karpenter.settings import Settings
+from karptui.plan.rollout import rollout
+from karptui.solve.answer import Solved
+from karptui.solve.goals.consolidate_after import DAY_NS, LADDER
+from karptui.solve.run import solve_goal
+from karptui.views.solve import headline
+from karptui.whatif.edits import ObjectRef, SetField
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.situation import TypesResult, WhatIfBase
+from tests.builders import NOW_NS, a_pod
+from tests.forward.making import TYPES, a_pair, a_world
+from tests.whatif.remedies.asking import a_pool
+
+
+@pytest.fixture(scope="module")
+def base() -> WhatIfBase:
+    """Return three nodes: one is empty, and the pod of another fits on the third."""
+    pods = [a_pod(name="a", node="node-1", cpu="500m"), a_pod(name="b", node="node-2", cpu="900m")]
+    pairs = (a_pair("node-1"), a_pair("node-2"), a_pair("node-3"))
+    world = a_world(*pairs, pods=pods, nodepools=[a_pool(name="general", budgets=())])
+    return WhatIfBase(world, lambda *_: TypesResult(TYPES), Settings(), NOW_NS)
+
+
+def solved(base: WhatIfBase, evictions: int) -> Solved:
+    return solve_goal(base, "consolidate-after", {"evictions": str(evictions), "nodepool": "general"})
+
+
+@pytest.fixture(scope="module")
+def played(base: WhatIfBase) -> dict[str, tuple[int, float]]:
+    """Return evictions within a day and the mean of $/h of every value."""
+    found = {}
+    path = ("spec", "disruption", "consolidateAfter")
+    for value in LADDER:
+        edited = apply(base, (SetField(ObjectRef("NodePool", "general"), path, value),))
+        play = rollout(base, edited).play(horizon_ns=DAY_NS)
+        ends = [one.at_ns for one in play.series[1:]] + [play.from_ns + DAY_NS]
+        dollars = sum(one.price_per_hour * (end - one.at_ns) for one, end in zip(play.series, ends, strict=True))
+        found[value] = play.evictions, round(dollars / DAY_NS, 4)
+    return found
+
+
+@pytest.mark.parametrize("most", [0, 1, 5])
+def test_the_answer_is_that_of_playing_every_value(
+    base: WhatIfBase, played: dict[str, tuple[int, float]], most: int
+) -> None:
+    found = solved(base, most)
+    allowed = {value: price for value, (evictions, price) in played.items() if evictions <= most}
+    cheapest = [value for value, price in allowed.items() if price == min(allowed.values())]
+    assert found.best is not None
+    (edit,) = found.best.edits
+    assert isinstance(edit, SetField)
+    assert edit.value == cheapest[0]  # of equal ones the calmest
+    assert found.best.figures.evictions == played[edit.value][0]
+    assert found.best.figures.price_per_hour == pytest.approx(played[edit.value][1], abs=1e-4)
+
+
+def test_the_runner_up_is_the_next_value_and_says_why_it_lost(base: WhatIfBase) -> None:
+    found = solved(base, 0)
+    assert found.is_reached
+    assert found.runner_up is not None
+    assert found.runner_up.why_not == "evicts 1 pod within a day"
+    assert headline(found).startswith("NodePool general: consolidateAfter ")
+    assert "0 evictions within a day" in headline(found)
+    assert found.effort.all == len(LADDER)
+    assert "one day from now with the load as it is: days to come may evict more or less" in found.approximated

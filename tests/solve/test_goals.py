@@ -1,0 +1,346 @@
+"""Each goal on a tiny fleet: the answer is the one that trying everything gives."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from karptui.kube.taints import Taint
+from karptui.provisioning.reporter import Cancelled
+from karptui.solve.answer import Solved, SolveError
+from karptui.solve.compose import composed
+from karptui.solve.export import commands_text, manifests_text
+from karptui.solve.run import solve_goal
+from karptui.views.solve import headline, markdown_lines, text_lines
+from karptui.whatif.edits import AnyEdit, ObjectRef, SetField, SetSetting
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.replay import replay
+from karptui.whatif.scenario import Replay, read_scenarios, write_scenarios
+from karptui.whatif.situation import TypesResult, WhatIfBase
+from tests.builders import NOW_NS, a_pod, a_requirement, amounts, an_instance_type
+from tests.whatif.remedies.asking import a_base, a_pool
+
+SCENARIO = "name: x\nedits:\n- edit: set\n  object: NodePool/second\n"
+FAMILY = "karpenter.k8s.aws/instance-family"
+
+
+def a_type(name: str, cpu: str, price: float, memory: str = "64Gi") -> Any:
+    family = a_requirement(FAMILY, "In", name.partition(".")[0])
+    return an_instance_type(name=name, cpu=cpu, memory=memory, prices={"on-demand": price}, requirements=(family,))
+
+
+def solved(base: WhatIfBase, goal: str, **given: str) -> Solved:
+    return solve_goal(base, goal, {name.replace("_", "-"): value for name, value in given.items()})
+
+
+def price(base: WhatIfBase, edits: tuple[AnyEdit, ...], mode: Replay) -> float:
+    return sum(one.price_per_hour for one in replay(apply(base, edits), mode).pools.values())
+
+
+# Nothing pending
+
+
+def test_nothing_pending_needs_no_change() -> None:
+    found = solved(a_base(a_pod(name="a", cpu="1")), "pending")
+    assert (found.is_reached, found.best, found.effort.tried) == (True, None, 0)
+    assert headline(found) == "nothing has to change: every pod has a place or gets one as it is"
+
+
+def test_two_kinds_of_pods_need_a_set_of_changes_and_the_cheapest_wins() -> None:
+    types = (a_type("m5.large", "2", 0.1), a_type("c5.4xlarge", "16", 0.7), a_type("r5.4xlarge", "16", 1.0))
+    small = a_pool(name="small", requirements=(a_requirement(FAMILY, "In", "m5"),))
+    tainted = a_pool(
+        name="tainted", requirements=(a_requirement(FAMILY, "In", "r5"),), taints=(Taint("team", "NoSchedule", "a"),)
+    )
+    labelled = a_pod(name="gold", cpu="1", node_selector={"tier": "gold"})
+    large = a_pod(name="large", cpu="8")
+    base = a_base(labelled, large, pools=(small, tainted), types=types)
+    found = solved(base, "pending")
+    assert found.is_reached
+    assert found.best is not None
+    assert set(found.best.parts) == {
+        "NodePool small: give its nodes the label tier=gold",
+        "NodePool small: allow instance-family c5",
+    }
+    assert found.best.figures.pending == 0
+    assert found.best.figures.price_per_hour == pytest.approx(price(base, found.best.edits, Replay.PENDING))
+    assert found.runner_up is not None
+    assert found.runner_up.why_not == "costs $0.40/h more"
+    assert found.effort.tried == found.effort.all
+    # Every set of the changes that were tried by themselves: none is cheaper that leaves nothing pending.
+    singles = [one for one in (found.runner_up, *found.others) if len(one.parts) == 1]
+    for size in (1, 2):
+        for chosen in combinations(singles, size):
+            edits = composed(base, [one.edits for one in chosen])
+            outcome = replay(apply(base, edits or ()), Replay.PENDING)
+            assert outcome.unplaced or price(base, edits or (), Replay.PENDING) >= found.best.figures.price_per_hour
+
+
+def test_a_limit_rises_by_what_all_pods_need() -> None:
+    pool = a_pool(name="general", limits=amounts({"cpu": "4"}))
+    pods = (a_pod(name="a", cpu="3500m"), a_pod(name="b", cpu="3500m", labels={"app": "b"}), a_pod(name="c", cpu="3"))
+    found = solved(a_base(*pods, pools=(pool,)), "pending")
+    assert found.is_reached
+    assert found.best is not None
+    assert found.best.edits == (SetField(ObjectRef("NodePool", "general"), ("spec", "limits", "cpu"), "12"),)
+    assert found.best.parts == ("NodePool general: raise its limit of cpu from 4 to 12",)
+
+
+def test_pods_are_changed_only_where_nothing_else_helps_and_never_if_told_so() -> None:
+    pod = a_pod(name="huge", cpu="500")
+    base = a_base(pod)
+    found = solved(base, "pending")
+    assert found.best is not None
+    assert found.best.words.startswith("the pods: ask for at most")
+    kept = solved(base, "pending", change="karpenter")
+    assert (kept.is_reached, kept.best) == (False, None)
+    assert headline(kept).startswith("not reached: no single change")
+    assert kept.effort.not_tried[-1] == "1 change to the pods themselves or to DaemonSets"
+
+
+# Overhead
+
+
+def overhead_base(*pods: Any) -> WhatIfBase:
+    """Return a cluster of one type whose memory shrinks with the overhead: 64Gi times 1 minus the percent."""
+    pool = a_pool(name="general")
+    given = a_base(*pods, pools=(pool,))
+
+    def types_for(_: Any, settings: Any) -> TypesResult:
+        left = int(64 * 1024 * (1 - settings.vm_memory_overhead_percent))
+        return TypesResult((a_type("m5.4xlarge", "16", 0.8, memory=f"{left}Mi"),))
+
+    return WhatIfBase(given.inventory, types_for, given.settings, NOW_NS)
+
+
+def test_the_highest_overhead_is_that_of_going_through_all_values() -> None:
+    base = overhead_base(a_pod(name="big", cpu="1", memory="56Gi"), a_pod(name="small", cpu="1", memory="1Gi"))
+    found = solved(base, "overhead")
+    assert found.best is not None
+    (edit,) = found.best.edits
+    assert isinstance(edit, SetSetting)
+    highest = round(float(edit.value) * 1000)
+    assert highest == 125
+
+    def waits(percent: int) -> bool:
+        setting = (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", f"{percent / 1000:g}"),)
+        return bool(replay(apply(base, setting), Replay.PENDING).unplaced)
+
+    near = range(75, 175)
+    assert max(percent for percent in near if not waits(percent)) == highest
+    assert found.runner_up is not None
+    assert found.runner_up.why_not == "leaves 1 pod without a place that fit today: default/big"
+    assert found.effort.is_monotone
+
+
+def test_an_overhead_may_be_bounded_by_what_it_costs() -> None:
+    pods = [a_pod(name=f"p{index}", cpu="1", memory="14Gi") for index in range(4)]
+    free, bounded = (solved(overhead_base(*pods), "overhead", **given) for given in ({}, {"dearer_by": "0%"}))
+    assert free.best is not None
+    assert bounded.best is not None
+    assert bounded.runner_up is not None
+    assert bounded.best.figures.price_per_hour == pytest.approx(bounded.now.price_per_hour)
+    assert free.best.figures.price_per_hour > free.now.price_per_hour
+    assert "more from scratch" in bounded.runner_up.why_not
+
+
+# Weight
+
+
+def weighed(**weights: int) -> tuple[Any, ...]:
+    return tuple(a_pool(name=name, weight=weight) for name, weight in weights.items())
+
+
+def test_the_smallest_step_in_the_order_brings_pods_to_a_pool() -> None:
+    pods = (a_pod(name="web-1", cpu="1"), a_pod(name="web-2", cpu="1"))
+    found = solved(
+        a_base(*pods, pools=weighed(first=50, second=20, third=10)), "weight", pods="default/web-*", nodepool="second"
+    )
+    assert found.is_reached
+    assert found.best is not None
+    assert found.best.words == "NodePool second: weight 51"
+    assert found.replay is Replay.PENDING
+    assert found.best.figures.wanted == 2
+    assert headline(found).startswith("NodePool second: weight 51: all 2 pods come to second, the same $/h; runner-up")
+
+
+def test_where_no_weight_is_left_above_the_others_come_down() -> None:
+    found = solved(a_base(a_pod(name="web"), pools=weighed(z=100, a=100)), "weight", pods="default/web", nodepool="a")
+    assert found.best is not None
+    assert found.best.words == "NodePool z: weight 99"
+
+
+def test_other_pods_that_would_move_decide_between_orders() -> None:
+    tolerant = a_pod(name="web", cpu="1", node_selector={"tier": "gold"})
+    other = a_pod(name="other", cpu="1")
+    gold = [
+        a_pool(name=name, weight=weight, template_labels={"tier": "gold"}) for name, weight in (("b", 50), ("c", 10))
+    ]
+    base = a_base(tolerant, other, pools=(*gold, a_pool(name="plain", weight=60)))
+    found = solved(base, "weight", pods="default/web", nodepool="c")
+    assert found.best is not None
+    assert found.best.figures.moved == 0
+    assert found.best.words == "NodePool c: weight 51"
+    assert found.runner_up is not None
+    assert found.runner_up.why_not == "1 other pod moves to another NodePool"
+
+
+def test_pods_that_a_pool_cannot_take_are_told_with_the_reason() -> None:
+    pools = (a_pool(name="a"), a_pool(name="b", taints=(Taint("team", "NoSchedule", "x"),)))
+    found = solved(a_base(a_pod(name="web"), pools=pools), "weight", pods="default/*", nodepool="b")
+    assert (found.is_reached, found.best) == (False, None)
+    assert "even if b were alone 1 pod has no place, such as default/web" in found.because
+    assert "team=x:NoSchedule" in found.because
+
+
+def test_pods_that_come_there_anyway() -> None:
+    found = solved(a_base(a_pod(name="web"), pools=weighed(a=5, b=1)), "weight", pods="default/web", nodepool="a")
+    assert (found.is_reached, found.best) == (True, None)
+    assert found.because == "the pod comes to a as it is"
+
+
+# Families
+
+FAMILIES = (
+    a_type("m5.large", "2", 0.10),
+    a_type("m6a.large", "2", 0.08),
+    a_type("c6a.large", "2", 0.09, memory="4Gi"),
+    a_type("r6a.4xlarge", "16", 0.40, memory="256Gi"),
+    a_type("x1.large", "2", 0.90),
+)
+
+
+def test_families_are_those_that_trying_every_set_finds() -> None:
+    pool = a_pool(name="general", requirements=(a_requirement(FAMILY, "In", "m5"),))
+    pods = [a_pod(name=f"p{index}", cpu="1500m", memory="6Gi") for index in range(3)]
+    base = a_base(*pods, pools=(pool,), types=FAMILIES)
+    found = solved(base, "families", nodepool="general")
+    assert found.best is not None
+    path = ("spec", "template", "spec", "requirements", 0, "values")
+    others = ("m6a", "c6a", "r6a", "x1")
+    every = {
+        chosen: price(base, (SetField(ObjectRef("NodePool", "general"), path, ["m5", *chosen]),), Replay.SCRATCH)
+        for size in (1, 2, 3)
+        for chosen in combinations(others, size)
+    }
+    assert found.best.figures.price_per_hour == pytest.approx(min(every.values()))
+    fewest = min(len(chosen) for chosen, value in every.items() if value == pytest.approx(min(every.values())))
+    assert len(found.best.parts) == fewest
+    assert found.effort.tried == found.effort.all == 14
+    assert headline(found).startswith("NodePool general: allow m6a: 3 nodes as now, $0.06/h less from scratch")
+
+
+def test_no_family_makes_it_cheaper() -> None:
+    pool = a_pool(name="general", requirements=(a_requirement(FAMILY, "In", "m6a"),))
+    base = a_base(a_pod(name="a", cpu="1"), pools=(pool,), types=FAMILIES)
+    found = solved(base, "families", nodepool="general")
+    assert (found.is_reached, found.best) == (False, None)
+    assert found.because == "none of 4 families makes it cheaper"
+    free = solved(a_base(a_pod(name="a"), types=FAMILIES), "families", nodepool="general")
+    assert "no requirement of general alone keeps a family out" in free.because
+
+
+# What all goals have in common
+
+
+@pytest.mark.parametrize(
+    ("goal", "given", "says"),
+    [
+        ("fly", {}, "there is no goal 'fly'; there are pending, overhead, weight, families, consolidate-after"),
+        ("pending", {"nodepool": "general"}, "pending: there is no nodepool; it takes change, tries"),
+        ("pending", {"tries": "0"}, "tries: '0' is not a number from 1 to 5,000"),
+        ("pending", {"tries": "²"}, "is not a number"),
+        ("pending", {"change": "me"}, "change: 'me' is neither any nor karpenter"),
+        ("overhead", {}, "instance types came with the snapshot"),
+        ("weight", {"pods": "a/b"}, "weight: nodepool is missing"),
+        ("weight", {"pods": "a/b", "nodepool": "general"}, "no pod that Karpenter would place is 'a/b'"),
+        ("weight", {"pods": "a/b", "nodepool": "x"}, "NodePool 'x' is not there; there are general"),
+        ("families", {"nodepool": "general", "replay": "next"}, "replay: 'next' is neither scratch nor pending"),
+        ("consolidate-after", {}, "consolidate-after: evictions is missing"),
+        ("consolidate-after", {"evictions": "few"}, "evictions: 'few' is not a number"),
+    ],
+)
+def test_what_cannot_be_asked_is_a_sentence(goal: str, given: dict[str, str], says: str) -> None:
+    with pytest.raises(SolveError, match=says.replace("(", r"\(")):
+        solve_goal(a_base(a_pod(name="a")), goal, given)
+
+
+def test_shares_that_cannot_be_read() -> None:
+    with pytest.raises(SolveError, match="dearer-by: 'much' is not a share"):
+        solved(overhead_base(), "overhead", dearer_by="much")
+
+
+def test_a_search_tells_how_far_it_is_and_can_be_stopped() -> None:
+    pool = a_pool(name="general", requirements=(a_requirement(FAMILY, "In", "m5"),))
+    base = a_base(a_pod(name="a"), pools=(pool,), types=FAMILIES)
+    told: list[tuple[int, int]] = []
+
+    def reporter(done: int, total: int) -> None:
+        told.append((done, total))
+        if done == 3:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        solve_goal(base, "families", {"nodepool": "general"}, reporter)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert told[-1] == (3, 200)
+
+
+def test_the_answer_is_a_scenario_manifests_and_commands() -> None:
+    base = a_base(a_pod(name="web", cpu="1"), pools=weighed(first=50, second=20))
+    found = solved(base, "weight", pods="default/web", nodepool="second")
+    (scenario,) = read_scenarios(write_scenarios([found.scenario]), "written")
+    assert scenario == found.scenario
+    assert scenario.edits == (SetField(ObjectRef("NodePool", "second"), ("spec", "weight"), 51),)
+    assert "  weight: 51\n" in manifests_text(base, found)
+    assert """kubectl patch nodepools.karpenter.sh second --type merge -p '{"spec": {"weight": 51}}'""" in (
+        commands_text(base, found)
+    )
+    same = solved(base, "weight", pods="default/web", nodepool="second")
+    assert same.as_json("x", headline(same)) == found.as_json("x", headline(found))
+    lines = list(text_lines("cluster", found))
+    assert lines[1:3] == ["  Change", "    NodePool second: weight 51"]
+    assert any(line.endswith("object: NodePool/second") for line in markdown_lines("c", found, SCENARIO))
+
+
+# Several changes as one
+
+
+def pool_edit(path: tuple[str | int, ...], value: Any) -> tuple[AnyEdit, ...]:
+    return (SetField(ObjectRef("NodePool", "general"), path, value),)
+
+
+VALUES = ("spec", "template", "spec", "requirements", 0, "values")
+CPU = ("spec", "limits", "cpu")
+
+
+@pytest.mark.parametrize(
+    ("changes", "together"),
+    [
+        (
+            [pool_edit(VALUES, ["a", "b", "c"]), pool_edit(VALUES, ["a", "b", "d"])],
+            pool_edit(VALUES, ["a", "b", "c", "d"]),
+        ),
+        ([pool_edit(VALUES, ["a"]), pool_edit(VALUES, ["b"])], None),
+        ([pool_edit(CPU, "6"), pool_edit(CPU, "7")], pool_edit(CPU, "9")),
+        ([pool_edit(CPU, "6"), pool_edit(CPU, "6")], pool_edit(CPU, "6")),
+        ([pool_edit(("spec", "weight"), "x"), pool_edit(("spec", "weight"), "y")], None),
+        ([pool_edit(("a", "b"), 3), pool_edit(("a", "b"), 5)], pool_edit(("a", "b"), 5)),
+        (
+            [(SetSetting("A", "0.05"),), (SetSetting("A", "0.03"),)],
+            (SetSetting("A", "0.03"),),
+        ),
+        ([(SetSetting("A", "x"),), (SetSetting("A", "y"),)], None),
+        (
+            [pool_edit(VALUES[:-1], None), pool_edit((*VALUES[:-2], 2), None), pool_edit(CPU, "6")],
+            (*pool_edit(CPU, "6"), *pool_edit((*VALUES[:-2], 2), None), *pool_edit(VALUES[:-1], None)),
+        ),
+    ],
+)
+def test_changes_in_one_place_serve_both(
+    changes: list[tuple[AnyEdit, ...]], together: tuple[AnyEdit, ...] | None
+) -> None:
+    pool = a_pool(name="general", requirements=(a_requirement(FAMILY, "In", "a", "b"),), limits=amounts({"cpu": "4"}))
+    assert composed(a_base(pools=(pool,)), changes) == together
