@@ -129,9 +129,9 @@ def prices_of(evidence: Evidence, place: Place) -> NodePrices:
         settings=evidence.price_settings,
     )
     if evidence.instance_types is None:
-        return book
+        return msgspec.structs.replace(book, is_auto_mode=place.is_auto_mode)
     own = table_from_types(evidence.instance_types, place.region, evidence.taken_at_ns)
-    return NodePrices((own, *book.tables), book.settings)
+    return NodePrices((own, *book.tables), book.settings, is_auto_mode=place.is_auto_mode)
 
 
 def markets_of(evidence: Evidence, *, has_overlays: bool = False) -> MarketOf:

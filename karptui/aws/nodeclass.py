@@ -73,6 +73,15 @@ FAMILIES: Final[Mapping[str, AmiFamily]] = {
     family.name: family for family in (AL2, AL2023, BOTTLEROCKET, CUSTOM, WINDOWS_2019, WINDOWS_2022, WINDOWS_2025)
 }
 
+AUTO_MODE: Final = AmiFamily(
+    name="EKS Auto Mode",
+    data_device="/dev/xvdb",
+    default_storage_bytes=80 * GIB,
+    reserves_for_eni_pods=False,
+    honours_pods_per_core=False,
+)
+"""Bottlerocket as EKS Auto Mode runs it; no EC2NodeClass can name it."""
+
 ALIASES: Final[Mapping[str, AmiFamily]] = {
     name.lower(): family for name, family in FAMILIES.items() if family is not CUSTOM
 }
@@ -306,6 +315,22 @@ def parse_spec_and_status(name: str, spec: Mapping[str, Any], status: Mapping[st
         raise NodeClassError(f"{EC2_KIND} {name}: spec.kubelet: {problem}")
     parsed_status = _convert(name, "status", status, Status)
     return Ec2NodeClass(name=name, family=_family(name, parsed_spec), spec=parsed_spec, status=parsed_status)
+
+
+def read_auto_mode(nodeclass: NodeClass) -> Ec2NodeClass:
+    """Read a NodeClass of EKS Auto Mode as an EC2NodeClass; what cannot be read is left out.
+
+    Source: "Create node class" in the EKS User Guide.
+    """
+    storage = nodeclass.spec.get("ephemeralStorage")
+    size = storage.get("size") if isinstance(storage, Mapping) else None
+    device = BlockDevice(device_name=AUTO_MODE.data_device, ebs=Ebs(volume_size=str(size) if size else None))
+    try:
+        status = msgspec.convert({"subnets": nodeclass.status.get("subnets")}, Status)
+    except msgspec.ValidationError:
+        status = Status()
+    spec = Spec(block_device_mappings=(device,))
+    return Ec2NodeClass(name=nodeclass.name, family=AUTO_MODE, spec=spec, status=status)
 
 
 def _convert(name: str, part: str, content: Mapping[str, Any], type_: type[_Shape]) -> _Shape:

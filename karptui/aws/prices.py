@@ -143,19 +143,25 @@ class NodePrices(msgspec.Struct, frozen=True, eq=False):
     tables: tuple[PriceTable, ...] = ()
     """Most trusted first."""
     settings: PriceSettings = LIST_PRICES
+    is_auto_mode: bool = False
+    """Whether EKS Auto Mode launches the nodes of the cluster."""
 
-    def price(self, instance_type: str, zone: str, capacity_type: str, *, is_auto_mode: bool = False) -> Price | None:
+    def price(
+        self, instance_type: str, zone: str, capacity_type: str, *, is_auto_mode: bool | None = None
+    ) -> Price | None:
         """Return what a node costs per hour; None where no source knows, and everywhere while prices are disabled.
 
         Args:
             instance_type: Such as ``m5.large``.
             zone: Its name; empty where it is not known, which leaves on-demand prices only.
             capacity_type: ``on-demand``, ``spot`` or ``reserved``.
-            is_auto_mode: Whether EKS Auto Mode runs it, which costs a share of the on-demand price beside.
+            is_auto_mode: Whether EKS Auto Mode runs it, which costs a share of the on-demand price beside; None as
+                nodes of the cluster are launched.
         """
         if self.settings.is_disabled:
             return None
-        beside = self._auto_mode(instance_type, zone) if is_auto_mode else 0.0
+        is_charged = self.is_auto_mode if is_auto_mode is None else is_auto_mode
+        beside = self._auto_mode(instance_type, zone) if is_charged else 0.0
         if beside is None:
             return None
         is_reservation = capacity_type == RESERVED

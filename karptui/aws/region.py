@@ -11,9 +11,9 @@ import msgspec
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.labels import ZONE_ID
 from karptui.aws.market import region_of
-from karptui.aws.nodeclass import NodeClassError, SubnetZone, parse_nodeclass
+from karptui.aws.nodeclass import NodeClassError, SubnetZone, parse_nodeclass, read_auto_mode
 from karptui.karpenter.labels import ZONE
-from karptui.karpenter.nodeclass import NodeClass, is_ec2
+from karptui.karpenter.nodeclass import NodeClass, is_auto_mode, is_ec2
 from karptui.kube.node import Node
 
 T = TypeVar("T")
@@ -124,6 +124,8 @@ class Place(msgspec.Struct, frozen=True):
 
     region: str = ""
     zones: tuple[SubnetZone, ...] = ()
+    is_auto_mode: bool = False
+    """Whether EKS Auto Mode launches its nodes, and no other Karpenter."""
 
 
 NOWHERE: Final = Place()
@@ -136,20 +138,30 @@ def place_of(nodes: Iterable[Node], nodeclasses: Iterable[NodeClass]) -> Place:
 
     Args:
         nodes: Those that AWS runs are looked at.
-        nodeclasses: EC2NodeClasses name zones before there are nodes, and the ids of zones.
+        nodeclasses: EC2NodeClasses and those of EKS Auto Mode name zones before there are nodes, and the ids of zones.
     """
     ids: dict[str, str] = {}
-    for nodeclass in filter(is_ec2, nodeclasses):
-        try:
-            zones = parse_nodeclass(nodeclass).zones
-        except NodeClassError:
-            continue
-        for zone in zones:
+    known = [nodeclass for nodeclass in nodeclasses if is_ec2(nodeclass) or is_auto_mode(nodeclass)]
+    for nodeclass in known:
+        for zone in zones_of(nodeclass):
             ids[zone.name] = ids.get(zone.name) or zone.zone_id
     for zone in node_zones(node for node in nodes if node.provider_id.startswith(_AWS)):
         ids[zone.name] = ids.get(zone.name) or zone.zone_id
     region = next(filter(None, map(region_of, sorted(ids))), "")
-    return Place(region, tuple(SubnetZone(name, ids[name]) for name in sorted(ids))) if region else NOWHERE
+    if not region:
+        return NOWHERE
+    zones = tuple(SubnetZone(name, ids[name]) for name in sorted(ids))
+    return Place(region, zones, is_auto_mode=bool(known) and all(map(is_auto_mode, known)))
+
+
+def zones_of(nodeclass: NodeClass) -> tuple[SubnetZone, ...]:
+    """Return the zones of the subnets that a NodeClass's status names; none where it cannot be read."""
+    if is_auto_mode(nodeclass):
+        return read_auto_mode(nodeclass).zones
+    try:
+        return parse_nodeclass(nodeclass).zones
+    except NodeClassError:
+        return ()
 
 
 def node_zones(nodes: Iterable[Node]) -> tuple[SubnetZone, ...]:

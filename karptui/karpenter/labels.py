@@ -101,6 +101,15 @@ WELL_KNOWN: Final = frozenset(
 )
 """Labels that a NodePool may leave open and pods may still ask for: Karpenter's own and the AWS provider's."""
 
+AUTO_MODE_GROUP: Final = "eks.amazonaws.com"
+"""API group and label domain of EKS Auto Mode."""
+COMPUTE_TYPE: Final = "eks.amazonaws.com/compute-type"
+"""Label of nodes that EKS Auto Mode runs: ``auto``."""
+AUTO_MODE_LABELS: Final = frozenset(
+    f"{AUTO_MODE_GROUP}/{key.partition('/')[2]}" for key in WELL_KNOWN if key.startswith(f"{AWS_GROUP}/instance-")
+)
+"""What Auto Mode calls the labels of instance types: those of the AWS provider in a domain of its own."""
+
 RESTRICTED_DOMAINS: Final = frozenset({GROUP, AWS_GROUP})
 """Domains in which only well-known labels may be asked for."""
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.karpenter.labels import AWS_GROUP
+from karptui.karpenter.labels import AUTO_MODE_GROUP, AWS_GROUP
 from karptui.kube.objects import EMPTY, Condition, KubeObject, condition_of
 
 EC2_KIND: Final = "EC2NodeClass"
@@ -59,3 +59,8 @@ def is_aws_group(ref: NodeClassRef) -> bool:
 def is_ec2(nodeclass: NodeClass | NodeClassRef) -> bool:
     """Tell whether a NodeClass, or what refers to one, is the AWS provider's; a reference may leave the group out."""
     return nodeclass.kind == EC2_KIND and nodeclass.group in ("", AWS_GROUP)
+
+
+def is_auto_mode(nodeclass: NodeClass | NodeClassRef) -> bool:
+    """Tell whether a NodeClass, or what refers to one, is EKS Auto Mode's."""
+    return nodeclass.group == AUTO_MODE_GROUP

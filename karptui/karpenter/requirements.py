@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES
+from karptui.karpenter.labels import AUTO_MODE_GROUP, AUTO_MODE_LABELS, HOSTNAME, KEY_ALIASES, WELL_KNOWN
 from karptui.kube.selectors import NodeSelectorRequirement
 
 MAX_INT64: Final = 2**63 - 1
@@ -29,6 +29,8 @@ OPERATORS: Final = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, "Gt", "Lt", GTE, LTE)
 
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _NOTHING: Final[frozenset[str]] = frozenset()
+_AUTO_MODE_CLASS: Final = f"{AUTO_MODE_GROUP}/nodeclass"
+_AUTO_MODE_WELL_KNOWN: Final = WELL_KNOWN | AUTO_MODE_LABELS
 
 
 def parse_integer(text: str) -> int | None:
@@ -357,6 +359,11 @@ class Requirements:
         if len(mine) <= len(theirs):
             return not any(key in theirs and value.clashes(theirs[key]) for key, value in mine.items())
         return not any(key in mine and mine[key].clashes(value) for key, value in theirs.items())
+
+    @property
+    def well_known(self) -> frozenset[str]:
+        """Labels that a NodePool or claim with these requirements may leave open: under EKS Auto Mode its own, too."""
+        return _AUTO_MODE_WELL_KNOWN if _AUTO_MODE_CLASS in self._by_key else WELL_KNOWN
 
     def incompatibilities(
         self, incoming: Requirements, allow_undefined: AbstractSet[str] = _NOTHING

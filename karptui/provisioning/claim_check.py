@@ -311,7 +311,7 @@ class ClaimCheck:
     ) -> RequirementsUnmet:
         whole = labels.value.add(Requirement.of(HOSTNAME, IN, (hostname,)))
         incoming = asked.value if host is None else asked.value.add(host)
-        return kind(tuple(whole.incompatibilities(incoming, WELL_KNOWN)))
+        return kind(tuple(whole.incompatibilities(incoming, whole.well_known)))
 
     def _ruled(
         self, stage_memory: StageMemory, before: RequirementSet, joined: RequirementSet, hostname: str
@@ -332,7 +332,7 @@ class ClaimCheck:
         ruled = [self._interner.left(left) for left in ways]
         found = [final for one in ruled if (final := self._interner.join_claim(joined, one))]
         if not found:
-            return DomainUnreachable(tuple(joined.value.incompatibilities(ruled[0].value, WELL_KNOWN)))
+            return DomainUnreachable(tuple(joined.value.incompatibilities(ruled[0].value, joined.value.well_known)))
         return found
 
     @staticmethod

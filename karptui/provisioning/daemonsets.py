@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import WELL_KNOWN
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
 from karptui.kube import resources
@@ -99,7 +98,7 @@ class DaemonPod:
         found = 0
         while True:
             strict = self.strict
-            fitting = catalogue.compatible(strict) if requirements.compatible(strict, WELL_KNOWN) else 0
+            fitting = catalogue.compatible(strict) if requirements.compatible(strict, requirements.well_known) else 0
             missing = types & ~fitting
             first = missing & -missing
             if not first:
@@ -262,6 +261,7 @@ def _why_not(pool: NodePool, requirements: Requirements, daemon: DaemonPod, *, h
     taints = daemon.untolerated(pool.taints)
     if taints:
         return f"does not tolerate {', '.join(map(str, taints))}"
-    if not requirements.compatible(daemon.strict, WELL_KNOWN):
-        return "; ".join(map(str, requirements.incompatibilities(daemon.strict, WELL_KNOWN)))
+    well_known = requirements.well_known
+    if not requirements.compatible(daemon.strict, well_known):
+        return "; ".join(map(str, requirements.incompatibilities(daemon.strict, well_known)))
     return "its node selector or affinity fits none of the types" if has_types else "no type is left to carry it"

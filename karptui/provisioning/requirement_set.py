@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Literal
 
-from karptui.karpenter.labels import HOSTNAME, WELL_KNOWN
+from karptui.karpenter.labels import HOSTNAME
 from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.provisioning.catalogue import Catalogue
 
@@ -80,7 +80,7 @@ class Interner:
 
     def join_claim(self, existing: RequirementSet, incoming: RequirementSet) -> Joined:
         """Narrow a claim's or template's set; well-known labels may be undefined in it."""
-        return self._joined(self._claim_joins, existing, incoming, WELL_KNOWN)
+        return self._joined(self._claim_joins, existing, incoming, existing.value.well_known)
 
     def join_node(self, existing: RequirementSet, incoming: RequirementSet) -> Joined:
         """Narrow a node's set; every label asked for must be defined in it."""

@@ -144,7 +144,7 @@ def may_go_to(pod: Pod, pool: NodePool, requirements: Requirements) -> bool:
     """Return whether a pod tolerates a NodePool's taints and asks for labels that its nodes can have."""
     if untolerated(pool.taints, pod.template.tolerations):
         return False
-    return any(requirements.compatible(wish, WELL_KNOWN) for wish in _preferences(pod.template))
+    return any(requirements.compatible(wish, requirements.well_known) for wish in _preferences(pod.template))
 
 
 def _preferences(template: PodTemplate) -> list[Requirements]:

@@ -12,6 +12,7 @@ import msgspec
 from karptui.aws.prices import Price
 from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
+from karptui.karpenter.labels import COMPUTE_TYPE
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube import resources
 from karptui.kube.live_usage import Used
@@ -25,8 +26,6 @@ from karptui.state.usage import NodeUsage, Share
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeFindings
 
-EKS_COMPUTE_TYPE: Final = "eks.amazonaws.com/compute-type"
-"""Label of nodes that EKS Auto Mode runs: ``auto``."""
 ACCELERATOR_WORDS: Final = ("gpu", "neuron", "gaudi", "tpu", "/mig-")
 """Parts of the names of extended resources that are counted as accelerators."""
 
@@ -77,7 +76,7 @@ class NodeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
     @property
     def is_auto_mode(self) -> bool:
         """Whether EKS Auto Mode runs it."""
-        return self.labels.get(EKS_COMPUTE_TYPE) == "auto"
+        return self.labels.get(COMPUTE_TYPE) == "auto"
 
     @property
     def is_managed(self) -> bool:

@@ -7,9 +7,13 @@ from typing import Final
 
 import msgspec
 
+from karptui.aws.auto_mode import SOURCE, auto_mode_types
 from karptui.aws.cluster_types import ClusterTypes, cluster_types
 from karptui.aws.evidence import Evidence, markets_of
 from karptui.aws.live import live_instance_types
+from karptui.aws.market import region_of
+from karptui.aws.nodeclass import NodeClassError
+from karptui.aws.region import node_zones, zones_of
 from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.inventory import Inventory
@@ -23,7 +27,7 @@ from karptui.karpenter.labels import (
     WELL_KNOWN,
     ZONE,
 )
-from karptui.karpenter.nodeclass import EC2_KIND, is_ec2
+from karptui.karpenter.nodeclass import EC2_KIND, is_auto_mode, is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube import resources
@@ -86,18 +90,75 @@ def offered_types(inventory: Inventory, settings: Settings, evidence: Evidence) 
         facts=live_instance_types(evidence.facts).values(),
     )
     by_pool: dict[str, Sequence[InstanceType]] = {}
+    auto_mode = _AutoMode(inventory, settings, evidence)
     notes: list[str] = []
     seen: tuple[InstanceType, ...] | None = None
     for pool in inventory.nodepools:
         found = resolved.of(pool.node_class_ref)
         if found is not None:
             by_pool[pool.name] = found.types
+        elif is_auto_mode(pool.node_class_ref):
+            by_pool[pool.name] = own = auto_mode.of(pool)
+            notes.append(auto_mode_note(pool, own))
         elif not is_ec2(pool.node_class_ref):
             by_pool[pool.name] = seen = seen_types(inventory.nodes, asked_keys(inventory)) if seen is None else seen
             notes.append(seen_note(pool, seen))
         else:
             notes.append(f"NodePool {pool.name}: no instance types are known for {EC2_KIND} {pool.node_class_ref.name}")
-    return OfferedTypes(by_pool, resolved, tuple(notes))
+    return OfferedTypes(by_pool, resolved, tuple(dict.fromkeys(notes)))
+
+
+class _AutoMode:
+    """The types of the NodePools of EKS Auto Mode, worked out where there are any."""
+
+    def __init__(self, inventory: Inventory, settings: Settings, evidence: Evidence) -> None:
+        self._inventory, self._settings, self._evidence = inventory, settings, evidence
+        self._by_nodeclass: dict[str, tuple[InstanceType, ...]] = {}
+
+    def of(self, pool: NodePool) -> tuple[InstanceType, ...]:
+        """Return what AWS documents for a NodePool, and what its nodes show beside; these alone without a NodeClass."""
+        name = pool.node_class_ref.name
+        if name not in self._by_nodeclass:
+            self._by_nodeclass[name] = self._types(name)
+        return self._by_nodeclass[name]
+
+    def _types(self, name: str) -> tuple[InstanceType, ...]:
+        inventory, evidence = self._inventory, self._evidence
+        pools = {pool.name for pool in inventory.nodepools if is_auto_mode(pool.node_class_ref)}
+        pools &= {pool.name for pool in inventory.nodepools if pool.node_class_ref.name == name}
+        nodes = [node for node in inventory.nodes if node.labels.get(NODEPOOL) in pools]
+        asked, zones = asked_keys(inventory), node_zones(inventory.nodes)
+        nodeclass = next((one for one in inventory.nodeclasses if is_auto_mode(one) and one.name == name), None)
+        if nodeclass is None:
+            return seen_types(nodes, asked)
+        own = zones_of(nodeclass) or zones
+        region = next(filter(None, (region_of(zone.name) for zone in own)), "")
+        try:
+            documented = auto_mode_types(
+                nodeclass,
+                self._settings,
+                markets_of(evidence, has_overlays=bool(inventory.overlays))(region, own),
+                facts=live_instance_types(evidence.facts).values(),
+                nodes=nodes,
+                seen_zones=zones,
+                prices=evidence.price_settings,
+                asked=asked,
+            )
+        except NodeClassError:
+            return seen_types(nodes, asked)
+        known = {one.name for one in documented}
+        return (*documented, *(one for one in seen_types(nodes, asked) if one.name not in known))
+
+
+def auto_mode_note(pool: NodePool, types: Sequence[InstanceType]) -> str:
+    """Return what the types of a NodePool of EKS Auto Mode are taken from, and what is reckoned of them."""
+    documented = sum(not one.seen_on for one in types)
+    if not documented:
+        return seen_note(pool, types)
+    return (
+        f"NodeClass {pool.node_class_ref.name} of EKS Auto Mode: {counted(documented, 'type')} as {SOURCE} lists them; "
+        "approximated: what a node keeps back where no node of the type shows it, and what Auto Mode charges"
+    )
 
 
 def seen_note(pool: NodePool, seen: Sequence[InstanceType]) -> str:

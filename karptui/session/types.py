@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from karptui.aws.auto_mode import SOURCE
 from karptui.aws.cluster_types import ClusterTypes, NodeClassTypes
 from karptui.aws.evidence import Evidence, offering_value
 from karptui.aws.facts import InstanceTypeFacts
@@ -24,7 +25,7 @@ from karptui.aws.user_data import user_data_settings
 from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, WELL_KNOWN, ZONE
-from karptui.karpenter.nodeclass import EC2_KIND, is_ec2, nodeclass_key
+from karptui.karpenter.nodeclass import EC2_KIND, is_auto_mode, is_ec2, nodeclass_key
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
@@ -354,7 +355,9 @@ def _origin(pool: NodePool, evidence: Evidence) -> str:
     if evidence.instance_types is not None:
         return "recorded with the snapshot"
     ref = pool.node_class_ref
-    if not is_ec2(pool.node_class_ref):
+    if is_auto_mode(ref):
+        return f"{ref.kind} {ref.name}: {SOURCE}, built-in catalogue"
+    if not is_ec2(ref):
         return "what nodes report: the provider's list is not known"
     has_facts = evidence.facts.instance_types is not None
     return f"{EC2_KIND} {ref.name}, {'EC2' if has_facts else 'built-in catalogue'}"

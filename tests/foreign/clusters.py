@@ -25,12 +25,25 @@ class Provider(NamedTuple):
     """One that no node has."""
 
 
+AUTO_MODE = Provider(
+    "auto-mode",
+    "eks.amazonaws.com",
+    "NodeClass",
+    "m6i.xlarge",
+    "us-east-1a",
+    "us-east-1",
+    {
+        "eks.amazonaws.com/compute-type": "auto",
+        "eks.amazonaws.com/nodeclass": "default",
+        "eks.amazonaws.com/instance-category": "m",
+        "eks.amazonaws.com/instance-family": "m6i",
+    },
+    "eks.amazonaws.com/instance-category",
+    "eks.amazonaws.com/instance-gpu-name",
+)
+"""AWS documents what it launches: what is not known of others is known of it."""
+
 PROVIDERS = (
-    Provider(
-        "auto-mode", "eks.amazonaws.com", "NodeClass", "m6i.large", "us-east-1a", "us-east-1",
-        {"eks.amazonaws.com/instance-category": "m", "eks.amazonaws.com/instance-family": "m6i"},
-        "eks.amazonaws.com/instance-category", "eks.amazonaws.com/instance-gpu-name",
-    ),
     Provider(
         "aks", "karpenter.azure.com", "AKSNodeClass", "Standard_D4s_v5", "westeurope-1", "westeurope",
         {"karpenter.azure.com/sku-family": "D", "karpenter.azure.com/sku-cpu": "4"},
@@ -87,8 +100,14 @@ def _nodeclass(provider: Provider) -> dict[str, Any]:
         "kind": provider.kind,
         "metadata": {"name": "default", "uid": "nodeclass", "creationTimestamp": BEFORE},
         "spec": {},
-        "status": {"conditions": [_true("Ready")]},
+        "status": {"conditions": [_true("Ready")], "subnets": _subnets(provider)},
     }
+
+
+def _subnets(provider: Provider) -> list[dict[str, str]]:
+    """Return what the NodeClass of EKS Auto Mode shows of its subnets."""
+    zones = {"us-east-1a": "use1-az4", "us-east-1b": "use1-az6"} if provider is AUTO_MODE else {}
+    return [{"id": f"subnet-{zone_id}", "zone": zone, "zoneID": zone_id} for zone, zone_id in zones.items()]
 
 
 def _pool(name: str, reference: dict[str, str], requirements: list[dict[str, Any]]) -> dict[str, Any]:
@@ -129,7 +148,7 @@ def _node(provider: Provider, reference: dict[str, str]) -> list[dict[str, Any]]
         "metadata": {"name": "claim-1", "uid": "claim-1", "labels": labels, "creationTimestamp": BEFORE},
         "spec": {"nodeClassRef": reference, "requirements": [], "resources": {}, "expireAfter": "720h"},
         "status": {
-            "providerID": f"{provider.name}:///node-1",
+            "providerID": _provider_id(provider),
             "nodeName": "node-1",
             "conditions": conditions,
             **amounts,
@@ -139,10 +158,14 @@ def _node(provider: Provider, reference: dict[str, str]) -> list[dict[str, Any]]
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": "node-1", "uid": "node-1", "labels": labels, "creationTimestamp": BEFORE},
-        "spec": {"providerID": f"{provider.name}:///node-1"},
+        "spec": {"providerID": _provider_id(provider)},
         "status": {**amounts, "conditions": [_true("Ready")]},
     }
     return [claim, node]
+
+
+def _provider_id(provider: Provider) -> str:
+    return "aws:///us-east-1a/i-0123456789abcdef0" if provider is AUTO_MODE else f"{provider.name}:///node-1"
 
 
 def _pod(name: str, *, cpu: str, node: str = "", select: dict[str, str] | None = None) -> dict[str, Any]:

@@ -316,7 +316,9 @@ def _finding_of_group(context: AdviceContext, group: PodGroup, skew: int) -> Fin
     remedy="Define the label in the NodePool that should carry it.",
 )
 def _stored_not_in(context: AdviceContext) -> Iterator[Finding]:
-    defined = {one.key for pool in context.tried_pools for one in context.requirements_of(pool)}
+    every = [context.requirements_of(pool) for pool in context.tried_pools]
+    defined = {one.key for requirements in every for one in requirements}
+    well_known = WELL_KNOWN.union(*(requirements.well_known for requirements in every))
     excluding: dict[str, list[PodGroup]] = {}
     demanded = {
         key
@@ -325,7 +327,7 @@ def _stored_not_in(context: AdviceContext) -> Iterator[Finding]:
     }
     for group in context.workload_groups:
         for key in dict.fromkeys(_keys(group, frozenset({"NotIn", "DoesNotExist"}))):
-            if key not in defined and key not in WELL_KNOWN and key in demanded:
+            if key not in defined and key not in well_known and key in demanded:
                 excluding.setdefault(key, []).append(group)
     for key, groups in sorted(excluding.items()):
         owners, pods = owner_refs(groups), sum(len(group.pods) for group in groups)

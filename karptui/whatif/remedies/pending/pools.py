@@ -167,7 +167,7 @@ def type_trials(question: UnplacedPods, pool: NodePool) -> Iterator[Attempt]:
     for index, requirement in enumerate(pool.requirements):
         others = tuple(one for i, one in enumerate(pool.requirements) if i != index)
         wanted = template_requirements(replace(pool, requirements=others))
-        if not wanted.compatible(asked, WELL_KNOWN):
+        if not wanted.compatible(asked, wanted.well_known):
             continue
         found = _candidates(catalogue, wanted.merge(asked), requirement.key, need)
         known: set[tuple[str, ...]] = set()

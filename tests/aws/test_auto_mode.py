@@ -1,0 +1,104 @@
+"""What AWS documents of the types of EKS Auto Mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from karptui.aws.auto_mode import FAMILIES, auto_mode_types, is_launched
+from karptui.aws.catalogue import instance_type_facts
+from karptui.aws.market import built_in_market
+from karptui.aws.nodeclass import NodeClassError, read_auto_mode
+from karptui.aws.prices import PriceSettings
+from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.labels import AUTO_MODE_LABELS
+from karptui.karpenter.nodeclass import NodeClass
+from karptui.karpenter.settings import Settings
+
+SUBNETS: Mapping[str, Any] = {"subnets": [{"id": "subnet-1", "zone": "us-east-1a", "zoneID": "use1-az4"}]}
+
+
+def a_nodeclass(*, spec: Mapping[str, Any] | None = None, status: Mapping[str, Any] = SUBNETS) -> NodeClass:
+    return NodeClass(name="default", kind="NodeClass", group="eks.amazonaws.com", spec=spec or {}, status=status)
+
+
+def types_of(
+    nodeclass: NodeClass, *, share: float = 0.12, asked: frozenset[str] = frozenset()
+) -> dict[str, InstanceType]:
+    zones = read_auto_mode(nodeclass).zones
+    found = auto_mode_types(
+        nodeclass,
+        Settings(),
+        built_in_market("us-east-1", zones),
+        facts=instance_type_facts().values(),
+        prices=PriceSettings(auto_mode_share=share),
+        asked=asked,
+    )
+    return {one.name: one for one in found}
+
+
+def test_every_documented_family_is_in_the_catalogue() -> None:
+    assert {one.family for one in instance_type_facts().values()} >= FAMILIES
+
+
+@pytest.mark.parametrize(
+    ("name", "launches"),
+    [("m5.large", True), ("t3.small", False), ("t3.medium", True), ("m7g.medium", False), ("m3.large", False)],
+)
+def test_families_and_sizes_are_those_of_the_documents(name: str, launches: bool) -> None:
+    assert is_launched(instance_type_facts()[name]) is launches
+    assert (name in types_of(a_nodeclass())) is launches
+
+
+def test_pods_are_at_most_110() -> None:
+    found = types_of(a_nodeclass())
+    assert {str(found[name].capacity["pods"]) for name in ("m5.4xlarge", "m5.24xlarge")} == {"110"}
+    assert str(found["m5.large"].capacity["pods"]) == "29"
+
+
+def test_labels_are_those_of_auto_mode() -> None:
+    one = types_of(a_nodeclass())["g6.xlarge"]
+    labels = {requirement.key: requirement.values for requirement in one.requirements}
+    assert labels["eks.amazonaws.com/instance-gpu-name"] == ("l4",)
+    assert labels["eks.amazonaws.com/compute-type"] == ("auto",)
+    assert labels.keys() >= AUTO_MODE_LABELS
+    keys = {*labels, *(term.key for offering in one.offerings for term in offering.requirements)}
+    assert not any(key.startswith("karpenter.k8s.aws/") for key in keys)
+
+
+def test_labels_that_aws_does_not_document_are_not_known() -> None:
+    one = types_of(a_nodeclass(), asked=frozenset({"eks.amazonaws.com/rack", "example.com/team"}))["m5.large"]
+    assert one.unknown_keys == {"eks.amazonaws.com/rack"}
+
+
+@pytest.mark.parametrize(
+    ("size", "name", "expected"),
+    [
+        (None, "m5.large", 80 << 30),
+        ("160Gi", "m5.large", 160 << 30),
+        (None, "i4i.large", 468 * 10**9),
+        ("1Ti", "i4i.large", 1 << 40),
+    ],
+)
+def test_storage_is_the_larger_of_volume_and_local_disks(size: str | None, name: str, expected: int) -> None:
+    spec = {} if size is None else {"ephemeralStorage": {"size": size}}
+    assert types_of(a_nodeclass(spec=spec))[name].capacity["ephemeral-storage"].units == expected
+
+
+def test_every_price_holds_what_auto_mode_charges() -> None:
+    free, charged = (types_of(a_nodeclass(), share=share)["m5.large"] for share in (0.0, 0.25))
+    for before, after in zip(free.offerings, charged.offerings, strict=True):
+        assert after.price_per_hour == pytest.approx(before.price_per_hour * 1.25)
+
+
+@pytest.mark.parametrize("status", [{}, {"subnets": "none"}])
+def test_without_a_zone_nothing_is_launched(status: dict[str, str]) -> None:
+    with pytest.raises(NodeClassError, match="no subnet is known"):
+        types_of(a_nodeclass(status=status))
+
+
+def test_a_size_that_cannot_be_read_is_said() -> None:
+    with pytest.raises(NodeClassError, match="ephemeralStorage"):
+        types_of(a_nodeclass(spec={"ephemeralStorage": {"size": "much"}}))
