@@ -90,6 +90,26 @@ def failures(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, settings: Settin
     return found
 
 
+def expression_results(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, settings: Settings) -> dict[str, str]:
+    """Return the expressions with what they come to on a type, by their place: ``80m = vcpus * 20``."""
+    found = expressions(nodeclass.kubelet)
+    if not found or not settings.rules.evaluates_kubelet:
+        return {}
+    if not settings.aws_gates.get(CEL_GATE, False):
+        return {place: f"{text}: not used, {CEL_GATE} is off" for place, text in found.items()}
+    try:
+        own = for_type(facts, nodeclass, settings).kubelet
+    except NodeClassError as error:
+        return {"maxPods": str(error)}
+    plain: dict[str, object] = {"maxPods": own.max_pods}
+    for field, amounts in (("kubeReserved", own.kube_reserved), ("systemReserved", own.system_reserved)):
+        plain |= {f"{field}[{key}]": amount for key, amount in (amounts or {}).items()}
+    return {
+        place: f"{plain[place]} = {text}" if place in plain else f"{text}: no result, the default applies"
+        for place, text in found.items()
+    }
+
+
 def evaluate(expression: str, facts: InstanceTypeFacts, pods: int) -> int:
     """Return what an expression comes to on a type, cut to a whole number.
 

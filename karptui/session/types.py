@@ -14,6 +14,7 @@ from karptui.aws.cluster_types import ClusterTypes, NodeClassTypes
 from karptui.aws.evidence import Evidence, offering_value
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import incompatible_types
+from karptui.aws.kubelet import expression_results
 from karptui.aws.ledger import Ledger, build_ledger, largest_pod, safe_overhead_percent
 from karptui.aws.lint import LintFinding, reserved_more_than_node, too_few_pod_slots, unknown_operators, wildcard_values
 from karptui.aws.live import live_instance_types
@@ -135,6 +136,12 @@ class TypeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
         planned = ledger.advertised_memory_bytes - ledger.contiguous_memory_bytes - ledger.vm_overhead_bytes
         # Types that came with a snapshot may have been worked out under other settings: their account would not add up.
         return ledger if ledger.is_memory_discovered or planned == resources.memory_bytes(ledger.capacity) else None
+
+    @cached_property
+    def expressions(self) -> Mapping[str, str]:
+        """Kubelet settings that are expressions, with what they come to on the type: by place, such as ``maxPods``."""
+        facts, nodeclass = self.facts, self.context.nodeclass
+        return {} if facts is None or nodeclass is None else expression_results(facts, nodeclass, self.context.settings)
 
     @cached_property
     def allocatable(self) -> dict[str, Quantity]:

@@ -8,7 +8,7 @@ import pytest
 
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.cluster_types import cluster_types
-from karptui.aws.kubelet import compile_problem, expressions, failures
+from karptui.aws.kubelet import compile_problem, expression_results, expressions, failures
 from karptui.aws.nodeclass import NodeClassError
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, NodeClassRef
@@ -52,6 +52,22 @@ def test_an_amount_that_fails_or_is_negative_leaves_the_default() -> None:
     default = pods_and_reserved(GATE)[1]
     for expression in ("vcpus / (vcpus - 2)", "1 - vcpus", "no such thing"):
         assert pods_and_reserved(GATE, kubeReserved={"cpu": expression})[1] == default
+
+
+def test_results_are_said_with_their_expressions() -> None:
+    kubelet = {"maxPods": "min(20, max_pods)", "kubeReserved": {"cpu": "vcpus * 31", "memory": "1 / 0", "pid": "9"}}
+    facts = instance_type_facts()["m5.large"]
+    assert expression_results(facts, a_nodeclass(kubelet=kubelet), GATE) == {
+        "maxPods": "20 = min(20, max_pods)",
+        "kubeReserved[cpu]": "70m = vcpus * 31",
+        "kubeReserved[memory]": "1 / 0: no result, the default applies",
+    }
+    off = expression_results(facts, a_nodeclass(kubelet=kubelet), GATE_OFF)
+    assert off["maxPods"] == "min(20, max_pods): not used, NodeClassCEL is off"
+    assert expression_results(facts, a_nodeclass(kubelet={"maxPods": "-1"}), GATE)["maxPods"].endswith(
+        "no instance types"
+    )
+    assert expression_results(facts, a_nodeclass(kubelet=kubelet), parse_settings({}, "v1.14.1")) == {}
 
 
 def test_without_the_gate_expressions_count_as_not_set() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 
 from karptui.aws.evidence import Evidence
@@ -19,7 +20,7 @@ from karptui.karpenter.settings import parse_settings
 from karptui.kube.quantity import parse_quantity
 from karptui.session.cluster_view import ClusterView
 from karptui.session.offered_types import offered_types_of
-from karptui.session.types import Standing, pool_entries
+from karptui.session.types import Standing, TypeEntry, pool_entries
 from karptui.state.inventory import state_of
 from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.query import compile_query, parse_query
@@ -30,6 +31,7 @@ from karptui.views.types.ledger import account_lines, fit_lines, observed_lines,
 from karptui.views.types.pools import TABLE, carries, cheapest, note_of
 from karptui.views.types.sentences import aws_sentence, filter_lines, finding_lines, reason_lines, source_lines
 from tests import builders
+from tests.aws.builders import a_nodeclass
 from tests.stories import AT_NS, pool_of, said, stories_view, type_of
 
 VIEW = stories_view()
@@ -407,3 +409,12 @@ def test_hostile_names_are_cleaned() -> None:
     texts = [cell.text for cell in row.cells]
     texts += [said([title_pieces(entry, entry.types[0])]), said(filter_lines(entry))]
     assert not any("\x1b" in text or "\u202e" in text for text in texts)
+
+
+def test_expressions_stand_beside_what_they_come_to() -> None:
+    nodeclass = a_nodeclass(kubelet={"maxPods": "vcpus * 2", "systemReserved": {"cpu": "vcpus * 31"}})
+    settings = parse_settings({"AWS_FEATURE_GATES": "NodeClassCEL=true"}, "v1.15.1")
+    context = msgspec.structs.replace(BIG.context, nodeclass=nodeclass, settings=settings)
+    lines = said(account_lines(TRINO, TypeEntry(context, BIG.verdict), None, "")).splitlines()
+    assert next(line for line in lines if line.startswith("capacity")).endswith("as planned, pods 64 = vcpus * 2")
+    assert next(line for line in lines if line.startswith("systemReserved")).endswith("cpu 1000m = vcpus * 31")

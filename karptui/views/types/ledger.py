@@ -100,15 +100,19 @@ def ledger_steps(entry: TypeEntry, fit: TypeFit | None, origin: str) -> list[Led
     steps = _advertised(ledger, origin) if ledger is not None else []
     discovered = ledger is not None and ledger.is_memory_discovered
     note = "as a node reported it" if discovered else "as planned"
-    steps.append(LedgerStep("capacity", "capacity", _nano(capacity), note))
-    steps.append(LedgerStep("kube_reserved", "kubeReserved", _minus(overhead.kube_reserved)))
-    if any(overhead.system_reserved.values()):
-        steps.append(LedgerStep("system_reserved", "systemReserved", _minus(overhead.system_reserved)))
+    results = entry.expressions
+    pods = f", pods {results['maxPods']}" if "maxPods" in results else ""
+    steps.append(LedgerStep("capacity", "capacity", _nano(capacity), clean(note + pods)))
+    own = _by_expressions(results, "kubeReserved")
+    steps.append(LedgerStep("kube_reserved", "kubeReserved", _minus(overhead.kube_reserved), own))
+    own = _by_expressions(results, "systemReserved")
+    if any(overhead.system_reserved.values()) or own:
+        steps.append(LedgerStep("system_reserved", "systemReserved", _minus(overhead.system_reserved), own))
     steps.append(LedgerStep("eviction_threshold", "eviction", _minus(overhead.eviction_threshold)))
     steps.append(LedgerStep("allocatable", "allocatable", _nano(entry.allocatable), tone=Tone.STRONG))
-    pods, daemons = entry.verdict.daemon_pods, _minus(entry.verdict.daemons)
-    none = "" if pods else "none runs on it"
-    steps.append(LedgerStep("daemonsets", f"DaemonSets ({pods})", daemons, none, Tone.DAEMON))
+    count, daemons = entry.verdict.daemon_pods, _minus(entry.verdict.daemons)
+    none = "" if count else "none runs on it"
+    steps.append(LedgerStep("daemonsets", f"DaemonSets ({count})", daemons, none, Tone.DAEMON))
     largest = entry.largest_pod
     words = memory_text(resources.nano(largest, MEMORY) // NANO)
     steps.append(LedgerStep("largest_pod", "largest pod", _nano(largest), words, Tone.STRONG))
@@ -118,6 +122,13 @@ def ledger_steps(entry: TypeEntry, fit: TypeFit | None, origin: str) -> list[Led
         if fit.short:
             steps.append(LedgerStep("short_by", "✘ short by", _nano(fit.short), tone=Tone.FAULT))
     return steps
+
+
+def _by_expressions(results: Mapping[str, str], field: str) -> str:
+    """Return what the expressions of one field come to: ``cpu 80m = vcpus * 20``."""
+    return clean(
+        ", ".join(f"{place[len(field) + 1 : -1]} {text}" for place, text in results.items() if place.startswith(field))
+    )
 
 
 def _advertised(ledger: Ledger, origin: str) -> list[LedgerStep]:
