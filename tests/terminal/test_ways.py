@@ -81,10 +81,10 @@ def test_the_mouse_scrolls_and_opens(program: Program) -> None:
     program.wheel(20, 10, lines=1)
     program.wait("rows further down", lambda view: view.rows and view.cursor < 0)
     program.wheel(20, 10, lines=-3)
-    program.wait("the first rows", is_nodes)
-    row = program.view.rows[6]
+    before = program.wait("the row of the cursor", lambda view: view.cursor >= 0).cursor
+    row = program.view.rows[before + 6]
     program.click(5, next(y for y, line in enumerate(program.view.lines) if line.startswith(row)))
-    program.wait("the cursor where the mouse was", lambda view: view.cursor > 0)
+    program.wait("the cursor where the mouse was", lambda view: view.cursor > before)
     program.press("g")
     program.wait("the first row", is_nodes)
     program.click(program.view.lines[1].index("Pods"), 1)
