@@ -286,7 +286,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         if groups is not None and isinstance(line, GroupHeading):
             groups.toggle(line.name)
             self.regroup()
-        elif line is not None:
+        elif line is not None and self.is_current:  # another key may have left the screen meanwhile
             self.open_row(line)
 
     # Filtering

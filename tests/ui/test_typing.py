@@ -106,6 +106,36 @@ async def test_rows_that_are_ready_once_their_screen_is_left_are_nothing_to_it(
         assert isinstance(app.screen, NodesScreen)
 
 
+@pytest.mark.parametrize("before", ["2", "5", "6", "7"])
+@pytest.mark.parametrize("after", ["1", "colon", "slash"])
+async def test_a_key_is_for_the_screen_on_which_it_was_pressed(make_app: MakeApp, before: str, after: str) -> None:
+    """Keys that open screens are heard first: one that was pressed before them is not for what they open."""
+    async with make_app().run_test(size=(120, 30)) as pilot:
+        app = await settled(pilot)
+        await pilot.press(before)
+        await settled(pilot)
+        pressed_on = app.screen
+        type_at_once(app, "enter", after)
+        await settled(pilot)
+        if after == "1":
+            assert isinstance(app.screen, NodesScreen)
+        else:
+            assert app.screen is not pressed_on or app.screen.query(PromptInput)
+            await pilot.press("escape")
+        assert [type(screen) for screen in app.screen_stack] == [type(app.screen)]
+
+
+async def test_a_key_that_moves_the_cursor_moves_it_where_it_was_pressed(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=(120, 30)) as pilot:
+        app = await settled(pilot)
+        pods = app.screen
+        type_at_once(app, "down", "colon")
+        await settled(pilot)
+        await pilot.press("escape")
+        assert app.screen is pods
+        assert pods.query_one(RowTable).cursor_index == 1
+
+
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
 async def test_help_and_quit_are_always_among_the_keys(app: KarptuiApp, width: int) -> None:
     async with app.run_test(size=(width, 24)) as pilot:
