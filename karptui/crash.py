@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Final
 
 from karptui import __version__
+from karptui.files import write_file
 from karptui.paths import state_dir
 
 FOLDER: Final = "crashes"
@@ -145,9 +146,7 @@ def _write(text: str) -> Path | None:
     for number in range(100):
         path = folder / f"{stamp}-{number:02}.txt"
         with contextlib.suppress(FileExistsError):
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-            with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-                file.write(text)
+            write_file(path, text.encode(errors="replace"), is_private=True)
             _forget_oldest(folder)
             return path
     return None

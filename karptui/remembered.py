@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from karptui.files import read_file
+from karptui.files import read_file, write_file
 from karptui.paths import state_dir
 
 _FILE: Final = "remembered.json"
@@ -24,7 +24,7 @@ def remember(name: str, value: str) -> None:
     if known.get(name) == value:
         return
     try:
-        (state_dir() / _FILE).write_text(json.dumps({**known, name: value}), encoding="utf-8")
+        write_file(state_dir() / _FILE, json.dumps({**known, name: value}).encode(), may_replace=True)
     except OSError:
         return
 

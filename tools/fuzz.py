@@ -1,9 +1,10 @@
 """Hostile input for everything that reads: ``python tools/fuzz.py [--count 50000] [--seed 1] [--only NAME]``.
 
-Snapshots, kubeconfigs, configuration, scenarios, filters, metrics and lines of watches are made wrong at random: bytes
-and values are replaced, left out, repeated, nested and swapped. The same seed makes the same input. Every input must be
-read or refused with the sentence of its kind, within five seconds, and all of them within 300 MB. What is found is
-printed with the number of the input; ``--at NUMBER`` makes it again and shows the traceback.
+Snapshots, kubeconfigs, configuration, scenarios, filters, metrics and lines of watches, and what commands that run an
+engine are given, are made wrong at random: bytes and values are replaced, left out, repeated, nested and swapped. The
+same seed makes the same input. Every input must be read or refused with the sentence of its kind, within five seconds,
+and all of them within 300 MB. What is found is printed with the number of the input; ``--at NUMBER`` makes it again and
+shows the traceback.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import contextlib
 import copy
 import gzip
+import io
 import json
 import random
 import resource
@@ -22,6 +24,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final, NamedTuple
@@ -157,7 +160,37 @@ def _changed_bytes(text: bytes, chance: random.Random, seeds: tuple[bytes, ...])
 
 def targets() -> tuple[Target, ...]:
     """Return everything that reads."""
-    return (_snapshots(), _kubeconfig(), _configuration(), _scenarios(), _filters(), _metrics(), _watch_lines())
+    readers = (_snapshots(), _kubeconfig(), _configuration(), _scenarios(), _filters(), _metrics(), _watch_lines())
+    return (*readers, *(_command(name, *words) for name, words in COMMANDS.items()))
+
+
+COMMANDS: Final = {
+    "drill": (),
+    "remedies": (),
+    "capacity": (),
+    "forward": ("--horizon", "10m"),
+    "plan": ("--horizon", "10m"),
+    "verdict": (),
+}
+"""Commands that are given a hostile snapshot, and what else they are given; of plan the manifests are hostile."""
+
+
+def _command(name: str, *words: str) -> Target:
+    from karptui.cli.main import build_parser
+
+    folder = Path(tempfile.mkdtemp(prefix="karptui-fuzz."))
+    hostile, sound = folder / "hostile.json", folder / "sound.json"
+    sound.write_bytes(_recording())
+    files = ["--snapshot", str(sound), "-f", str(hostile)] if name == "plan" else ["--snapshot", str(hostile)]
+    parser, run = build_parser(name), import_module(f"karptui.cli.{name}").run
+    seeds = (_recording(), *(json.dumps(one).encode() for one in json.loads(_recording())["objects"]))
+
+    def read(text: bytes) -> object:
+        hostile.write_bytes(text)
+        with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")), contextlib.redirect_stderr(None):
+            return run(parser.parse_args([name, *files, *words]))
+
+    return Target(name, read, (SystemExit,), seeds if name == "plan" else seeds[:1])
 
 
 def _snapshots() -> Target:
@@ -491,8 +524,9 @@ def _tried(target: Target, text: bytes) -> str:
     signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)
     try:
         target.read(text)
-    except target.allowed:
-        pass
+    except target.allowed as error:
+        if isinstance(error, SystemExit) and error.code not in (1, 2):
+            return f"ends with {error.code!r}"
     except Slow:
         return f"takes more than {MOST_SECONDS:g} s"
     except Exception as error:  # noqa: BLE001  this is what is looked for

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import refuse_unseen, report
-from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags
+from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, file_name
 
 if TYPE_CHECKING:
     from karptui.provisioning.prepared import Prepared
@@ -34,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "snapshots",
         metavar="SNAPSHOT",
+        type=file_name,
         nargs="*",
         help="files or directories instead of a cluster; - is standard input",
     )

@@ -262,6 +262,11 @@ def file_name(text: str) -> str:
     return text
 
 
+def target_name(text: str) -> str:
+    """Return the name of a file that is to be written; every argument for one has this type."""
+    return file_name(text)
+
+
 def _identity(text: str) -> str:
     # Without a name everything would be asked for with the user's own permissions.
     if not text.strip():

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.options import add_cluster_flags, file_name, refuse_live, refuse_unused
+from karptui.cli.options import add_cluster_flags, refuse_live, refuse_unused, target_name
 
 if TYPE_CHECKING:
     from karptui.sources.snapshot.redact import Redactor
@@ -17,7 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_cluster_flags(parser, takes_several=False)
     parser.add_argument(
-        "file", metavar="FILE", type=file_name, help="where to; packed when it ends in .gz; - is standard output"
+        "file", metavar="FILE", type=target_name, help="where to; packed when it ends in .gz; - is standard output"
     )
     parser.add_argument("--name", help="what to call the recording; the context or the snapshot's name by default")
     parser.add_argument("--redact", action="store_true", help="replace names by pseudonyms, the same each time")

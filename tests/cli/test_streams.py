@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -9,11 +10,15 @@ import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 import karptui.cli.main
+from karptui import crash
 from karptui.cli.main import COMMANDS, build_parser, main, parser_of
+from karptui.cli.options import file_name, target_name
 from tests.troubles import troubles_document
 
 KARPTUI = (sys.executable, "-m", "karptui")
@@ -156,11 +161,13 @@ def test_every_command_ends_with_its_reader(command: str, snapshot: Path, stream
 
 @every_command
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("is_help", [False, True], ids=["output", "help"])
 def test_every_command_writes_in_any_encoding(
-    command: str, snapshot: Path, streams: Streams, tmp_path: Path, encoding: str
+    command: str, snapshot: Path, streams: Streams, tmp_path: Path, *, encoding: str, is_help: bool
 ) -> None:
     printed = tmp_path / "printed"
-    assert streams.run(words_of(command, snapshot), printing_to(printed, encoding)) in (0, 1, 3, 4)
+    words = [command, "--help"] if is_help else words_of(command, snapshot)
+    assert streams.run(words, printing_to(printed, encoding)) in (0, 1, 3, 4)
     assert not streams.has_traceback
     assert printed.read_bytes()
 
@@ -195,6 +202,126 @@ def flags_of(command: str) -> set[str]:
     """Return the flags of a command."""
     own = parser_of(build_parser(command), command)
     return {flag for action in own._actions for flag in action.option_strings}
+
+
+# Files that are written
+
+WRITING = [
+    (command, action.dest)
+    for command in COMMANDS
+    for action in parser_of(build_parser(command), command)._actions
+    if action.type is target_name
+]
+"""Commands with an argument that names a file to be written, which all have one type."""
+REFUSED = {
+    "there": "exists already; --force replaces it",
+    "folder": "cannot be written: it is no regular file, and only those are replaced",
+    "pipe": "cannot be written: it is no regular file, and only those are replaced",
+    "device": "cannot be written: it is no regular file, and only those are replaced",
+    "dangling link": "cannot be written: No such file or directory",
+    "no folder": "cannot be written: No such file or directory",
+    "folder that is a file": "cannot be written: Not a directory",
+    "read-only folder": "cannot be written: Read-only file system",
+    "full disk": "cannot be written: No space left on device",
+}
+
+
+def target_of(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a path where nothing can be written, and why is said by its kind."""
+    path = folder / "out.json"
+    if kind == "there":
+        path.write_text("mine")
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/null")
+    elif kind == "dangling link":
+        path.symlink_to(folder / "none")
+    elif kind == "no folder":
+        path = folder / "none" / "out.json"
+    elif kind == "folder that is a file":
+        (folder / "file").write_text("mine")
+        path = folder / "file" / "out.json"
+    elif kind == "read-only folder":
+        refused = OSError(errno.EROFS, os.strerror(errno.EROFS))
+        monkeypatch.setattr("karptui.files.tempfile.mkstemp", Mock(side_effect=refused))
+    else:
+        monkeypatch.setattr("karptui.files.os.fdopen", FullFile)
+    return path
+
+
+class FullFile(io.FileIO):
+    """A file on a disk that fills up while it is written."""
+
+    def write(self, data: Any) -> int:
+        super().write(bytes(data)[:100])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize(("command", "argument"), WRITING)
+@pytest.mark.parametrize("kind", REFUSED)
+def test_every_command_says_why_its_file_cannot_be_written(
+    command: str,
+    argument: str,
+    kind: str,
+    snapshot: Path,
+    streams: Streams,
+    *,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = target_of(kind, tmp_path, monkeypatch)
+    before = {one: one.lstat().st_ino for one in tmp_path.rglob("*")}
+    words = [str(path) if word == "-" else word for word in words_of(command, snapshot)]
+    assert str(path) in words, f"{argument} of {command} is not given in words_of()"
+    words += [] if kind == "there" else ["--force"]
+    with Path(os.devnull).open("wb") as nowhere:
+        assert streams.run(words, printing_to(os.dup(nowhere.fileno()))) == 2
+    assert streams.last_words == f"karptui {command}: {path}: {REFUSED[kind]}"
+    assert {one: one.lstat().st_ino for one in tmp_path.rglob("*")} == before
+    assert kind != "there" or path.read_text() == "mine"
+
+
+def test_no_command_writes_files_in_another_way() -> None:
+    assert WRITING == [("record", "file")], "what a new command needs to hold is above"
+    names = {
+        (command, action.dest)
+        for command in COMMANDS
+        for action in parser_of(build_parser(command), command)._actions
+        if action.metavar in ("FILE", "SNAPSHOT") and action.type not in (file_name, target_name)
+    }
+    assert not names, "a file is read or written, and its type says which"
+
+
+@every_command
+def test_every_command_answers_where_nothing_can_be_kept(
+    command: str, snapshot: Path, streams: Streams, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, not_there = tmp_path / "there", tmp_path / "not there"
+    status = streams.run(words_of(command, snapshot), printing_to(there))
+    (tmp_path / "file").write_text("")
+    for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "file"))
+    assert streams.run(words_of(command, snapshot), printing_to(not_there)) == status
+    assert not_there.read_bytes() == there.read_bytes()
+
+
+@pytest.mark.crashes
+@every_command
+@pytest.mark.parametrize("kind", ["no folder", "full disk"])
+def test_every_command_says_a_fault_where_no_report_of_it_can_be_kept(
+    command: str, kind: str, snapshot: Path, streams: Streams, tmp_path: Path, *, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_folder = Mock(side_effect=OSError(errno.EROFS, os.strerror(errno.EROFS)))
+    monkeypatch.setattr(crash, "state_dir", no_folder if kind == "no folder" else lambda: tmp_path)
+    if kind == "full disk":
+        monkeypatch.setattr("karptui.files.os.fdopen", FullFile)
+    monkeypatch.setattr(f"karptui.cli.{command}.run", Mock(side_effect=KeyError(kind)))
+    assert streams.run(words_of(command, snapshot), printing_to(tmp_path / "printed")) == 70
+    assert streams.last_words == f"karptui: internal error while running karptui {command}: KeyError: '{kind}'"
+    assert [one.name for one in tmp_path.rglob("*") if one.is_file()] == ["printed"]
 
 
 # Files without an end

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from karptui.files import read_file
+from karptui.files import read_file, write_file
 from karptui.paths import state_dir
 from karptui.whatif.scenario import Scenario, ScenarioError, read_scenarios, write_scenarios
 
@@ -49,11 +48,7 @@ class KeptScenarios:
             if not text:
                 path.unlink(missing_ok=True)
                 return True
-            fresh = path.with_suffix(f".{os.getpid()}")
-            fresh.unlink(missing_ok=True)
-            with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
-                file.write(text)
-            fresh.replace(path)
+            write_file(path, text, may_replace=True, is_private=True)
         except OSError:
             return False
         return True

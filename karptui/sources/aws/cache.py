@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import tempfile
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from karptui.aws.region import Dated
-from karptui.files import read_file
+from karptui.files import read_file, write_file
 
 FORMAT: Final = 1
 """Raised when the shape of what is kept changes: older files are then read anew from the APIs."""
@@ -56,14 +54,7 @@ class FactCache:
         content = msgspec.json.encode(_Envelope(FORMAT, fact.as_of_ns, msgspec.Raw(msgspec.json.encode(fact.value))))
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(content)
-                Path(temporary).replace(path)
-            except OSError:
-                Path(temporary).unlink(missing_ok=True)
-                raise
+            write_file(path, content, may_replace=True, is_private=True)
 
     def _path(self, name: str) -> Path:
         return self._folder.joinpath(*name.split("/")).with_suffix(".json")

@@ -1,0 +1,52 @@
+"""Files are written in one place, which leaves nothing half-written and replaces nothing but regular files."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[2] / "karptui"
+WRITERS = {
+    "files.py": "the place",
+    "sources/cluster/pool.py": "a key for OpenSSL, in a folder that is gone a moment later",
+}
+NAMES = {
+    "write_text",
+    "write_bytes",
+    "mkstemp",
+    "NamedTemporaryFile",
+    "TemporaryFile",
+    "mkdtemp",
+    "symlink_to",
+    "touch",
+}
+FLAGS = {"O_CREAT", "O_TRUNC", "O_APPEND"}
+
+
+def writes(tree: ast.AST) -> bool:
+    """Return whether a module may make a file or write into one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in NAMES | FLAGS:
+            return True
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == "open":
+            given = [*node.args, *(one.value for one in node.keywords)]
+            modes = [one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+            if any(set(mode) <= set("rwaxbt+") and set(mode) & set("wax+") for mode in modes):
+                return True
+    return False
+
+
+def test_files_are_written_in_one_place() -> None:
+    found = {
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        if writes(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert found == set(WRITERS)
+
+
+def test_other_ways_are_seen() -> None:
+    for text in ("open(p, 'w')", "p.open(mode='xb')", "p.write_text(t)", "os.open(p, os.O_CREAT)", "open(p, 'r+')"):
+        assert writes(ast.parse(text)), text
+    for text in ("open(p)", "p.open('rb')", "os.open(p, os.O_RDONLY)", "webbrowser.open(url)"):
+        assert not writes(ast.parse(text)), text
