@@ -269,7 +269,8 @@ def ami_family(spec: Mapping[str, Any]) -> str:
     own = spec.get("amiFamily")
     if isinstance(own, str):
         return own
-    for term in spec.get("amiSelectorTerms") or ():
+    terms = spec.get("amiSelectorTerms")
+    for term in terms if isinstance(terms, list) else ():
         alias = term.get("alias") if isinstance(term, Mapping) else None
         if isinstance(alias, str) and alias:
             name = alias.partition("@")[0]

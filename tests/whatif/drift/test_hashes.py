@@ -11,6 +11,7 @@ from karptui.decode.kinds import Kind
 from karptui.decode.reader import KindReader
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.whatif.drift.hashes import (
+    ami_family,
     changed_nodeclass_fields,
     ec2_nodeclass_hash,
     nodepool_hash,
@@ -60,3 +61,9 @@ def test_from_version_6_on_the_text_of_kubelet_counts() -> None:
 def a_nodeclass(kubelet: dict[str, Any] | None) -> NodeClass:
     spec = {"amiSelectorTerms": [{"alias": "al2023@latest"}], "kubelet": kubelet}
     return NodeClass(name="default", group="karpenter.k8s.aws", kind="EC2NodeClass", spec=spec)
+
+
+@pytest.mark.parametrize("terms", [5, "al2023@latest", {"alias": "x"}, [5, None], [{"alias": 3}], None])
+def test_selector_terms_that_are_none_come_to_no_family(terms: object) -> None:
+    assert ami_family({"amiSelectorTerms": terms}) == "Custom"
+    assert ami_family({"amiSelectorTerms": [{"alias": "bottlerocket@latest"}]}) == "Bottlerocket"
