@@ -29,9 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--horizon", metavar="DURATION", type=horizon, default="6h", help="how far to play (default: 6h)"
     )
-    parser.add_argument(
-        "--seed", metavar="N", type=_seed, default=0, help="decides what is left to chance (default: 0)"
-    )
+    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="decides what is left to chance (default: 0)")
     parser.add_argument(
         "--instant",
         action="store_true",
@@ -64,7 +62,8 @@ def horizon(text: str) -> int:
     return horizon_ns
 
 
-def _seed(text: str) -> int:
+def seed(text: str) -> int:
+    """Return what decides chance: the type of an argument."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a number")
     return int(text)

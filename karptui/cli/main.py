@@ -38,6 +38,7 @@ COMMANDS: Final = MappingProxyType(
         "drill": "say what is left when a zone, a capacity type or a NodePool goes away at once",
         "headroom": "say how many more of a pod fit: on present nodes, on new ones, until limits stop it",
         "solve": "find the change that reaches a goal: nothing pending, cheapest families, weights, overhead, ...",
+        "policies": "compare consolidation policies and consolidateAfter: dollars saved against pods evicted",
         "claims": "list NodeClaims: their life, drift, expiry and drain",
         "capacity": "list where nodes, pods, free room and dollars are: by zone, NodePool or instance type",
         "churn": "say how often nodes are replaced, why, how long they live, and whether it is a loop",

@@ -143,6 +143,11 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui solve families --nodepool general -o patch", "families to add, as kubectl commands"),
             Entry("karptui solve consolidate-after --evictions 20", "by playing each value forward for a day"),
         ),
+        "policies": (
+            Entry("karptui policies", "every policy with some values of consolidateAfter, for all NodePools alike"),
+            Entry("karptui policies --pool general --policy Balanced --after 0s,10m,1h --horizon 24h", "for one"),
+            Entry("karptui policies --snapshot prod.json.gz -o json", "for a script"),
+        ),
         "claims": (
             Entry("karptui claims --sort-by deadline=asc", "drains that nothing ends first, then by deadline"),
             Entry("karptui claims --filter 'drift=AMIDrift' -o csv", "NodeClaims that drifted by their image"),

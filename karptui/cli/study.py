@@ -74,6 +74,24 @@ def print_study(documents: Sequence[dict[str, Any]], columns: Sequence[str], lin
         sys.stdout.write("".join(f"{clean(line)}\n" for line in lines))
 
 
+def print_document(document: dict[str, Any], rows: tuple[str, Sequence[str]], lines: Iterable[str], form: str) -> None:
+    """Print one document in the form asked for.
+
+    Args:
+        document: as JSON has it.
+        rows: of CSV: the part of the document that holds them, and their columns.
+        lines: the text.
+        form: of ``-o``.
+    """
+    if form == "json":
+        from karptui.cli.listing import json_text
+
+        sys.stdout.write(json_text(document) + "\n")
+    else:
+        part, columns = rows
+        print_study(document[part], columns, lines, form)
+
+
 def _flat(document: dict[str, Any]) -> dict[str, Any]:
     return {key: len(value) if isinstance(value, list) else value for key, value in document.items()}
 

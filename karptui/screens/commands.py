@@ -10,7 +10,7 @@ from karptui.files import write_file
 from karptui.kube.units import clock_text
 from karptui.paths import typed_path
 from karptui.screens.command_line import CommandError, TypedCommand
-from karptui.screens.destinations import ToDrill, ToHeadroom
+from karptui.screens.destinations import ToDrill, ToHeadroom, ToPolicies
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
 from karptui.screens.list_screen import ListScreen
@@ -133,6 +133,14 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             "drill",
             "What is left when a zone, a capacity type or a NodePool goes away",
             lambda _: app.go(ToDrill()),
+        ),
+        TypedCommand(
+            "policies",
+            "Consolidation policies compared: what each saves, and how many pods it evicts",
+            lambda text: app.go(ToPolicies(text)),
+            (),
+            lambda: _names(app, "NodePool"),
+            "[POOL]",
         ),
         TypedCommand("next", "What Karpenter would do next, and what would go without blockers", lambda _: _next(app)),
         TypedCommand(

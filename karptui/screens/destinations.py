@@ -83,6 +83,13 @@ class ToDrill(msgspec.Struct, frozen=True):
     """What is left when a zone, a capacity type or a NodePool goes away."""
 
 
-ToScreen: TypeAlias = (
-    ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation | ToForward | ToHeadroom | ToDrill
-)
+class ToPolicies(msgspec.Struct, frozen=True):
+    """What consolidation policies save and evict."""
+
+    pool: str = ""
+    """The NodePool that is edited; empty for all that are not static."""
+
+
+ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies
+"""Answers that take a while."""
+ToScreen: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation | ToForward | ToStudy

@@ -15,8 +15,10 @@ from karptui.screens.destinations import (
     ToLedger,
     ToNode,
     ToPending,
+    ToPolicies,
     ToPool,
     ToScreen,
+    ToStudy,
     ToText,
     ToTypes,
 )
@@ -60,13 +62,13 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
             from karptui.screens.forward import ForwardScreen
 
             return ForwardScreen(scenarios)
-        case ToHeadroom() | ToDrill():
+        case ToHeadroom() | ToDrill() | ToPolicies():
             return _study_screen(to)
         case _:
             assert_never(to)
 
 
-def _study_screen(to: ToHeadroom | ToDrill) -> FrameScreen:
+def _study_screen(to: ToStudy) -> FrameScreen:
     from karptui.screens.study import StudyScreen
     from karptui.views import studies
 
@@ -75,6 +77,8 @@ def _study_screen(to: ToHeadroom | ToDrill) -> FrameScreen:
             return StudyScreen(studies.headroom_study(kind, key))
         case ToDrill():
             return StudyScreen(studies.drill_study())
+        case ToPolicies(pool):
+            return StudyScreen(studies.policies_study(pool))
         case _:
             assert_never(to)
 

@@ -46,6 +46,13 @@ class PoolsScreen(ListScreen[PoolRow]):
         Binding("t", "open_types", "Types", id="pools.types", tooltip="The instance types of the pool"),
         Binding("b", "open_budgets", "Budgets", show=False, id="pools.budgets"),
         Binding(
+            "P",
+            "run_command('policies')",
+            "Policies",
+            id="pools.policies",
+            tooltip="Consolidation policies compared: savings against evictions",
+        ),
+        Binding(
             "p", "share_out", "Proportion", id="pools.share", tooltip="What keeps a proportion of pools: a what-if"
         ),
     ]

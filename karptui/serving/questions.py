@@ -24,6 +24,7 @@ from karptui.session.questions import (
     PlaysWanted,
     PodWaitWanted,
     PointWanted,
+    PoliciesWanted,
     ProportionWanted,
     Question,
     ReasonsWanted,
@@ -84,6 +85,7 @@ def answers_of(shared_base: SharedBase) -> Mapping[type[Question[Any]], Callable
         StudyProgressWanted: lambda: studies().progress,
         DrillsWanted: lambda: studies().drills,
         HeadroomsWanted: lambda: studies().headrooms,
+        PoliciesWanted: lambda: studies().policies,
     }
 
 

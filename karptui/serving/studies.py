@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from karptui.plan.headroom import HeadroomError, headroom, headrooms, sample_of, samples
+from karptui.plan.policies import PolicyError, compare
 from karptui.provisioning.reporter import Cancelled, Reporter
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pace import Turns
@@ -15,6 +16,8 @@ from karptui.session.questions import (
     DrillsWanted,
     HeadroomsFound,
     HeadroomsWanted,
+    PoliciesFound,
+    PoliciesWanted,
     StudyProgressFound,
     StudyProgressWanted,
 )
@@ -61,6 +64,17 @@ class Studies:
                 return HeadroomsFound(problem=str(error))
 
         return self._worked_out(view, wanted.now_ns, added) or HeadroomsFound()
+
+    def policies(self, view: ClusterView, wanted: PoliciesWanted) -> PoliciesFound:
+        """Play the cluster under every policy."""
+
+        def compared(base: WhatIfBase, reporter: Reporter) -> PoliciesFound:
+            try:
+                return PoliciesFound(found=compare(base, pools=wanted.pools, reporter=reporter))
+            except (PolicyError, EditError) as error:
+                return PoliciesFound(problem=str(error))
+
+        return self._worked_out(view, wanted.now_ns, compared) or PoliciesFound()
 
     def _worked_out(
         self, view: ClusterView, now_ns: int, work: Callable[[WhatIfBase, Reporter], FoundT]

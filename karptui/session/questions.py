@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from karptui.kube.live_usage import LiveUsage
     from karptui.pending.groups import PendingGroup
     from karptui.plan.headroom import Headroom
+    from karptui.plan.policies import Comparison
     from karptui.session.blockers import BlockerEntry
     from karptui.session.nodes import NodeEntry
     from karptui.session.packing import Bin
@@ -494,5 +495,22 @@ class HeadroomsWanted(Question[HeadroomsFound], frozen=True, kw_only=True):
     """As the API writes it; empty for every workload."""
     key: str = ""
     """``namespace/name``."""
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class PoliciesFound(msgspec.Struct, frozen=True, kw_only=True):
+    """Policies of consolidation beside each other; nothing where somebody gave up on it."""
+
+    found: Comparison | None = None
+    problem: str = ""
+    """Why there is no answer, in a sentence."""
+
+
+class PoliciesWanted(Question[PoliciesFound], frozen=True, kw_only=True):
+    """What policies of consolidation save, and how many pods they evict for it; takes a while."""
+
+    pools: tuple[str, ...] = ()
+    """NodePools that are edited; all that are not static where there are none."""
     now_ns: int
     """The present instant: nanoseconds since the epoch."""

@@ -15,6 +15,7 @@ from karptui.karpenter.settings import Settings
 from karptui.kube.live_usage import LiveUsage
 from karptui.pending.groups import PendingGroup
 from karptui.plan.headroom import Headroom
+from karptui.plan.policies import Comparison
 from karptui.session import border, claims, nodes, questions
 from karptui.session.blockers import BlockerEntry
 from karptui.session.facts import Around, Fact
@@ -39,6 +40,7 @@ for _module in (nodes, claims):
     vars(_module).setdefault("NodeFindings", NodeFindings)
 vars(border).update(Fact=Fact, Around=Around, Finding=Finding)
 vars(questions).update(
+    Comparison=Comparison,
     Drill=Drill,
     Headroom=Headroom,
     Bin=Bin,

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from karptui.plan.headroom import MOST, Headroom, PoolRoom
-from karptui.session.questions import DrillsFound, DrillsWanted, HeadroomsFound, HeadroomsWanted
+from karptui.plan.policies import PolicyOutcome
+from karptui.session.questions import (
+    DrillsFound,
+    DrillsWanted,
+    HeadroomsFound,
+    HeadroomsWanted,
+    PoliciesFound,
+    PoliciesWanted,
+)
 from karptui.views import drill as drill_views
 from karptui.views import headroom as headroom_views
+from karptui.views import policies as policy_views
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.study import Study
@@ -108,4 +117,34 @@ def drill_study() -> Study[DrillsFound, Drill]:
         told=lambda found: told(found.found[0].assumed, found.found[0].not_modelled) if found.found else (),
         scenario=lambda row: Scenario(name=f"without {row.loss}", edits=row.edits),
         tab="nodes",
+    )
+
+
+# Policies
+
+
+def policies_study(pool: str = "") -> Study[PoliciesFound, PolicyOutcome]:
+    """Return what consolidation policies save and evict.
+
+    Args:
+        pool: The NodePool that is edited; empty for all that are not static.
+    """
+
+    def lines(found: PoliciesFound) -> Sequence[Pieces]:
+        if found.found is None:
+            return said(found.problem)
+        return said(policy_views.headline(found.found), policy_views.more_lines(found.found))
+
+    return Study(
+        title=f"Policies of consolidation ─ {clean(pool) if pool else 'all NodePools alike'}, over 6h",
+        rows_title="Policies",
+        table=policy_views.TABLE,
+        wanted=lambda now_ns: PoliciesWanted(pools=(pool,) if pool else (), now_ns=now_ns),
+        rows=lambda found: found.found.outcomes if found.found is not None else (),
+        lines=lines,
+        name_of=policy_views.name_of,
+        story=lambda row: said(policy_views.sentence(row), policy_views.story_lines(row)),
+        told=lambda found: told(found.found.assumed, found.found.not_modelled) if found.found is not None else (),
+        scenario=lambda row: Scenario(name=policy_views.name_of(row), edits=row.edits) if row.edits else None,
+        tab="pools",
     )

@@ -11,6 +11,7 @@ import pytest
 
 from karptui.config import DEFAULTS
 from karptui.disruption.analysis import NextReport
+from karptui.plan.policies import Comparison, PolicyOutcome
 from karptui.serving.lists import lists_of
 from karptui.serving.questions import answers_of
 from karptui.session import border, questions
@@ -59,6 +60,8 @@ from karptui.session.questions import (
     PodWaitWanted,
     PointFound,
     PointWanted,
+    PoliciesFound,
+    PoliciesWanted,
     ProportionWanted,
     Question,
     ReasonsWanted,
@@ -138,6 +141,10 @@ SCENARIO = Scenario("heavier", Replay.SCRATCH, (SetField(ObjectRef("NodePool", "
 NODE = next(iter(FLEET.state.nodes))
 BLOCKERS = tuple(one.key for one in blocker_entries(ANALYSED) if one.namespace == "gitlab")
 WITHOUT_ONE = Scenario(name="without one", edits=(RemoveNode(NODE),))
+POLICY = PolicyOutcome(
+    policy="Balanced", after="0s", edits=SCENARIO.edits, nodes=1, price_per_hour=1.0, dollars=2.0,
+    dollars_unchanged=3.0, commands=1, evictions=2, pending=0, seconds=9, kept=(("PDB", 1),),
+)  # fmt: skip
 QUESTIONS: tuple[Question[Any], ...] = (
     DescriptionWanted(kind="Pod", key=POD, now_ns=NOW_NS),
     NamesWanted(kinds=("NodePool", "NodeClass", "Pod")),
@@ -163,6 +170,7 @@ QUESTIONS: tuple[Question[Any], ...] = (
     PlayProgressWanted(),
     DrillsWanted(now_ns=NOW_NS),
     HeadroomsWanted(kind="Pod", key=POD, now_ns=NOW_NS),
+    PoliciesWanted(pools=("none",), now_ns=NOW_NS),
     StudyProgressWanted(),
 )
 """One of each kind; `ANSWERS` are those of a cluster that is worked out."""
@@ -202,6 +210,9 @@ MESSAGES = (
     ReplayStateWanted(now_ns=NOW_NS, is_typing=True),
     ReplayState(number=3, is_busy=True, done=1, total=2, is_outdated=True),
     Replayed(number=3, answer=answered()),
+    PoliciesFound(
+        found=Comparison(pools=(("a", "b", "c"),), horizon_ns=1, outcomes=(POLICY,), assumed=(), not_modelled=())
+    ),
     PointFound(position=1, point=SweepPoint("2", nodes=3)),
     *(play for answer in ANSWERS if isinstance(answer, PlaysFound) for play in answer.plays),
 )

@@ -1,4 +1,4 @@
-"""Answers that take a while, above a row for each case: how many more pods fit, what is left after a loss."""
+"""Answers that take a while, above a row for each case: how many more pods fit, what a loss leaves, policies."""
 
 from __future__ import annotations
 
@@ -61,6 +61,11 @@ async def test_a_row_opens_as_a_scenario_and_is_played(app: KarptuiApp) -> None:
         assert "without zone=" in screen_text(app) or "without capacity-type=" in screen_text(app)
         await pressing("escape", "F")(pilot)
         assert isinstance(app.screen, ForwardScreen)
+
+
+@SIZES
+def test_policies_beside_each_other(snap_compare: Compare, app: KarptuiApp, size: tuple[int, int]) -> None:
+    assert snap_compare(app, terminal_size=size, run_before=pressing("2", "P", "down"))
 
 
 async def test_what_is_not_there_is_told_in_its_place(app: KarptuiApp) -> None:

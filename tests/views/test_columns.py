@@ -22,6 +22,7 @@ from karptui.views.drill import TABLE as DRILL
 from karptui.views.forward.columns import TABLE as FORWARD
 from karptui.views.headroom import POOLS_TABLE as HEADROOM_POOLS
 from karptui.views.headroom import TABLE as HEADROOM
+from karptui.views.policies import TABLE as POLICIES
 from karptui.views.row import Cell
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
 from karptui.views.types.case import CASE_TABLE
@@ -62,6 +63,7 @@ SHOWN: Final[dict[str, TableSpec[Any]]] = {
     "drill": DRILL,
     "headroom": HEADROOM,
     "headroom-pools": HEADROOM_POOLS,
+    "policies": POLICIES,
 }
 
 

@@ -1,0 +1,110 @@
+"""`karptui policies`: consolidation policies compared, dollars saved against pods evicted."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from karptui.cli.errors import UsageError, fail
+from karptui.cli.forward import horizon, seed
+from karptui.cli.study import add_study_flags, one_base, print_document, table_lines
+
+if TYPE_CHECKING:
+    from karptui.plan.policies import Comparison
+
+COLUMNS: Final = (
+    "consolidationPolicy",
+    "consolidateAfter",
+    "isAsItIs",
+    "endNodes",
+    "endPricePerHour",
+    "dollars",
+    "dollarsSaved",
+    "commands",
+    "evictions",
+    "pending",
+    "lastCommandSeconds",
+    "isBeaten",
+)
+"""Of CSV."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "--pool", metavar="NAME", action="append", default=[], help="edit only this NodePool; repeatable (default: all)"
+    )
+    parser.add_argument(
+        "--policy",
+        metavar="NAME",
+        action="append",
+        choices=("WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced"),
+        default=[],
+        help="try only this one: WhenEmpty, WhenEmptyOrUnderutilized or Balanced; repeatable (default: all)",
+    )
+    parser.add_argument(
+        "--after",
+        metavar="DURATIONS",
+        type=_afters,
+        default="0s,5m,1h",
+        help="values of consolidateAfter, or Never (default: 0s,5m,1h)",
+    )
+    parser.add_argument(
+        "--horizon", metavar="DURATION", type=horizon, default="6h", help="how far each is played (default: 6h)"
+    )
+    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="decides what is left to chance (default: 0)")
+    add_study_flags(parser)
+
+
+def _afters(text: str) -> tuple[str, ...]:
+    from karptui.cli.options import words
+    from karptui.kube.durations import DurationError, parse_duration
+
+    found = tuple(words(text))
+    for one in found:
+        try:
+            is_well = one == "Never" or parse_duration(one) >= 0
+        except DurationError:
+            is_well = False
+        if not is_well:
+            raise argparse.ArgumentTypeError(f"{one!r} is not a duration such as 30s or 1h, and not Never")
+    if not found:
+        raise argparse.ArgumentTypeError("names no value of consolidateAfter")
+    return found
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what comes of each policy; 1 where something is missing."""
+    from karptui.plan.policies import POLICIES, PolicyError, compare
+    from karptui.whatif.edits import EditError
+
+    try:
+        named, base = one_base(args)
+        found = compare(
+            base,
+            pools=args.pool,
+            policies=args.policy or POLICIES,
+            afters=args.after,
+            horizon_ns=args.horizon,
+            seed=args.seed,
+        )
+    except (UsageError, PolicyError, EditError) as error:
+        fail(str(error), "policies")
+    document = {"name": named.name, **found.as_json(), **named.versions}
+    print_document(document, ("outcomes", COLUMNS), _lines(named.name, found), args.output)
+    return named.tell("policies")
+
+
+def _lines(name: str, found: Comparison) -> Iterator[str]:
+    from karptui.views.policies import TABLE, headline, more_lines
+
+    yield f"{name}: {headline(found)}"
+    yield from (f"  {line}" for line in more_lines(found))
+    yield ""
+    yield from table_lines(TABLE, sorted(found.outcomes, key=lambda one: -one.saved))
+    yield ""
+    for sentence in found.assumed:
+        yield f"  assumed: {sentence}"
+    for sentence in found.not_modelled:
+        yield f"  not modelled: {sentence}"

@@ -1,0 +1,231 @@
+"""Consolidation policies and consolidateAfter compared: what each saves, and how many pods it evicts for that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from karptui.disruption.codes import CODES, Code
+from karptui.forward.result import Played, StepKind
+from karptui.forward.run import HORIZON_NS
+from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED, NodePool
+from karptui.kube.durations import format_duration
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.plan.rollout import rollout
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.situation import WhatIfBase
+
+POLICIES: Final = (WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED, BALANCED)
+NEVER: Final = "Never"
+AFTERS: Final = ("0s", "5m", "1h")
+"""What is tried of consolidateAfter unless somebody says otherwise."""
+ALL_COUNT: Final = "evictions and dollars are of everything that happens, drift, expiry and repair too"
+_PATH: Final = ("spec", "disruption")
+_NS_PER_HOUR: Final = 3600 * NS_PER_SECOND
+
+
+class PolicyError(ValueError):
+    """NodePools that cannot be compared, in a sentence."""
+
+
+class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What comes of one policy and one consolidateAfter."""
+
+    policy: str
+    """Empty for the cluster as it is."""
+    after: str
+    """``consolidateAfter``; empty for the cluster as it is."""
+    edits: tuple[AnyEdit, ...]
+    nodes: int
+    """At the end."""
+    price_per_hour: float
+    """At the end."""
+    dollars: float
+    """Over the whole span."""
+    dollars_unchanged: float
+    """Over the whole span if nothing happened at all."""
+    commands: int
+    """Commands of disruption."""
+    evictions: int
+    """Pods that they evict, and those of nodes that expire."""
+    pending: int
+    """Pods without a node at the end."""
+    seconds: int
+    """Until the last command."""
+    kept: tuple[tuple[str, int], ...]
+    """What keeps nodes at the end, in words, and how many."""
+    is_beaten: bool = False
+    """Whether another one costs no more and evicts no more, and is better in one of them."""
+
+    @property
+    def saved(self) -> float:
+        """Dollars that the span costs less than if nothing happened."""
+        return self.dollars_unchanged - self.dollars
+
+    @property
+    def is_as_it_is(self) -> bool:
+        """Whether nothing is edited."""
+        return not self.edits
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the form of ``karptui policies -o json``."""
+        return {
+            "consolidationPolicy": self.policy or None,
+            "consolidateAfter": self.after or None,
+            "isAsItIs": self.is_as_it_is,
+            "endNodes": self.nodes,
+            "endPricePerHour": self.price_per_hour,
+            "dollars": self.dollars,
+            "dollarsSaved": self.saved,
+            "commands": self.commands,
+            "evictions": self.evictions,
+            "pending": self.pending,
+            "lastCommandSeconds": self.seconds,
+            "kept": [{"by": words, "nodes": count} for words, count in self.kept],
+            "isBeaten": self.is_beaten,
+        }
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Policies beside each other."""
+
+    pools: tuple[tuple[str, str, str], ...]
+    """NodePools that are edited, each with its policy and consolidateAfter as they are."""
+    horizon_ns: int
+    outcomes: tuple[PolicyOutcome, ...]
+    """As it is first, then in the order asked."""
+    assumed: tuple[str, ...]
+    not_modelled: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the form of ``karptui policies -o json``."""
+        return {
+            "nodePools": [
+                {"name": name, "consolidationPolicy": policy, "consolidateAfter": after}
+                for name, policy, after in self.pools
+            ],
+            "horizonSeconds": self.horizon_ns // NS_PER_SECOND,
+            "outcomes": [one.as_json() for one in self.outcomes],
+            "assumed": list(self.assumed),
+            "notModelled": list(self.not_modelled),
+        }
+
+
+def compare(
+    base: WhatIfBase,
+    *,
+    pools: Iterable[str] = (),
+    policies: Sequence[str] = POLICIES,
+    afters: Sequence[str] = AFTERS,
+    horizon_ns: int = HORIZON_NS,
+    seed: int = 0,
+    reporter: Reporter = silent,
+) -> Comparison:
+    """Play the cluster as it is and with every policy and consolidateAfter, each from the same moment.
+
+    Args:
+        base: The cluster as it is.
+        pools: NodePools that are edited; all that are not static where there are none.
+        policies: What is tried.
+        afters: What is tried of consolidateAfter.
+        horizon_ns: How far is played.
+        seed: Decides what kube-scheduler leaves to chance.
+        reporter: Told of progress; may raise ``Cancelled``.
+
+    Raises:
+        PolicyError: for a NodePool that there is not, or that is not consolidated.
+        EditError: where an edit cannot be made.
+        Cancelled: when the reporter does.
+    """
+    chosen = _chosen(base, tuple(pools))
+    variants: list[tuple[str, str]] = [("", "")]
+    variants += [(policy, after) for policy in policies for after in afters]
+    found = []
+    plays: list[Played] = []
+    for done, (policy, after) in enumerate(variants):
+        reporter(done, len(variants))
+        edits = tuple(edit for pool in chosen for edit in _edits(pool, policy, after)) if policy else ()
+        played = rollout(base, apply(base, edits) if edits else None).play(
+            horizon_ns=horizon_ns,
+            seed=seed,
+            reporter=lambda *_, at=done: reporter(at, len(variants)),
+        )
+        plays.append(played)
+        found.append(_outcome(policy, after, edits, played, horizon_ns))
+    beaten = [any(_beats(other, one) for other in found) for one in found]
+    marked = (msgspec.structs.replace(one, is_beaten=is_so) for one, is_so in zip(found, beaten, strict=True))
+    return Comparison(
+        pools=tuple((pool.name, pool.consolidation_policy, _after_text(pool)) for pool in chosen),
+        horizon_ns=horizon_ns,
+        outcomes=tuple(marked),
+        assumed=(ALL_COUNT, *plays[0].assumptions),
+        not_modelled=plays[0].not_modelled,
+    )
+
+
+def _chosen(base: WhatIfBase, names: tuple[str, ...]) -> list[NodePool]:
+    known = {pool.name: pool for pool in base.inventory.nodepools}
+    for name in names:
+        if name not in known:
+            raise PolicyError(f"there is no NodePool {name}; there are {', '.join(sorted(known)) or 'none'}")
+        if known[name].is_static:
+            raise PolicyError(f"NodePool {name} is static: Karpenter does not consolidate it")
+    chosen = [pool for name, pool in known.items() if (name in names if names else not pool.is_static)]
+    if not chosen:
+        raise PolicyError("there is no NodePool that Karpenter consolidates")
+    return chosen
+
+
+def _edits(pool: NodePool, policy: str, after: str) -> tuple[AnyEdit, ...]:
+    ref = ObjectRef("NodePool", pool.name)
+    return (
+        SetField(ref, (*_PATH, "consolidationPolicy"), policy),
+        SetField(ref, (*_PATH, "consolidateAfter"), after),
+    )
+
+
+def _after_text(pool: NodePool) -> str:
+    after_ns = pool.consolidate_after_ns
+    return NEVER if after_ns is None else format_duration(after_ns)
+
+
+def _outcome(policy: str, after: str, edits: tuple[AnyEdit, ...], played: Played, horizon_ns: int) -> PolicyOutcome:
+    end_ns = played.from_ns + horizon_ns
+    instants = [*(moment.at_ns for moment in played.series[1:]), end_ns]
+    dollars = sum(
+        moment.price_per_hour * max(until_ns - moment.at_ns, 0) / _NS_PER_HOUR
+        for moment, until_ns in zip(played.series, instants, strict=True)
+    )
+    commands = [step for step in played.steps if step.kind is StepKind.DISRUPT]
+    kept: dict[str, int] = {}
+    for one in played.kept:
+        words = CODES[Code(one.code)].word
+        kept[words] = kept.get(words, 0) + 1
+    return PolicyOutcome(
+        policy=policy,
+        after=after,
+        edits=edits,
+        nodes=played.end.nodes,
+        price_per_hour=played.end.price_per_hour,
+        dollars=dollars,
+        dollars_unchanged=played.series[0].price_per_hour * horizon_ns / _NS_PER_HOUR,
+        commands=len(commands),
+        evictions=played.evictions,
+        pending=played.end.pending,
+        seconds=(commands[-1].at_ns - played.from_ns) // NS_PER_SECOND if commands else 0,
+        kept=tuple(sorted(kept.items(), key=lambda item: (-item[1], item[0]))),
+    )
+
+
+def _beats(one: PolicyOutcome, other: PolicyOutcome) -> bool:
+    """Return whether one is at least as good as another in cents, evictions and pods that wait, and better in any."""
+    mine, its = _figures(one), _figures(other)
+    return all(a <= b for a, b in zip(mine, its, strict=True)) and mine != its
+
+
+def _figures(one: PolicyOutcome) -> tuple[float, int, int]:
+    return round(one.dollars, 2), one.evictions, one.pending

@@ -1,0 +1,136 @@
+"""Policies of consolidation beside each other: which are worth it, a row for each, and one of them in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from karptui.aws.money import per_hour_text
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import count_text, counted, duration_text
+from karptui.plan.policies import Comparison, PolicyOutcome
+from karptui.views.column import Column, Heading
+from karptui.views.forward.sentences import AS_IT_IS
+from karptui.views.plain import count_column, money_column, number_heading, text_column
+from karptui.views.row import NOT_APPLICABLE, Cell, Tone
+from karptui.views.table import Sort, TableSpec
+
+_FEW: Final = 3
+
+
+def name_of(outcome: PolicyOutcome) -> str:
+    """Return which one it is, in words."""
+    return AS_IT_IS if outcome.is_as_it_is else f"{outcome.policy} {outcome.after}"
+
+
+def headline(found: Comparison) -> str:
+    """Return how it is today, and what is worth it beside that: none of these is beaten in both, in a sentence."""
+    today, *others = found.outcomes
+    span = duration_text(found.horizon_ns / NS_PER_SECOND)
+    said = [f"as it is saves {_dollars(today.saved)} within {span}, with {_evictions(today)}"]
+    worthy: dict[tuple[float, int], PolicyOutcome] = {}
+    for one in sorted(others, key=lambda one: -one.saved):
+        if not one.is_beaten and round(one.saved, 2) > 0 and _figures(one) != _figures(today):
+            worthy.setdefault(_figures(one), one)
+    said += [f"{name_of(one)} {_dollars(one.saved)}, with {_evictions(one)}" for one in list(worthy.values())[:_FEW]]
+    if today.is_beaten:
+        better = [one for one in worthy.values() if one.dollars <= today.dollars and one.evictions <= today.evictions]
+        if better:
+            said.append(f"{name_of(better[0])} is better in both")
+    if len(said) == 1:
+        said.append("nothing else that was tried is worth it")
+    return "; ".join(said)
+
+
+def _figures(one: PolicyOutcome) -> tuple[float, int]:
+    return round(one.dollars, 2), one.evictions
+
+
+def _dollars(amount: float) -> str:
+    return f"{'-' if amount < 0 else ''}${abs(amount):,.2f}"
+
+
+def _evictions(one: PolicyOutcome) -> str:
+    return counted(one.evictions, "eviction")
+
+
+def more_lines(found: Comparison) -> Iterator[str]:
+    """Yield how it is set today."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name, policy, after in found.pools:
+        alike.setdefault((policy, after), []).append(name)
+    told = "; ".join(f"{', '.join(names)} {policy} {after}" for (policy, after), names in alike.items())
+    yield f"today: {told}"
+
+
+def sentence(outcome: PolicyOutcome) -> str:
+    """Return what comes of one, in a sentence."""
+    pending = f"; {counted(outcome.pending, 'pod')} without a node" if outcome.pending else ""
+    by = f"by {counted(outcome.commands, 'command')} with {_evictions(outcome)}"
+    return (
+        f"{name_of(outcome)}: {per_hour_text(outcome.price_per_hour)} and {counted(outcome.nodes, 'node')} at the end,"
+        f" {_dollars(outcome.saved)} saved {by}{pending}"
+    )
+
+
+def story_lines(outcome: PolicyOutcome) -> Iterator[str]:
+    """Yield what else is told of one."""
+    if outcome.commands:
+        yield f"the last command comes after {duration_text(outcome.seconds)}"
+    if outcome.is_beaten:
+        yield "another one saves as much with as few evictions, and is better in one of them"
+    if outcome.kept:
+        told = ", ".join(f"{words} {count_text(count)}" for words, count in outcome.kept)
+        yield f"nodes that are kept at the end: {told}"
+
+
+def _tone(outcome: PolicyOutcome) -> Tone:
+    return Tone.MUTED if outcome.is_beaten else Tone.GOOD
+
+
+def _saved(outcome: PolicyOutcome, _: int) -> Cell:
+    return Cell(_dollars(outcome.saved), _tone(outcome)) if round(outcome.saved, 2) else NOT_APPLICABLE
+
+
+TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
+    "policies",
+    (
+        text_column(
+            Heading("policy", "POLICY", "consolidationPolicy, or the cluster as it is.", 16, 26, is_name=True),
+            lambda row: row.policy or AS_IT_IS,
+        ),
+        text_column(Heading("after", "AFTER", "consolidateAfter.", 5, 8), lambda row: row.after),
+        Column(
+            number_heading("saved", "SAVED", "Dollars that the span costs less than if nothing happened.", 10),
+            _saved,
+            lambda row: row.saved,
+        ),
+        count_column(
+            number_heading("evictions", "EVICTIONS", "Pods that it evicts."), lambda row: row.evictions, tone=_tone
+        ),
+        money_column(
+            number_heading("price", "END $/H", "What the nodes cost at the end.", 9), lambda row: row.price_per_hour
+        ),
+        count_column(number_heading("nodes", "END NODES", "Nodes at the end."), lambda row: row.nodes),
+        count_column(
+            number_heading("commands", "COMMANDS", "Commands of disruption.", drop_order=2), lambda row: row.commands
+        ),
+        count_column(
+            number_heading("pending", "PENDING", "Pods without a node at the end.", drop_order=3),
+            lambda row: row.pending,
+            tone=lambda _: Tone.WARNING,
+        ),
+        text_column(
+            Heading("last", "LAST AFTER", "When the last command comes.", 10, 10, drop_order=4, is_right_aligned=True),
+            lambda row: duration_text(row.seconds) if row.commands else "",
+        ),
+        text_column(
+            Heading("verdict", "WORTH IT", "Whether no other is better in both.", 8, 10, drop_order=1),
+            lambda row: "no" if row.is_beaten else "yes",
+            tone=_tone,
+        ),
+    ),
+    key=name_of,
+    default_sort=Sort("saved", is_descending=True),
+    text=lambda row: name_of(row).lower(),
+)

@@ -1,0 +1,95 @@
+"""Policies of consolidation compared, held to the plays that they are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.plan.policies import Comparison, PolicyError, compare
+from karptui.plan.rollout import rollout
+from karptui.views.policies import TABLE, headline, more_lines, name_of, sentence, story_lines
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.situation import WhatIfBase
+from tests.builders import a_pod, an_instance_type
+from tests.forward.making import a_pair
+from tests.whatif.edits.test_apply import POOL
+from tests.whatif.snapshots import base
+
+TYPES = (an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.1}),)
+HOUR_NS = 3600 * NS_PER_SECOND
+OPEN: dict[str, Any] = {"consolidateAfter": "30s", "budgets": [{"nodes": "100%"}]}
+
+
+def cluster(**disruption: Any) -> WhatIfBase:
+    """Return an empty node, and two whose pods fit on one."""
+    pool = {**POOL, "spec": {**POOL["spec"], "disruption": {**OPEN, **disruption}}}
+    static = {**pool, "metadata": {"name": "static"}, "spec": {**pool["spec"], "replicas": 0, "weight": None}}
+    static["spec"] = {key: value for key, value in static["spec"].items() if value is not None}
+    nodes, claims = zip(*(a_pair(name) for name in ("a", "b", "c")), strict=True)
+    pods = (a_pod(name="x", node="b", cpu="500m"), a_pod(name="y", node="c", cpu="500m"))
+    return base(pool, static, types=TYPES, nodes=tuple(nodes), nodeclaims=tuple(claims), pods=pods)
+
+
+def figures(found: Comparison) -> dict[str, tuple[int, int]]:
+    return {name_of(one): (one.nodes, one.evictions) for one in found.outcomes}
+
+
+def test_every_policy_is_a_play_of_its_own() -> None:
+    on = cluster()
+    found = compare(on, afters=("0s", "Never"), horizon_ns=HOUR_NS)
+    assert figures(found) == {
+        "as it is": (1, 1),
+        "WhenEmpty 0s": (2, 0),
+        "WhenEmpty Never": (3, 0),
+        "WhenEmptyOrUnderutilized 0s": (1, 1),
+        "WhenEmptyOrUnderutilized Never": (3, 0),
+        "Balanced 0s": (1, 1),
+        "Balanced Never": (3, 0),
+    }
+    for one in found.outcomes:
+        played = rollout(on, apply(on, one.edits) if one.edits else None).play(horizon_ns=HOUR_NS)
+        assert (one.nodes, one.evictions) == (played.end.nodes, played.evictions)
+        assert one.price_per_hour == played.end.price_per_hour
+
+
+def test_dollars_are_those_of_every_moment_to_the_horizon() -> None:
+    never, empty = compare(cluster(), policies=("WhenEmpty",), afters=("Never", "0s"), horizon_ns=HOUR_NS).outcomes[1:]
+    assert never.dollars == pytest.approx(0.3)
+    assert never.saved == pytest.approx(0)
+    gone_after = 45  # validated after 15 s, and its instance is gone 30 s later
+    assert empty.saved == pytest.approx(0.1 * (3600 - gone_after) / 3600, abs=0.001)
+    assert empty.seconds == 15
+
+
+def test_what_another_beats_in_both_is_not_worth_it() -> None:
+    found = compare(cluster(), afters=("0s", "Never"), horizon_ns=HOUR_NS)
+    beaten = {name_of(one) for one in found.outcomes if one.is_beaten}
+    assert {"WhenEmpty Never", "Balanced Never"} <= beaten
+    assert "WhenEmpty 0s" not in beaten
+
+
+def test_it_is_said_which_are_worth_it() -> None:
+    found = compare(cluster(consolidateAfter="Never"), afters=("0s",), horizon_ns=HOUR_NS)
+    answer = headline(found)
+    assert answer.startswith("as it is saves $0.00 within 60m, with 0 evictions; ")
+    assert "WhenEmpty 0s $0.10, with 0 evictions" in answer
+    assert list(more_lines(found)) == ["today: general WhenEmptyOrUnderutilized Never"]
+    same = compare(cluster(consolidateAfter="0s"), policies=("WhenEmptyOrUnderutilized",), afters=("0s",))
+    assert headline(same).endswith("; nothing else that was tried is worth it")
+    best = found.outcomes[1]
+    assert sentence(best) == "WhenEmpty 0s: $0.20/h and 2 nodes at the end, $0.10 saved by 1 command with 0 evictions"
+    assert list(story_lines(best)) == ["the last command comes after 15s"]
+    assert [column.cell(best, 0).text for column in TABLE.columns][:4] == ["WhenEmpty", "0s", "$0.10", "-"]
+
+
+def test_only_nodepools_that_are_consolidated_are_edited() -> None:
+    on = cluster()
+    assert [name for name, _, _ in compare(on, policies=("WhenEmpty",), afters=("0s",)).pools] == ["general"]
+    with pytest.raises(PolicyError, match="there is no NodePool x; there are general, static"):
+        compare(on, pools=("x",))
+    with pytest.raises(PolicyError, match="NodePool static is static: Karpenter does not consolidate it"):
+        compare(on, pools=("static",))
+    with pytest.raises(PolicyError, match="there is no NodePool that Karpenter consolidates"):
+        compare(base(types=TYPES))
