@@ -2,8 +2,8 @@
 
 Scored are NodeResourcesFit (LeastAllocated), NodeResourcesBalancedAllocation, TaintToleration, NodeAffinity and
 PodTopologySpread with the constraints that a pod has by default; images and preferred pod affinity are not.
-Rules: the default plugins and weights of https://kubernetes.io/docs/reference/scheduling/config/ and
-``pkg/scheduler/framework/plugins`` of Kubernetes.
+Scores are whole numbers, as there. Rules: the default plugins and weights of
+https://kubernetes.io/docs/reference/scheduling/config/ and ``pkg/scheduler/framework/plugins`` of Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.run import Run
 from karptui.provisioning.stage_memory import StageMemory
 
-_FULL: Final = 100.0
+_FULL: Final = 100
 _FEW: Final = 100
-_TAINTS, _AFFINITY, _SPREAD = 3.0, 2.0, 2.0
+_TAINTS, _AFFINITY, _SPREAD = 3, 2, 2
 _DEFAULT_SPREAD: Final = (
     TopologySpreadConstraint(3, HOSTNAME, SCHEDULE_ANYWAY),
     TopologySpreadConstraint(5, ZONE, SCHEDULE_ANYWAY),
@@ -79,9 +79,10 @@ class Scheduler:
         """Index of the node with which the next search begins."""
 
     def place(self, pods: Sequence[Pod]) -> dict[str, str]:
-        """Return the node of each pod that finds one, by uid: by priority, then the oldest first."""
+        """Return the node of each pod that finds one, by uid: by priority, then the oldest first, then by chance."""
         found: dict[str, str] = {}
-        for pod in sorted(pods, key=lambda one: (-one.template.priority, one.created_ns, one.key)):
+        drawn = {pod.uid: self._rng.random() for pod in sorted(pods, key=lambda one: one.key)}
+        for pod in sorted(pods, key=lambda one: (-one.template.priority, one.created_ns, drawn[one.uid])):
             name = self._place(pod)
             if name is not None:
                 found[pod.uid] = name
@@ -121,44 +122,45 @@ class Scheduler:
         scores = [self._resources(queued, one) for one in nodes]
         repelling = [self._repelling(one.kind, template) for one in nodes]
         if any(repelling):
-            _add(scores, _inverted(repelling), _TAINTS)
+            _add(scores, [_FULL - one for one in _scaled(repelling)], _TAINTS)
         if template.preferred_node_terms:
             _add(scores, _scaled([_attracting(one, template) for one in nodes]), _AFFINITY)
         _add(scores, _inverted(self._crowding(queued.pod, nodes)), _SPREAD)
         greatest = max(scores)
-        equals = [one for one, score in zip(nodes, scores, strict=True) if score > greatest - 1e-9]
+        equals = [one for one, score in zip(nodes, scores, strict=True) if score == greatest]
         return equals[0] if len(equals) == 1 else self._rng.choice(equals)
 
-    def _resources(self, queued: QueuedPod, node: Destination) -> float:
-        """Return the scores for room and for cpu and memory in balance, both with the pod on the node."""
+    def _resources(self, queued: QueuedPod, node: Destination) -> int:
+        """Return the scores for the room that is left, and for what the pod does to the balance of cpu and memory."""
         filled = self._run.node_check.filled.get(node.index)
         room = node.room if filled is None else filled.room
         whole_of = node.state.allocatable_nano
         row = queued.owner.row
-        shares = []
+        free, before, after = [], [], []
         for name, column, default in self._columns:
             whole = whole_of.get(name, 0)
             if whole <= 0:
                 continue
-            need, left = default, whole
-            if column is not None:
-                need, left = row[column] or default, room[column]
-            share = (whole - left + need) / whole
-            shares.append(0.0 if share < 0 else 1.0 if share > 1 else share)
-        if not shares:
-            return 0.0
-        free = 1 - sum(shares) / len(shares)
-        return _FULL * free + _FULL * (1 - (max(shares) - min(shares)) / 2)
+            need, left = (row[column], room[column]) if column is not None else (0, whole)
+            free.append(max(left - (need or default), 0) * _FULL // whole)
+            before.append(min((whole - left) / whole, 1.0))
+            after.append(min((whole - left + need) / whole, 1.0))
+        if not free:
+            return 0
+        # A pod that asks for nothing does not change the balance.
+        is_weighed = any(row[column] for _, column, _ in self._columns if column is not None)
+        change = _balance(after) - _balance(before)
+        return sum(free) // len(free) + (_FULL // 2 + (_FULL // 2 + change) // 2 if is_weighed else 0)
 
-    def _repelling(self, kind: DestinationKind, template: PodTemplate) -> float:
+    def _repelling(self, kind: DestinationKind, template: PodTemplate) -> int:
         """Return how many taints of a node that only repel the pod does not tolerate."""
         soft = self._soft_taints.get(kind)
         if soft is None:
             soft = tuple(taint for taint in kind.taints if taint.effect == PREFER_NO_SCHEDULE)
             self._soft_taints[kind] = soft
-        return float(sum(1 for taint in soft if untolerated((taint,), template.tolerations))) if soft else 0.0
+        return sum(1 for taint in soft if untolerated((taint,), template.tolerations))
 
-    def _crowding(self, pod: Pod, nodes: Sequence[Destination]) -> list[float]:
+    def _crowding(self, pod: Pod, nodes: Sequence[Destination]) -> list[int]:
         """Return for each node how many of the pod's like its soft constraints find in the same domains."""
         counted = self._spread.get(pod.template)
         if counted is None:
@@ -170,7 +172,7 @@ class Scheduler:
             weight = math.log(len(set(domains)) + 2)
             for i, domain in enumerate(domains):
                 total[i] += counts[domain] * weight + constraint.max_skew - 1
-        return total
+        return [math.floor(one + 0.5) for one in total]
 
     def _domains(self, key: str) -> list[str]:
         """Return the domain of every node, by index."""
@@ -206,30 +208,32 @@ def _has_same_owner(one: PodTemplate, other: PodTemplate) -> bool:
     return mine is not None and its is not None and (mine.kind, mine.name) == (its.kind, its.name)
 
 
-def _attracting(node: Destination, template: PodTemplate) -> float:
+def _balance(shares: Sequence[float]) -> int:
+    return int((1 - (max(shares) - min(shares)) / 2) * _FULL)
+
+
+def _attracting(node: Destination, template: PodTemplate) -> int:
     labels = Requirements.from_labels(node.state.labels)
-    return float(
-        sum(
-            term.weight
-            for term in template.preferred_node_terms
-            if labels.compatible(Requirements.from_selectors(term.preference.match_expressions))
-        )
+    return sum(
+        term.weight
+        for term in template.preferred_node_terms
+        if labels.compatible(Requirements.from_selectors(term.preference.match_expressions))
     )
 
 
-def _scaled(values: Sequence[float]) -> list[float]:
+def _scaled(values: Sequence[int]) -> list[int]:
     greatest = max(values)
-    return [_FULL * value / greatest for value in values] if greatest > 0 else [0.0] * len(values)
+    return [_FULL * value // greatest for value in values] if greatest > 0 else [0] * len(values)
 
 
-def _inverted(values: Sequence[float]) -> list[float]:
+def _inverted(values: Sequence[int]) -> list[int]:
     """Return scores of which the least value has the greatest."""
     least, greatest = min(values), max(values)
     return (
-        [_FULL * (greatest + least - value) / greatest for value in values] if greatest > 0 else [_FULL] * len(values)
+        [_FULL * (greatest + least - value) // greatest for value in values] if greatest > 0 else [_FULL] * len(values)
     )
 
 
-def _add(scores: list[float], more: Sequence[float], weight: float) -> None:
+def _add(scores: list[int], more: Sequence[int], weight: int) -> None:
     for i, score in enumerate(more):
         scores[i] += weight * score

@@ -118,8 +118,8 @@ class Fleet:
 def make_fleet(seed: int, nodes: int) -> Fleet:
     """Return a fleet of about so many nodes before it is shrunk."""
     rng = random.Random(f"fleet-{seed}")
-    general = _budget(rng.choice(["10%", "20%", "40%", "100%"]))
-    batch = _budget(rng.choice(["1", "3", "50%"]))
+    general = _budget(rng.choice(["1", "2", "10%", "20%", "40%"]))
+    batch = _budget(rng.choice(["1", "2", "25%", "50%"]))
     legacy = _budget(rng.choice(["1", "2", "25%"]))
     pools = (
         Pool("general", "on-demand", 8, (general,), is_tainted=False),

@@ -24,6 +24,7 @@ from .karpenter import CAPACITY_TYPE, CLAIMS, NODES, POOLS, ZONE, now, running
 PODS, DEPLOYMENTS = "/api/v1/namespaces/default/pods", "/apis/apps/v1/namespaces/default/deployments"
 PDBS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 CLASSES = "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses"
+HASH = "karpenter.sh/nodepool-hash"
 TYPE, POOL = "node.kubernetes.io/instance-type", "karpenter.sh/nodepool"
 STAGES = Path(__file__).resolve().parent / "servers" / "stages.yaml"
 CONTROLLERS = (
@@ -58,6 +59,8 @@ PATIENCE = 600.0
 def whole_cluster(programs: Path, karpenter_version: str, stopping: threading.Event) -> Iterator[WholeCluster]:
     """Run a cluster for as long as the context lasts; what waits for it gives up once it is to stop."""
     with ExitStack() as stack:
+        if stopping.is_set():
+            raise RuntimeError("not begun")
         plane = ControlPlane(programs, *SERVER_FLAGS)
         stack.callback(plane.stop)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="karptui-cluster.")))
@@ -159,11 +162,13 @@ class WholeCluster:
         for app in fleet.apps:
             self.client.request("PATCH", f"{DEPLOYMENTS}/{app.name}", {"spec": {"replicas": app.left}})
         drifting = {pool.name for pool in fleet.pools if pool.is_drifting}
-        for name in drifting:
-            labels = {"example.com/generation": "2"}
-            change = {"spec": {"template": {"metadata": {"labels": labels}}}}
-            self.client.request("PATCH", f"{POOLS}/{name}", change)
         self.until(lambda: self._is_settled({app.name: app.left for app in fleet.apps}), "what is left runs")
+        for one in self.items(CLAIMS):
+            if one["metadata"]["labels"][POOL] in drifting:
+                # One after the other, a second apart: of those that drifted in one second Karpenter takes any first.
+                change = {"metadata": {"annotations": {HASH: "of another template"}}}
+                self.client.request("PATCH", f"{CLAIMS}/{one['metadata']['name']}", change)
+                self._wait(1.2)
         self.until(lambda: self._is_due(drifting), "every node is consolidatable, and drifted where it is to be")
 
     def _is_settled(self, wanted: Mapping[str, int]) -> bool:

@@ -101,5 +101,14 @@ def test_in_a_large_cluster_it_looks_at_some_of_the_nodes() -> None:
 def test_the_next_pod_is_sought_a_place_where_the_search_ended() -> None:
     nodes = [unmanaged(f"node-{number:03}", cpu="1") for number in range(300)]
     found = places(nodes, [a_pod(name=f"p{number}", cpu="900m") for number in range(2)])
-    first, second = (int(name.removeprefix("node-")) for name in found)
+    first, second = sorted(int(name.removeprefix("node-")) for name in found)
     assert first < enough(300) <= second
+
+
+def test_what_a_pod_does_to_the_balance_counts_and_not_the_balance() -> None:
+    nodes = [unmanaged(name, cpu="2", memory="8000Mi") for name in ("node-1", "node-2")]
+    running = (
+        a_pod(name="even", node="node-1", cpu="600m", memory="2400Mi"),
+        a_pod(name="lopsided", node="node-2", cpu="0", memory="4800Mi"),
+    )
+    assert places(nodes, [a_pod(name="new", cpu="500m", memory="500Mi")], running) == ["node-2"]
