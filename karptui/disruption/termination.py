@@ -36,9 +36,9 @@ def is_commanded(node: StateNode) -> bool:
 
     After a restart Karpenter forgets the command and takes both marks away again within moments.
     """
-    if node.node is None or node.is_marked_for_deletion or command_condition(node) is None:
+    if node.node is None or not any(taint.matches(DISRUPTED_TAINT) for taint in node.node.taints):
         return False
-    return any(taint.matches(DISRUPTED_TAINT) for taint in node.node.taints)
+    return not node.is_marked_for_deletion and command_condition(node) is not None
 
 
 def commanded_names(nodes: Iterable[StateNode]) -> frozenset[str]:

@@ -53,6 +53,10 @@ class World:
         self._next_place = len(self._places)
         self._without_node = {pod.uid: None for pod in inventory.pods if not pod.node_name}
         self._states: dict[str, StateNode] = {}
+        self._objects_version = 0
+        """Counts Nodes and NodeClaims that come, go or become others: what is tracked."""
+        self._tracked_at = -1
+        """The version of which `_states` are."""
         self.pods_versions: dict[str, int] = {}
         """Counts changes of the pods of each node."""
         self.leaving = {claim.name: None for claim in inventory.nodeclaims if claim.is_deleting}
@@ -60,7 +64,7 @@ class World:
         self.commanded: dict[str, None] = {}
         """Names of the NodeClaims that a command holds: Karpenter takes their nodes as leaving, and seeks places."""
         self._stale: set[str] = set()
-        """Nodes on which pods have changed since their states were made."""
+        """Keys of tracked nodes that have changed, or whose pods have, since their states were made."""
         self._by_provider: dict[str, str] = {}
         self._made = 0
         for pod in inventory.pods:
@@ -101,21 +105,30 @@ class World:
 
     def states(self) -> list[StateNode]:
         """Return the nodes that Karpenter tracks; those that have not changed are the same objects as the last time."""
-        made: dict[str, StateNode] = {}
-        for key, node, claim in tracked(self.nodes.values(), self.claims.values()):
-            state = self._states.get(key)
-            is_stale = node is not None and node.name in self._stale
-            is_commanded = claim is not None and claim.name in self.commanded
-            is_same = state is not None and state.node is node and state.claim is claim
-            if state is None or not is_same or is_stale or state.is_commanded is not is_commanded:
-                state = StateNode(key, node, claim, is_commanded=is_commanded)
-                if node is not None:
-                    for uid in sorted(self._by_node.get(node.name, ()), key=self._places.__getitem__):
-                        state.take(self.pods[uid])
-            made[key] = state
-        self._states = made
+        if self._tracked_at != self._objects_version:
+            self._tracked_at = self._objects_version
+            made: dict[str, StateNode] = {}
+            for key, node, claim in tracked(self.nodes.values(), self.claims.values()):
+                state = self._states.get(key)
+                if state is None or state.node is not node or state.claim is not claim:
+                    state = self._state(key, node, claim)
+                made[key] = state
+            self._states = made
+        for key in self._stale & self._states.keys():
+            was = self._states[key]
+            node = self.nodes[was.node.name] if was.node is not None else None
+            claim = self.claims[was.claim.name] if was.claim is not None else None
+            self._states[key] = self._state(key, node, claim)
         self._stale.clear()
-        return list(made.values())
+        return list(self._states.values())
+
+    def _state(self, key: str, node: Node | None, claim: NodeClaim | None) -> StateNode:
+        is_commanded = claim is not None and claim.name in self.commanded
+        state = StateNode(key, node, claim, is_commanded=is_commanded)
+        if node is not None:
+            for uid in sorted(self._by_node.get(node.name, ()), key=self._places.__getitem__):
+                state.take(self.pods[uid])
+        return state
 
     def bound(self, namespace: str) -> Iterator[tuple[PodTemplate, Iterable[Pod]]]:
         """Yield the bound pods of a namespace, by template."""
@@ -200,6 +213,10 @@ class World:
     def add_claim(self, claim: NodeClaim) -> None:
         """Add a NodeClaim, or put a changed one in the place of the one of its name."""
         self.claims_version += 1
+        known = self.claims.get(claim.name)
+        if known is None or known.provider_id != claim.provider_id:
+            self._objects_version += 1
+        self._stale.add(claim.provider_id)
         self.claims[claim.name] = claim
         if claim.is_deleting:
             self.leaving[claim.name] = None
@@ -208,6 +225,10 @@ class World:
 
     def add_node(self, node: Node) -> None:
         """Add a node, or put a changed one in the place of the one of its name."""
+        known = self.nodes.get(node.name)
+        if known is None or (known.provider_id, known.labels) != (node.provider_id, node.labels):
+            self._objects_version += 1
+        self._stale.add(node.provider_id or node.name)
         self.nodes[node.name] = node
         self._changed()
         self.room_version += 1
@@ -253,6 +274,7 @@ class World:
         self.leaving.pop(name, None)
         self.commanded.pop(name, None)
         self.claims_version += 1
+        self._objects_version += 1
         self._changed()
         if claim is None:
             return
@@ -298,7 +320,9 @@ class World:
         self.news += 1
 
     def _touch(self, node_name: str) -> None:
-        self._stale.add(node_name)
+        node = self.nodes.get(node_name)
+        if node is not None:
+            self._stale.add(node.provider_id or node.name)
         self.pods_versions[node_name] = self.pods_versions.get(node_name, 0) + 1
 
     def _note_bound(self, pod: Pod) -> None:

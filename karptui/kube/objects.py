@@ -51,7 +51,10 @@ class Condition(msgspec.Struct, frozen=True, gc=False):
 
 def condition_of(conditions: tuple[Condition, ...], type_: str) -> Condition | None:
     """Return the condition of a type, None where it is not reported."""
-    return next((condition for condition in conditions if condition.type == type_), None)
+    for condition in conditions:
+        if condition.type == type_:
+            return condition
+    return None
 
 
 def with_condition(conditions: tuple[Condition, ...], changed: Condition) -> tuple[Condition, ...]:

@@ -6,6 +6,7 @@ Rules: ``pkg/controllers/provisioning/scheduling/existingnode.go``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Final
 
 from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES
@@ -15,6 +16,7 @@ from karptui.kube.quantity import NANO
 from karptui.kube.taints import Taint
 from karptui.provisioning.amounts import AmountIndex, Columns, roomy
 from karptui.provisioning.daemonsets import DaemonPod
+from karptui.provisioning.pod_class import Stage
 from karptui.provisioning.ports import OwnedPorts
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.provisioning.requirement_set import Interner, RequirementSet
@@ -39,7 +41,7 @@ class DestinationKind:
 class Destination:
     """One node before the run places anything on it."""
 
-    __slots__ = ("attached", "hostname", "index", "is_full", "kind", "limits", "ports", "room", "state")
+    __slots__ = ("attached", "hostname", "index", "is_full", "kind", "limits", "order", "ports", "room", "state")
 
     def __init__(self, state: StateNode, kind: DestinationKind, room: list[int], *, is_full: bool) -> None:
         self.state = state
@@ -49,6 +51,7 @@ class Destination:
         """Amounts left for pods, by column, after the daemons that are still to come."""
         self.is_full = is_full
         """Whether something is overdrawn already, so that nothing fits."""
+        self.order = (not state.is_initialized, state.name)
         self.index = -1
         """Place in the order in which nodes are tried."""
         self.ports: tuple[OwnedPorts, ...] = ()
@@ -121,7 +124,7 @@ class DestinationBuilder:
             if not number % _PAUSE_EVERY:
                 pause()
             made.append(known.get(state) or self._make(state))
-        made.sort(key=lambda one: (not one.state.is_initialized, one.state.name))
+        made.sort(key=_tried)
         for index, destination in enumerate(made):
             if destination.index != index:
                 # The one that is known may still serve where it has another place.
@@ -203,13 +206,19 @@ class DestinationBuilder:
         )
 
 
+_tried = attrgetter("order")
+
+
 class DestinationIndex:
     """Index of the destinations before a run places anything on them."""
 
     def __init__(self, destinations: Sequence[Destination], columns: Columns) -> None:
         self.kinds: dict[DestinationKind, int] = {}
         """Destinations of each kind, as bits."""
+        self.suited: dict[Stage, int] = {}
+        """What `NodeCheck` has found of the nodes that suit a stage, as bits."""
         self._place: dict[str, int] = {}
+        self._roomy: dict[tuple[int, ...], int] = {}
         amounts: list[dict[int, int]] = [{} for _ in columns.names]
         for destination in destinations:
             bit = 1 << destination.index
@@ -220,9 +229,12 @@ class DestinationIndex:
                     column[amount] = column.get(amount, 0) | bit
         self._amount_indexes = [AmountIndex(column) for column in amounts]
 
-    def roomy(self, need: Sequence[int]) -> int:
+    def roomy(self, need: tuple[int, ...]) -> int:
         """Return the destinations that have room for a row of amounts."""
-        return roomy(self._amount_indexes, need)
+        found = self._roomy.get(need)
+        if found is None:
+            found = self._roomy[need] = roomy(self._amount_indexes, need)
+        return found
 
     def of(self, provider_ids: Iterable[str]) -> int:
         """Return the destinations with these provider ids."""

@@ -5,7 +5,7 @@ Rules: ``filterByRemainingResources`` and ``subtractMax`` in ``pkg/controllers/p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.resources import NODES
@@ -27,21 +27,29 @@ def remaining_limits(pool: NodePool, states: Iterable[StateNode]) -> dict[str, i
 class LimitsLeft:
     """What the limits of NodePools leave at the beginning of a run, remembered by NodePool."""
 
-    def __init__(self, states: Iterable[StateNode]) -> None:
-        """Index nodes.
+    def __init__(self, states: Sequence[StateNode]) -> None:
+        """Take nodes.
 
         Args:
             states: nodes that are not going away, of every NodePool.
         """
+        self._states = states
         self._by_provider: dict[str, list[StateNode]] = {}
         self._by_pool: dict[str, list[StateNode]] = {}
-        for state in states:
+        self._known: dict[str, dict[str, int]] = {}
+
+    def _index(self) -> None:
+        for state in self._states:
             self._by_provider.setdefault(state.provider_id, []).append(state)
             self._by_pool.setdefault(state.nodepool_name, []).append(state)
-        self._known: dict[str, dict[str, int]] = {}
+        self._states = ()
 
     def of(self, pool: NodePool, excluded: Iterable[str]) -> dict[str, int]:
         """Return what is left of a NodePool, in nano-units, once the nodes with some provider ids are gone."""
+        if not pool.limits:
+            return {}
+        if self._states:
+            self._index()
         known = self._known.get(pool.name)
         if known is None:
             known = self._known[pool.name] = remaining_limits(pool, self._by_pool.get(pool.name, ()))

@@ -49,7 +49,10 @@ class NodeCheck:
         self._destinations = prepared.destinations
         self._gone = prepared.destination_index.of(variant.excluded)
         self._waiting = prepared.waiting_destinations if variant.enforces_consolidate_after else 0
+        self._kinds = prepared.destination_index.kinds
         self.filled: dict[int, FilledNode] = {}
+        self._filled_nodes = 0
+        """The same as bits."""
         self._amount_indexes: list[AmountIndex] = []
         self._measured = 0
         """Nodes of which the amount indexes tell the room that was left when they were last measured, as bits."""
@@ -84,10 +87,16 @@ class NodeCheck:
             left ^= low
             destination = self._destinations[low.bit_length() - 1]
             verdict = self.check(queued, stage_memory, destination)
+            if verdict:
+                yield destination, verdict
+                continue
             if verdict is False:
                 stage_memory.open_nodes ^= low
-            elif verdict is not None:
-                yield destination, verdict
+            if not stage_memory.node_sets.get(destination.kind.labels, True):
+                # What its labels say of it they say of every node like it on which nothing has been placed.
+                alike = self._kinds[destination.kind] & ~self._filled_nodes
+                left &= ~alike
+                late &= ~alike
 
     def _open_nodes(self, queued: QueuedPod, stage_memory: StageMemory) -> int:
         """Return the nodes that would take the pod if nothing else were placed on them, topology aside."""
@@ -96,16 +105,26 @@ class NodeCheck:
         if self._placed_since >= max(_REMEASURE_AFTER, len(self.filled)):
             self._measure()
         row = queued.owner.row
-        nodes = self._prepared.destination_index.roomy(row) & ~self._gone & ~self._measured
-        nodes |= roomy(self._amount_indexes, row) & self._measured
+        index = self._prepared.destination_index
+        nodes = index.roomy(row) & ~self._gone
+        if self._measured:
+            nodes = nodes & ~self._measured | roomy(self._amount_indexes, row) & self._measured
         if not queued.is_exempt:
             nodes &= ~self._waiting
-        for kind, members in self._prepared.destination_index.kinds.items():
-            if nodes & members and not (
+        suited = index.suited.get(stage_memory.stage)
+        if suited is None:
+            suited = index.suited[stage_memory.stage] = self._suited(stage_memory)
+        return nodes & suited
+
+    def _suited(self, stage_memory: StageMemory) -> int:
+        """Return the nodes whose taints and labels do not keep a stage away for good."""
+        nodes = 0
+        for kind, members in self._kinds.items():
+            if (
                 stage_memory.tolerates(kind.taints)
                 and self._interner.join_node(kind.labels, stage_memory.stage.asked) is not False
             ):
-                nodes &= ~members
+                nodes |= members
         return nodes
 
     def check(
@@ -200,6 +219,7 @@ class NodeCheck:
         filled = self.filled.get(destination.index)
         if filled is None:
             filled = self.filled[destination.index] = FilledNode(destination)
+            self._filled_nodes |= 1 << destination.index
         for key, equals in stage_memory.ties_of(filled.labels, labels):
             self._ties.append((queued.pod.key, key, equals))
         owner = queued.owner

@@ -60,6 +60,7 @@ _OF_THE_MOMENT: Final = frozenset(
         "destinations",
         "waiting_destinations",
         "destination_index",
+        "leaving",
         "leaving_node_names",
         "_running",
         "_inverse_bases",
@@ -138,6 +139,8 @@ class Prepared:
         for template in self.templates:
             template.set_daemons(self.daemons, self.columns)
         self.classes = self._make_classes()
+        self.judged: dict[tuple[Stage, int, int], object] = {}
+        """How runs have judged new claims, by stage, template and types, where that depends on nothing else."""
         pause()
         self.reservation_capacity = reservation_capacity(
             {id(catalogue): catalogue for catalogue in self.catalogues.values()}.values()
@@ -153,8 +156,6 @@ class Prepared:
         self.pending = [*pending, *self.buffer_pods]
         """Pods that wait for a node, those of CapacityBuffers included; Karpenter passes over those in `ignored`."""
         self._predicates = self._predicates.later(self.inventory.pdbs, self.now_ns)
-        self.leaving = leaving_pods(self.states, self._predicates)
-        """Pods of nodes that go away, which need another place."""
 
     def later(
         self,
@@ -275,6 +276,11 @@ class Prepared:
         """The same by what they have in common."""
         self._pause()
         return DestinationIndex(self.destinations, self.columns)
+
+    @cached_property
+    def leaving(self) -> list[Pod]:
+        """Pods of nodes that go away, which need another place."""
+        return leaving_pods(self.states, self._predicates)
 
     @cached_property
     def leaving_node_names(self) -> frozenset[str]:

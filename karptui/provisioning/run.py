@@ -23,6 +23,7 @@ from karptui.provisioning.rejection import (
     NoTemplates,
     PodError,
     Rejection,
+    TaintsNotTolerated,
     WaitsForReservation,
 )
 from karptui.provisioning.reporter import Reporter, silent
@@ -31,6 +32,8 @@ from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.template import Template
 
 _REPORT_EVERY = 64
+_MOST_JUDGED = 10_000
+"""New claims of which is remembered how they were judged."""
 _FEW = 8
 """So many claims are put in order by themselves rather than picked out of all."""
 
@@ -63,6 +66,7 @@ class Run:
         self._hostnames = Hostnames()
         self.node_check = NodeCheck(prepared, variant, self.topology, self.ties)
         self.claim_check = ClaimCheck(prepared, variant, self.reservations, self._hostnames)
+        self._may_share_claims = not prepared.reservation_capacity
         self._last_host = ""
 
     def solve(self, pods: Sequence[QueuedPod], reporter: Reporter = silent) -> None:
@@ -202,8 +206,26 @@ class Run:
             outcome = known[1]
             assert isinstance(outcome, Fit | Rejection)
             return outcome
-        outcome = self.claim_check.judge_new(queued, stage_memory, template, limit.types)
+        outcome = self._judge_new(queued, stage_memory, limit)
         stage_memory.new_claims[template.index] = (state, outcome)
+        return outcome
+
+    def _judge_new(self, queued: QueuedPod, stage_memory: StageMemory, limit: LimitState) -> Fit | Rejection:
+        """Judge a new claim; what does not depend on the cluster is remembered for other runs."""
+        template = limit.template
+        if not (self._may_share_claims and stage_memory.is_plain):
+            return self.claim_check.judge_new(queued, stage_memory, template, limit.types)
+        judged = self.prepared.judged
+        key = (stage_memory.stage, template.index, limit.types)
+        outcome = judged.get(key)
+        if outcome is not None:
+            if not isinstance(outcome, TaintsNotTolerated):
+                self._hostnames.next()  # one is used up whenever a claim is judged
+        else:
+            if len(judged) >= _MOST_JUDGED:
+                judged.clear()
+            outcome = judged[key] = self.claim_check.judge_new(queued, stage_memory, template, limit.types)
+        assert isinstance(outcome, Fit | Rejection)
         return outcome
 
     def _note_ties(self, queued: QueuedPod, stage_memory: StageMemory, labels: RequirementSet, fit: Fit) -> None:

@@ -22,6 +22,7 @@ class StageMemory:
         "dead_count",
         "host_rules",
         "inverse_count",
+        "is_plain",
         "is_static",
         "new_claims",
         "node_sets",
@@ -57,6 +58,9 @@ class StageMemory:
         self.new_claims: dict[int, tuple[object, object]] = {}
         """By template: the state that an outcome was computed for, and the outcome."""
         self.is_static = True
+        """Whether nothing that it asks depends on where pods are."""
+        self.is_plain = True
+        """Whether it asks nothing of the host either: neither name nor ports."""
         self.refresh(topology)
 
     def refresh(self, topology: Topology) -> None:
@@ -81,6 +85,7 @@ class StageMemory:
             rule = (group, group.spec.selects(owner.namespace, owner.labels))
             (self.host_rules if group.is_hostname else self.rules).append(rule)
         self.is_static = not self.rules and not owner.volume_alternatives
+        self.is_plain = self.is_static and not (self.host_rules or owner.host_ports or self.stage.asked_host)
         self.stamp = -1
 
     def new_claim_stamp(self) -> int:

@@ -104,7 +104,7 @@ class StateNode:
         assert self.claim is not None
         return self.claim
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Name of the NodeClaim until the Node has registered, then of the Node."""
         return self._face.name
@@ -124,7 +124,7 @@ class StateNode:
         """The host name label, or the name where there is none."""
         return self.labels.get(HOSTNAME) or self.name
 
-    @property
+    @cached_property
     def nodepool_name(self) -> str:
         """NodePool it belongs to, empty for nodes that Karpenter did not make."""
         return self.labels.get(NODEPOOL, "")
