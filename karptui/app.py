@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import msgspec
 from textual import events, work
@@ -27,9 +27,10 @@ from karptui.screens.registry import ENTRIES
 from karptui.serving.lists import lists_of
 from karptui.serving.questions import answers_of
 from karptui.session.analyst import Analyst
-from karptui.session.border import Border, Focus, Overview
+from karptui.session.border import Border, Focus, Overview, PlayMoment
 from karptui.session.costs import Held, StandingHeld
 from karptui.session.feed import Feed
+from karptui.session.moments import KeptPlays, Visits
 from karptui.session.pace import KEYBOARD
 from karptui.session.questions import Replays
 from karptui.session.session import Session
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from textual.filter import LineFilter
     from textual.theme import Theme
 
-    from karptui.screens.destinations import ToScreen
+    from karptui.screens.destinations import ToForward, ToMoment, ToScreen
     from karptui.screens.whatif.controller import WhatIf
     from karptui.whatif.opening import Opening
 
@@ -65,6 +66,14 @@ POLL_SECONDS: Final = 0.25
 """How often the mailbox is emptied while somebody looks."""
 PRELOAD_SECONDS: Final = 5.0
 """After so long other screens are imported even if there are no rows yet."""
+
+
+class _Opened(NamedTuple):
+    """Where a moment of a play was opened."""
+
+    back: ToForward
+    screen: Screen[Any]
+    mode: str
 
 
 class KarptuiApp(LivingApp):
@@ -127,10 +136,14 @@ class KarptuiApp(LivingApp):
         self._analyst_of = analyst_of
         session = Session(source, state, evidence=self._evidence_of(source), analyst=analyst_of())
         super().__init__()
-        shared = SharedBase()
+        shared, plays = SharedBase(), KeptPlays()
         self.feed = Feed(
-            session, clock or SystemClock(), lists_of(config), answers_of(shared), self, shared_base=shared
+            session, clock or SystemClock(), lists_of(config), answers_of(shared, plays), self, shared_base=shared
         )
+        self.visits = Visits(self.feed, plays, analyst_of)
+        """Moments of plays in place of the cluster that is followed."""
+        self._opened: list[_Opened] = []
+        """Where each of them was opened."""
         self._held, self._held_of = StandingHeld(), session
         self.config = config
         self.tour = tour
@@ -269,6 +282,7 @@ class KarptuiApp(LivingApp):
     def on_unmount(self) -> None:
         """Stop the source."""
         KEYBOARD.rested(is_over=True)
+        self.visits.end()
         self.session.stop()
         self.feed.replays.stop()
         if "whatif" in self.__dict__:
@@ -372,6 +386,8 @@ class KarptuiApp(LivingApp):
         health = overall(overview.statuses.values(), self.now_ns())
         if session.trouble:
             health = Health(f"✖ {session.trouble}", "✖ not up to date", Tone.FAULT)
+        if self.moment is not None:
+            health = Health("what may become, no more: esc goes back", "esc goes back", Tone.ACTIVE)
         if session.failure:
             health = Health(f"✖ {session.failure}", "✖ cannot start", Tone.FAULT)
         label = " ".join(filter(None, (session.caution, settings.label)))
@@ -471,6 +487,48 @@ class KarptuiApp(LivingApp):
         else:
             self.push_screen(found)
 
+    @property
+    def moment(self) -> PlayMoment | None:
+        """The moment of a play that screens show; None for the cluster as it is."""
+        return self.visits.moment
+
+    def visit(self, to: ToMoment) -> None:
+        """Show the cluster at a moment of a play on every screen, until that is left."""
+        self._enter_moment(to)
+
+    @work(exclusive=True, group="moment")
+    async def _enter_moment(self, to: ToMoment) -> None:
+        opened = _Opened(to.back, self.screen, self.current_mode)
+        if await self.visits.enter(to.moment):
+            self._opened.append(opened)
+            self.open_screen(ENTRIES[0].name)
+            self.poll_now()
+        else:
+            self.tell("this play is not kept any more: r plays again", Tone.WARNING)
+
+    def step_moment(self, by: int) -> None:
+        """Show a later moment of the play, or an earlier one."""
+        self._step_moment(by)
+
+    @work(exclusive=True, group="moment")
+    async def _step_moment(self, by: int) -> None:
+        if await self.visits.step(by):
+            self.poll_now()
+        else:
+            self.tell("the play ends here" if by > 0 else "the play begins here")
+
+    def leave_moment(self) -> bool:
+        """Go back to where the moment was opened; return whether one was shown."""
+        if not self.visits.leave():
+            return False
+        opened = self._opened.pop()
+        self.switch_mode(opened.mode)
+        if self.screen is not opened.screen:
+            self.open_screen(opened.mode)
+            self.go(opened.back)
+        self.poll_now()
+        return True
+
     def action_open_screen(self, name: str) -> None:
         """Show a screen."""
         self.open_screen(name)
@@ -498,6 +556,8 @@ class KarptuiApp(LivingApp):
             source = self._connect(name)
         except SourceError as error:
             raise CommandError(str(error)) from error
+        self.visits.end()
+        self._opened.clear()
         self.run_worker(self.session.stop, thread=True, group="source")
         self.feed.session = Session(source, evidence=self._evidence_of(source), analyst=self._analyst_of())
         self._start_source()

@@ -26,6 +26,7 @@ from karptui.forward.agenda import Agenda, Turn
 from karptui.forward.calendar import Calendar
 from karptui.forward.draining import Drains
 from karptui.forward.durations import Durations
+from karptui.forward.journal import Journal
 from karptui.forward.launching import Launch, LaunchOrder, launch, ready
 from karptui.forward.result import Moment, Played, StepKind
 from karptui.forward.scheduling import Scheduler
@@ -70,6 +71,7 @@ class Play:
         durations: Durations,
         seed: int = 0,
         most_commands: int | None = None,
+        journal: Journal | None = None,
         reporter: Reporter = silent,
         pause: Pause = no_pause,
     ) -> None:
@@ -84,10 +86,12 @@ class Play:
             durations: How long things take.
             seed: Decides what kube-scheduler leaves to chance.
             most_commands: Commands of disruption after which it ends; None for no bound.
+            journal: Gets every change, to tell later how the cluster was at an instant.
             reporter: Told of the time that has passed and the whole, in seconds; may raise ``Cancelled``.
             pause: Called now and then while something is worked out.
         """
-        self.world = World(inventory)
+        self.world = World(inventory, journal)
+        self._journal = journal
         self._agenda = Agenda(now_ns)
         self._pools = {pool.name: pool for pool in served_pools(inventory.nodepools)}
         """By name; NodePools stay as they are."""
@@ -200,6 +204,8 @@ class Play:
         return self.sight.fleet()
 
     def _note_moment(self) -> None:
+        if self._journal is not None:
+            self._journal.close(self.now_ns)
         if self._price[0] != self.world.claims_version:
             costs = pool_costs(self.world.claims.values(), self._books)
             self._price = (self.world.claims_version, round(sum(costs.values()), 6))

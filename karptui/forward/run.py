@@ -12,6 +12,7 @@ from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.codes import CODES, RANKS
 from karptui.disruption.fleet import Fleet
 from karptui.forward.durations import INSTANT, Durations, observed
+from karptui.forward.journal import Journal
 from karptui.forward.play import Play
 from karptui.forward.result import KeptNode, Played
 from karptui.karpenter.inventory import Inventory
@@ -37,6 +38,7 @@ def forward(
     seed: int = 0,
     removed: Iterable[str] = (),
     most_commands: int | None = None,
+    journal: Journal | None = None,
     reporter: Reporter = silent,
     pause: Pause = no_pause,
 ) -> Played:
@@ -52,6 +54,7 @@ def forward(
         seed: Decides what kube-scheduler leaves to chance.
         removed: Names of nodes that somebody deletes at the beginning.
         most_commands: Commands of disruption after which it ends; None for no bound.
+        journal: Gets every change, to tell later how the cluster was at an instant.
         reporter: Told of the seconds that have passed and of all; may raise ``Cancelled``.
         pause: Called now and then while something is worked out.
 
@@ -68,6 +71,7 @@ def forward(
         durations=durations,
         seed=seed,
         most_commands=most_commands,
+        journal=journal,
         reporter=reporter,
         pause=pause,
     )

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from karptui.forward.journal import NODECLAIMS, NODES, PDBS, PODS, Changed, Journal
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -27,8 +28,14 @@ _STATEFUL: Final = "StatefulSet"
 class World:
     """Objects by uid or name, in the order in which they came; every change counts as a new version."""
 
-    def __init__(self, inventory: Inventory) -> None:
-        """Begin with a cluster as it is."""
+    def __init__(self, inventory: Inventory, journal: Journal | None = None) -> None:
+        """Begin with a cluster as it is.
+
+        Args:
+            inventory: Its objects.
+            journal: Gets every change.
+        """
+        self._journal = journal
         self.version = 0
         """Counts every change."""
         self.news = 0
@@ -183,7 +190,9 @@ class World:
         pod = self.pods.get(uid)
         if pod is None or not pod.node_name or not pod.is_active or pod.ready:
             return
-        self.pods[uid] = msgspec.structs.replace(pod, phase="Running", start_ns=now_ns, ready=True)
+        pod = msgspec.structs.replace(pod, phase="Running", start_ns=now_ns, ready=True)
+        self.pods[uid] = pod
+        self._tell(PODS, pod)
         self._touch(pod.node_name)
         self.version += 1
         self._credit(pod, 1)
@@ -201,6 +210,7 @@ class World:
         pod = self.pods.pop(uid, None)
         if pod is None:
             return
+        self._tell(PODS, pod, is_gone=True)
         self._forget(pod)
         self._changed()
         if pod.node_name:
@@ -218,6 +228,7 @@ class World:
             self._objects_version += 1
         self._stale.add(claim.provider_id)
         self.claims[claim.name] = claim
+        self._tell(NODECLAIMS, claim)
         if claim.is_deleting:
             self.leaving[claim.name] = None
         self._by_provider[claim.provider_id] = claim.name
@@ -230,6 +241,7 @@ class World:
             self._objects_version += 1
         self._stale.add(node.provider_id or node.name)
         self.nodes[node.name] = node
+        self._tell(NODES, node)
         self._changed()
         self.room_version += 1
 
@@ -278,6 +290,7 @@ class World:
         self._changed()
         if claim is None:
             return
+        self._tell(NODECLAIMS, claim, is_gone=True)
         node = self.node_of(claim)
         self._by_provider.pop(claim.provider_id, None)
         if node is not None:
@@ -285,12 +298,14 @@ class World:
                 self._leave_behind(pod, now_ns)
             self._by_node.pop(node.name, None)
             self.nodes.pop(node.name, None)
+            self._tell(NODES, node, is_gone=True)
 
     def _leave_behind(self, pod: Pod, now_ns: int) -> None:
         was_active = pod.is_active
         if was_active:
             self._discredit(pod)
         self.pods.pop(pod.uid, None)
+        self._tell(PODS, pod, is_gone=True)
         self._forget(pod)
         if was_active or _is_stateful(pod):
             self._make_again(pod, now_ns)
@@ -315,6 +330,10 @@ class World:
         self._put(again)
         self.room_version += 1
 
+    def _tell(self, field: str, thing: Changed, *, is_gone: bool = False) -> None:
+        if self._journal is not None:
+            self._journal.note(field, thing, is_gone=is_gone)
+
     def _changed(self) -> None:
         self.version += 1
         self.news += 1
@@ -338,6 +357,7 @@ class World:
 
     def _put(self, pod: Pod) -> None:
         self.pods[pod.uid] = pod
+        self._tell(PODS, pod)
         self._places.setdefault(pod.uid, self._next_place)
         self._next_place += 1
         if pod.node_name:
@@ -358,9 +378,11 @@ class World:
             pdb = self._pdbs[found.key]
             self.pdbs_version += 1
             credit = self._credits[found.key] = self._credits[found.key] + change
-            self._pdbs[found.key] = msgspec.structs.replace(
+            pdb = msgspec.structs.replace(
                 pdb, disruptions_allowed=max(credit, 0), current_healthy=max(pdb.current_healthy + change, 0)
             )
+            self._pdbs[found.key] = pdb
+            self._tell(PDBS, pdb)
             self._changed()
 
     def _note_pod_event(self, pod: Pod, now_ns: int) -> None:

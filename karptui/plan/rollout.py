@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from karptui.forward.journal import Journal
 from karptui.forward.result import Played
 from karptui.forward.run import HORIZON_NS, forward
 from karptui.karpenter.inventory import Inventory
@@ -26,6 +27,7 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
         horizon_ns: int = HORIZON_NS,
         is_instant: bool = False,
         seed: int = 0,
+        journal: Journal | None = None,
         reporter: Reporter = silent,
         pause: Pause = no_pause,
     ) -> Played:
@@ -35,6 +37,7 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
             horizon_ns: How far it goes.
             is_instant: Whether launches, drains and starts of pods take no time and validation passes.
             seed: Decides what kube-scheduler leaves to chance.
+            journal: Gets every change, to tell later how the cluster was at an instant.
             reporter: Told of the seconds that have passed and of all; may raise ``Cancelled``.
             pause: Called now and then while something is worked out.
 
@@ -50,6 +53,7 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
             is_instant=is_instant,
             seed=seed,
             removed=self.removed,
+            journal=journal,
             reporter=reporter,
             pause=pause,
         )

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 if TYPE_CHECKING:
+    from karptui.session.border import PlayMoment
+    from karptui.session.questions import PlayFound
     from karptui.whatif.scenario import Scenario
 
 
@@ -68,6 +70,27 @@ class ToForward(msgspec.Struct, frozen=True):
 
     scenarios: tuple[Scenario, ...] = ()
     """What is played beside it as it is."""
+    played: PlayedBefore | None = None
+    """What was played, where it is to be seen again; None to play it now."""
+
+
+class PlayedBefore(msgspec.Struct, frozen=True):
+    """Plays as a screen showed them."""
+
+    plays: tuple[PlayFound, ...]
+    since_ns: int
+    """The instant from which it was played."""
+    horizon_ns: int
+    row: str
+    """Key of the row under the cursor."""
+
+
+class ToMoment(msgspec.Struct, frozen=True):
+    """The cluster as it is at a moment of a play, on every screen."""
+
+    moment: PlayMoment
+    back: ToForward
+    """Where it is left to."""
 
 
 class ToHeadroom(msgspec.Struct, frozen=True):

@@ -13,12 +13,13 @@ from textual.content import Content
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
 from karptui.screens import routes
+from karptui.screens.destinations import PlayedBefore, ToForward, ToMoment
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import MadeRows
-from karptui.session.border import Focus, ObjectWanted
-from karptui.session.questions import PlayFound, PlayProgressWanted, PlaysWanted
+from karptui.session.border import Focus, ObjectWanted, PlayMoment
+from karptui.session.questions import PlayProgressWanted, PlaysWanted
 from karptui.views.forward.charts import answer_lines, play_lines
 from karptui.views.forward.columns import TABLE, PlayedStep, played_steps
 from karptui.views.forward.sentences import AS_IT_IS, step_text
@@ -41,6 +42,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "horizon", "Horizon", id="forward.horizon", tooltip="Play 6 hours, 24, 72, or one"),
         Binding("r", "again", "Play again", id="forward.again", tooltip="From the cluster as it is now"),
+        Binding("o", "node_now", "Node now", id="forward.now", tooltip="The node that goes, as it is now"),
         Binding("pagedown", "scroll_panel(1)", "Scroll", show=False, id="forward.down"),
         Binding("pageup", "scroll_panel(-1)", "Scroll back", show=False, id="forward.up"),
     ]
@@ -49,27 +51,30 @@ class ForwardScreen(ListScreen[PlayedStep]):
     title_text = "What Karpenter does"
     has_objects = False
 
-    def __init__(self, scenarios: Sequence[Scenario] = (), horizon_ns: int = HORIZONS_NS[0]) -> None:
+    def __init__(self, scenarios: Sequence[Scenario] = (), played: PlayedBefore | None = None) -> None:
         """Make the screen.
 
         Args:
             scenarios: What is played beside the cluster as it is; the first three.
-            horizon_ns: How far.
+            played: What was played before, to be seen again; None to play it now.
         """
         self.panel = Panel("forward")
         super().__init__(TABLE, MadeRows(self._steps), above=(self.panel,))
         self._scenarios = tuple(scenarios)[:MOST_SCENARIOS]
-        self._horizon_ns = horizon_ns
-        self._plays: tuple[PlayFound, ...] = ()
-        self._rows: tuple[PlayedStep, ...] = ()
-        self._since_ns = 0
+        self._horizon_ns = played.horizon_ns if played is not None else HORIZONS_NS[0]
+        self._plays = played.plays if played is not None else ()
+        self._rows = played_steps(self._plays)
+        self._since_ns = played.since_ns if played is not None else 0
         """The instant from which it is played."""
+        self._first_row = played.row if played is not None else ""
+        """Key of the row that the cursor is put on once there are rows."""
 
     def prepare(self) -> None:
         """Leave out whose play a row is of where there is one, and begin."""
         self.use_table(TABLE if self._scenarios else TABLE.without("scenario"))
         super().prepare()
-        self._play()
+        if not self._plays:
+            self._play()
 
     @work(exclusive=True, group="forward", exit_on_error=False)
     async def _play(self) -> None:
@@ -99,6 +104,13 @@ class ForwardScreen(ListScreen[PlayedStep]):
         self._show_panel()
         super().show_state()
 
+    def show_rows(self, rows: Rows[PlayedStep]) -> None:
+        """Show rows in the table, with the cursor where it was when they were left."""
+        super().show_rows(rows)
+        if self._first_row and rows.total:
+            self.table.move_cursor_to(self._first_row)
+            self._first_row = ""
+
     def _show_panel(self) -> None:
         if not self._plays:
             self.panel.lines.set_lines((self._progress(),))
@@ -124,9 +136,12 @@ class ForwardScreen(ListScreen[PlayedStep]):
         return (("Karpenter does nothing until then", Tone.MUTED),)
 
     def summary(self) -> str:
-        """Say from when it is played."""
+        """Say from when it is played, and where rows lead."""
+        if not self._rows:
+            return ""
         age = (self.host.now_ns() - self._since_ns) // NS_PER_SECOND
-        return f"played from {duration_text(age)} ago" if self._plays and age >= 60 else ""
+        since = f"played from {duration_text(age)} ago, " if age >= 60 else ""
+        return f"{since}enter shows the cluster right then"
 
     def cursor_moved(self) -> None:
         """Show the cluster at the instant of the row."""
@@ -157,8 +172,19 @@ class ForwardScreen(ListScreen[PlayedStep]):
         return (*sections, *super().help_text())
 
     def open_row(self, item: PlayedStep) -> None:
+        """Show the cluster right after the step, on every screen."""
+        play = next((one for one in self._plays if one.name == item.scenario), None)
+        if play is None or play.played is None or not play.number:
+            return
+        instants = sorted({play.played.from_ns, *(row.step.at_ns for row in self._rows if row.scenario == play.name)})
+        before = PlayedBefore(self._plays, self._since_ns, self._horizon_ns, item.key)
+        moment = PlayMoment(play=play.number, at_ns=item.step.at_ns, instants=tuple(instants))
+        self.host.visit(ToMoment(moment, ToForward(self._scenarios, before)))
+
+    def action_node_now(self) -> None:
         """Show the first node that goes, as it is now."""
-        for name in item.step.nodes:
+        item = self.current
+        for name in item.step.nodes if item is not None else ():
             found = self.host.border.object(ObjectWanted(kind="Node", key=name))
             if found.node_key:
                 routes.show_node(self, found.node_key)

@@ -52,8 +52,11 @@ _FOOTER_FIRST: Final = (
     "pending.explain",
     "pending.nodes",
     "pending.ledger",
+    "moment.earlier",
+    "moment.later",
     "forward.horizon",
     "forward.again",
+    "forward.now",
     "study.again",
     "blockers.remedies",
     "blockers.group",
@@ -122,6 +125,22 @@ class FrameScreen(SwiftScreen):
             id="screen.forward",
             tooltip="What becomes of the cluster in the next hours: commands, nodes, dollars",
         ),
+        Binding(
+            "left_square_bracket",
+            "step_moment(-1)",
+            "Earlier",
+            key_display="[",
+            id="moment.earlier",
+            tooltip="The moment before, of a cluster that is played forward",
+        ),
+        Binding(
+            "right_square_bracket",
+            "step_moment(1)",
+            "Later",
+            key_display="]",
+            id="moment.later",
+            tooltip="The next moment",
+        ),
         Binding("ctrl+r", "refresh_data", "Refresh", show=False, id="screen.refresh"),
     ]
     BINDING_GROUP_TITLE = "Screen"
@@ -166,11 +185,13 @@ class FrameScreen(SwiftScreen):
     def _key_words(self, binding_id: str, description: str) -> str:
         # What stands before this screen, a dialog for one, makes it no second one.
         is_first = self.app.screen_stack[:1] == [self]
-        return "Back" if binding_id == "screen.leave" and not is_first else description
+        return "Back" if binding_id == "screen.leave" and not (is_first and self.host.moment is None) else description
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action may be taken: while text is typed, keys are text."""
         if action in _OPENS_PROMPT and takes_text(self):
+            return False
+        if action == "step_moment" and (self.host.moment is None or takes_text(self)):
             return False
         return super().check_action(action, parameters)
 
@@ -302,15 +323,23 @@ class FrameScreen(SwiftScreen):
 
     def action_back(self) -> None:
         """Undo what narrows the view, then go back."""
-        if not self.release_one() and len(self.app.screen_stack) > 1:
+        if self.release_one():
+            return
+        if len(self.app.screen_stack) > 1:
             self.app.pop_screen()
+        else:
+            self.host.leave_moment()
 
     def action_leave(self) -> None:
         """Go back, and quit from a first screen."""
         if len(self.app.screen_stack) > 1:
             self.app.pop_screen()
-        else:
+        elif not self.host.leave_moment():
             self.host.quit()
+
+    def action_step_moment(self, by: int) -> None:
+        """Show another moment of the play."""
+        self.host.step_moment(by)
 
     def whatif_opening(self) -> Opening:
         """Return what a what-if begins with: the object under the cursor, where there is one."""

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from karptui.config import Config
     from karptui.screens.command_line import TypedCommand
-    from karptui.screens.destinations import ToScreen
-    from karptui.session.border import Border, Focus
+    from karptui.screens.destinations import ToMoment, ToScreen
+    from karptui.session.border import Border, Focus, PlayMoment
     from karptui.session.questions import Replays
     from karptui.views.tour import Tour
     from karptui.whatif.opening import Opening
@@ -72,6 +72,23 @@ class Host(Protocol):
 
     def go(self, to: ToScreen) -> None:
         """Show the screen that stands at a destination, or say why there is none."""
+        ...
+
+    def visit(self, to: ToMoment) -> None:
+        """Show the cluster at a moment of a play on every screen, until that is left."""
+        ...
+
+    @property
+    def moment(self) -> PlayMoment | None:
+        """The moment of a play that screens show; None for the cluster as it is."""
+        ...
+
+    def step_moment(self, by: int) -> None:
+        """Show a later moment of the play, or an earlier one."""
+        ...
+
+    def leave_moment(self) -> bool:
+        """Go back to where the moment was opened; return whether one was shown."""
         ...
 
     def run_command(self, line: str) -> None:

@@ -58,10 +58,10 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
         case ToExplanation(kind, key):
             explained = explanation_of(host, kind, key)
             return explained if isinstance(explained, str) else screen_for(explained, host)
-        case ToForward(scenarios):
+        case ToForward(scenarios, played):
             from karptui.screens.forward import ForwardScreen
 
-            return ForwardScreen(scenarios)
+            return ForwardScreen(scenarios, played)
         case ToHeadroom() | ToDrill() | ToPolicies():
             return _study_screen(to)
         case _:

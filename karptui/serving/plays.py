@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 
+from karptui.forward.journal import Journal
 from karptui.plan.rollout import Rollout, rollout
 from karptui.provisioning.reporter import Cancelled
 from karptui.session.cluster_view import ClusterView
+from karptui.session.moments import KeptPlay, KeptPlays, lasting
 from karptui.session.pace import Turns
 from karptui.session.questions import (
     PlayFound,
@@ -24,13 +26,15 @@ from karptui.whatif.scenario import Scenario
 class Plays:
     """Answers questions about plays; a newer one, or somebody who gives up, ends the one that is at work."""
 
-    def __init__(self, shared_base: SharedBase) -> None:
+    def __init__(self, shared_base: SharedBase, kept: KeptPlays) -> None:
         """Begin without any.
 
         Args:
             shared_base: The cluster made ready, which plays begin with.
+            kept: Gets every play, so that its moments can be opened.
         """
         self._shared_base = shared_base
+        self._kept = kept
         self._turns = Turns()
         self._numbers = itertools.count(1)
         self._newest = 0
@@ -65,8 +69,10 @@ class Plays:
             ready = self._ready(view, scenario, wanted.now_ns)
         except EditError as error:
             return PlayFound(name=name, problem=str(error))
-        played = ready.play(horizon_ns=wanted.horizon_ns, reporter=report, pause=self._turns.take)
-        return PlayFound(name=name, played=played)
+        journal = Journal()
+        played = ready.play(horizon_ns=wanted.horizon_ns, journal=journal, reporter=report, pause=self._turns.take)
+        kept = KeptPlay(ready.inventory, journal, lasting(view.evidence, ready.situation))
+        return PlayFound(name=name, played=played, number=self._kept.keep(kept))
 
     def _ready(self, view: ClusterView, scenario: Scenario | None, now_ns: int) -> Rollout:
         # Only making it ready reads what others use as well; the play itself has all to itself.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from karptui.session.moments import KeptPlays
 from karptui.session.questions import (
     ComparedWanted,
     ControllerWanted,
@@ -46,12 +47,16 @@ if TYPE_CHECKING:
     from karptui.serving.whatif import WhatIfs
 
 
-def answers_of(shared_base: SharedBase) -> Mapping[type[Question[Any]], Callable[[], Answerer]]:
+def answers_of(
+    shared_base: SharedBase, kept_plays: KeptPlays | None = None
+) -> Mapping[type[Question[Any]], Callable[[], Answerer]]:
     """Return what answers each kind of question.
 
     Args:
         shared_base: The cluster made ready for what-ifs.
+        kept_plays: Gets every play, so that its moments can be opened.
     """
+    kept = kept_plays if kept_plays is not None else KeptPlays()
 
     @cache
     def whatifs() -> WhatIfs:
@@ -59,7 +64,7 @@ def answers_of(shared_base: SharedBase) -> Mapping[type[Question[Any]], Callable
 
         return WhatIfs(shared_base)
 
-    plays = cache(lambda: _plays(shared_base))
+    plays = cache(lambda: _plays(shared_base, kept))
     studies = cache(_studies)
     return {
         DescriptionWanted: _descriptions,
@@ -161,10 +166,10 @@ def _type_sources() -> Answerer:
     return TypeSources().sources
 
 
-def _plays(shared_base: SharedBase) -> Plays:
+def _plays(shared_base: SharedBase, kept: KeptPlays) -> Plays:
     from karptui.serving.plays import Plays
 
-    return Plays(shared_base)
+    return Plays(shared_base, kept)
 
 
 def _studies() -> Studies:

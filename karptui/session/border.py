@@ -19,6 +19,24 @@ if TYPE_CHECKING:
     from karptui.session.questions import FoundT, Question
 
 
+class PlayMoment(msgspec.Struct, frozen=True, kw_only=True):
+    """An instant of a play, and those that one may go on to."""
+
+    play: int
+    """Number of the play."""
+    at_ns: int
+    """Nanoseconds since the epoch."""
+    instants: tuple[int, ...] = ()
+    """When anything happens, the first first."""
+
+    def stepped(self, by: int) -> PlayMoment | None:
+        """Return the moment so many steps on, or back; None where there is none."""
+        place = self.instants.index(self.at_ns) + by if self.at_ns in self.instants else -1
+        if not 0 <= place < len(self.instants):
+            return None
+        return msgspec.structs.replace(self, at_ns=self.instants[place])
+
+
 class Focus(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody looks at, to be worked out first."""
 

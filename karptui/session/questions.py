@@ -409,6 +409,8 @@ class PlayFound(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Of the scenario; empty for the cluster as it is."""
     played: Played | None = None
+    number: int = 0
+    """Under which the session can show the cluster at any moment of it; 0 where it cannot."""
     problem: str = ""
     """Why it cannot be played, in a sentence."""
 

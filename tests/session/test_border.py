@@ -29,6 +29,7 @@ from karptui.session.border import (
     Overview,
     PendingStudied,
     PickWanted,
+    PlayMoment,
     Position,
     PositionWanted,
     RowsFound,
@@ -176,6 +177,7 @@ QUESTIONS: tuple[Question[Any], ...] = (
 """One of each kind; `ANSWERS` are those of a cluster that is worked out."""
 ANSWERS = tuple(server(ANALYSED).ask(one) for one in QUESTIONS)
 MESSAGES = (
+    PlayMoment(play=1, at_ns=NOW_NS, instants=(NOW_NS,)),
     Focus(keys=("node/a",), detail="node/b", asks_next=True, pod="x/y"),
     overview_of(FLEET),
     overview_of(ANALYSED),

@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config
+from karptui.kube.units import clock_text
 from karptui.screens.forward import ForwardScreen
 from karptui.screens.node_detail import NodeDetailScreen
 from tests.builders import NOW_NS
@@ -58,7 +59,7 @@ async def test_the_row_under_the_cursor_is_the_instant_of_the_charts(app: Karptu
         assert rows[0].cells[0].text in marked(app)
         await pressing("end")(pilot)
         assert rows[-1].cells[0].text in marked(app)
-        await pressing("home", "enter")(pilot)
+        await pressing("home", "o")(pilot)
         assert isinstance(app.screen, NodeDetailScreen)
 
 
@@ -75,3 +76,47 @@ async def test_a_longer_horizon_is_played_anew(app: KarptuiApp) -> None:
         await pressing("F", "t")(pilot)
         assert "Forward ─ 24h" in screen_text(app)
         assert "then nothing more" in screen_text(app)
+
+
+async def test_a_row_opens_the_cluster_at_that_moment_on_every_screen(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("2", "F", "end", "enter")(pilot)
+        assert app.moment is not None
+        last_ns = app.moment.at_ns
+        assert app.now_ns() == last_ns > NOW_NS
+        assert f"played to {clock_text(last_ns)}" in screen_text(app).splitlines()[0]
+        assert len(app.session.view.state.nodes) < 10
+        await pressing("6", "left_square_bracket")(pilot)
+        assert app.now_ns() < last_ns
+        assert app.screen is app.front
+        assert "Blockers" in screen_text(app)
+        await pressing("right_square_bracket", "right_square_bracket")(pilot)
+        assert app.now_ns() == last_ns
+        assert "the play ends here" in screen_text(app)
+        await pressing("escape")(pilot)
+        assert isinstance(app.screen, ForwardScreen)
+        assert app.moment is None
+        assert app.now_ns() == NOW_NS
+        await pressing("escape")(pilot)
+        assert app.current_mode == "pools"
+
+
+async def test_a_moment_may_be_played_on_from(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("F", "enter", "left_square_bracket", "F", "enter")(pilot)
+        inner = app.moment
+        assert inner is not None
+        await pressing("q")(pilot)
+        assert isinstance(app.screen, ForwardScreen)
+        assert app.moment is not None
+        assert app.moment.play != inner.play
+        await pressing("escape", "escape")(pilot)
+        assert isinstance(app.screen, ForwardScreen)
+        assert app.moment is None
+        assert app.is_running
+
+
+async def test_nothing_of_a_moment_can_be_fetched(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("F", "enter", "y")(pilot)
+        assert "is played: no API server has it" in screen_text(app)

@@ -1,0 +1,70 @@
+"""What changes in a play, and when: it gives the cluster back as it was at any instant."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any, Final
+
+import msgspec
+
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.node import Node
+from karptui.kube.pdb import PodDisruptionBudget
+from karptui.kube.pod import Pod
+
+PODS: Final = "pods"
+NODES: Final = "nodes"
+NODECLAIMS: Final = "nodeclaims"
+PDBS: Final = "pdbs"
+
+Changed = Pod | Node | NodeClaim | PodDisruptionBudget
+
+
+def _key(thing: Any) -> str:
+    return thing.uid if isinstance(thing, Pod) else thing.key
+
+
+class Journal:
+    """Every object that came, changed or went, in order, with where each instant ended."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._changes: list[tuple[str, str, Changed | None]] = []
+        """Field of the inventory, key, and the object as it is then; None where it is gone."""
+        self._instants: list[int] = []
+        self._ends: list[int] = []
+        """How many changes there were when each instant was over."""
+
+    def note(self, field: str, thing: Changed, *, is_gone: bool = False) -> None:
+        """Write down that an object has come or changed, or that it has gone."""
+        self._changes.append((field, _key(thing), None if is_gone else thing))
+
+    def close(self, at_ns: int) -> None:
+        """Write down that no more happens now; if more does after all, that belongs to the same instant."""
+        if self._instants and self._instants[-1] == at_ns:
+            self._ends[-1] = len(self._changes)
+        elif not self._ends or self._ends[-1] != len(self._changes):
+            self._instants.append(at_ns)
+            self._ends.append(len(self._changes))
+
+    def at(self, beginning: Inventory, at_ns: int) -> Inventory:
+        """Return the cluster as it is when an instant is over.
+
+        Args:
+            beginning: As it was when the play began.
+            at_ns: The instant.
+        """
+        place = bisect_right(self._instants, at_ns)
+        if not place:
+            return beginning
+        things: dict[str, dict[str, Any]] = {}
+        for field, key, thing in self._changes[: self._ends[place - 1]]:
+            known = things.get(field)
+            if known is None:
+                known = things[field] = {_key(one): one for one in getattr(beginning, field)}
+            if thing is None:
+                known.pop(key, None)
+            else:
+                known[key] = thing
+        return msgspec.structs.replace(beginning, **{field: tuple(known.values()) for field, known in things.items()})

@@ -1,0 +1,206 @@
+"""Moments of plays as clusters of their own: what every screen shows can be asked of each, read-only."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from karptui.aws.evidence import Evidence
+from karptui.clock import Clock, FrozenClock
+from karptui.decode.kinds import Kind
+from karptui.forward.journal import Journal
+from karptui.karpenter.inventory import Inventory
+from karptui.kube.units import clock_text
+from karptui.session.analyst import Analyst
+from karptui.session.border import PlayMoment
+from karptui.session.session import Session
+from karptui.sources.base import Phase, SourceError, SourceStatus
+from karptui.sources.evidence import EvidenceSource
+from karptui.sources.mailbox import Mailbox
+from karptui.state.inventory import objects_of
+
+if TYPE_CHECKING:
+    from karptui.session.feed import Feed
+    from karptui.whatif.situation import Situation
+
+_MOST_KEPT: Final = 8
+"""Plays whose moments can be opened: the last ones."""
+
+
+class KeptPlay(msgspec.Struct, frozen=True, eq=False):
+    """What it takes to show a cluster at any moment of a play."""
+
+    beginning: Inventory
+    journal: Journal
+    evidence: Evidence
+    """What is known of instance types, prices and settings; settings as edits make them."""
+
+
+class KeptPlays:
+    """The last plays, by number."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._plays: dict[int, KeptPlay] = {}
+        self._number = 0
+
+    def keep(self, play: KeptPlay) -> int:
+        """Keep a play in place of the oldest, and return its number."""
+        self._number += 1
+        self._plays[self._number] = play
+        while len(self._plays) > _MOST_KEPT:
+            del self._plays[next(iter(self._plays))]
+        return self._number
+
+    def get(self, number: int) -> KeptPlay | None:
+        """Return a play; None where it is not kept any more."""
+        return self._plays.get(number)
+
+
+class MomentSource:
+    """A cluster at a moment of a play: everything at once, and then nothing more."""
+
+    def __init__(self, title: str, inventory: Inventory, at_ns: int) -> None:
+        """Take a cluster.
+
+        Args:
+            title: What the real one is called.
+            inventory: Every object.
+            at_ns: The moment.
+        """
+        self._title = title
+        self._inventory = inventory
+        self._at_ns = at_ns
+
+    @property
+    def title(self) -> str:
+        """The name of the real cluster."""
+        return self._title
+
+    @property
+    def caution(self) -> str:
+        """The moment, which is none of the real cluster's."""
+        return f"played to {clock_text(self._at_ns)}"
+
+    def start(self, mailbox: Mailbox) -> None:
+        """Put every object into the mailbox."""
+        objects = objects_of(self._inventory)
+        for kind in Kind:
+            items = objects.get(kind, {})
+            if items:
+                mailbox.replace(kind, items)
+            mailbox.report(
+                SourceStatus(
+                    kind=kind,
+                    phase=Phase.OFFLINE,
+                    since_ns=self._at_ns,
+                    count=len(items),
+                    last_contact_ns=self._at_ns,
+                )
+            )
+
+    def stop(self) -> None:
+        """Do nothing: nothing runs."""
+
+    def refresh(self) -> None:
+        """Do nothing: nothing waits."""
+
+    def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        """Refuse: no API server has objects that are played.
+
+        Raises:
+            SourceError: always.
+        """
+        raise SourceError(f"{kind} {key} is played: no API server has it; d describes what is known of it")
+
+    def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return nothing: there is no API server."""
+        return ()
+
+
+class Visits:
+    """Moments of plays in place of the cluster that is followed, which goes on meanwhile; one within the other."""
+
+    def __init__(self, feed: Feed, kept: KeptPlays, analyst_of: Callable[[], Analyst]) -> None:
+        """Begin with the cluster as it is.
+
+        Args:
+            feed: Owns the session that is shown.
+            kept: The plays.
+            analyst_of: Makes what works out why nodes are still here.
+        """
+        self._feed = feed
+        self._kept = kept
+        self._analyst_of = analyst_of
+        self._outer: list[tuple[Session, Clock, PlayMoment | None]] = []
+        self.moment: PlayMoment | None = None
+        """The moment that is shown; None for the cluster as it is."""
+
+    async def enter(self, moment: PlayMoment) -> bool:
+        """Show a moment in place of what is shown, until `leave`; return whether it is to be had."""
+        feed = self._feed
+        outer = feed.session, feed.clock, self.moment
+        session = await asyncio.to_thread(self._session_at, moment)
+        if session is None or feed.session is not outer[0]:
+            return False
+        self._outer.append(outer)
+        self._show(session, FrozenClock(moment.at_ns), moment)
+        return True
+
+    async def step(self, by: int) -> bool:
+        """Show a later moment of the same play, or an earlier one; return whether there is one."""
+        feed, moment = self._feed, self.moment.stepped(by) if self.moment is not None else None
+        before = feed.session
+        session = await asyncio.to_thread(self._session_at, moment) if moment is not None else None
+        if moment is None or session is None or feed.session is not before:
+            return False
+        self._show(session, FrozenClock(moment.at_ns), moment)
+        before.stop()
+        return True
+
+    def leave(self) -> bool:
+        """Go back to what was shown before; return whether anything was."""
+        if not self._outer:
+            return False
+        self._feed.session.stop()
+        self._show(*self._outer.pop())
+        return True
+
+    def end(self) -> None:
+        """Go back to the cluster as it is."""
+        while self.leave():
+            pass
+
+    def _show(self, session: Session, clock: Clock, moment: PlayMoment | None) -> None:
+        self._feed.session, self._feed.clock, self.moment = session, clock, moment
+
+    def _session_at(self, moment: PlayMoment) -> Session | None:
+        play = self._kept.get(moment.play)
+        if play is None:
+            return None
+        title = (self._outer[0][0] if self._outer else self._feed.session).title
+        source = MomentSource(title, play.journal.at(play.beginning, moment.at_ns), moment.at_ns)
+        session = Session(source, evidence=EvidenceSource(play.evidence), analyst=self._analyst_of())
+        session.start()
+        session.poll()
+        return session
+
+
+def lasting(evidence: Evidence, situation: Situation) -> Evidence:
+    """Return what of the evidence holds at later moments of a play too.
+
+    Args:
+        evidence: What is known now.
+        situation: The cluster as it is played: edits may have changed Karpenter's settings, and types that were given.
+    """
+    given = situation.types.types
+    is_given = evidence.instance_types is not None and not isinstance(given, Mapping)
+    return msgspec.structs.replace(
+        evidence,
+        settings=situation.settings,
+        instance_types=tuple(given) if is_given else evidence.instance_types,
+        metrics_before=evidence.metrics,
+    )
