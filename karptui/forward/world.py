@@ -108,6 +108,7 @@ class World:
     def adopt(self, states: Iterable[StateNode]) -> None:
         """Begin with tracked nodes that somebody has made of the cluster as it is now."""
         self._states = {state.provider_id: state for state in states}
+        self._tracked_at = -1
         self._stale.clear()
 
     def states(self) -> list[StateNode]:
@@ -117,7 +118,9 @@ class World:
             made: dict[str, StateNode] = {}
             for key, node, claim in tracked(self.nodes.values(), self.claims.values()):
                 state = self._states.get(key)
-                if state is None or state.node is not node or state.claim is not claim:
+                is_commanded = claim is not None and claim.name in self.commanded
+                is_same = state is not None and state.node is node and state.claim is claim
+                if state is None or not is_same or state.is_commanded is not is_commanded:
                     state = self._state(key, node, claim)
                 made[key] = state
             self._states = made
