@@ -10,10 +10,15 @@ import msgspec
 from karptui.kube.resources import Shortage
 from karptui.kube.units import count_text, lacking_text
 
+DEFAULT_SPREAD: Final = "default spread"
+"""The gate of topology where it is the controller's own spread that fails a pod which states none."""
 _NEAREST_FIRST: Final = {
     gate: rank
     for rank, gate in enumerate(
-        ("reservations", "minValues", "limits", "topology", "volumes", "instance types", "requirements", "taints")
+        (
+            *("reservations", "minValues", "limits", "topology", DEFAULT_SPREAD),
+            *("volumes", "instance types", "requirements", "taints"),
+        )
     )
 }
 """How near a NodePool comes that fails a pod at a gate, where numbers do not tell."""
@@ -80,6 +85,7 @@ _WORDS: Final = {
     "requirements": "no node of {pool} has what it asks of {asked}",
     "volumes": "its volumes are out of reach of {pool}: {asked}",
     "topology": "its spread or affinity rules leave no domain in {pool}",
+    DEFAULT_SPREAD: "the default topology spread of SCHEDULER_CONFIG over {asked} leaves no domain in {pool}",
     "instance types": "no instance type of {pool} has {asked}",
     "reservations": "it waits for reserved capacity of {pool} that others hold",
     "minValues": "a node of {pool} would fall below minValues",

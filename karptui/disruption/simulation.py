@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from karptui.disruption.candidate import Candidate
-from karptui.disruption.no_place import NoPlace, PoolMiss
+from karptui.disruption.no_place import DEFAULT_SPREAD, NoPlace, PoolMiss
 from karptui.disruption.price import ReckonedPrices
 from karptui.karpenter.pod_predicates import is_provisionable
 from karptui.karpenter.requirements import Requirements
@@ -153,6 +153,8 @@ def _miss(pool: PoolExplanation) -> PoolMiss:
     rejection = pool.rejection
     assert rejection is not None
     miss = PoolMiss(pool.nodepool, str(rejection.gate))
+    if pool.default_spread_key:
+        return msgspec.structs.replace(miss, gate=DEFAULT_SPREAD, asked=(pool.default_spread_key,))
     if isinstance(rejection, TaintsNotTolerated):
         return msgspec.structs.replace(miss, asked=tuple(map(str, rejection.taints)))
     if isinstance(rejection, RequirementsUnmet):

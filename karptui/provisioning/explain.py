@@ -29,6 +29,7 @@ from karptui.provisioning.rejection import (
     PlacementGate,
     PodError,
     Rejection,
+    TopologyUnmet,
     TypesExhausted,
     holds_for_all_types,
 )
@@ -36,7 +37,7 @@ from karptui.provisioning.run import Run
 from karptui.provisioning.solution import Solution
 from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.template import Template
-from karptui.provisioning.topology_spec import host_allowed
+from karptui.provisioning.topology_spec import TopologyKind, host_allowed
 
 
 def bystander(pool: NodePool, *, left_out: Mapping[str, bool]) -> str:
@@ -181,6 +182,8 @@ class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """How many types nodes show, where the provider's own list is not known."""
     unseen_labels: tuple[str, ...] = ()
     """Labels that it or the pod asks for, and that no node of those types has."""
+    default_spread_key: str = ""
+    """What the controller's default topology spread spreads the pod over, where that is what fails it."""
 
     @property
     def is_certain(self) -> bool:
@@ -319,7 +322,15 @@ def _explain_pool(run: Run, queued: QueuedPod, stage_memory: StageMemory, limit:
         nearest=nearest,
         types_seen=run.prepared.guessed_pools.get(template.name),
         unseen_labels=_unseen_labels(template, queued.pod),
+        default_spread_key=_default_spread_key(run, queued.pod, outcome),
     )
+
+
+def _default_spread_key(run: Run, pod: Pod, outcome: Fit | Rejection) -> str:
+    """Return the key of the spread that fails a pod which states none: it can only be the controller's default."""
+    if run.prepared.default_spread is None or pod.template.topology_spread or not isinstance(outcome, TopologyUnmet):
+        return ""
+    return outcome.key if outcome.kind == TopologyKind.SPREAD else ""
 
 
 def _unseen_labels(template: Template, pod: Pod) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, HOSTNAME, RESERVATION_ID, ZONE
 from karptui.karpenter.nodeclass import NodeClassRef
-from karptui.karpenter.settings import Settings
+from karptui.karpenter.settings import Settings, parse_settings
 from karptui.kube.pod import (
     HostPort,
     Pod,
@@ -20,10 +20,12 @@ from karptui.kube.pod import (
 from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Taint
 from karptui.kube.volumes import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from karptui.kube.workload import Service
 from karptui.provisioning import PlacementGate, PodExplanation, PoolExplanation, explain, prepare
 from karptui.provisioning.events import provisioning_events
 from karptui.provisioning.rejection import RequirementsUnmet, TypesExhausted
 from karptui.provisioning.solution import solve
+from karptui.views.pending.gates import miss_text
 from tests.builders import (
     NOW_NS,
     a_condition,
@@ -330,3 +332,24 @@ class TestNodes:
         found = explained(pods[1], pods=pods[:1], **running())
         assert found.place == "general"
         assert [refusal.gate for refusal in found.nodes] == [PlacementGate.ROOM]
+
+
+class TestDefaultSpread:
+    SPREAD = (
+        '{"podTopologySpread": {"defaultConstraints": [{"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone",'
+        ' "minDomains": 3, "whenUnsatisfiable": "DoNotSchedule"}]}}'
+    )
+
+    @pytest.mark.parametrize(("own", "key"), [((), ZONE), ((TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB, 3),), "")])
+    def test_it_is_named_where_a_pod_states_no_spread(
+        self, own: tuple[TopologySpreadConstraint, ...], key: str
+    ) -> None:
+        settings = parse_settings({"SCHEDULER_CONFIG": self.SPREAD}, "1.15.0")
+        labels = {"app": "web"}
+        held = a_pod(name="held", labels=labels, node="node-1", topology_spread=own)
+        pod = a_pod(labels=labels, node_selector={ZONE: "zone-1"}, topology_spread=own)
+        service = Service(name="web", namespace=pod.namespace, selector=(("app", "web"),))
+        node = a_node(name="node-1", zone="zone-1", cpu="1")
+        found = explained(pod, nodes=(node,), settings=settings, pods=(held,), services=(service,))
+        assert pool(found).default_spread_key == key
+        assert miss_text(pool(found)).startswith("default spread (SCHEDULER_CONFIG) over") is bool(key)

@@ -61,7 +61,8 @@ def _miss_text(pool: PoolExplanation) -> str:
         case RequirementsUnmet():
             return clean("; ".join(_label_text(reason) for reason in rejection.reasons))
         case TopologyUnmet():
-            return f"{clean(rejection.kind)} over {clean(rejection.key)} leaves no domain"
+            kind = "default spread (SCHEDULER_CONFIG)" if pool.default_spread_key else clean(rejection.kind)
+            return f"{kind} over {clean(rejection.key)} leaves no domain"
         case TypesExhausted():
             return _types_text(pool, rejection)
         case NotReservable():
