@@ -66,7 +66,7 @@ class Candidate:
     def is_type_guessed(self) -> bool:
         """Whether its type is known from nodes alone."""
         known = self.instance_type
-        return known is not None and known.seen_on > 0
+        return known is not None and known.is_guessed
 
     @property
     def instance_type(self) -> InstanceType | None:

@@ -133,7 +133,7 @@ def landings_of(simulation: Simulation) -> dict[str, Landing]:
     for node_name, pods in simulation.placements.items():
         found.update((pod.key, Landing(node_name=node_name)) for pod in pods)
     for new in simulation.new_nodes:
-        is_known = not any(one.seen_on for one in new.book.types.values())
+        is_known = not any(one.is_guessed for one in new.book.types.values())
         place = Landing(
             pool_name=new.pool_name, type_name=new.type_names[0] if new.type_names else "", is_known=is_known
         )

@@ -60,10 +60,17 @@ class InstanceType(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False
     offerings: tuple[Offering, ...] = ()
     seen_on: int = 0
     """Nodes that it is known from, where its provider's own list is not; 0 where the list is known."""
+    is_named: bool = False
+    """Whether no node shows it and only Karpenter's metrics name it, where its provider's own list is not known."""
     unknown_keys: frozenset[str] = frozenset()
     """Labels that are asked for and not known of a seen type."""
     volume_limits: Mapping[str, int] = {}
     """Volumes that a CSI driver may attach, by driver; a driver that is missing is not limited."""
+
+    @property
+    def is_guessed(self) -> bool:
+        """Whether its provider's own list is not known: there may be others, and more to it."""
+        return self.seen_on > 0 or self.is_named
 
 
 class NodeOverlay(KubeObject, frozen=True, kw_only=True, gc=False):

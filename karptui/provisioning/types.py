@@ -53,10 +53,10 @@ InstanceTypes = Sequence[InstanceType] | Mapping[str, Sequence[InstanceType]]
 def guessed_pools(pools: Iterable[NodePool], types: Mapping[str, Sequence[InstanceType]]) -> dict[str, int]:
     """Return the NodePools whose types are those of nodes that were seen, and how many types these are."""
     return {
-        pool.name: len(types.get(pool.name, ()))
+        pool.name: sum(one.seen_on > 0 for one in types.get(pool.name, ()))
         for pool in pools
         if (not types.get(pool.name) and not is_ec2(pool.node_class_ref))
-        or any(one.seen_on for one in types.get(pool.name, ()))
+        or any(one.is_guessed for one in types.get(pool.name, ()))
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -15,29 +15,19 @@ from karptui.aws.market import region_of
 from karptui.aws.nodeclass import NodeClassError
 from karptui.aws.region import node_zones, zones_of
 from karptui.decode.kinds import Kind
-from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
+from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import (
-    CAPACITY_TYPE,
-    HOSTNAME,
-    INITIALIZED,
-    INSTANCE_TYPE,
     NODEPOOL,
-    REGISTERED,
-    WELL_KNOWN,
-    ZONE,
 )
 from karptui.karpenter.nodeclass import EC2_KIND, is_auto_mode, is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
-from karptui.kube import resources
-from karptui.kube.node import Node
-from karptui.kube.pod import PodTemplate
-from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.units import counted
 from karptui.provisioning import InstanceTypes
 from karptui.session.cluster_view import ClusterView
 from karptui.session.last_answer import LastAnswer
+from karptui.session.seen_types import asked_keys, seen_types, with_metrics
 from karptui.state.inventory import inventory_of
 
 
@@ -101,11 +91,16 @@ def offered_types(inventory: Inventory, settings: Settings, evidence: Evidence) 
             by_pool[pool.name] = own = auto_mode.of(pool)
             notes.append(auto_mode_note(pool, own))
         elif not is_ec2(pool.node_class_ref):
-            by_pool[pool.name] = seen = seen_types(inventory.nodes, asked_keys(inventory)) if seen is None else seen
+            by_pool[pool.name] = seen = _seen(inventory, evidence) if seen is None else seen
             notes.append(seen_note(pool, seen))
         else:
             notes.append(f"NodePool {pool.name}: no instance types are known for {EC2_KIND} {pool.node_class_ref.name}")
     return OfferedTypes(by_pool, resolved, tuple(dict.fromkeys(notes)))
+
+
+def _seen(inventory: Inventory, evidence: Evidence) -> tuple[InstanceType, ...]:
+    asked = asked_keys(inventory)
+    return with_metrics(seen_types(inventory.nodes, asked), evidence.metrics, asked)
 
 
 class _AutoMode:
@@ -161,79 +156,21 @@ def auto_mode_note(pool: NodePool, types: Sequence[InstanceType]) -> str:
     )
 
 
-def seen_note(pool: NodePool, seen: Sequence[InstanceType]) -> str:
+def seen_note(pool: NodePool, types: Sequence[InstanceType]) -> str:
     """Return what is not known of a NodePool of another provider."""
     kind = pool.node_class_ref.kind or "its NodeClass"
-    if not seen:
+    if not types:
         return f"NodePool {pool.name}: no instance types of {kind} are known, and no node shows one"
-    types, nodes = counted(len(seen), "type"), counted(sum(one.seen_on for one in seen), "node")
+    seen = [one for one in types if one.seen_on]
+    shown = f"{counted(len(seen), 'type')} seen on {counted(sum(one.seen_on for one in seen), 'node')}"
+    if not any(one.price_per_hour for found in types for one in found.offerings):
+        return f"NodePool {pool.name}: the instance types and prices of {kind} are not known: {shown} stand for them"
+    if named := sum(one.is_named for one in types):
+        return (
+            f"NodePool {pool.name}: of {kind} Karpenter's metrics tell prices, and cpu and memory of "
+            f"{counted(named, 'type')} beside the {shown}; what those keep back and their labels are not known"
+        )
     return (
-        f"NodePool {pool.name}: the instance types and prices of {kind} are not known: {types} seen on {nodes} "
-        "stand for them"
-    )
-
-
-def asked_keys(inventory: Inventory) -> frozenset[str]:
-    """Return the labels of types that NodePools ask for, and those of the providers that pods ask for."""
-    groups = {pool.node_class_ref.group for pool in inventory.nodepools}
-    templates = {pod.template for pod in inventory.pods if not pod.node_name}
-    selected = (key for template in templates for key in _selected(template))
-    required = (term.key for pool in inventory.nodepools for term in pool.requirements)
-    own = {key for pool in inventory.nodepools for key in pool.template_labels}
-    return frozenset((*required, *(key for key in selected if key.partition("/")[0] in groups))) - own
-
-
-def _selected(template: PodTemplate) -> Iterable[str]:
-    yield from template.node_selector
-    for terms in (template.required_node_terms or (), (one.preference for one in template.preferred_node_terms)):
-        for term in terms:
-            yield from (requirement.key for requirement in term.match_expressions)
-
-
-def seen_types(nodes: Iterable[Node], asked: frozenset[str] = frozenset()) -> tuple[InstanceType, ...]:
-    """Return a type for every instance type label, as small as the smallest of its nodes, with its nodes' labels.
-
-    Offerings are the zones and capacity types that nodes have; their prices are not known and stand as 0. Of labels
-    that are asked for and that no node of a type has, any value may be there.
-    """
-    by_type: dict[str, list[Node]] = {}
-    for node in nodes:
-        name = node.labels.get(INSTANCE_TYPE, "")
-        if name and node.capacity:
-            by_type.setdefault(name, []).append(node)
-    return tuple(_seen(name, of_type, asked) for name, of_type in sorted(by_type.items()))
-
-
-_OF_NODES: Final = frozenset({HOSTNAME, NODEPOOL, REGISTERED, INITIALIZED, CAPACITY_TYPE, INSTANCE_TYPE})
-"""Labels that say nothing of a type beside its name and its offerings."""
-
-
-def _seen(name: str, nodes: list[Node], asked: frozenset[str]) -> InstanceType:
-    smallest = min(nodes, key=lambda node: resources.memory_bytes(node.allocatable))
-    keys = {key for node in nodes for key in node.labels if key in WELL_KNOWN or key in asked} - _OF_NODES
-    labels = [(key, sorted({node.labels[key] for node in nodes if key in node.labels})) for key in sorted(keys)]
-    unknown = asked - keys - _OF_NODES
-    pairs = sorted({(node.labels.get(CAPACITY_TYPE, ""), node.labels.get(ZONE, "")) for node in nodes})
-    return InstanceType(
-        name=name,
-        requirements=(
-            NodeSelectorRequirement(INSTANCE_TYPE, "In", (name,)),
-            *(NodeSelectorRequirement(key, "In", tuple(values)) for key, values in labels if values),
-            *(NodeSelectorRequirement(key, "Exists", ()) for key in sorted(unknown)),
-        ),
-        seen_on=len(nodes),
-        unknown_keys=unknown,
-        capacity=smallest.capacity,
-        overhead=Overhead(kube_reserved=resources.subtract(smallest.capacity, smallest.allocatable)),
-        offerings=tuple(
-            Offering(
-                requirements=tuple(
-                    NodeSelectorRequirement(key, "In", (value,))
-                    for key, value in ((CAPACITY_TYPE, capacity_type), (ZONE, zone))
-                    if value
-                ),
-                price_per_hour=0.0,
-            )
-            for capacity_type, zone in pairs
-        ),
+        f"NodePool {pool.name}: of {kind} Karpenter's metrics tell the prices of {shown}; labels of its other types "
+        "are not known"
     )

@@ -42,6 +42,7 @@ from tests.builders import (
 TYPES = [an_instance_type(name="small", cpu="2"), an_instance_type(name="large", cpu="8", memory="32Gi")]
 DEDICATED = Taint("dedicated", "NoSchedule", "x")
 WEB = LabelSelector((("app", "web"),))
+OWN_SPREAD = (TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB, 3),)
 
 
 def explained(
@@ -340,7 +341,7 @@ class TestDefaultSpread:
         ' "minDomains": 3, "whenUnsatisfiable": "DoNotSchedule"}]}}'
     )
 
-    @pytest.mark.parametrize(("own", "key"), [((), ZONE), ((TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB, 3),), "")])
+    @pytest.mark.parametrize(("own", "key"), [((), ZONE), (OWN_SPREAD, "")])
     def test_it_is_named_where_a_pod_states_no_spread(
         self, own: tuple[TopologySpreadConstraint, ...], key: str
     ) -> None:

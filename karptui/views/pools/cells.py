@@ -114,9 +114,10 @@ def types_cell(row: PoolRow, _: int) -> Cell:
     """Return how many types the requirements allow, and how many of these have an offering."""
     if row.types.problem:
         return Cell("✘ none", Tone.FAULT)
-    if any(one.instance_type.seen_on for one in row.types.types):
-        seen = f"{count_text(len(row.types.types))} seen"
-        return Cell(f"? {seen}", Tone.WARNING, f"?{count_text(len(row.types.types))}")
+    if any(one.instance_type.is_guessed for one in row.types.types):
+        known = count_text(len(row.types.types))
+        seen = "known" if any(one.instance_type.is_named for one in row.types.types) else "seen"
+        return Cell(f"? {known} {seen}", Tone.WARNING, f"?{known}")
     allowed, offered = row.left_after[Filter.REQUIREMENTS], row.left_after[Filter.OFFERINGS]
     text = f"{count_text(allowed)}/{count_text(offered)}"
     if not row.usable:

@@ -83,7 +83,7 @@ def carries(entry: PoolEntry) -> str:
 
 def cheapest(entry: PoolEntry) -> TypeEntry | None:
     """Return the type that Karpenter reckons cheapest among those that are left; None where others are not known."""
-    if any(one.instance_type.seen_on for one in entry.left):
+    if any(one.instance_type.is_guessed for one in entry.left):
         return None
     return entry.left[0] if entry.left and entry.left[0].verdict.rank is not None else None
 
@@ -103,8 +103,11 @@ def note_of(entry: PoolEntry) -> tuple[str, Tone]:
         return entry.problem, Tone.FAULT
     if entry.found.why_not:
         return entry.found.why_not, Tone.WARNING
-    if any(one.instance_type.seen_on for one in entry.types):
-        return f"only types that nodes show: {counted(len(entry.types), 'type')} seen", Tone.WARNING
+    if any(one.instance_type.is_guessed for one in entry.types):
+        named = sum(one.instance_type.is_named for one in entry.types)
+        beside = f", {count_text(named)} more named by Karpenter's metrics" if named else ""
+        seen = counted(len(entry.types) - named, "type")
+        return f"only types that nodes show: {seen} seen{beside}", Tone.WARNING
     if not entry.left:
         worst = max(
             entry.found.counts, key=lambda count: count.removed if count.filter is not Filter.REQUIREMENTS else 0
