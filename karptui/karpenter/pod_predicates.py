@@ -88,6 +88,17 @@ def _whole_cost(annotations: Mapping[str, str], settings: Settings) -> float | N
     return float(cost) if -(1 << 31) <= cost < 1 << 31 else None
 
 
+def unread_cost(template: PodTemplate, settings: Settings) -> str:
+    """Return the pod deletion cost that Karpenter does not read, empty where it reads it or there is none.
+
+    It reads 32-bit whole numbers alone, and nothing while it writes these costs itself: those are below zero.
+    """
+    written = template.annotations.get(POD_DELETION_COST, "")
+    if not written or (is_managing_costs(settings) and _WHOLE.fullmatch(written) and int(written) < 0):
+        return ""
+    return written if _whole_cost({POD_DELETION_COST: written}, settings) is None else ""
+
+
 def positive_cost(cost: float) -> float:
     """Return the cost where it is above zero, else zero; NaN stays NaN."""
     return 0.0 if cost <= 0 else cost

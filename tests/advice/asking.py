@@ -39,6 +39,8 @@ class Case:
     hidden: frozenset[str] = frozenset()
     per_hour: float | None = None
     name: str = ""
+    version: str = ""
+    """Karpenter's; the newest that is modelled where it is empty."""
     usage: LiveUsage = NO_LIVE_USAGE
 
     @property
@@ -59,9 +61,10 @@ def context_of(
     hidden: frozenset[str] = frozenset(),
     *,
     usage: LiveUsage = NO_LIVE_USAGE,
+    version: str = "",
 ) -> AdviceContext:
     given = types if isinstance(types, Mapping) else tuple(types)
-    prepared = prepare(inventory, given, parse_settings(settings or {}), NOW_NS)
+    prepared = prepare(inventory, given, parse_settings(settings or {}, version), NOW_NS)
     study = Study(prepared, 1)
     for _ in study.survey():
         pass
@@ -72,7 +75,8 @@ def context_of(
 
 def ask(case: Case) -> tuple[Finding, ...]:
     """Return what the case's rule finds; a rule that raises fails the test."""
-    context = context_of(case.make(), case.types, case.settings, case.evidence, case.hidden, usage=case.usage)
+    given = case.types, case.settings, case.evidence, case.hidden
+    context = context_of(case.make(), *given, usage=case.usage, version=case.version)
     report = advise(context, [BY_ID[case.rule]])
     assert report.failures == ()
     return report.findings

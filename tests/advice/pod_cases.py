@@ -470,6 +470,40 @@ CASES = [
     ),
     *quiet("pod-no-cost", lambda: annotated(labels.POD_DELETION_COST, "-5"), lambda: on_node(a_pod(node="node-1"))),
     Case(
+        "pod-cost-unread",
+        lambda: annotated(labels.POD_DELETION_COST, "-1.4e8"),
+        (
+            '1 pod (ReplicaSet/default/web) says pod-deletion-cost "-1.4e8"',
+            "Karpenter does not read it, it is no 32-bit",
+        ),
+    ),
+    Case(
+        "pod-cost-unread",
+        lambda: annotated(labels.POD_DELETION_COST, "100"),
+        ("Karpenter does not read it, Karpenter writes these costs itself",),
+        settings={"FEATURE_GATES": "PodDeletionCostManagement=true"},
+        name="managed",
+    ),
+    Case(
+        "pod-cost-unread",
+        lambda: annotated(labels.POD_DELETION_COST, "-1.4e8"),
+        ("after an upgrade to 1.15 Karpenter would not read it",),
+        version="1.14.1",
+        name="1.14",
+    ),
+    Case(
+        "pod-cost-unread",
+        lambda: annotated(labels.POD_DELETION_COST, "-7"),
+        settings={"FEATURE_GATES": "PodDeletionCostManagement=true"},
+        name="written by Karpenter",
+    ),
+    *quiet(
+        "pod-cost-unread",
+        lambda: annotated(labels.POD_DELETION_COST, "-100"),
+        lambda: annotated(labels.DISRUPTION_COST, "much"),
+        lambda: waiting(a_pod(annotations={labels.POD_DELETION_COST: "1.5"})),
+    ),
+    Case(
         "pod-host-port-daemonset",
         lambda: with_ports(9100),
         ("1 pod of ReplicaSet/default/web wants host port 9100/TCP", "kube-system/agent", "(1 waits)"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+
 from karptui.advice.churn import loop_fact
 from karptui.advice.context import AdviceContext, PodGroup
 from karptui.advice.finding import Finding, Severity
@@ -13,6 +15,8 @@ from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, joined, listed
 from karptui.disruption.churn.loops import LoopKind
 from karptui.karpenter.labels import DO_NOT_DISRUPT, SAFE_TO_EVICT
+from karptui.karpenter.pod_predicates import is_managing_costs, unread_cost
+from karptui.karpenter.rules import NEWEST
 from karptui.kube.pod import Pod
 from karptui.kube.units import counted, verb
 from karptui.whatif.edits import ObjectRef
@@ -141,6 +145,37 @@ def _no_cost(context: AdviceContext) -> Iterator[Finding]:
         f"{'it counts' if empty == 1 else 'them count'} as "
         "empty and may be deleted without another place for them.",
     )
+
+
+@rule(
+    "pod-cost-unread",
+    title="a deletion cost that is not read",
+    what="Workload pods on Karpenter's nodes have a pod-deletion-cost that Karpenter 1.15 does not read: it is no "
+    "32-bit whole number, or Karpenter writes these costs itself (gate PodDeletionCostManagement).",
+    why="Until 1.14 any number counted, such as -1.4e8; since 1.15 what is no whole number counts as not written. "
+    "Under the gate Karpenter takes the annotation off pods whose node it does not rank, whoever has set it.",
+    source="pkg/utils/disruption/disruption.go and pkg/controllers/pod/deletioncost",
+    remedy="Write a whole number, before an upgrade to 1.15 where 1.14 still runs; under the gate say "
+    "karpenter.sh/disruption-cost instead.",
+)
+def _cost_unread(context: AdviceContext) -> Iterator[Finding]:
+    runs = context.settings.rules.has_whole_costs
+    settings = context.settings if runs else msgspec.structs.replace(context.settings, rules=NEWEST)
+    by_value: dict[str, list[PodGroup]] = {}
+    for group in context.workload_groups:
+        if (value := unread_cost(group.template, settings)) and context.nodes_with(group.pods):
+            by_value.setdefault(value, []).append(group)
+    managed = is_managing_costs(settings)
+    for value, groups in sorted(by_value.items()):
+        owners, pods = owner_refs(groups), sum(len(group.pods) for group in groups)
+        because = "Karpenter writes these costs itself" if managed else "it is no 32-bit whole number"
+        when = "Karpenter does not read it" if runs else "after an upgrade to 1.15 Karpenter would not read it"
+        yield Finding(
+            severity=Severity.WARNING,
+            objects=owners,
+            fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'says', 'say')} "
+            f'pod-deletion-cost "{value}": {when}, {because}.',
+        )
 
 
 @rule(
