@@ -46,7 +46,9 @@ QUIET, LONGEST = 100.0, 1500.0
 SIZES = range(30, 61)
 """Nodes of a fleet before it shrinks, about."""
 SPREAD = 8
-"""Plays with other choices of kube-scheduler."""
+"""Plays of a fleet, each with other choices of kube-scheduler."""
+FIRST = 5
+"""Commands that are to be foretold in order."""
 RECORDED = ("before", "after", "commands")
 Place = tuple[str, str, str, str]
 """NodePool, type, capacity type and zone."""
@@ -220,6 +222,8 @@ class Figures(NamedTuple):
     commands: tuple[int, int]
     alike: int
     """Commands in order until the first that differs, nodes by what they look like."""
+    foretold: int
+    """Plays whose first commands are those of the cluster, in order."""
     survivors: tuple[int, int, int]
     """Nodes of the beginning that are left, by what they look like: in both, only as played, only as lived."""
     is_kept_alike: bool
@@ -237,8 +241,7 @@ def compare(folder: Path, seed: int) -> Figures:
     plays = [predicted(before, one) for one in range(SPREAD)]
     real = lived(before, after, logged)
     ours = plays[0]
-    pairs = zip(_by_looks(ours), _by_looks(real), strict=False)
-    alike = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+    alike = [_alike(one, real) for one in plays]
     prices = [one.price for one in plays]
     left, right = (Counter(one.looks[name] for name in one.survivors) for one in (ours, real))
     return Figures(
@@ -247,7 +250,8 @@ def compare(folder: Path, seed: int) -> Figures:
         (ours.shapes.total(), real.shapes.total()),
         (ours.price, real.price),
         (len(ours.commands), len(real.commands)),
-        alike,
+        alike[0],
+        sum(1 for count in alike if count >= min(FIRST, len(real.commands))),
         (
             (left & right).total(),
             (left - right).total(),
@@ -258,6 +262,12 @@ def compare(folder: Path, seed: int) -> Figures:
         (min(prices), max(prices)),
         (ours.seconds, real.seconds),
     )
+
+
+def _alike(ours: End, real: End) -> int:
+    """Return how many commands are the same, in order, until the first that is not."""
+    pairs = zip(_by_looks(ours), _by_looks(real), strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _by_looks(end: End) -> list[Told]:
@@ -303,6 +313,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--again", action="store_true", help="compare what was recorded, and run nothing")
     given = parser.parse_args(arguments)
     given.folder.mkdir(parents=True, exist_ok=True)
+    status = 0
     if not given.again:
         stopping = threading.Event()
         for one in (signal.SIGINT, signal.SIGTERM):
@@ -314,10 +325,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for problem in pool.map(partial(_safely, task), given.seeds):
                 if problem:
                     sys.stderr.write(problem)
+                    status = 1
     for seed in given.seeds:
         if all((given.folder / f"{seed}-{name}.json").exists() for name in RECORDED):
             sys.stdout.write(f"{row(compare(given.folder, seed))}\n")
-    return 0
+    return status
 
 
 def row(found: Figures) -> str:
@@ -331,7 +343,7 @@ def row(found: Figures) -> str:
         f"{found.prices[0]:.3f} / {found.prices[1]:.3f} ({off:+.1f} %)",
         f"{found.price_spread[0]:.3f} to {found.price_spread[1]:.3f}",
         f"{found.commands[0]} / {found.commands[1]}",
-        found.alike,
+        f"{found.alike} ({found.foretold} of {SPREAD})",
         f"{both} + {ours} / {real}",
         "yes" if found.is_kept_alike else "no",
         "yes" if found.is_shaped_alike else "no",

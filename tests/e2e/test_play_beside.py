@@ -1,0 +1,43 @@
+"""Fleets that are played forward, beside whole clusters that live through the same.
+
+Asked for with KARPTUI_REAL, the seeds of the fleets such as 1-10; each takes some ten minutes. KARPTUI_REAL_AT_ONCE
+says how many clusters run at a time (2), KARPTUI_REAL_FOLDER where recordings are kept. Needs Go the first time.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from .fleets import make_fleet
+from .play_beside import FIRST, RECORDED, compare, main
+from .servers.build import cache_folder
+from .servers.build import main as build
+
+SEEDS = os.environ.get("KARPTUI_REAL", "")
+
+
+@pytest.mark.skipif(not SEEDS, reason="KARPTUI_REAL names no seeds of fleets")
+def test_ends_of_fleets_are_foretold(tmp_path: Path) -> None:
+    folder = Path(os.environ.get("KARPTUI_REAL_FOLDER") or tmp_path)
+    assert build([]) == 0
+    at_once = os.environ.get("KARPTUI_REAL_AT_ONCE", "2")
+    assert main([str(cache_folder()), str(folder), "--seeds", SEEDS, "--at-once", at_once]) == 0
+    seeds = sorted(int(path.name.partition("-")[0]) for path in folder.glob(f"*-{RECORDED[0]}.json"))
+    found = [compare(folder, seed) for seed in seeds]
+    assert found
+    assert [one.seed for one in found if not one.is_kept_alike] == [], "kept by the same"
+    dearer = [one.seed for one in found if abs(one.prices[0] - one.prices[1]) > 0.05 * one.prices[1]]
+    assert dearer == [], "within 5 %"
+    foretold = [one.seed for one in found if one.foretold or one.alike >= FIRST]
+    assert len(foretold) * 10 >= len(found) * 8, "the first commands in order"
+
+
+def test_a_seed_makes_the_same_fleet_again() -> None:
+    fleet = make_fleet(7, 40)
+    assert fleet == make_fleet(7, 40)
+    assert fleet != make_fleet(8, 40)
+    assert {app.pool.name for app in fleet.apps} == {pool.name for pool in fleet.pools}
+    assert sum(app.left for app in fleet.apps) < sum(app.replicas for app in fleet.apps)
