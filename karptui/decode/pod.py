@@ -25,7 +25,7 @@ from karptui.decode.errors import FieldError
 from karptui.decode.pod_template import TemplateParts, build_template, deciding_annotations, split_labels, volumes_of
 from karptui.decode.pod_wire import NO_TEXT, TextPod
 from karptui.decode.wire import WireMeta, WireOwner, WireTerm, required_name, timestamp
-from karptui.kube.pod import Pod, PodTemplate, PodVolume
+from karptui.kube.pod import ENDED, Pod, PodTemplate, PodVolume
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
 
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic", enc_hook=dict)
@@ -239,6 +239,7 @@ def pod_of(
             deletion_ns=parse_timestamp(meta.deletion_timestamp) if meta.deletion_timestamp else ABSENT_NS,
             start_ns=parse_timestamp(status.start_time) if status.start_time else ABSENT_NS,
             ready=_READINESS.get(ready.status) if ready is not None else None,
+            ended_ns=_ended_ns(status, ready.last_transition_time if ready is not None else None),
             scheduled_reason=scheduled_reason,
             scheduled_message=scheduled_message,
             scheduled_ns=scheduled_ns,
@@ -248,6 +249,11 @@ def pod_of(
         )
     except ValueError:
         raise _timestamp_error(meta, status) from None
+
+
+def _ended_ns(status: wires.AnyPodStatus, ready_since: str | None) -> int:
+    """Return when a pod has ended; of one that has not, nothing is read."""
+    return parse_timestamp(ready_since) if ready_since and status.phase in ENDED else ABSENT_NS
 
 
 def _timestamp_error(meta: WireMeta | wires.TextMeta, status: wires.AnyPodStatus) -> FieldError:

@@ -77,7 +77,7 @@ def command_json(command: Command) -> dict[str, Any]:
         "candidates": sorted(candidate.name for candidate in command.candidates),
         "replacements": [
             *(new_node_json(node) for node in command.replacements),
-            *(_template_json(pool) for pool in templates),
+            *(template_json(pool) for pool in templates),
         ],
         # Karpenter sees no price in a bare template, and so counts the whole node as saved.
         "savings": command.source_price if templates else command.savings,
@@ -89,7 +89,8 @@ def command_json(command: Command) -> dict[str, Any]:
     return document
 
 
-def _template_json(pool: NodePool) -> dict[str, Any]:
+def template_json(pool: NodePool) -> dict[str, Any]:
+    """Return a NodeClaim of a NodePool's template as it stands."""
     return {
         "nodePool": pool.name,
         "instanceTypes": [],

@@ -17,7 +17,7 @@ import msgspec
 from karptui.disruption.command import Command, Decision, Method
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
-from karptui.disruption.json_form import command_json
+from karptui.disruption.json_form import command_json, template_json
 from karptui.disruption.methods import MethodRun, NextPass, next_pass
 from karptui.disruption.price import ReckonedPrices, pool_costs
 from karptui.disruption.removal import EngineSimulator
@@ -26,16 +26,19 @@ from karptui.forward.agenda import Agenda, Turn
 from karptui.forward.calendar import Calendar
 from karptui.forward.draining import Drains
 from karptui.forward.durations import Durations
+from karptui.forward.jobs import job_times
 from karptui.forward.journal import Journal
 from karptui.forward.launching import Launch, LaunchOrder, launch, ready
 from karptui.forward.result import Moment, Played, StepKind
 from karptui.forward.scheduling import Scheduler
 from karptui.forward.sight import Sight
+from karptui.forward.static_pools import DEPROVISIONING, StaticPools
 from karptui.forward.world import World, pending_count
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
+from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.provisioning.order import served_pools
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
@@ -111,6 +114,10 @@ class Play:
         """Where kube-scheduler begins its next search."""
         self._price = (-1, 0.0)
         """What the cluster costs, with the version of its NodeClaims."""
+        is_heeded = settings.gate("StaticCapacity")
+        static = tuple(pool for pool in self._pools.values() if pool.is_static) if is_heeded else ()
+        self._static = StaticPools(self.world, static, self.fleet)
+        self._job_times = job_times(inventory.pods)
         self._books: Mapping[str, ReckonedPrices] = {}
         self._running: list[_Running] = []
         self._is_provisioning_due = False
@@ -189,6 +196,8 @@ class Play:
                 self._agenda.at(pod.deletion_ns, partial(self._drains.pod_gone, pod.uid))
             elif pod.node_name and pod.phase == "Pending":
                 self._agenda.at(self.now_ns + self._durations.pod_start_ns, partial(self._pod_started, pod.uid))
+            elif pod.node_name and pod.is_active:
+                self._expect_end(pod)
         predicates = self.sight.fleet().pods
         for pod in self.world.pods.values():
             until_ns = predicates.protection(pod).until_ns
@@ -225,6 +234,7 @@ class Play:
     def _react(self) -> None:
         """Let everybody who watches the cluster see what has changed, until nobody does anything at this instant."""
         world = self.world
+        self._keep_replicas()
         self._drains.advance()
         if self._seen_by_scheduler != world.room_version:
             self._schedule()
@@ -473,6 +483,49 @@ class Play:
 
     def _pod_started(self, uid: str) -> None:
         self.world.start(uid, self.now_ns)
+        pod = self.world.pods.get(uid)
+        if pod is not None and pod.is_active:
+            self._expect_end(pod)
+
+    def _expect_end(self, pod: Pod) -> None:
+        """Enter when a pod of a Job ends, where its kind tells."""
+        ends_ns = self._job_times.end_of(pod, pod.start_ns, self.now_ns)
+        if ends_ns is not None:
+            self._agenda.at(ends_ns, partial(self._pod_ends, pod.uid), Turn.CALENDAR)
+
+    def _pod_ends(self, uid: str) -> None:
+        pod = self.world.pods.get(uid)
+        node_name = self.world.end(uid, self.now_ns)
+        if node_name and pod is not None:
+            self._agenda.note(StepKind.JOB_ENDS, nodes=(node_name,), pods=(pod.key,))
+            self._calendar.expect_quiet(node_name)
+
+    # Static NodePools
+
+    def _keep_replicas(self) -> None:
+        """Bring static NodePools to their replicas."""
+        for claim in self._static.surplus():
+            self.world.delete_claim(claim, self.now_ns)
+            node = self.world.node_of(claim)
+            moved = tuple(sorted(pod.key for pod in self.world.pods_on(node.name))) if node is not None else ()
+            self._agenda.note(
+                StepKind.DISRUPT,
+                method=DEPROVISIONING,
+                decision=str(Decision.DELETE),
+                nodes=(node.name if node is not None else claim.name,),
+                evictions=len(moved),
+                pods=moved,
+            )
+        made: list[NodePool] = []
+        for pool, count in self._static.missing():
+            book = self._books.get(pool.name)
+            for _ in range(count if book is not None else 0):
+                one = self._prepare_launch(template_order(pool, book)) if book is not None else None
+                if one is not None:
+                    self._launch(one)
+                    made.append(pool)
+        if made:
+            self._agenda.note(StepKind.PROVISION, claims=tuple(template_json(pool) for pool in made))
 
 
 def template_order(pool: NodePool, book: ReckonedPrices) -> LaunchOrder:

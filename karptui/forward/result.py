@@ -25,6 +25,8 @@ class StepKind(StrEnum):
     """A node was emptied and is gone."""
     EXPIRE = "expire"
     """A NodeClaim was deleted for its age."""
+    JOB_ENDS = "job-ends"
+    """Pods of Jobs came to their end."""
     REJECT = "reject"
     """A command came to nothing: it no longer held on a second look, or nothing is on offer in place of its nodes."""
 

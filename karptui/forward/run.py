@@ -12,6 +12,7 @@ from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.codes import CODES, RANKS
 from karptui.disruption.fleet import Fleet
 from karptui.forward.durations import INSTANT, Durations, observed
+from karptui.forward.jobs import job_times, kind_of
 from karptui.forward.journal import Journal
 from karptui.forward.play import Play
 from karptui.forward.result import KeptNode, Played
@@ -81,7 +82,7 @@ def forward(
     return msgspec.structs.replace(
         played,
         kept=kept_nodes(play.fleet()),
-        assumptions=tuple(_assumptions(durations, is_instant=is_instant)),
+        assumptions=(*_assumptions(durations, is_instant=is_instant), *_job_assumptions(inventory)),
         not_modelled=(*not_modelled(inventory, settings), *_left_out(inventory)),
     )
 
@@ -127,15 +128,27 @@ def _assumptions(durations: Durations, *, is_instant: bool) -> list[str]:
     ]
 
 
+def _job_assumptions(inventory: Inventory) -> list[str]:
+    usual = job_times(inventory.pods).usual
+    running = sorted({kind_of(pod) for pod in inventory.pods if pod.is_active} & usual.keys())
+    if not running:
+        return []
+    told = ", ".join(f"{kind} {_seconds(usual[kind])}" for kind in running)
+    return [f"pods of Jobs end as those of their kind did, at the median ({told}); later ones as the longest did"]
+
+
 def _left_out(inventory: Inventory) -> list[str]:
-    jobs = Counter(owner.kind for pod in inventory.pods for owner in pod.owners if pod.is_active)["Job"]
+    times = job_times(inventory.pods)
+    kinds = Counter(kind for pod in inventory.pods if pod.is_active and (kind := kind_of(pod)))
+    jobs = sum(count for kind, count in kinds.items() if kind not in times.usual)
     said = [
         "interruptions of spot instances and offerings that run out meanwhile",
         "drift that comes with time, such as new images",
         "pods that preempt others",
     ]
     if jobs:
-        said.insert(0, f"{jobs} pods of Jobs run on to the end: how long they take is not known")
+        others = "" if jobs == kinds.total() else "other "
+        said.insert(0, f"{jobs} {others}pods of Jobs run on to the end: how long they take is not known")
     return said
 
 

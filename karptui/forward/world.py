@@ -200,6 +200,17 @@ class World:
         self.version += 1
         self._credit(pod, 1)
 
+    def end(self, uid: str, now_ns: int) -> str:
+        """Let a pod end by itself, if it still runs; return the node on which it ran."""
+        pod = self.pods.get(uid)
+        if pod is None or not pod.node_name or not pod.is_active:
+            return ""
+        self._discredit(pod)
+        self._put(msgspec.structs.replace(pod, phase="Succeeded", ready=False, ended_ns=now_ns))
+        self.room_version += 1
+        self._note_pod_event(pod, now_ns)
+        return pod.node_name
+
     def evict(self, pod: Pod, now_ns: int, grace_ns: int) -> None:
         """Begin the end of a pod; its owner makes another at once, but a StatefulSet once this one has gone."""
         self._put(msgspec.structs.replace(pod, deletion_ns=now_ns + max(grace_ns, 1)))

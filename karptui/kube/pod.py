@@ -143,6 +143,8 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     """``status.startTime``: when the kubelet took it."""
     ready: bool | None = None
     """The Ready condition: None where it is not reported."""
+    ended_ns: int = ABSENT_NS
+    """When a pod that has ended did: the last transition of its Ready condition."""
     scheduled_reason: str = ""
     """Reason of the PodScheduled condition: ``Unschedulable``, ``SchedulingGated``, ``""``."""
     scheduled_message: str = ""

@@ -75,7 +75,7 @@ def _does(row: PlayedStep) -> Cell:
 
 def _why(row: PlayedStep) -> Cell:
     if row.step.kind is StepKind.PROVISION:
-        return Cell("pods wait")
+        return Cell("pods wait" if row.step.pods else "replicas")
     return text_cell(SHORT.get(row.step.method, row.step.method) or "age")
 
 

@@ -71,7 +71,7 @@ def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
 def step_text(step: Step) -> str:
     """Return what happened, in words."""
     if step.kind is StepKind.PROVISION:
-        return f"launch {claims_text(step)} for {counted(len(step.pods), 'pod')}"
+        return f"launch {claims_text(step)} for {counted(len(step.pods), 'pod') if step.pods else 'its replicas'}"
     if step.kind is StepKind.EXPIRE:
         return f"expire {names_text(step.nodes)}, {counted(step.evictions, 'eviction')}"
     if step.kind is StepKind.REJECT and step.decision:

@@ -1,0 +1,99 @@
+"""Static NodePools in a play: they are brought to their replicas again, up and down.
+
+Rules: ``pkg/controllers/static/provisioning`` and ``pkg/controllers/static/deprovisioning``. Of nodes that are alike to
+Karpenter it deletes any; here the first by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.static_drift import headroom, is_refillable
+from karptui.forward.world import World
+from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import NodePool
+from karptui.provisioning.state_node import StateNode
+
+DEPROVISIONING: Final = "static.deprovisioning"
+"""The controller that deletes what is more than replicas."""
+
+
+class StaticPools:
+    """The static NodePools of a cluster, looked at whenever a NodeClaim comes or goes."""
+
+    def __init__(self, world: World, pools: tuple[NodePool, ...], fleet: Callable[[], Fleet]) -> None:
+        """Begin.
+
+        Args:
+            world: The cluster.
+            pools: Those that are static, where Karpenter heeds ``replicas``.
+            fleet: Returns the cluster as disruption sees it now.
+        """
+        self._world = world
+        self._pools = pools
+        self._fleet = fleet
+        self._seen = -1
+
+    def missing(self) -> list[tuple[NodePool, int]]:
+        """Return which NodePools get how many more nodes now; nothing where no NodeClaim has changed."""
+        found: list[tuple[NodePool, int]] = []
+        for pool in self._changed():
+            running, held = self._counts(pool)
+            if not is_refillable(pool) or running + held >= (pool.replicas or 0):
+                continue
+            wanted = (pool.replicas or 0) - running
+            room = headroom(self._fleet(), pool).room
+            count = wanted if room is None else min(wanted, room)
+            if count > 0:
+                found.append((pool, count))
+        return found
+
+    def surplus(self) -> list[NodeClaim]:
+        """Return the NodeClaims that go because there are more than replicas: no instance, then empty, then cheap."""
+        gone: list[NodeClaim] = []
+        for pool in self._pools:
+            running, _ = self._counts(pool)
+            count = running - (pool.replicas or 0)
+            if pool.is_deleting or count <= 0:
+                continue
+            gone.extend(sorted(self._running(pool), key=self._order())[:count])
+        return gone
+
+    def _changed(self) -> tuple[NodePool, ...]:
+        if self._seen == self._world.claims_version:
+            return ()
+        self._seen = self._world.claims_version
+        return self._pools
+
+    def _running(self, pool: NodePool) -> list[NodeClaim]:
+        held = self._world.commanded
+        own = (claim for claim in self._world.claims.values() if claim.labels.get(NODEPOOL) == pool.name)
+        return [claim for claim in own if not claim.is_deleting and claim.name not in held]
+
+    def _counts(self, pool: NodePool) -> tuple[int, int]:
+        """Return how many NodeClaims stay, and how many a command holds that are not being deleted yet."""
+        own = [claim for claim in self._world.claims.values() if claim.labels.get(NODEPOOL) == pool.name]
+        left = [claim for claim in own if not claim.is_deleting]
+        held = sum(1 for claim in left if claim.name in self._world.commanded)
+        return len(left) - held, held
+
+    def _order(self) -> Callable[[NodeClaim], tuple[bool, bool, bool, float, str]]:
+        fleet = self._fleet()
+        states = {state.claim.name: state for state in fleet.nodes if state.claim is not None}
+
+        def order(claim: NodeClaim) -> tuple[bool, bool, bool, float, str]:
+            state = states.get(claim.name)
+            if not claim.provider_id or state is None:
+                return False, False, False, 0.0, claim.name
+            is_guarded = _is_guarded(fleet, state)
+            is_empty = not is_guarded and all(pod.template.is_daemonset_owned for pod in fleet.pods_of(state))
+            return True, not is_empty, is_guarded, fleet.moving_cost(state), claim.name
+
+        return order
+
+
+def _is_guarded(fleet: Fleet, state: StateNode) -> bool:
+    return any(fleet.pods.protection(pod).is_active for pod in fleet.pods_of(state) if pod.is_active)

@@ -1,0 +1,52 @@
+"""Static NodePools are brought to their replicas again, up and down."""
+
+from __future__ import annotations
+
+from karptui.forward.result import StepKind
+from karptui.karpenter.settings import Settings
+from karptui.kube.quantity import parse_quantity
+from tests.builders import HOUR_NS, a_nodepool, a_pod
+from tests.forward.making import a_pair, a_world, played, seconds, steps
+
+STATIC = Settings(gates={"StaticCapacity": True})
+
+
+def test_nodes_that_are_missing_are_launched_at_once() -> None:
+    found = played(a_world(a_pair("node-1"), nodepools=[a_nodepool(replicas=3)]), settings=STATIC)
+    (launched,) = steps(found, StepKind.PROVISION)
+    assert (len(launched.claims), seconds(launched)) == (2, 0)
+    assert found.end.nodes == 3
+
+
+def test_without_the_gate_nothing_is_brought_to_replicas() -> None:
+    found = played(a_world(a_pair("node-1"), nodepools=[a_nodepool(replicas=3)]))
+    assert steps(found, StepKind.PROVISION) == []
+
+
+def test_no_more_than_the_limit_of_nodes_are_launched() -> None:
+    pool = a_nodepool(replicas=5, limits={"nodes": parse_quantity("2")})
+    found = played(a_world(a_pair("node-1"), nodepools=[pool]), settings=STATIC)
+    assert found.end.nodes == 2
+
+
+def test_an_expired_node_is_launched_again() -> None:
+    pair = a_pair("node-1", expire_after_ns=2 * HOUR_NS)
+    found = played(a_world(pair, nodepools=[a_nodepool(replicas=1)]), settings=STATIC)
+    kinds = [step.kind for step in found.steps]
+    assert kinds[:2] == [StepKind.EXPIRE, StepKind.PROVISION]
+    assert found.end.nodes == 1
+
+
+def test_of_nodes_that_are_more_than_replicas_the_empty_go_first_and_those_with_guarded_pods_last() -> None:
+    pods = [
+        a_pod(name="guarded", node="node-1", cpu="100m", annotations={"karpenter.sh/do-not-disrupt": "true"}),
+        a_pod(name="free", node="node-3", cpu="100m"),
+    ]
+    pairs = [a_pair(f"node-{i}") for i in (1, 2, 3)]
+    found = played(a_world(*pairs, nodepools=[a_nodepool(replicas=1)], pods=pods), settings=STATIC)
+    deleted = steps(found, StepKind.DISRUPT)
+    assert [(one.method, one.nodes) for one in deleted] == [
+        ("static.deprovisioning", ("node-2",)),
+        ("static.deprovisioning", ("node-3",)),
+    ]
+    assert found.end.nodes == 1
