@@ -212,12 +212,17 @@ def _resource(name: str) -> _Take:
     return take
 
 
+_OF_BUDGETS: Final = frozenset({"allowed_disruptions", "nodes_consuming_budgets"})
+
+
 def _by_reason(name: str) -> _Take:
     """Sum over the labels that are not kept, such as ``min_values_relaxed``."""
 
     def take(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
         counts = reading.pool(labels).counts[name]
         reason = labels.get("reason", "")
+        # Since 1.15 those of budgets are in lower case.
+        reason = reason[:1].upper() + reason[1:] if name in _OF_BUDGETS else reason
         counts[reason] = counts.get(reason, 0) + int(value)
 
     return take

@@ -132,6 +132,17 @@ def test_pools() -> None:
     )
 
 
+def test_reasons_of_budgets_are_those_of_the_api_whatever_the_version() -> None:
+    text = (
+        b'karpenter_nodepools_allowed_disruptions{nodepool="general",reason="drifted"} 3\n'
+        b'karpenter_nodepools_nodes_consuming_budgets{nodepool="general",reason="unhealthy"} 1\n'
+        b'karpenter_nodeclaims_disrupted_total{nodepool="general",reason="unhealthy",termination_mode="eventual"} 2\n'
+    )
+    pool = read_metrics(text, endpoint="", read_at_ns=0).pools["general"]
+    assert (pool.allowed_disruptions, pool.nodes_consuming_budgets) == ({"Drifted": 3}, {"Unhealthy": 1})
+    assert pool.nodeclaims_disrupted == {"unhealthy": 2}
+
+
 def test_a_replica_that_stands_by_says_so() -> None:
     metrics = metrics_of(standby())
     assert not metrics.is_leader
