@@ -363,7 +363,7 @@ def _origin(pool: NodePool, evidence: Evidence) -> str:
         return "recorded with the snapshot"
     ref = pool.node_class_ref
     if is_auto_mode(ref):
-        return f"{ref.kind} {ref.name}: {SOURCE}, built-in catalogue"
+        return f"{ref.kind} {ref.name}: approximated from {SOURCE}"
     if not is_ec2(ref):
         return "what nodes report: the provider's list is not known"
     has_facts = evidence.facts.instance_types is not None
