@@ -39,6 +39,8 @@ COMMANDS: Final = MappingProxyType(
         "headroom": "say how many more of a pod fit: on present nodes, on new ones, until limits stop it",
         "solve": "find the change that reaches a goal: nothing pending, cheapest families, weights, overhead, ...",
         "policies": "compare consolidation policies and consolidateAfter: dollars saved against pods evicted",
+        "unreached": "say which nodes consolidation never looks at, as its time is over before their turn",
+        "rehearse": "say what comes of moving node groups to Karpenter: what launches, what waits, dollars",
         "claims": "list NodeClaims: their life, drift, expiry and drain",
         "capacity": "list where nodes, pods, free room and dollars are: by zone, NodePool or instance type",
         "churn": "say how often nodes are replaced, why, how long they live, and whether it is a loop",

@@ -27,6 +27,12 @@ OWN_STATUSES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         "simulate": (*STATUSES[:3], Entry("3", "a condition of --fail-on is met"), _INTERRUPTED),
         "drill": (*STATUSES[:3], Entry("3", "a pod is left without a place, with --fail-on pending"), _INTERRUPTED),
         "plan": (*STATUSES[:3], Entry("3", "a condition of --fail-on is met"), _INTERRUPTED),
+        "unreached": (
+            *STATUSES[:3],
+            Entry("3", "a node that would go is never looked at"),
+            _INTERRUPTED,
+        ),
+        "rehearse": (*STATUSES[:3], Entry("3", "a pod finds no place, with --fail-on pending"), _INTERRUPTED),
         "headroom": (*STATUSES[:3], Entry("3", "fewer fit than --at-least asks"), _INTERRUPTED),
         "solve": (
             Entry("0", "the goal is reached, by the change that is told or without one"),
@@ -147,6 +153,17 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui policies", "every policy with some values of consolidateAfter, for all NodePools alike"),
             Entry("karptui policies --pool general --policy Balanced --after 0s,10m,1h --horizon 24h", "for one"),
             Entry("karptui policies --snapshot prod.json.gz -o json", "for a script"),
+        ),
+        "unreached": (
+            Entry("karptui unreached", "by what Karpenter's metrics say, where they are read"),
+            Entry(
+                "karptui unreached --per-simulation 2s --fail-on unreached -o json", "a check, with a time of its own"
+            ),
+        ),
+        "rehearse": (
+            Entry("karptui rehearse", "each node group, and all of them together"),
+            Entry("karptui rehearse core -f nodepools/ --fail-on pending", "one, with NodePools as they would be"),
+            Entry("karptui rehearse team=batch -o json", "nodes with a label, for a script"),
         ),
         "claims": (
             Entry("karptui claims --sort-by deadline=asc", "drains that nothing ends first, then by deadline"),

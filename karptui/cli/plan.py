@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     from karptui.whatif.edits import EditError
 
     try:
-        manifests = manifests_of(_files(args.filename))
+        manifests = manifests_of(read_manifests(args.filename))
         if not manifests.edits:
             fail(f"{', '.join(args.filename)}: no object that Karpenter's decisions depend on", "plan")
         (named,) = bases(args)
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     return FAILED if failures else status
 
 
-def _files(names: Sequence[str]) -> Iterator[tuple[str, str]]:
+def read_manifests(names: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield name and text of every file.
 
     Raises:

@@ -14,6 +14,7 @@ from karptui.cli.options import ASKING_FLAGS, LIVE_FLAGS, refuse_unused
 from karptui.cli.streams import given_text
 
 if TYPE_CHECKING:
+    from karptui.karpenter.metrics import ControllerMetrics
     from karptui.whatif.difference import Difference
     from karptui.whatif.scenario import Replay, Scenario
     from karptui.whatif.situation import WhatIfBase
@@ -29,6 +30,8 @@ class NamedBase(NamedTuple):
     """Sentences about what was assumed, each with the name of the cluster or file it is about."""
     complaints: tuple[str, ...] = ()
     """Likewise about what is missing from it; with any, the exit status is 1."""
+    metrics: ControllerMetrics | None = None
+    """What Karpenter says of itself, of a live cluster whose metrics are read."""
 
     @property
     def versions(self) -> dict[str, str | None]:
@@ -104,7 +107,13 @@ def _of_flags(args: argparse.Namespace) -> NamedBase:
         loaded = load(args, needed)
     name = "demo" if args.demo else " ".join(args.snapshot or ()) or args.context or "cluster"
     notes = (*filter(None, (loaded.view.evidence.version_note,)), *loaded.notes)
-    return NamedBase(name, base_of(loaded.view, loaded.now_ns), notes=notes, complaints=loaded.complaints)
+    return NamedBase(
+        name,
+        base_of(loaded.view, loaded.now_ns),
+        notes=notes,
+        complaints=loaded.complaints,
+        metrics=loaded.view.evidence.metrics,
+    )
 
 
 FAILED: Final = 3

@@ -43,13 +43,15 @@ class MethodRun:
         return find_candidates(self.fleet, self.recorder)
 
     @cached_property
-    def _policy(self) -> BalancedPolicy:
+    def policy(self) -> BalancedPolicy:
+        """What the Balanced policy approves."""
         is_asked = any(pool.consolidation_policy == BALANCED for pool in self.fleet.pools.values())
         totals = pool_totals(self.fleet, self.candidates.graceful) if is_asked else {}
         return BalancedPolicy(totals, self.recorder)
 
     @cached_property
-    def _consolidator(self) -> Consolidator:
+    def consolidator(self) -> Consolidator:
+        """Works out what removals come to."""
         is_on = self.fleet.settings.gate(SPOT_TO_SPOT_GATE)
         return Consolidator(self._simulator, self.recorder, is_spot_to_spot_on=is_on)
 
@@ -57,7 +59,7 @@ class MethodRun:
         """Return what a method would do."""
         if method is Method.REPAIR:
             return self._ask_repair()
-        candidates = tuple(self._qualifying(method))
+        candidates = tuple(self.qualifying(method))
         budgets = self.budgets(method.reason)
         try:
             commands, error = self._commands(method, candidates, budgets), ""
@@ -78,7 +80,7 @@ class MethodRun:
         candidates = tuple(case.candidate for case in cases)
         return MethodResult(Method.REPAIR, candidates, budgets, commands, method.ailments(), error)
 
-    def _qualifying(self, method: Method) -> Iterable[Candidate]:
+    def qualifying(self, method: Method) -> Iterable[Candidate]:
         """Yield the candidates that a method's own filter leaves."""
         match method:
             case Method.EMPTINESS:
@@ -109,9 +111,9 @@ class MethodRun:
                     candidates, budgets, self._simulator, self.fleet.pods, self.recorder, may_terminate_first=is_on
                 )
             case Method.MULTI_NODE:
-                return multi_node.compute(candidates, budgets, self._consolidator, self._policy)
+                return multi_node.compute(candidates, budgets, self.consolidator, self.policy)
             case _:
-                return single_node.compute(candidates, budgets, self._consolidator, self._policy)
+                return single_node.compute(candidates, budgets, self.consolidator, self.policy)
 
     def budgets(self, reason: Reason) -> dict[str, int]:
         """Return what each NodePool still allows for a reason, and say which of them allow nothing at all."""

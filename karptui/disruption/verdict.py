@@ -65,6 +65,8 @@ class FindingCode(StrEnum):
     BUDGET = "BUDGET"
     DRIFT = "DRIFT"
     """Drift that does not advance."""
+    TIMED_OUT = "TIMED_OUT"
+    """Passes of consolidation that run out of time: nodes late in their order are never looked at."""
     NO_PERMISSION = "NO_PERMISSION"
     NO_PRICES = "NO_PRICES"
     NEXT = "NEXT"
@@ -166,6 +168,10 @@ class Situation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     hidden: Sequence[str] = ()
     """Kinds that may not be listed, in the plural."""
     has_prices: bool = True
+    timeouts: int = 0
+    """Passes of single-node consolidation that were given up for lack of time, since Karpenter started."""
+    started_ns: int | None = None
+    """When Karpenter started."""
 
 
 def verdict_of(case: Situation) -> tuple[Finding, ...]:
@@ -178,6 +184,7 @@ def verdict_of(case: Situation) -> tuple[Finding, ...]:
         *_unhealthy(case),
         *_held(case),
         *_drift(case),
+        *_timed_out(case),
         *_missing(case),
     ]
     ranks = {severity: rank for rank, severity in enumerate(Severity)}
@@ -186,6 +193,20 @@ def verdict_of(case: Situation) -> tuple[Finding, ...]:
     if not any(one.severity is not Severity.INFO for one in found):
         found.append(Finding(severity=Severity.INFO, code=FindingCode.FINE, nodes=len(case.nodes)))
     return (*found, *_next(case))
+
+
+def _timed_out(case: Situation) -> Iterator[Finding]:
+    if not case.timeouts or case.started_ns is None:
+        return
+    is_often = case.timeouts * 60 * MINUTE_NS >= case.now_ns - case.started_ns
+    yield Finding(
+        severity=Severity.WARNING if is_often else Severity.INFO,
+        code=FindingCode.TIMED_OUT,
+        since_ns=case.started_ns,
+        detail=str(case.timeouts),
+        screen="unreached",
+        key=":unreached",
+    )
 
 
 def _stopped(case: Situation) -> Iterator[Finding]:

@@ -81,6 +81,8 @@ class ControllerMetrics(msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
     """Pods that have not ended on nodes of each NodePool; empty where Karpenter does not say."""
     consolidation_timeouts: Mapping[str, int] = MappingProxyType({})
     """Passes that were given up for lack of time, by ``single`` and ``multi``, from the start of the controller."""
+    evaluation_seconds: Mapping[str, tuple[float, int]] = MappingProxyType({})
+    """What passes lasted in all, and how many there were, by ``single``, ``multi`` and ``empty``."""
     unreadable_lines: int = 0
     """Lines of wanted families that could not be understood."""
 

@@ -10,7 +10,7 @@ from karptui.files import write_file
 from karptui.kube.units import clock_text
 from karptui.paths import typed_path
 from karptui.screens.command_line import CommandError, TypedCommand
-from karptui.screens.destinations import ToDrill, ToHeadroom, ToPolicies
+from karptui.screens.destinations import ToDrill, ToHeadroom, ToPolicies, ToRehearsal, ToUnreached
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
 from karptui.screens.list_screen import ListScreen
@@ -142,6 +142,16 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             lambda: _names(app, "NodePool"),
             "[POOL]",
         ),
+        TypedCommand(
+            "unreached",
+            "Nodes that consolidation never looks at, as its time is over before their turn",
+            lambda _: app.go(ToUnreached()),
+        ),
+        TypedCommand(
+            "rehearse",
+            "Node groups moved to Karpenter in imagination, with the edits of the what-if in front",
+            lambda _: _rehearse(app),
+        ),
         TypedCommand("next", "What Karpenter would do next, and what would go without blockers", lambda _: _next(app)),
         TypedCommand(
             "whatif",
@@ -254,6 +264,12 @@ def _headroom(app: CommandHost, text: str) -> None:
 def _workload_words(app: CommandHost) -> Sequence[str]:
     found = app.border.ask(NamesWanted(kinds=("Deployment", "StatefulSet", "Pod"))).refs
     return [f"{one.kind} {one.key}" for one in found]
+
+
+def _rehearse(app: CommandHost) -> None:
+    """Rehearse with NodePools as they are, or as the what-if in front makes them."""
+    found = app.front.scenarios_to_play() if app.front is not None and app.front.entry_name == "whatif" else ()
+    app.go(ToRehearsal(found[0].edits if found else ()))
 
 
 def _next(app: CommandHost) -> None:

@@ -10,6 +10,7 @@ import msgspec
 if TYPE_CHECKING:
     from karptui.session.border import PlayMoment
     from karptui.session.questions import PlayFound
+    from karptui.whatif.edits import AnyEdit
     from karptui.whatif.scenario import Scenario
 
 
@@ -113,6 +114,17 @@ class ToPolicies(msgspec.Struct, frozen=True):
     """The NodePool that is edited; empty for all that are not static."""
 
 
-ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies
+class ToUnreached(msgspec.Struct, frozen=True):
+    """Which nodes consolidation never looks at."""
+
+
+class ToRehearsal(msgspec.Struct, frozen=True):
+    """What comes of moving node groups to Karpenter."""
+
+    manifests: tuple[AnyEdit, ...] = ()
+    """What is applied before: NodePools and DaemonSets as they would be."""
+
+
+ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies | ToUnreached | ToRehearsal
 """Answers that take a while."""
 ToScreen: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation | ToForward | ToStudy

@@ -17,10 +17,12 @@ from karptui.screens.destinations import (
     ToPending,
     ToPolicies,
     ToPool,
+    ToRehearsal,
     ToScreen,
     ToStudy,
     ToText,
     ToTypes,
+    ToUnreached,
 )
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
@@ -62,7 +64,7 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
             from karptui.screens.forward import ForwardScreen
 
             return ForwardScreen(scenarios, played)
-        case ToHeadroom() | ToDrill() | ToPolicies():
+        case ToHeadroom() | ToDrill() | ToPolicies() | ToUnreached() | ToRehearsal():
             return _study_screen(to)
         case _:
             assert_never(to)
@@ -79,6 +81,10 @@ def _study_screen(to: ToStudy) -> FrameScreen:
             return StudyScreen(studies.drill_study())
         case ToPolicies(pool):
             return StudyScreen(studies.policies_study(pool))
+        case ToUnreached():
+            return StudyScreen(studies.unreached_study())
+        case ToRehearsal(manifests):
+            return StudyScreen(studies.rehearsal_study(manifests))
         case _:
             assert_never(to)
 

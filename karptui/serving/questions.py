@@ -29,6 +29,7 @@ from karptui.session.questions import (
     ProportionWanted,
     Question,
     ReasonsWanted,
+    RehearsalsWanted,
     RemediesWanted,
     SelfCheckWanted,
     StudyProgressWanted,
@@ -36,6 +37,7 @@ from karptui.session.questions import (
     SweepWanted,
     TrialsWanted,
     TypeSourcesWanted,
+    UnreachedWanted,
 )
 from karptui.session.row_server import Answerer
 from karptui.session.shared_base import SharedBase
@@ -91,6 +93,8 @@ def answers_of(
         DrillsWanted: lambda: studies().drills,
         HeadroomsWanted: lambda: studies().headrooms,
         PoliciesWanted: lambda: studies().policies,
+        UnreachedWanted: lambda: studies().unreached,
+        RehearsalsWanted: lambda: studies().rehearsals,
     }
 
 

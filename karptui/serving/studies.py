@@ -8,6 +8,8 @@ from typing import TypeVar
 
 from karptui.plan.headroom import HeadroomError, headroom, headrooms, sample_of, samples
 from karptui.plan.policies import PolicyError, compare
+from karptui.plan.rehearsal import RehearsalError, rehearsals
+from karptui.plan.unreached import unreached
 from karptui.provisioning.reporter import Cancelled, Reporter
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pace import Turns
@@ -18,8 +20,12 @@ from karptui.session.questions import (
     HeadroomsWanted,
     PoliciesFound,
     PoliciesWanted,
+    RehearsalsFound,
+    RehearsalsWanted,
     StudyProgressFound,
     StudyProgressWanted,
+    UnreachedFound,
+    UnreachedWanted,
 )
 from karptui.session.whatif_base import base_of
 from karptui.whatif.drill import drills
@@ -75,6 +81,25 @@ class Studies:
                 return PoliciesFound(problem=str(error))
 
         return self._worked_out(view, wanted.now_ns, compared) or PoliciesFound()
+
+    def unreached(self, view: ClusterView, wanted: UnreachedWanted) -> UnreachedFound:
+        """See how far a pass of consolidation comes."""
+        metrics = view.evidence.metrics
+        found = self._worked_out(
+            view, wanted.now_ns, lambda base, reporter: unreached(base, metrics=metrics, reporter=reporter)
+        )
+        return UnreachedFound(found=found)
+
+    def rehearsals(self, view: ClusterView, wanted: RehearsalsWanted) -> RehearsalsFound:
+        """Drain every node group in imagination."""
+
+        def rehearsed(base: WhatIfBase, reporter: Reporter) -> RehearsalsFound:
+            try:
+                return RehearsalsFound(found=rehearsals(base, manifests=wanted.manifests, reporter=reporter))
+            except (RehearsalError, EditError) as error:
+                return RehearsalsFound(problem=str(error))
+
+        return self._worked_out(view, wanted.now_ns, rehearsed) or RehearsalsFound()
 
     def _worked_out(
         self, view: ClusterView, now_ns: int, work: Callable[[WhatIfBase, Reporter], FoundT]

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from karptui.pending.groups import PendingGroup
     from karptui.plan.headroom import Headroom
     from karptui.plan.policies import Comparison
+    from karptui.plan.rehearsal import Rehearsal
+    from karptui.plan.unreached import Unreached
     from karptui.session.blockers import BlockerEntry
     from karptui.session.nodes import NodeEntry
     from karptui.session.packing import Bin
     from karptui.session.pending_report import PodDetail, PodSurroundings
     from karptui.session.pods import PodEntry
     from karptui.whatif.drill import Drill
-    from karptui.whatif.edits import ObjectRef
+    from karptui.whatif.edits import AnyEdit, ObjectRef
     from karptui.whatif.opening import Opening
     from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
     from karptui.whatif.remedies.blockers.trial import Trial
@@ -514,5 +516,35 @@ class PoliciesWanted(Question[PoliciesFound], frozen=True, kw_only=True):
 
     pools: tuple[str, ...] = ()
     """NodePools that are edited; all that are not static where there are none."""
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class UnreachedFound(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a pass of consolidation comes; nothing where somebody gave up on it."""
+
+    found: Unreached | None = None
+
+
+class UnreachedWanted(Question[UnreachedFound], frozen=True, kw_only=True):
+    """Which nodes consolidation never looks at, as its time is over before their turn; takes a while."""
+
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class RehearsalsFound(msgspec.Struct, frozen=True, kw_only=True):
+    """What comes of moving node groups to Karpenter; nothing where somebody gave up on it."""
+
+    found: tuple[Rehearsal, ...] = ()
+    problem: str = ""
+    """Why there is no answer, in a sentence."""
+
+
+class RehearsalsWanted(Question[RehearsalsFound], frozen=True, kw_only=True):
+    """What comes of moving each node group to Karpenter, and all of them; takes a while."""
+
+    manifests: tuple[AnyEdit, ...] = ()
+    """What is applied before: NodePools and DaemonSets as they would be."""
     now_ns: int
     """The present instant: nanoseconds since the epoch."""

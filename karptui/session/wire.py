@@ -16,6 +16,8 @@ from karptui.kube.live_usage import LiveUsage
 from karptui.pending.groups import PendingGroup
 from karptui.plan.headroom import Headroom
 from karptui.plan.policies import Comparison
+from karptui.plan.rehearsal import Rehearsal
+from karptui.plan.unreached import Unreached
 from karptui.session import border, claims, nodes, questions
 from karptui.session.blockers import BlockerEntry
 from karptui.session.facts import Around, Fact
@@ -24,7 +26,7 @@ from karptui.session.packing import Bin
 from karptui.session.pending_report import PodDetail, PodSurroundings
 from karptui.session.pods import PodEntry
 from karptui.whatif.drill import Drill
-from karptui.whatif.edits import ObjectRef
+from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.opening import Opening
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
 from karptui.whatif.remedies.blockers.trial import Trial
@@ -40,6 +42,9 @@ for _module in (nodes, claims):
     vars(_module).setdefault("NodeFindings", NodeFindings)
 vars(border).update(Fact=Fact, Around=Around, Finding=Finding)
 vars(questions).update(
+    AnyEdit=AnyEdit,
+    Rehearsal=Rehearsal,
+    Unreached=Unreached,
     Comparison=Comparison,
     Drill=Drill,
     Headroom=Headroom,

@@ -76,31 +76,33 @@ def _of_kind(word: str, drills: Sequence[Drill]) -> str:
 
 def detail_lines(drill: Drill) -> Iterator[str]:
     """Yield a drill at length, below its sentence."""
-    yield from _part("Stay pending", _reasons(drill.pending))
-    yield from _part("Would get a place today, and get none", _reasons(drill.also_pending))
-    yield from _part("NodePools with nothing left to launch", [", ".join(drill.closed)] if drill.closed else [])
-    yield from _part("New nodes", [_launch(one) for one in drill.launches])
-    yield from _part("Lost, as no owner makes them again", drill.lost)
-    yield from _part("Assumed", drill.assumed)
-    yield from _part("Not modelled", drill.not_modelled)
+    yield from part("Stay pending", reasons_text(drill.pending))
+    yield from part("Would get a place today, and get none", reasons_text(drill.also_pending))
+    yield from part("NodePools with nothing left to launch", [", ".join(drill.closed)] if drill.closed else [])
+    yield from part("New nodes", [launch_text(one) for one in drill.launches])
+    yield from part("Lost, as no owner makes them again", drill.lost)
+    yield from part("Assumed", drill.assumed)
+    yield from part("Not modelled", drill.not_modelled)
 
 
 def story_lines(drill: Drill) -> Iterator[str]:
     """Yield what the line of a drill says below its sentence: why pods wait, and what is launched."""
     waiting = (*drill.pending, *drill.also_pending)
     if waiting:
-        yield f"stay pending: {'; '.join(_reasons(waiting)[:_FEW])}"
+        yield f"stay pending: {'; '.join(reasons_text(waiting)[:_FEW])}"
     if drill.closed:
         yield f"nothing left to launch: {', '.join(drill.closed)}"
     if drill.launches:
-        yield f"new nodes: {'; '.join(_launch(one) for one in drill.launches)}"
+        yield f"new nodes: {'; '.join(launch_text(one) for one in drill.launches)}"
 
 
-def _launch(launch: Launch) -> str:
+def launch_text(launch: Launch) -> str:
+    """Return the new nodes of one NodePool, in words."""
     return f"{launch.pool_name}: {launch.nodes:,}, {_dollars((launch,))}: {_counted(launch.types)}"
 
 
-def _reasons(pods: Sequence[Unplaced]) -> list[str]:
+def reasons_text(pods: Sequence[Unplaced]) -> list[str]:
+    """Return why pods wait, a text for each reason, the most pods first."""
     alike: dict[str, Counter[str]] = {}
     for one in pods:
         alike.setdefault(one.reason, Counter())[one.owner or f"Pod/{one.pod_key}"] += 1
@@ -113,7 +115,8 @@ def _counted(things: Sequence[tuple[str, int]]) -> str:
     return f"{first} and {len(things) - _FEW:,} more" if len(things) > _FEW else first
 
 
-def _part(title: str, lines: Sequence[str]) -> Iterator[str]:
+def part(title: str, lines: Sequence[str]) -> Iterator[str]:
+    """Yield a title and lines below it, the first few; nothing where there are none."""
     if not lines:
         return
     yield f"  {title}"

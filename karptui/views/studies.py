@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from karptui.plan.headroom import MOST, Headroom, PoolRoom
 from karptui.plan.policies import PolicyOutcome
+from karptui.plan.rehearsal import ASSUMED as REHEARSED
+from karptui.plan.rehearsal import Rehearsal
+from karptui.plan.unreached import Turn
 from karptui.session.questions import (
     DrillsFound,
     DrillsWanted,
@@ -13,15 +16,22 @@ from karptui.session.questions import (
     HeadroomsWanted,
     PoliciesFound,
     PoliciesWanted,
+    RehearsalsFound,
+    RehearsalsWanted,
+    UnreachedFound,
+    UnreachedWanted,
 )
 from karptui.views import drill as drill_views
 from karptui.views import headroom as headroom_views
 from karptui.views import policies as policy_views
+from karptui.views import rehearsal as rehearsal_views
+from karptui.views import unreached as unreached_views
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.study import Study
 from karptui.whatif.drill import Drill
-from karptui.whatif.scenario import Scenario
+from karptui.whatif.edits import AnyEdit, RemoveNode
+from karptui.whatif.scenario import Replay, Scenario
 
 _SCALED = 10
 """Pods that a what-if adds where the next one already has no place."""
@@ -147,4 +157,54 @@ def policies_study(pool: str = "") -> Study[PoliciesFound, PolicyOutcome]:
         told=lambda found: told(found.found.assumed, found.found.not_modelled) if found.found is not None else (),
         scenario=lambda row: Scenario(name=policy_views.name_of(row), edits=row.edits) if row.edits else None,
         tab="pools",
+    )
+
+
+# Nodes that a pass never reaches
+
+
+def unreached_study() -> Study[UnreachedFound, Turn]:
+    """Return which nodes consolidation never looks at."""
+
+    def lines(found: UnreachedFound) -> Sequence[Pieces]:
+        if found.found is None:
+            return ()
+        return said(unreached_views.headline(found.found), unreached_views.more_lines(found.found))
+
+    return Study(
+        title="Never reached ─ the order of single-node consolidation and its three minutes",
+        rows_title="Nodes in their order",
+        table=unreached_views.TABLE,
+        wanted=lambda now_ns: UnreachedWanted(now_ns=now_ns),
+        rows=lambda found: found.found.turns if found.found is not None else (),
+        lines=lines,
+        name_of=lambda row: row.node,
+        story=lambda row: said(unreached_views.sentence(row)),
+        told=lambda found: told(found.found.assumed) if found.found is not None else (),
+        scenario=lambda row: Scenario(name=f"without {row.node}", replay=Replay.REMOVE, edits=(RemoveNode(row.node),)),
+        tab="blockers",
+    )
+
+
+# Node groups
+
+
+def rehearsal_study(manifests: tuple[AnyEdit, ...] = ()) -> Study[RehearsalsFound, Rehearsal]:
+    """Return what comes of moving node groups to Karpenter.
+
+    Args:
+        manifests: What is applied before: NodePools and DaemonSets as they would be.
+    """
+    return Study(
+        title=f"Rehearsal ─ node groups moved to Karpenter{' with the edits of the what-if' if manifests else ''}",
+        rows_title="Node groups",
+        table=rehearsal_views.TABLE,
+        wanted=lambda now_ns: RehearsalsWanted(manifests=manifests, now_ns=now_ns),
+        rows=lambda found: found.found,
+        lines=lambda found: said(found.problem or rehearsal_views.overview(found.found)),
+        name_of=rehearsal_views.name_of,
+        story=lambda row: said(rehearsal_views.headline(row), rehearsal_views.story_lines(row)),
+        told=lambda _: told(REHEARSED),
+        scenario=lambda row: Scenario(name=f"without {rehearsal_views.name_of(row)}", edits=row.edits),
+        tab="nodes",
     )

@@ -219,6 +219,14 @@ def _fine(_: Finding, __: int, ___: Reasons) -> str:
     return "nothing holds or endangers this cluster"
 
 
+def _timed_out(one: Finding, now_ns: int, _: Reasons) -> str:
+    times, since = counted(int(one.detail), "time"), age_text(one.since_ns or now_ns, now_ns)
+    return (
+        f"consolidation ran out of its 3 minutes {times} in the {since} since Karpenter started:"
+        " nodes late in its order are not looked at"
+    )
+
+
 _SENTENCES: Final = {
     "STOPPED": _stopped,
     "NO_NODEPOOLS": _no_nodepools,
@@ -234,6 +242,7 @@ _SENTENCES: Final = {
     "PDB": _pdb,
     "BUDGET": _budget,
     "DRIFT": _drift,
+    "TIMED_OUT": _timed_out,
     "NO_PERMISSION": _no_permission,
     "NO_PRICES": _no_prices,
     "NEXT": _next,

@@ -72,6 +72,17 @@ class Launch(msgspec.Struct, frozen=True):
     types: tuple[tuple[str, int], ...]
     """The cheapest type, capacity type and zone of each node, in words, and how many: the most frequent first."""
 
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {
+            "nodePool": self.pool_name,
+            "nodes": self.nodes,
+            "pricePerHour": self.price_per_hour,
+            "isAtMost": self.is_at_most,
+            "unpriced": self.unpriced,
+            "types": [{"type": words, "nodes": count} for words, count in self.types],
+        }
+
 
 class Drill(msgspec.Struct, frozen=True, kw_only=True):
     """What comes of a loss."""
@@ -128,17 +139,7 @@ class Drill(msgspec.Struct, frozen=True, kw_only=True):
             "onNewNodes": self.on_new,
             "newNodes": self.launched,
             "newPricePerHour": self.price_per_hour,
-            "launches": [
-                {
-                    "nodePool": one.pool_name,
-                    "nodes": one.nodes,
-                    "pricePerHour": one.price_per_hour,
-                    "isAtMost": one.is_at_most,
-                    "unpriced": one.unpriced,
-                    "types": [{"type": words, "nodes": count} for words, count in one.types],
-                }
-                for one in self.launches
-            ],
+            "launches": [one.as_json() for one in self.launches],
             "pending": [_unplaced(one) for one in self.pending],
             "alsoPending": [_unplaced(one) for one in self.also_pending],
             "lost": list(self.lost),
@@ -211,7 +212,7 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
         pods=len(moved),
         on_nodes=counts[PlaceKind.NODE],
         on_new=counts[PlaceKind.CLAIM],
-        launches=_launches(one for one in found.claims if not moved.isdisjoint(one.pods)),
+        launches=launches_of(one for one in found.claims if not moved.isdisjoint(one.pods)),
         pending=tuple(one for one in unplaced if one.pod_key in moved),
         also_pending=tuple(one for one in found.no_longer_fit if one.pod_key not in moved),
         lost=tuple(sorted(pod.key for pod in lost)),
@@ -247,7 +248,8 @@ def _pods(inventory: Inventory, gone: Iterable[str]) -> tuple[frozenset[str], li
     return frozenset(pod.key for pod in coming if pod.owners), [pod for pod in coming if not pod.owners]
 
 
-def _launches(claims: Iterable[ClaimLine]) -> tuple[Launch, ...]:
+def launches_of(claims: Iterable[ClaimLine]) -> tuple[Launch, ...]:
+    """Return new nodes by NodePool."""
     by_pool: dict[str, list[ClaimLine]] = {}
     for claim in claims:
         by_pool.setdefault(claim.pool_name, []).append(claim)

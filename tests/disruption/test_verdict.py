@@ -19,6 +19,7 @@ from karptui.disruption.verdict import (
 )
 from karptui.karpenter import labels
 from karptui.karpenter.nodepool import DisruptionBudget
+from karptui.views.verdict import sentence
 from tests.builders import (
     DAY_NS,
     HOUR_NS,
@@ -225,3 +226,19 @@ def test_dollars_say_that_more_may_come_until_every_node_is_simulated() -> None:
         pass
     assert told(study.analysis, claims)[FindingCode.POD_DND].is_partial
     assert not told(study_all(study), claims)[FindingCode.POD_DND].is_partial
+
+
+def test_passes_that_run_out_of_time_are_told_the_more_often_the_worse() -> None:
+    def timed_out(times: int) -> Finding | None:
+        case = Situation(now_ns=NOW_NS, timeouts=times, started_ns=NOW_NS - 10 * HOUR_NS)
+        return next((one for one in verdict_of(case) if one.code is FindingCode.TIMED_OUT), None)
+
+    often, seldom = timed_out(12), timed_out(2)
+    assert often is not None
+    assert seldom is not None
+    assert (often.severity, seldom.severity) == (Severity.WARNING, Severity.INFO)
+    assert sentence(often, NOW_NS, {}) == (
+        "consolidation ran out of its 3 minutes 12 times in the 10h since Karpenter started:"
+        " nodes late in its order are not looked at"
+    )
+    assert timed_out(0) is None

@@ -66,6 +66,7 @@ from karptui.session.questions import (
     ProportionWanted,
     Question,
     ReasonsWanted,
+    RehearsalsWanted,
     RemediesWanted,
     Replayed,
     ReplayState,
@@ -77,6 +78,7 @@ from karptui.session.questions import (
     SweepWanted,
     TrialsWanted,
     TypeSourcesWanted,
+    UnreachedWanted,
 )
 from karptui.session.row_server import RowServer
 from karptui.session.shared_base import SharedBase
@@ -172,6 +174,8 @@ QUESTIONS: tuple[Question[Any], ...] = (
     DrillsWanted(now_ns=NOW_NS),
     HeadroomsWanted(kind="Pod", key=POD, now_ns=NOW_NS),
     PoliciesWanted(pools=("none",), now_ns=NOW_NS),
+    RehearsalsWanted(manifests=SCENARIO.edits, now_ns=NOW_NS),
+    UnreachedWanted(now_ns=NOW_NS),
     StudyProgressWanted(),
 )
 """One of each kind; `ANSWERS` are those of a cluster that is worked out."""

@@ -68,6 +68,15 @@ def test_policies_beside_each_other(snap_compare: Compare, app: KarptuiApp, size
     assert snap_compare(app, terminal_size=size, run_before=pressing("2", "P", "down"))
 
 
+async def test_the_order_of_consolidation_and_node_groups_have_screens(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing(*typed("next"), "t")(pilot)
+        assert "Never reached ─ the order of single-node consolidation" in screen_text(app)
+        assert "a simulation lasts 0.5 s (assumed" in screen_text(app)
+        await pressing("escape", *typed("rehearse"))(pilot)
+        assert "there is no node group to move" in screen_text(app)
+
+
 async def test_what_is_not_there_is_told_in_its_place(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing(*typed("headroom Pod a/none"))(pilot)

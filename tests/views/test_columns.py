@@ -23,9 +23,11 @@ from karptui.views.forward.columns import TABLE as FORWARD
 from karptui.views.headroom import POOLS_TABLE as HEADROOM_POOLS
 from karptui.views.headroom import TABLE as HEADROOM
 from karptui.views.policies import TABLE as POLICIES
+from karptui.views.rehearsal import TABLE as REHEARSAL
 from karptui.views.row import Cell
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
 from karptui.views.types.case import CASE_TABLE
+from karptui.views.unreached import TABLE as UNREACHED
 
 ROOT: Final = Path(__file__).parents[2]
 SAID_BY_ANOTHER: Final = {
@@ -64,6 +66,8 @@ SHOWN: Final[dict[str, TableSpec[Any]]] = {
     "headroom": HEADROOM,
     "headroom-pools": HEADROOM_POOLS,
     "policies": POLICIES,
+    "rehearsal": REHEARSAL,
+    "unreached": UNREACHED,
 }
 
 

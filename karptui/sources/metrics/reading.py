@@ -99,6 +99,7 @@ class _Reading:
 
     def __init__(self) -> None:
         self.consolidation_timeouts: dict[str, int] = {}
+        self.evaluations: dict[str, tuple[float, int]] = {}
         self.version = ""
         self.is_leader = True
         self.started_at_ns = 0
@@ -201,6 +202,18 @@ def _timeouts(reading: _Reading, labels: Mapping[str, str], value: float) -> Non
     reading.consolidation_timeouts[labels["consolidation_type"]] = int(value)
 
 
+def _evaluated(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
+    kind = labels.get("consolidation_type", "")
+    total, count = reading.evaluations.get(kind, (0.0, 0))
+    reading.evaluations[kind] = (total + value, count)
+
+
+def _evaluations(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
+    kind = labels.get("consolidation_type", "")
+    total, count = reading.evaluations.get(kind, (0.0, 0))
+    reading.evaluations[kind] = (total, count + int(value))
+
+
 def _cost(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
     reading.pool(labels).cost_per_hour = value
 
@@ -250,6 +263,8 @@ _FAMILIES: Final[Mapping[bytes, _Take]] = {
     b"karpenter_nodeclaims_terminated_total": _total("nodeclaims_terminated"),
     b"karpenter_nodes_created_total": _total("nodes_created"),
     b"karpenter_voluntary_disruption_consolidation_timeouts_total": _timeouts,
+    b"karpenter_voluntary_disruption_decision_evaluation_duration_seconds_sum": _evaluated,
+    b"karpenter_voluntary_disruption_decision_evaluation_duration_seconds_count": _evaluations,
     b"karpenter_build_info": _build_info,
     b"leader_election_master_status": _leader,
     b"process_start_time_seconds": _started,
@@ -293,5 +308,6 @@ def read_metrics(text: bytes, *, endpoint: str, read_at_ns: int) -> ControllerMe
         pools={name: reading.pools[name].metrics() for name in sorted(reading.pools)},
         pods_by_pool=_pods_by_pool(text),
         consolidation_timeouts=reading.consolidation_timeouts,
+        evaluation_seconds=reading.evaluations,
         unreadable_lines=unreadable,
     )

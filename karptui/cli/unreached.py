@@ -1,0 +1,78 @@
+"""`karptui unreached`: nodes that consolidation never looks at, as its time is over before their turn."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from karptui.cli.errors import UsageError, fail
+from karptui.cli.study import add_study_flags, one_base, print_document, table_lines
+
+if TYPE_CHECKING:
+    from karptui.plan.unreached import Unreached
+
+COLUMNS: Final = ("node", "nodePool", "place", "beginsAfterSeconds", "isReached", "passedOver", "decision", "savings")
+"""Of CSV."""
+_MOST_ROWS: Final = 40
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "--per-simulation",
+        metavar="DURATION",
+        type=_duration,
+        help="how long Karpenter takes for one node (default: by its metrics where they are read, else 500ms)",
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=("unreached",),
+        help="end with status 3 if a node that would go is never looked at",
+    )
+    add_study_flags(parser)
+
+
+def _duration(text: str) -> float:
+    from karptui.kube.durations import DurationError, parse_duration
+    from karptui.kube.timestamps import NS_PER_SECOND
+
+    try:
+        seconds = parse_duration(text) / NS_PER_SECOND
+    except DurationError:
+        seconds = 0.0
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 200ms or 1s")
+    return seconds
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print how far a pass comes; 1 where something is missing, 3 where a node that would go is never looked at."""
+    from karptui.cli.whatif_scenarios import FAILED
+    from karptui.plan.unreached import unreached
+
+    try:
+        named, base = one_base(args)
+    except UsageError as error:
+        fail(str(error), "unreached")
+    found = unreached(base, per_simulation=args.per_simulation, metrics=named.metrics)
+    document = {"name": named.name, **found.as_json(), **named.versions}
+    print_document(document, ("nodes", COLUMNS), _lines(named.name, found), args.output)
+    status = named.tell("unreached")
+    return FAILED if args.fail_on and found.is_starved else status
+
+
+def _lines(name: str, found: Unreached) -> Iterator[str]:
+    from karptui.views.unreached import TABLE, headline, more_lines
+
+    yield f"{name}: {headline(found)}"
+    yield from (f"  {line}" for line in more_lines(found))
+    shown = sorted(found.turns, key=lambda one: (one.is_reached or not one.decision, one.is_reached, one.place))
+    if shown:
+        yield ""
+        yield from table_lines(TABLE, shown[:_MOST_ROWS])
+        if len(shown) > _MOST_ROWS:
+            yield f"and {len(shown) - _MOST_ROWS} more: -o json has all"
+        yield ""
+    for sentence in found.assumed:
+        yield f"  assumed: {sentence}"

@@ -1,0 +1,228 @@
+"""Rehearse moving node groups to Karpenter: their nodes are drained in imagination, with NodePools as they would be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from karptui.disruption.owner import OwnerIndex
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, ZONE, capacity_type_of
+from karptui.karpenter.pdb_limits import PdbLimits
+from karptui.karpenter.pod_predicates import is_reschedulable
+from karptui.kube.node import Node
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.whatif.difference import difference
+from karptui.whatif.drill import Launch, launches_of
+from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, RemoveNode
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.lines import PlaceKind, Unplaced
+from karptui.whatif.replay import replay
+from karptui.whatif.scenario import Replay
+from karptui.whatif.situation import Situation, WhatIfBase
+
+GROUP_LABELS: Final = (
+    "eks.amazonaws.com/nodegroup",
+    "alpha.eksctl.io/nodegroup-name",
+    "kops.k8s.io/instancegroup",
+    "kubernetes.azure.com/agentpool",
+    "cloud.google.com/gke-nodepool",
+)
+"""Labels that name a node group, the first that a node has."""
+_FARGATE: Final = "eks.amazonaws.com/compute-type"
+ASSUMED: Final = (
+    "the nodes are drained at once; a real drain goes node by node and waits for PodDisruptionBudgets",
+    "a new node counts at the cheapest offering that it may have; AWS may launch a dearer one",
+    "pods that wait today look for a place beside them",
+)
+
+
+class RehearsalError(ValueError):
+    """A node group that cannot be moved, in a sentence."""
+
+
+class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
+    """What comes of moving one node group."""
+
+    group: str
+    """Name of the node group, or the label that was asked for; empty for nodes without one."""
+    nodes: tuple[str, ...]
+    """Nodes that are drained."""
+    price_before: float
+    """Dollars per hour of those of them whose price is known."""
+    unpriced: int
+    """Those of unknown price."""
+    pods: int
+    """Pods that have to move."""
+    on_nodes: int
+    """Those that fit on nodes that stay."""
+    on_new: int
+    """Those that get a new node."""
+    launches: tuple[Launch, ...]
+    pending: tuple[Unplaced, ...]
+    """Those that find no place."""
+    lost: tuple[str, ...]
+    """Pods that nobody makes again: ``namespace/name``."""
+    held: tuple[str, ...]
+    """Pods that a PodDisruptionBudget keeps from eviction today: ``namespace/name``."""
+    daemons: tuple[tuple[str, int], ...]
+    """DaemonSets whose pods end with the nodes, and how many."""
+    edits: tuple[AnyEdit, ...]
+    """All of it as a scenario."""
+    notes: tuple[str, ...] = ()
+    """What the manifests mean here that is not plain."""
+
+    @property
+    def launched(self) -> int:
+        """How many new nodes come."""
+        return sum(one.nodes for one in self.launches)
+
+    @property
+    def price_after(self) -> float:
+        """Dollars per hour of these."""
+        return sum(one.price_per_hour for one in self.launches)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the form of ``karptui rehearse -o json``."""
+        return {
+            "nodeGroup": self.group,
+            "nodes": list(self.nodes),
+            "pricePerHourBefore": self.price_before,
+            "nodesWithoutPrice": self.unpriced,
+            "pricePerHourAfter": self.price_after,
+            "pods": self.pods,
+            "onNodes": self.on_nodes,
+            "onNewNodes": self.on_new,
+            "newNodes": self.launched,
+            "launches": [one.as_json() for one in self.launches],
+            "pending": [
+                {"pod": one.pod_key, "owner": one.owner, "reason": one.reason, "karpenterSays": one.karpenter_says}
+                for one in self.pending
+            ],
+            "lost": list(self.lost),
+            "heldByBudgets": list(self.held),
+            "daemonSets": [{"name": name, "pods": count} for name, count in self.daemons],
+            "notes": list(self.notes),
+            "assumed": list(ASSUMED),
+        }
+
+
+def group_of(labels: Mapping[str, str]) -> str:
+    """Return the node group that a node's labels name; empty where they name none."""
+    return next((labels[key] for key in GROUP_LABELS if labels.get(key)), "")
+
+
+def unmanaged(inventory: Inventory) -> tuple[Node, ...]:
+    """Return the nodes that Karpenter did not make; those of Fargate are no node group's."""
+    claimed = {claim.provider_id for claim in inventory.nodeclaims} - {""}
+    named = {claim.node_name for claim in inventory.nodeclaims}
+    return tuple(
+        node
+        for node in inventory.nodes
+        if not node.labels.get(NODEPOOL)
+        and node.name not in named
+        and node.provider_id not in claimed
+        and node.labels.get(_FARGATE) != "fargate"
+    )
+
+
+def groups(inventory: Inventory) -> tuple[str, ...]:
+    """Return the node groups that there are, by name; empty for nodes without one."""
+    return tuple(sorted({group_of(node.labels) for node in unmanaged(inventory)}))
+
+
+def rehearsals(
+    base: WhatIfBase, wanted: Sequence[str] = (), manifests: Sequence[AnyEdit] = (), reporter: Reporter = silent
+) -> tuple[Rehearsal, ...]:
+    """Return what comes of moving node groups, each by itself, and all of them together where there are several.
+
+    Args:
+        base: The cluster as it is.
+        wanted: Names of node groups, or ``label=value`` of nodes; every node group where there are none.
+        manifests: What is applied before: NodePools, NodeClasses, DaemonSets as they would be.
+        reporter: Told of progress; may raise ``Cancelled``.
+
+    Raises:
+        RehearsalError: for a node group that there is not.
+        EditError: where a manifest cannot be applied.
+        Cancelled: when the reporter does.
+    """
+    chosen = [(name, _nodes(base.inventory, name)) for name in wanted or groups(base.inventory)]
+    if len(chosen) > 1:
+        every = {node.name: node for _, nodes in chosen for node in nodes}
+        chosen.append(("all together", tuple(every.values())))
+    found = []
+    for done, (name, nodes) in enumerate(chosen):
+        reporter(done, len(chosen))
+        found.append(_rehearse(base, name, nodes, tuple(manifests)))
+    return tuple(found)
+
+
+def _nodes(inventory: Inventory, name: str) -> tuple[Node, ...]:
+    free = unmanaged(inventory)
+    key, has_value, value = name.partition("=")
+    if has_value:
+        found = tuple(node for node in free if node.labels.get(key) == value)
+        if not found:
+            raise RehearsalError(f"no node without NodePool has the label {name}")
+        return found
+    found = tuple(node for node in free if group_of(node.labels) == name)
+    if not found:
+        known = ", ".join(filter(None, groups(inventory)))
+        raise RehearsalError(f"there is no node group {name}; there are {known or 'none'}")
+    return found
+
+
+def _rehearse(base: WhatIfBase, name: str, nodes: Sequence[Node], manifests: tuple[AnyEdit, ...]) -> Rehearsal:
+    inventory = base.inventory
+    names = {node.name for node in nodes}
+    there = [pod for pod in inventory.pods if pod.node_name in names]
+    coming = [pod for pod in there if is_reschedulable(pod)]
+    lost = [pod for pod in coming if not pod.owners]
+    moved = frozenset(pod.key for pod in coming if pod.owners)
+    edits: tuple[AnyEdit, ...] = (
+        *manifests,
+        *(RemoveNode(one) for one in sorted(names)),
+        *(DeleteObject(ObjectRef("Pod", pod.name, pod.namespace)) for pod in lost),
+    )
+    edited = apply(base, edits)
+    found = difference(base, edited, Replay.PENDING)
+    places = replay(edited, Replay.PENDING).places
+    counts = Counter(places[key].kind for key in moved)
+    prices = [_price(base, node) for node in nodes]
+    limits = PdbLimits(inventory.pdbs)
+    held = [
+        pod.key for pod in coming if any(pdb.disruptions_allowed <= 0 for pdb in limits.matching(pod)) and pod.owners
+    ]
+    owners = OwnerIndex(inventory.workloads)
+    daemons = Counter(str(owners.of(pod)) for pod in there if pod.template.is_daemonset_owned and pod.is_active)
+    return Rehearsal(
+        group=name,
+        nodes=tuple(sorted(names)),
+        price_before=sum(price for price in prices if price is not None),
+        unpriced=prices.count(None),
+        pods=len(moved),
+        on_nodes=counts[PlaceKind.NODE],
+        on_new=counts[PlaceKind.CLAIM],
+        launches=launches_of(one for one in found.claims if not moved.isdisjoint(one.pods)),
+        pending=tuple(one for one in (*found.no_longer_fit, *found.still_pending) if one.pod_key in moved),
+        lost=tuple(sorted(pod.key for pod in lost)),
+        held=tuple(sorted(held)),
+        daemons=tuple(sorted(daemons.items())),
+        edits=edits,
+        notes=edited.notes,
+    )
+
+
+def _price(base: Situation, node: Node) -> float | None:
+    """Return what a node that Karpenter did not make costs, by its labels."""
+    labels = node.labels
+    place = labels.get(INSTANCE_TYPE, ""), labels.get(ZONE, ""), capacity_type_of(labels)
+    if base.prices is not None:
+        price = base.prices.price(*place)
+        return price.per_hour if price is not None else None
+    known = (book.price(*place) for book in base.books.values() if place[0] in book.types)
+    return next((price for price in known if price), None)

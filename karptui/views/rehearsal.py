@@ -1,0 +1,115 @@
+"""Moving node groups to Karpenter, as sentences and as rows: what launches, what finds no place, dollars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from karptui.aws.money import per_hour_change_text, per_hour_text
+from karptui.kube.units import counted, verb
+from karptui.plan.rehearsal import Rehearsal
+from karptui.views.column import Heading
+from karptui.views.drill import launch_text, part, reasons_text
+from karptui.views.plain import count_column, money_column, number_heading, text_column
+from karptui.views.row import Tone
+from karptui.views.table import Sort, TableSpec
+
+NO_GROUP: Final = "(no group)"
+_FEW: Final = 3
+
+
+def name_of(found: Rehearsal) -> str:
+    """Return what is moved, in words."""
+    return found.group or NO_GROUP
+
+
+def headline(found: Rehearsal) -> str:
+    """Return what comes of moving a node group, in a sentence."""
+    what = f"without node group {name_of(found)} ({counted(len(found.nodes), 'node')})"
+    if found.group == "all together":
+        what = f"without any node group ({counted(len(found.nodes), 'node')})"
+    waiting = len(found.pending)
+    pods = counted(found.pods, "pod")
+    placed = [f"{found.on_nodes:,} fit on other nodes"] if found.on_nodes else []
+    if found.on_new:
+        placed.append(f"{found.on_new:,} need {counted(found.launched, 'new node')}")
+    if not found.pods:
+        said = "no pod has to move"
+    elif waiting:
+        said = ", ".join((f"{waiting:,} of {pods} {verb(waiting, 'finds', 'find')} no place", *placed))
+    else:
+        said = f"{pods} {verb(found.pods, 'finds', 'find')} another place: {', '.join(placed)}"
+    return f"{what} {said}; {_dollars(found)}"
+
+
+def _dollars(found: Rehearsal) -> str:
+    if found.unpriced == len(found.nodes):
+        return f"{per_hour_text(found.price_after)} after; what the group costs is not known"
+    change = per_hour_change_text(found.price_after - found.price_before)
+    more = f", {found.unpriced:,} without a price" if found.unpriced else ""
+    return f"{per_hour_text(found.price_before)} → {per_hour_text(found.price_after)} ({change}{more})"
+
+
+def overview(found: Sequence[Rehearsal]) -> str:
+    """Return what it comes to in all, in a sentence."""
+    if not found:
+        return "Karpenter made every node: there is no node group to move"
+    return headline(found[-1])
+
+
+def detail_lines(found: Rehearsal) -> Iterator[str]:
+    """Yield it at length, below its sentence."""
+    yield from part("Find no place", reasons_text(found.pending))
+    yield from part("New nodes", [launch_text(one) for one in found.launches])
+    yield from part("Held by PodDisruptionBudgets today: their drain waits", found.held)
+    yield from part("Lost, as no owner makes them again", found.lost)
+    yield from part("DaemonSets that end with these nodes", [f"{name}: {count}" for name, count in found.daemons])
+    yield from part("Manifests", found.notes)
+
+
+def story_lines(found: Rehearsal) -> Iterator[str]:
+    """Yield what the line of one says below its sentence."""
+    if found.pending:
+        yield f"find no place: {'; '.join(reasons_text(found.pending)[:_FEW])}"
+    if found.launches:
+        yield f"new nodes: {'; '.join(launch_text(one) for one in found.launches)}"
+    if found.held:
+        yield f"held by PodDisruptionBudgets today: {', '.join(found.held[:_FEW])}{_rest(found.held)}"
+    if found.lost:
+        yield f"lost, as no owner makes them again: {', '.join(found.lost[:_FEW])}{_rest(found.lost)}"
+
+
+def _rest(names: Sequence[str]) -> str:
+    return f" and {len(names) - _FEW:,} more" if len(names) > _FEW else ""
+
+
+TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
+    "node groups",
+    (
+        text_column(Heading("group", "NODE GROUP", "The node group that is drained.", 14, 44, is_name=True), name_of),
+        count_column(number_heading("gone", "NODES", "Its nodes."), lambda row: len(row.nodes)),
+        money_column(number_heading("before", "$/H NOW", "What they cost."), lambda row: row.price_before),
+        count_column(number_heading("pods", "PODS", "Pods that have to move."), lambda row: row.pods),
+        count_column(
+            number_heading("pending", "NO PLACE", "Those that find none."),
+            lambda row: len(row.pending),
+            tone=lambda _: Tone.FAULT,
+        ),
+        count_column(
+            number_heading("fit", "FIT", "Those that other nodes take.", drop_order=2), lambda row: row.on_nodes
+        ),
+        count_column(
+            number_heading("new", "ON NEW", "Those that get a new node.", drop_order=2), lambda row: row.on_new
+        ),
+        count_column(number_heading("nodes", "NEW NODES", "Nodes that Karpenter launches."), lambda row: row.launched),
+        money_column(number_heading("price", "$/H NEW", "What the new nodes cost."), lambda row: row.price_after),
+        count_column(
+            number_heading("held", "PDB", "Pods that a PodDisruptionBudget keeps today.", drop_order=1),
+            lambda row: len(row.held),
+            tone=lambda _: Tone.WARNING,
+        ),
+    ),
+    key=name_of,
+    default_sort=Sort("gone", is_descending=True),
+    text=lambda row: name_of(row).lower(),
+)

@@ -1,0 +1,108 @@
+"""How far a pass of consolidation comes, in sentences and as rows: a node each, in the order of its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from karptui.aws.money import per_hour_text
+from karptui.kube.units import counted, duration_text, verb
+from karptui.plan.unreached import MULTI_SECONDS, SINGLE_SECONDS, Turn, Unreached
+from karptui.views.column import Heading
+from karptui.views.plain import count_column, money_column, number_heading, text_column
+from karptui.views.row import Tone
+from karptui.views.table import Sort, TableSpec
+
+_ORIGINS: Final = {
+    "given": "as given",
+    "measured": "by Karpenter's metrics, approximated",
+    "assumed": "assumed; --per-simulation says another",
+}
+
+
+def headline(found: Unreached) -> str:
+    """Return which nodes are never looked at, in a sentence."""
+    if not found.turns:
+        return "no node may be consolidated now: a pass ends at once"
+    limit, nodes = duration_text(SINGLE_SECONDS), counted(len(found.turns), "node")
+    missed, first = found.missed, found.acts_before
+    if not missed:
+        return f"a pass of single-node consolidation looks at all {nodes} in {duration_text(found.seconds)} of {limit}"
+    would = [one for one in missed if one.decision]
+    saves = f"; {len(would):,} of them would go ({per_hour_text(found.missed_savings)})" if would else ""
+    if first is not None:
+        return (
+            f"a pass ends with {first.decision} {first.node} before its {limit} are over; {len(missed):,} of {nodes}"
+            f" stand behind that limit, and move up as those before them go{saves}"
+        )
+    verbs = verb(len(missed), "is", "are")
+    return (
+        f"{len(missed):,} of {nodes} {verbs} never looked at by single-node consolidation: its {limit} are over"
+        f" after {len(found.turns) - len(missed):,}, of which none goes{saves}"
+    )
+
+
+def more_lines(found: Unreached) -> Iterator[str]:
+    """Yield what else is told: how long a simulation lasts and who says so, multi-node consolidation, timeouts."""
+    yield f"a simulation lasts {found.per_simulation:g} s ({_ORIGINS[found.origin]})"
+    if found.multi_simulations:
+        took = duration_text(found.multi_simulations * found.per_simulation)
+        how = "ends" if found.is_multi_through else "does not end"
+        left = f"; {counted(found.multi_left_out, 'node')} more never take part" if found.multi_left_out else ""
+        yield (
+            f"multi-node consolidation {how} within {duration_text(MULTI_SECONDS)}:"
+            f" {counted(found.multi_simulations, 'simulation')} at most, {took}{left}"
+        )
+    for kind, times in sorted(found.timeouts.items()):
+        if times:
+            often = counted(times, "time")
+            yield f"Karpenter says: {kind}-node consolidation ran out of its time {often} since it started"
+
+
+def sentence(turn: Turn) -> str:
+    """Return what is known of one node, in a sentence."""
+    goes = f"would go: {turn.decision}, {per_hour_text(turn.saves_per_hour)} saved" if turn.decision else "would stay"
+    if turn.passed_over:
+        goes = f"passed over, as {turn.passed_over}"
+    when = f"after {duration_text(turn.begins_after)}" if turn.is_reached else "after the time is over"
+    return f"{turn.node}: its turn comes {when}; {goes}"
+
+
+def _tone(turn: Turn) -> Tone:
+    if turn.is_reached:
+        return Tone.NORMAL
+    return Tone.WARNING if turn.decision else Tone.MUTED
+
+
+TABLE: Final[TableSpec[Turn]] = TableSpec(
+    "nodes",
+    (
+        count_column(number_heading("place", "TURN", "Its place in the order.", 6), lambda row: row.place, tone=_tone),
+        text_column(Heading("node", "NODE", "The node.", 16, 52, is_name=True), lambda row: row.node),
+        text_column(Heading("pool", "POOL", "Its NodePool.", 6, 20, drop_order=1), lambda row: row.pool_name),
+        text_column(
+            Heading(
+                "after", "AFTER", "When its turn comes, from the beginning of a pass.", 6, 8, is_right_aligned=True
+            ),
+            lambda row: duration_text(row.begins_after),
+        ),
+        text_column(
+            Heading("reached", "LOOKED AT", "Whether the pass comes so far; - costs it no time.", 9, 10),
+            lambda row: "" if row.passed_over else "yes" if row.is_reached else "never",
+            tone=_tone,
+        ),
+        text_column(
+            Heading("decision", "WOULD", "What would become of it alone, as the cluster is now.", 7, 16),
+            lambda row: row.decision,
+        ),
+        money_column(number_heading("saves", "SAVES $/H", "What that would save."), lambda row: row.saves_per_hour),
+        text_column(
+            Heading("passed", "PASSED OVER", "Why it is not simulated.", 11, 50, drop_order=2),
+            lambda row: row.passed_over,
+        ),
+    ),
+    key=lambda row: row.node,
+    default_sort=Sort("place"),
+    text=lambda row: f"{row.node} {row.pool_name}".lower(),
+    is_notable=lambda row, _: not row.is_reached and bool(row.decision),
+)

@@ -1,0 +1,112 @@
+"""Node groups moved to Karpenter in imagination."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.plan.rehearsal import Rehearsal, RehearsalError, groups, rehearsals, unmanaged
+from karptui.views.rehearsal import TABLE, detail_lines, headline, overview, story_lines
+from karptui.whatif.edits import PutObject
+from karptui.whatif.situation import WhatIfBase
+from tests.builders import a_node, a_pdb, a_pod, an_instance_type
+from tests.forward.making import a_pair
+from tests.whatif.edits.test_apply import POOL
+from tests.whatif.snapshots import base
+
+TYPES = (an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.1}),)
+GROUP = "eks.amazonaws.com/nodegroup"
+CLOSED = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: general}
+spec:
+  limits: {cpu: "2"}
+  template:
+    spec:
+      requirements: []
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+"""
+
+
+def a_grouped(name: str, group: str, cpu: str = "1930m", **labels: str) -> Any:
+    own = {GROUP: group, "eks.amazonaws.com/capacityType": "ON_DEMAND", **labels} if group else labels
+    return a_node(
+        name=name, pool="", capacity_type="", cpu=cpu, labels={"node.kubernetes.io/instance-type": "m5.large", **own}
+    )
+
+
+def cluster(*pods: Any, **others: Any) -> WhatIfBase:
+    """Return a node of Karpenter, two of a group, one of another, and one without."""
+    node, claim = a_pair("k")
+    nodes = (
+        node,
+        a_grouped("core-1", "core", team="a"),
+        a_grouped("core-2", "core"),
+        a_grouped("batch-1", "batch"),
+        a_grouped("far", "", "10m", **{"eks.amazonaws.com/compute-type": "fargate"}),
+    )
+    given = {"nodes": nodes, "nodeclaims": (claim,), "pods": (a_pod(name="k", node="k", cpu="900m"), *pods), **others}
+    return base(POOL, types=TYPES, **given)
+
+
+PODS = (
+    a_pod(name="small", node="core-1", cpu="500m"),
+    a_pod(name="large", node="core-1", cpu="1500m"),
+    a_pod(name="bound", node="core-2", cpu="100m", node_selector={GROUP: "core"}),
+    a_pod(name="agent", node="core-2", daemonset="agent", cpu="10m"),
+    a_pod(name="other", node="batch-1", cpu="1800m"),
+)
+
+
+def counts(found: Rehearsal) -> tuple[str, int, int, int, int]:
+    return found.group, found.pods, found.on_nodes, found.on_new, len(found.pending)
+
+
+def test_nodes_that_karpenter_did_not_make_are_found_by_their_group() -> None:
+    on = cluster()
+    assert [node.name for node in unmanaged(on.inventory)] == ["core-1", "core-2", "batch-1"]
+    assert groups(on.inventory) == ("batch", "core")
+
+
+def test_each_group_is_drained_by_itself_and_all_of_them_together() -> None:
+    batch, core, together = rehearsals(cluster(*PODS))
+    assert counts(core) == ("core", 3, 1, 1, 1)
+    assert counts(batch) == ("batch", 1, 1, 0, 0)
+    assert counts(together) == ("all together", 4, 1, 2, 1)
+    (waiting,) = core.pending
+    assert waiting.pod_key == "default/bound"
+    assert core.daemons == (("DaemonSet/default/agent", 1),)
+    assert (core.price_before, core.unpriced) == (pytest.approx(0.2), 0)
+    assert core.price_after == pytest.approx(0.1)
+
+
+def test_manifests_are_applied_before() -> None:
+    [found] = rehearsals(cluster(*PODS), ("core",), (PutObject(CLOSED),))
+    assert found.launches == ()
+    assert {one.pod_key for one in found.pending} == {"default/bound", "default/large"}
+
+
+def test_it_is_said_what_it_comes_to() -> None:
+    held = a_pdb(name="web", labels={"app": "web"}, allowed=0)
+    [found] = rehearsals(cluster(*PODS, pdbs=(held,)), ("core",))
+    assert headline(found) == (
+        "without node group core (2 nodes) 1 of 3 pods finds no place, 1 fit on other nodes, 1 need 1 new node;"
+        " $0.20/h → $0.10/h (-$0.10/h)"
+    )
+    text = "\n".join(detail_lines(found))
+    assert "Held by PodDisruptionBudgets today: their drain waits" in text
+    assert "DaemonSet/default/agent: 1" in text
+    assert any(line.startswith("find no place: 1 pod") for line in story_lines(found))
+    assert [column.cell(found, 0).text for column in TABLE.columns][:5] == ["core", "2", "$0.20", "3", "1"]
+    assert overview(()) == "Karpenter made every node: there is no node group to move"
+
+
+def test_nodes_are_chosen_by_a_label_too() -> None:
+    [found] = rehearsals(cluster(*PODS), ("team=a",))
+    assert found.nodes == ("core-1",)
+    with pytest.raises(RehearsalError, match="no node without NodePool has the label team=b"):
+        rehearsals(cluster(), ("team=b",))
+    with pytest.raises(RehearsalError, match="there is no node group x; there are batch, core"):
+        rehearsals(cluster(), ("x",))
