@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from karptui.whatif.scenario import Scenario
 
 _LONGEST_HOURS: Final = 24 * 31
+_MOST_SEEDS: Final = 1_000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +31,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--horizon", metavar="DURATION", type=horizon, default="6h", help="how far to play (default: 6h)"
     )
     parser.add_argument("--seed", metavar="N", type=seed, default=0, help="decides what is left to chance (default: 0)")
+    parser.add_argument(
+        "--seeds",
+        metavar="N",
+        type=_seeds,
+        default=1,
+        help="play with so many seeds, from that one on, and tell what chance changes (default: 1)",
+    )
     parser.add_argument(
         "--instant",
         action="store_true",
@@ -66,6 +74,12 @@ def seed(text: str) -> int:
     """Return what decides chance: the type of an argument."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+    return int(text)
+
+
+def _seeds(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST_SEEDS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {_MOST_SEEDS}")
     return int(text)
 
 
@@ -115,7 +129,9 @@ def _play(named: NamedBase, scenario: Scenario | None, args: argparse.Namespace)
     base = named.base
     assert base is not None
     edited = apply(base, scenario.edits) if scenario is not None else None
-    return rollout(base, edited).play(horizon_ns=args.horizon, is_instant=args.instant, seed=args.seed)
+    return rollout(base, edited).play(
+        horizon_ns=args.horizon, is_instant=args.instant, seed=args.seed, seeds=args.seeds
+    )
 
 
 def _print(named: NamedBase, scenario: str, played: Played, form: str) -> None:

@@ -82,6 +82,32 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
         }
 
 
+class Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """The least and the greatest of what plays with different seeds come to."""
+
+    seeds: int
+    """How many were played."""
+    nodes: tuple[int, int]
+    price_per_hour: tuple[float, float]
+    evictions: tuple[int, int]
+    pending: tuple[int, int]
+    commands: tuple[int, int]
+    same_commands: int
+    """How many of them give the same commands, in order, as the first."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the form of ``karptui forward -o json``."""
+        pairs = {
+            "nodes": self.nodes,
+            "pricePerHour": self.price_per_hour,
+            "evictions": self.evictions,
+            "pending": self.pending,
+            "commands": self.commands,
+        }
+        told = {name: {"least": least, "greatest": greatest} for name, (least, greatest) in pairs.items()}
+        return {"seeds": self.seeds, **told, "sameCommands": self.same_commands}
+
+
 class KeptNode(msgspec.Struct, frozen=True, gc=False):
     """A node that is still there at the end although something wants it, and what keeps it."""
 
@@ -105,6 +131,8 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     not_modelled: tuple[str, ...]
     problem: str = ""
     """Why it ended early, in a sentence."""
+    spread: Spread | None = None
+    """What chance changes, where it was played with several seeds; this is the play of the first."""
 
     @property
     def end(self) -> Moment:
@@ -140,6 +168,8 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             "assumptions": list(self.assumptions),
             "notModelled": list(self.not_modelled),
         }
+        if self.spread is not None:
+            document["spread"] = self.spread.as_json()
         if self.problem:
             document["problem"] = self.problem
         return document

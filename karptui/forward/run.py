@@ -83,7 +83,7 @@ def forward(
         played,
         kept=kept_nodes(play.fleet()),
         assumptions=(*_assumptions(durations, is_instant=is_instant), *_job_assumptions(inventory)),
-        not_modelled=(*not_modelled(inventory, settings), *_left_out(inventory)),
+        not_modelled=(*not_modelled(inventory, settings, keeps_replicas=True), *_left_out(inventory)),
     )
 
 

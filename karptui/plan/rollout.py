@@ -7,6 +7,7 @@ import msgspec
 from karptui.forward.journal import Journal
 from karptui.forward.result import Played
 from karptui.forward.run import HORIZON_NS, forward
+from karptui.forward.spread import spread_of
 from karptui.karpenter.inventory import Inventory
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 from karptui.whatif.drift.drift import with_drift
@@ -27,6 +28,7 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
         horizon_ns: int = HORIZON_NS,
         is_instant: bool = False,
         seed: int = 0,
+        seeds: int = 1,
         journal: Journal | None = None,
         reporter: Reporter = silent,
         pause: Pause = no_pause,
@@ -37,26 +39,36 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
             horizon_ns: How far it goes.
             is_instant: Whether launches, drains and starts of pods take no time and validation passes.
             seed: Decides what kube-scheduler leaves to chance.
+            seeds: How many seeds, from that one on, it is played with; the answer is of the first, with the spread.
             journal: Gets every change, to tell later how the cluster was at an instant.
-            reporter: Told of the seconds that have passed and of all; may raise ``Cancelled``.
+            reporter: Told of the seconds that have passed and of all, of every seed's play; may raise ``Cancelled``.
             pause: Called now and then while something is worked out.
 
         Raises:
             Cancelled: when the reporter does.
         """
-        return forward(
-            self.inventory,
-            self.situation.types.types,
-            self.situation.settings,
-            self.situation.now_ns,
-            horizon_ns=horizon_ns,
-            is_instant=is_instant,
-            seed=seed,
-            removed=self.removed,
-            journal=journal,
-            reporter=reporter,
-            pause=pause,
-        )
+        plays = [
+            forward(
+                self.inventory,
+                self.situation.types.types,
+                self.situation.settings,
+                self.situation.now_ns,
+                horizon_ns=horizon_ns,
+                is_instant=is_instant,
+                seed=seed + number,
+                removed=self.removed,
+                journal=journal if not number else None,
+                reporter=_part(reporter, number, seeds),
+                pause=pause,
+            )
+            for number in range(seeds)
+        ]
+        return plays[0] if seeds == 1 else msgspec.structs.replace(plays[0], spread=spread_of(plays))
+
+
+def _part(reporter: Reporter, number: int, count: int) -> Reporter:
+    """Return what is told of one play of several."""
+    return lambda done, total: reporter(number * total + done, count * total)
 
 
 def rollout(base: WhatIfBase, edited: Edited | None = None) -> Rollout:

@@ -7,8 +7,14 @@ from karptui.karpenter.nodepool import is_aws
 from karptui.karpenter.settings import Settings
 
 
-def not_modelled(inventory: Inventory, settings: Settings) -> list[str]:
-    """Return a sentence for each thing in a cluster that Karpenter would weigh and the engine does not."""
+def not_modelled(inventory: Inventory, settings: Settings, *, keeps_replicas: bool = False) -> list[str]:
+    """Return a sentence for each thing in a cluster that Karpenter would weigh and the engine does not.
+
+    Args:
+        inventory: The cluster.
+        settings: What the controller was started with.
+        keeps_replicas: Whether static NodePools are brought to their replicas by the caller.
+    """
     sentences = []
     claiming = sum(1 for pod in inventory.pods if pod.template.has_resource_claims and not pod.node_name)
     if claiming and not settings.ignore_dra_requests:
@@ -20,7 +26,7 @@ def not_modelled(inventory: Inventory, settings: Settings) -> list[str]:
         groups = ", ".join(sorted({pool.node_class_ref.group for pool in inventory.nodepools}))
         sentences.append(f"the repair policies of {groups} are not known, so no node counts as unhealthy")
     static = [pool.name for pool in inventory.nodepools if pool.is_static]
-    if static and settings.gate("StaticCapacity"):
+    if static and settings.gate("StaticCapacity") and not keeps_replicas:
         sentences.append(
             f"static NodePools ({', '.join(sorted(static))}) are filled up to their replicas by a loop of their own,"
             " which is not simulated; their nodes count as places for pods"

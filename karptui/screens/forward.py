@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 MOST_SCENARIOS: Final = 3
 HORIZONS_NS: Final = tuple(hours * 3600 * NS_PER_SECOND for hours in (6, 24, 72, 1))
+SEEDS: Final = 5
+"""How many are played where it is asked what chance changes."""
 _MOST_PODS: Final = 6
 
 
@@ -41,6 +43,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "horizon", "Horizon", id="forward.horizon", tooltip="Play 6 hours, 24, 72, or one"),
+        Binding("s", "seeds", "Seeds", id="forward.seeds", tooltip="Play with five seeds, for what chance changes"),
         Binding("r", "again", "Play again", id="forward.again", tooltip="From the cluster as it is now"),
         Binding("o", "node_now", "Node now", id="forward.now", tooltip="The node that goes, as it is now"),
         Binding("pagedown", "scroll_panel(1)", "Scroll", show=False, id="forward.down"),
@@ -66,6 +69,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         self._rows = played_steps(self._plays)
         self._since_ns = played.since_ns if played is not None else 0
         """The instant from which it is played."""
+        self._seeds = 1
         self._first_row = played.row if played is not None else ""
         """Key of the row that the cursor is put on once there are rows."""
 
@@ -81,7 +85,9 @@ class ForwardScreen(ListScreen[PlayedStep]):
         """Have it played, in a thread."""
         self._plays, self._rows = (), ()
         self._since_ns = self.host.now_ns()
-        wanted = PlaysWanted(scenarios=self._scenarios, horizon_ns=self._horizon_ns, now_ns=self._since_ns)
+        wanted = PlaysWanted(
+            scenarios=self._scenarios, horizon_ns=self._horizon_ns, seeds=self._seeds, now_ns=self._since_ns
+        )
         self.refresh_view(is_forced=True)
         found = await asyncio.to_thread(self.host.border.ask, wanted)
         if found.plays:
@@ -195,6 +201,11 @@ class ForwardScreen(ListScreen[PlayedStep]):
         """Play further, or less far."""
         at = HORIZONS_NS.index(self._horizon_ns) if self._horizon_ns in HORIZONS_NS else -1
         self._horizon_ns = HORIZONS_NS[(at + 1) % len(HORIZONS_NS)]
+        self._play()
+
+    def action_seeds(self) -> None:
+        """Play with several seeds, or with one again."""
+        self._seeds = 1 if self._seeds > 1 else SEEDS
         self._play()
 
     def action_again(self) -> None:

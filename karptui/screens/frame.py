@@ -55,6 +55,7 @@ _FOOTER_FIRST: Final = (
     "moment.earlier",
     "moment.later",
     "forward.horizon",
+    "forward.seeds",
     "forward.again",
     "forward.now",
     "study.again",

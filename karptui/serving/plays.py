@@ -70,7 +70,9 @@ class Plays:
         except EditError as error:
             return PlayFound(name=name, problem=str(error))
         journal = Journal()
-        played = ready.play(horizon_ns=wanted.horizon_ns, journal=journal, reporter=report, pause=self._turns.take)
+        played = ready.play(
+            horizon_ns=wanted.horizon_ns, seeds=wanted.seeds, journal=journal, reporter=report, pause=self._turns.take
+        )
         kept = KeptPlay(ready.inventory, journal, lasting(view.evidence, ready.situation))
         return PlayFound(name=name, played=played, number=self._kept.keep(kept))
 

@@ -429,6 +429,8 @@ class PlaysWanted(Question[PlaysFound], frozen=True, kw_only=True):
     scenarios: tuple[Scenario, ...] = ()
     horizon_ns: int
     """How far, in nanoseconds."""
+    seeds: int = 1
+    """How many seeds each is played with, for what chance changes."""
     now_ns: int
     """The present instant: nanoseconds since the epoch."""
 

@@ -58,7 +58,9 @@ def test_people_see_the_cluster_as_it_is_too(capsys: pytest.CaptureFixture[str],
     assert [head.partition(": ")[2].startswith("less overhead") for head in heads] == [False, True]
 
 
-@pytest.mark.parametrize("flags", [["--horizon", "0s"], ["--horizon", "2y"], ["--horizon", "999h"], ["--seed", "x"]])
+@pytest.mark.parametrize(
+    "flags", [["--horizon", "0s"], ["--horizon", "2y"], ["--horizon", "999h"], ["--seed", "x"], ["--seeds", "0"]]
+)
 def test_what_cannot_be_played_is_said(capsys: pytest.CaptureFixture[str], snapshot: str, flags: list[str]) -> None:
     assert main(["forward", snapshot, *flags]) == 2
     assert flags[0] in capsys.readouterr().err
@@ -71,3 +73,15 @@ def test_edits_that_cannot_be_made_are_an_error(
     bad.write_text("name: gone\nedits:\n- {edit: set, object: NodePool/nope, path: spec.weight, value: 1}\n")
     assert main(["forward", snapshot, "--scenario", str(bad), "-o", "json"]) == 1
     assert "nope" in json.loads(capsys.readouterr().out)["error"]
+
+
+def test_several_seeds_tell_what_chance_changes(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
+    (one,) = documents(capsys, snapshot, "--seed", "3")
+    (three,) = documents(capsys, snapshot, "--seed", "3", "--seeds", "3")
+    spread = three.pop("spread")
+    assert "spread" not in one
+    assert three == one, "the answer is of the first seed"
+    assert spread["seeds"] == 3
+    assert spread["nodes"]["least"] <= one["end"]["nodes"] <= spread["nodes"]["greatest"]
+    assert main(["forward", snapshot, "--seeds", "3"]) == 0
+    assert "  chance 3 seeds: " in capsys.readouterr().out

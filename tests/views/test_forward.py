@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from karptui.forward.result import KeptNode, Moment, Played, Step, StepKind
+import msgspec
+
+from karptui.forward.result import KeptNode, Moment, Played, Spread, Step, StepKind
 from karptui.session.questions import PlayFound
 from karptui.views.forward.charts import answer_lines, play_lines
 from karptui.views.forward.columns import TABLE, played_steps
-from karptui.views.forward.sentences import chart, headline, kept_text, lines_of, step_text, waiting_text
+from karptui.views.forward.sentences import chart, headline, kept_text, lines_of, spread_text, step_text, waiting_text
 from karptui.views.row import Pieces
 from tests.builders import MINUTE_NS, NOW_NS
 
@@ -135,3 +137,21 @@ def test_steps_are_rows_with_the_cluster_right_after() -> None:
         "3",
         "3, $2.00/h",
     ]
+
+
+def test_what_chance_changes_is_said_in_one_line() -> None:
+    spread = Spread(
+        seeds=5,
+        nodes=(39, 46),
+        price_per_hour=(29.65, 29.92),
+        evictions=(217, 217),
+        pending=(0, 0),
+        commands=(31, 33),
+        same_commands=1,
+    )
+    assert spread_text(spread) == (
+        "5 seeds: 39 to 46 nodes, $29.65/h to $29.92/h, 217 evictions; their commands differ"
+    )
+    settled = msgspec.structs.replace(spread, pending=(6, 6), same_commands=5)
+    assert spread_text(settled).endswith("6 pods without a node; the same commands")
+    assert spread_text(msgspec.structs.replace(spread, same_commands=3)).endswith("; 3 give the same commands")

@@ -11,7 +11,7 @@ from karptui.forward.result import Played
 from karptui.kube.units import clock_text, count_text, counted
 from karptui.session.questions import PlayFound
 from karptui.views.forward.columns import moment_at
-from karptui.views.forward.sentences import AS_IT_IS, chart, headline, kept_text, sampled, waiting_text
+from karptui.views.forward.sentences import AS_IT_IS, chart, headline, kept_text, sampled, spread_text, waiting_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 
@@ -134,6 +134,8 @@ def _block(play: PlayFound, width: int, at_ns: int | None, *, is_named: bool) ->
     yield ((f"{'evicts':<{_LABEL}}", Tone.MUTED), (counted(played.evictions, "pod"), Tone.NORMAL))
     if played.kept:
         yield ((f"{'kept':<{_LABEL}}", Tone.MUTED), (kept_text(played)[: width - _LABEL], Tone.NORMAL))
+    if played.spread is not None:
+        yield ((f"{'chance':<{_LABEL}}", Tone.MUTED), (spread_text(played.spread)[: width - _LABEL], Tone.NORMAL))
     waiting = waiting_text(played)
     if waiting:
         tone = Tone.WARNING if last.pending else Tone.NORMAL

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeVar
 
 from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_text
 from karptui.disruption.codes import CODES, Code
-from karptui.forward.result import Moment, Played, Step, StepKind
+from karptui.forward.result import Moment, Played, Spread, Step, StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import clock_text, counted, duration_text
+from karptui.kube.units import clock_text, count_text, counted, duration_text
 
+_NumberT = TypeVar("_NumberT", int, float)
 AS_IT_IS: Final = "as it is"
 CHART_WIDTH: Final = 40
 MAX_COMMANDS: Final = 40
@@ -58,6 +59,8 @@ def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
     yield f"  nodes  {first.nodes:>8} {chart(nodes)} {last.nodes}"
     if played.kept:
         yield f"  kept   {kept_text(played)}"
+    if played.spread is not None:
+        yield f"  chance {spread_text(played.spread)}"
     shown = [step for step in played.steps if step.kind in _SHOWN]
     for step in shown[:MAX_COMMANDS]:
         yield f"  {clock_text(step.at_ns)}  {step_text(step)}"
@@ -125,6 +128,25 @@ def waiting_text(played: Played) -> str:
         return f"{counted(most, 'pod')}, to the end"
     rest = f"; {counted(played.end.pending, 'pod')} to the end" if played.end.pending else ""
     return f"{counted(most, 'pod')} at most, some {for_text}{rest}"
+
+
+def spread_text(spread: Spread) -> str:
+    """Return what chance changes about the end."""
+    told = [
+        _range(spread.nodes, count_text, " nodes"),
+        _range(spread.price_per_hour, per_hour_text),
+        _range(spread.evictions, count_text, " evictions"),
+    ]
+    if any(spread.pending):
+        told.append(_range(spread.pending, count_text, " pods without a node"))
+    alike = {1: "their commands differ", spread.seeds: "the same commands"}
+    same = alike.get(spread.same_commands, f"{spread.same_commands} give the same commands")
+    return f"{spread.seeds} seeds: {', '.join(told)}; {same}"
+
+
+def _range(ends: tuple[_NumberT, _NumberT], text: Callable[[_NumberT], str], noun: str = "") -> str:
+    least, greatest = map(text, ends)
+    return f"{least}{noun}" if least == greatest else f"{least} to {greatest}{noun}"
 
 
 def names_text(names: Sequence[str]) -> str:
