@@ -27,7 +27,7 @@ from karptui.kube.units import counted
 from karptui.provisioning import InstanceTypes
 from karptui.session.cluster_view import ClusterView
 from karptui.session.last_answer import LastAnswer
-from karptui.session.seen_types import asked_keys, seen_types, with_metrics
+from karptui.session.seen_types import asked_keys, seen_types, shown_by, with_metrics
 from karptui.state.inventory import inventory_of
 
 
@@ -100,7 +100,7 @@ def offered_types(inventory: Inventory, settings: Settings, evidence: Evidence) 
 
 def _seen(inventory: Inventory, evidence: Evidence) -> tuple[InstanceType, ...]:
     asked = asked_keys(inventory)
-    return with_metrics(seen_types(inventory.nodes, asked), evidence.metrics, asked)
+    return with_metrics(seen_types(shown_by(inventory), asked), evidence.metrics, asked)
 
 
 class _AutoMode:

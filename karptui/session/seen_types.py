@@ -20,6 +20,7 @@ from karptui.karpenter.labels import (
     ZONE,
 )
 from karptui.karpenter.metrics import ControllerMetrics
+from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube import resources
 from karptui.kube.node import Node
 from karptui.kube.pod import PodTemplate
@@ -45,13 +46,19 @@ def _selected(template: PodTemplate) -> Iterable[str]:
             yield from (requirement.key for requirement in term.match_expressions)
 
 
-def seen_types(nodes: Iterable[Node], asked: frozenset[str] = frozenset()) -> tuple[InstanceType, ...]:
+def shown_by(inventory: Inventory) -> tuple[Node | NodeClaim, ...]:
+    """Return what shows types: the nodes, and NodeClaims that are launched and have no node yet."""
+    names = {node.name for node in inventory.nodes}
+    return (*inventory.nodes, *(claim for claim in inventory.nodeclaims if claim.node_name not in names))
+
+
+def seen_types(nodes: Iterable[Node | NodeClaim], asked: frozenset[str] = frozenset()) -> tuple[InstanceType, ...]:
     """Return a type for every instance type label, as small as the smallest of its nodes, with its nodes' labels.
 
     Offerings are the zones and capacity types that nodes have; their prices are not known and stand as 0. Of labels
     that are asked for and that no node of a type has, any value may be there.
     """
-    by_type: dict[str, list[Node]] = {}
+    by_type: dict[str, list[Node | NodeClaim]] = {}
     for node in nodes:
         name = node.labels.get(INSTANCE_TYPE, "")
         if name and node.capacity:
@@ -63,7 +70,7 @@ _OF_NODES: Final = frozenset({HOSTNAME, NODEPOOL, REGISTERED, INITIALIZED, CAPAC
 """Labels that say nothing of a type beside its name and its offerings."""
 
 
-def _seen(name: str, nodes: list[Node], asked: frozenset[str]) -> InstanceType:
+def _seen(name: str, nodes: list[Node | NodeClaim], asked: frozenset[str]) -> InstanceType:
     smallest = min(nodes, key=lambda node: resources.memory_bytes(node.allocatable))
     keys = {key for node in nodes for key in node.labels if key in WELL_KNOWN or key in asked} - _OF_NODES
     labels = [(key, sorted({node.labels[key] for node in nodes if key in node.labels})) for key in sorted(keys)]

@@ -11,12 +11,13 @@ from karptui.karpenter.labels import ARCH, CAPACITY_TYPE
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import Settings
+from karptui.kube.quantity import parse_quantity
 from karptui.pending.causes import Cause, Diagnoses
 from karptui.provisioning import prepare
 from karptui.provisioning.solution import solve
 from karptui.session.offered_types import offered_types
-from karptui.session.seen_types import seen_types, with_metrics
-from tests.builders import NOW_NS, a_node, a_nodepool, a_pod, a_requirement
+from karptui.session.seen_types import seen_types, shown_by, with_metrics
+from tests.builders import NOW_NS, a_node, a_nodeclaim, a_nodepool, a_pod, a_requirement
 
 NODE = a_node(instance_type="seen", cpu="3", memory="6Gi", capacity={"cpu": "4", "memory": "8Gi", "pods": "50"})
 METRICS = ControllerMetrics(
@@ -56,6 +57,14 @@ def test_what_is_not_offered_is_no_type() -> None:
 @pytest.mark.parametrize(("asked", "names"), [(CAPACITY_TYPE, {"seen", "named"}), (ARCH, {"seen"})])
 def test_a_type_whose_labels_are_not_known_is_left_out_where_they_are_asked_for(asked: str, names: set[str]) -> None:
     assert known(frozenset({asked})).keys() == names
+
+
+def test_a_nodeclaim_shows_its_type_before_its_node_is_there() -> None:
+    amounts = {"cpu": parse_quantity("2"), "memory": parse_quantity("4Gi")}
+    coming = a_nodeclaim(name="coming", node="", instance_type="coming", capacity=amounts, allocatable=amounts)
+    registered = a_nodeclaim(name="there", node="node-1", instance_type="other", capacity=amounts, allocatable=amounts)
+    shown = shown_by(Inventory(nodes=(NODE,), nodeclaims=(coming, registered)))
+    assert {one.name: one.seen_on for one in seen_types(shown)} == {"seen": 1, "coming": 1}
 
 
 def test_without_metrics_nodes_alone_tell() -> None:
