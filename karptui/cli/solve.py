@@ -63,7 +63,7 @@ def _flags() -> dict[str, tuple[str, str]]:
 def run(args: argparse.Namespace) -> int:
     """Print the answer; 1 where something is missing, 3 where nothing that was tried reaches the goal."""
     from karptui.cli.whatif_scenarios import bases
-    from karptui.solve.answer import SolveError
+    from karptui.solve.catalogue import SolveError
     from karptui.solve.run import solve_goal
 
     given = {name: value for name in _flags() if (value := getattr(args, _dest(name))) is not None}

@@ -10,13 +10,14 @@ from karptui.files import write_file
 from karptui.kube.units import clock_text
 from karptui.paths import typed_path
 from karptui.screens.command_line import CommandError, TypedCommand
-from karptui.screens.destinations import ToDrill, ToHeadroom, ToPolicies, ToRehearsal, ToUnreached
+from karptui.screens.destinations import ToDrill, ToHeadroom, ToPolicies, ToRehearsal, ToSolve, ToUnreached
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.registry import ENTRIES, ScreenEntry
 from karptui.session.border import ObjectWanted
 from karptui.session.questions import NamesWanted, OpeningWanted
+from karptui.solve.catalogue import GOALS, SolveError, given_of, with_defaults
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 
@@ -152,6 +153,14 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             "Node groups moved to Karpenter in imagination, with the edits of the what-if in front",
             lambda _: _rehearse(app),
         ),
+        TypedCommand(
+            "solve",
+            "The change that reaches a goal: nothing pending, cheapest families, weights, overhead, consolidateAfter",
+            lambda text: _solve(app, text),
+            (),
+            lambda: tuple(GOALS),
+            "[GOAL NAME=VALUE …]",
+        ),
         TypedCommand("next", "What Karpenter would do next, and what would go without blockers", lambda _: _next(app)),
         TypedCommand(
             "whatif",
@@ -259,6 +268,25 @@ def _headroom(app: CommandHost, text: str) -> None:
     if text and "/" not in key:
         raise CommandError(":headroom takes a kind and a name, such as Deployment web/front; alone it is of every one")
     app.go(ToHeadroom(kind, key.strip()))
+
+
+def _solve(app: CommandHost, text: str) -> None:
+    name, _, rest = text.partition(" ")
+    front = app.front
+    if not text and front is not None:
+        from karptui.screens.solve import ask_for_goal  # noqa: PLC0415 - only when asked for
+        from karptui.screens.whatif.dialogs import ask_aside  # noqa: PLC0415 - as above
+
+        ask_aside(front, lambda: ask_for_goal(front))
+        return
+    if name not in GOALS:
+        raise CommandError(f"there is no goal {clean(name)}; there are {', '.join(GOALS)}")
+    try:
+        given = given_of(rest)
+        with_defaults(GOALS[name], given)
+    except SolveError as error:
+        raise CommandError(clean(str(error))) from error
+    app.go(ToSolve(name, tuple(given.items())))
 
 
 def _workload_words(app: CommandHost) -> Sequence[str]:

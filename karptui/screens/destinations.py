@@ -125,6 +125,14 @@ class ToRehearsal(msgspec.Struct, frozen=True):
     """What is applied before: NodePools and DaemonSets as they would be."""
 
 
-ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies | ToUnreached | ToRehearsal
+class ToSolve(msgspec.Struct, frozen=True):
+    """The change that reaches a goal."""
+
+    goal: str
+    given: tuple[tuple[str, str], ...] = ()
+    """Its parameters by name."""
+
+
+ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies | ToUnreached | ToRehearsal | ToSolve
 """Answers that take a while."""
 ToScreen: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation | ToForward | ToStudy

@@ -19,6 +19,7 @@ from karptui.screens.destinations import (
     ToPool,
     ToRehearsal,
     ToScreen,
+    ToSolve,
     ToStudy,
     ToText,
     ToTypes,
@@ -64,7 +65,7 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
             from karptui.screens.forward import ForwardScreen
 
             return ForwardScreen(scenarios, played)
-        case ToHeadroom() | ToDrill() | ToPolicies() | ToUnreached() | ToRehearsal():
+        case ToHeadroom() | ToDrill() | ToPolicies() | ToUnreached() | ToRehearsal() | ToSolve():
             return _study_screen(to)
         case _:
             assert_never(to)
@@ -85,6 +86,8 @@ def _study_screen(to: ToStudy) -> FrameScreen:
             return StudyScreen(studies.unreached_study())
         case ToRehearsal(manifests):
             return StudyScreen(studies.rehearsal_study(manifests))
+        case ToSolve(goal, given):
+            return StudyScreen(studies.solve_study(goal, given))
         case _:
             assert_never(to)
 

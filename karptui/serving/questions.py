@@ -32,6 +32,7 @@ from karptui.session.questions import (
     RehearsalsWanted,
     RemediesWanted,
     SelfCheckWanted,
+    SolveWanted,
     StudyProgressWanted,
     SweepUnwanted,
     SweepWanted,
@@ -95,6 +96,7 @@ def answers_of(
         PoliciesWanted: lambda: studies().policies,
         UnreachedWanted: lambda: studies().unreached,
         RehearsalsWanted: lambda: studies().rehearsals,
+        SolveWanted: lambda: studies().solved,
     }
 
 

@@ -22,12 +22,16 @@ from karptui.session.questions import (
     PoliciesWanted,
     RehearsalsFound,
     RehearsalsWanted,
+    SolvedFound,
+    SolveWanted,
     StudyProgressFound,
     StudyProgressWanted,
     UnreachedFound,
     UnreachedWanted,
 )
 from karptui.session.whatif_base import base_of
+from karptui.solve.catalogue import SolveError
+from karptui.solve.run import solve_goal
 from karptui.whatif.drill import drills
 from karptui.whatif.edits import EditError, ObjectRef
 from karptui.whatif.situation import WhatIfBase
@@ -55,6 +59,17 @@ class Studies:
         """Take each zone, capacity type and NodePool away."""
         found = self._worked_out(view, wanted.now_ns, lambda base, reporter: drills(base, reporter=reporter))
         return DrillsFound(found=found or ())
+
+    def solved(self, view: ClusterView, wanted: SolveWanted) -> SolvedFound:
+        """Look for the change that reaches a goal."""
+
+        def looked(base: WhatIfBase, reporter: Reporter) -> SolvedFound:
+            try:
+                return SolvedFound(found=solve_goal(base, wanted.goal, dict(wanted.given), reporter))
+            except SolveError as error:
+                return SolvedFound(problem=str(error))
+
+        return self._worked_out(view, wanted.now_ns, looked) or SolvedFound()
 
     def headrooms(self, view: ClusterView, wanted: HeadroomsWanted) -> HeadroomsFound:
         """Add pods until nothing more fits."""

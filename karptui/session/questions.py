@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from karptui.session.packing import Bin
     from karptui.session.pending_report import PodDetail, PodSurroundings
     from karptui.session.pods import PodEntry
+    from karptui.solve.answer import Solved
     from karptui.whatif.drill import Drill
     from karptui.whatif.edits import AnyEdit, ObjectRef
     from karptui.whatif.opening import Opening
@@ -482,6 +483,25 @@ class DrillsFound(msgspec.Struct, frozen=True, kw_only=True):
 class DrillsWanted(Question[DrillsFound], frozen=True, kw_only=True):
     """What is left when any zone, capacity type or NodePool goes away at once; takes a while."""
 
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class SolvedFound(msgspec.Struct, frozen=True, kw_only=True):
+    """The change that reaches a goal; nothing where somebody gave up on it."""
+
+    found: Solved | None = None
+    problem: str = ""
+    """Why there is no answer, in a sentence."""
+
+
+class SolveWanted(Question[SolvedFound], frozen=True, kw_only=True):
+    """The change that reaches a goal; takes a while."""
+
+    goal: str
+    """Of `karptui.solve.catalogue.GOALS`."""
+    given: tuple[tuple[str, str], ...] = ()
+    """Its parameters by name."""
     now_ns: int
     """The present instant: nanoseconds since the epoch."""
 

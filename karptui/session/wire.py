@@ -25,6 +25,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.session.packing import Bin
 from karptui.session.pending_report import PodDetail, PodSurroundings
 from karptui.session.pods import PodEntry
+from karptui.solve.answer import Solved
 from karptui.whatif.drill import Drill
 from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.opening import Opening
@@ -48,6 +49,7 @@ vars(questions).update(
     Comparison=Comparison,
     Drill=Drill,
     Headroom=Headroom,
+    Solved=Solved,
     Bin=Bin,
     Answer=Answer,
     KnownValues=KnownValues,

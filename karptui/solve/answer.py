@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
@@ -18,10 +19,6 @@ _LONGEST_NAME: Final = 60
 """Of a scenario."""
 
 
-class SolveError(ValueError):
-    """A question that cannot be asked of this cluster, in a sentence."""
-
-
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """What the cluster comes to with a change, or without one."""
 
@@ -35,6 +32,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Dollars of these nodes, spot of unknown price as on demand; of a play the mean over its time."""
     unpriced: int = 0
     """Nodes of which no price is known at all."""
+    drifts: int = 0
+    """NodeClaims that the change drifts: Karpenter replaces their nodes as budgets allow."""
     wanted: int | None = None
     """Of the pods that are to come to a NodePool, those that do."""
     moved: int | None = None
@@ -50,6 +49,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
             "nodes": self.nodes,
             "pricePerHour": self.price_per_hour,
             "unpriced": self.unpriced,
+            "drifts": self.drifts,
             "wanted": self.wanted,
             "moved": self.moved,
             "evictions": self.evictions,
@@ -73,7 +73,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         """What it does, in a line."""
-        return "; ".join(self.parts)
+        return together(self.parts)
 
     def as_json(self) -> dict[str, Any]:
         """Return it in the form of ``karptui solve -o json``."""
@@ -84,6 +84,27 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
             "lostBecause": self.why_not or None,
             "figures": self.figures.as_json(),
         }
+
+
+def together(parts: Sequence[str]) -> str:
+    """Return changes in a line, each object named once: ``NodePool spot: allow m5a, r5a; NodePool x: weight 4``."""
+    by_object: dict[str, list[str]] = {}
+    for one in parts:
+        subject, colon, words = one.partition(": ")
+        by_object.setdefault(subject if colon else "", []).append(words if colon else one)
+    return "; ".join(
+        f"{subject}: {', '.join(_verb_once(words))}" if subject else "; ".join(words)
+        for subject, words in by_object.items()
+    )
+
+
+def _verb_once(words: Sequence[str]) -> list[str]:
+    """Return what is done to one object; of neighbours that differ in their last word only that."""
+    said = [words[0]]
+    for before, one in pairwise(words):
+        head, _, last = one.rpartition(" ")
+        said.append(last if head and head == before.rpartition(" ")[0] else one)
+    return said
 
 
 class Effort(msgspec.Struct, frozen=True, kw_only=True):
@@ -228,6 +249,12 @@ def _lose(ours: float, theirs: float) -> str:
     return f"takes the place of {count:,} {more}{verb(count, 'pod', 'pods')} away"
 
 
+def _drift(ours: float, theirs: float) -> str:
+    count = int(theirs - ours)
+    more = "more " if ours else ""
+    return f"drifts {count:,} {more}{verb(count, 'node', 'nodes')}"
+
+
 def _cost(ours: float, theirs: float) -> str:
     more = theirs - ours
     return f"costs {per_hour_text(more)} more" if more >= LEAST_CHANGE else "costs a little more"
@@ -238,6 +265,7 @@ LEAST_CHANGE: Final = 0.005
 FEWER_WAIT: Final = Criterion(lambda one: one.figures.pending, _wait)
 FEWER_LOSE: Final = Criterion(lambda one: len(one.figures.lost), _lose)
 CHEAPER: Final = Criterion(lambda one: round(one.figures.price_per_hour, 4), _cost)
+FEWER_DRIFT: Final = Criterion(lambda one: one.figures.drifts, _drift)
 FEWER_CHANGES: Final = Criterion(
     lambda one: len(one.parts), lambda ours, theirs: f"makes {counted(int(theirs), 'change')}, not {int(ours):,}"
 )

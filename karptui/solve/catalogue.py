@@ -9,6 +9,10 @@ from typing import Final
 import msgspec
 
 
+class SolveError(ValueError):
+    """A question that cannot be asked of a cluster, in a sentence."""
+
+
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     """What is given with a goal."""
 
@@ -20,6 +24,23 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     help: str
     default: str = ""
     is_required: bool = False
+    numbers: tuple[int, int] | None = None
+    """The least and the greatest, of a number."""
+    choices: tuple[str, ...] = ()
+    """What it may be; anything where there are none."""
+
+    def fault(self, value: str) -> str:
+        """Return what is wrong with a value, in a sentence; empty where nothing is."""
+        if self.numbers is not None:
+            least, most = self.numbers
+            if not value.isdecimal() or not value.isascii() or not least <= int(value[:12]) <= most:
+                return f"{self.name}: {value!r:.60} is not a number from {least:,} to {most:,}"
+        if self.choices and value not in self.choices:
+            return f"{self.name}: {value!r:.60} is neither {' nor '.join(self.choices)}"
+        return ""
+
+
+MOST_TRIES: Final = 5_000
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +58,7 @@ _TRIES: Final = Parameter(
     title="Changes tried at most",
     help="how many changes or sets of them are tried at most",
     default="200",
+    numbers=(1, MOST_TRIES),
 )
 _GOALS: Final = (
     Goal(
@@ -50,6 +72,7 @@ _GOALS: Final = (
                 help="what may be changed: karpenter (NodePools, NodeClasses, settings), or any, which changes pods"
                 " where nothing else places them",
                 default="any",
+                choices=("any", "karpenter"),
             ),
             _TRIES,
         ),
@@ -70,6 +93,7 @@ _GOALS: Final = (
                 title="Values tried at most",
                 help="how many values are tried at most where a higher one is better again",
                 default="100",
+                numbers=(1, MOST_TRIES),
             ),
         ),
     ),
@@ -103,6 +127,7 @@ _GOALS: Final = (
                 title="Families at most",
                 help="how many families are added at most",
                 default="3",
+                numbers=(1, 10),
             ),
             Parameter(
                 name="replay",
@@ -110,6 +135,7 @@ _GOALS: Final = (
                 title="Replay (scratch, pending)",
                 help="scratch places every workload pod anew, pending the pods that wait",
                 default="scratch",
+                choices=("scratch", "pending"),
             ),
             _TRIES,
         ),
@@ -124,6 +150,7 @@ _GOALS: Final = (
                 title="Evictions a day at most",
                 help="how many pods may be evicted within a day, by whatever evicts them",
                 is_required=True,
+                numbers=(0, 1_000_000),
             ),
             Parameter(
                 name="nodepool",
@@ -136,3 +163,41 @@ _GOALS: Final = (
 )
 GOALS: Final[Mapping[str, Goal]] = MappingProxyType({goal.name: goal for goal in _GOALS})
 """By name."""
+
+
+def with_defaults(goal: Goal, given: Mapping[str, str]) -> dict[str, str]:
+    """Return a value for every parameter of a goal.
+
+    Args:
+        goal: The goal.
+        given: Values by name; what is missing or empty is as by default.
+
+    Raises:
+        SolveError: where something is given that the goal does not take, or cannot be, or missing.
+    """
+    known = {one.name: one for one in goal.parameters}
+    for name in given:
+        if name not in known:
+            raise SolveError(f"{goal.name}: there is no {name}; it takes {', '.join(known)}")
+    found = {name: given.get(name) or one.default for name, one in known.items()}
+    for name, one in known.items():
+        if one.is_required and not found[name]:
+            raise SolveError(f"{goal.name}: {name} is missing: {one.help}")
+        if found[name] and (fault := one.fault(found[name])):
+            raise SolveError(fault)
+    return found
+
+
+def given_of(text: str) -> dict[str, str]:
+    """Return what is given as ``nodepool=general most=2``.
+
+    Raises:
+        SolveError: where a word is not name=value.
+    """
+    found: dict[str, str] = {}
+    for word in text.split():
+        name, separator, value = word.partition("=")
+        if not name or not separator:
+            raise SolveError(f"{word!r:.60} is not name=value, such as nodepool=general")
+        found[name] = value
+    return found

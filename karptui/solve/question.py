@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod
 from karptui.provisioning.order import usable_pools
 from karptui.provisioning.reporter import Reporter, silent
-from karptui.solve.answer import Criterion, Effort, Figures, Solved, SolveError, Tried, ranked
-from karptui.solve.catalogue import Goal
+from karptui.solve.answer import Criterion, Effort, Figures, Solved, Tried, ranked
+from karptui.solve.catalogue import Goal, SolveError, with_defaults
+from karptui.whatif.drift.drift import drift_changes
 from karptui.whatif.edits import AnyEdit, EditError
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.honesty import Honesty, honesty
@@ -19,7 +22,6 @@ from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import WhatIfBase
 
-MOST_TRIES: Final = 5_000
 TOO_LOW: Final = (
     "what instances really have: with a percent that is too low Karpenter launches nodes on which the pods do not fit"
 )
@@ -39,16 +41,9 @@ class Question:
     """
 
     def __init__(self, base: WhatIfBase, goal: Goal, given: Mapping[str, str], reporter: Reporter = silent) -> None:
-        known = {one.name: one for one in goal.parameters}
-        for name in given:
-            if name not in known:
-                raise SolveError(f"{goal.name}: there is no {name}; it takes {', '.join(known) or 'nothing'}")
         self.base = base
         self.goal = goal
-        self._given = {name: given.get(name) or one.default for name, one in known.items()}
-        for name, one in known.items():
-            if one.is_required and not self._given[name]:
-                raise SolveError(f"{goal.name}: {name} is missing: {one.help}")
+        self._given = with_defaults(goal, given)
         self._reporter = reporter
         self.asked = goal.title
         """What is asked, in words."""
@@ -61,16 +56,9 @@ class Question:
         """Return what is given as a parameter; its default where nothing is."""
         return self._given[name]
 
-    def count(self, name: str, most: int, least: int = 1) -> int:
-        """Return a parameter that is a number.
-
-        Raises:
-            SolveError: where it is none within its bounds.
-        """
-        text = self._given[name]
-        if not text.isdecimal() or not text.isascii() or not least <= int(text[:12]) <= most:
-            raise SolveError(f"{name}: {text!r:.60} is not a number from {least:,} to {most:,}")
-        return int(text)
+    def count(self, name: str) -> int:
+        """Return a parameter that is a number."""
+        return int(self._given[name])
 
     def pool(self, name: str) -> NodePool:
         """Return the NodePool that is given as a parameter.
@@ -94,15 +82,6 @@ class Question:
         """Say how far the search is; the reporter of runs."""
         self._reporter(min(self.tried, self.to_try), max(self.to_try, 1))
 
-    def outcome(self, edits: Iterable[AnyEdit], mode: Replay) -> ReplayOutcome:
-        """Return what a change comes to.
-
-        Raises:
-            EditError: where it cannot be made.
-        """
-        made = tuple(edits)
-        return replay(apply(self.base, made) if made else self.base, mode, self.report)
-
     def as_it_is(self, mode: Replay) -> ReplayOutcome:
         """Return what the cluster comes to without a change."""
         return replay(self.base, mode, self.report)
@@ -115,12 +94,14 @@ class Question:
         """
         self.report()
         try:
-            outcome = self.outcome(edits, mode)
+            edited = apply(self.base, tuple(edits))
         except EditError:
             return None
         finally:
             self.tried += 1
-        return figures_of(outcome, self.as_it_is(mode)), outcome
+        outcome = replay(edited, mode, self.report)
+        gained, _ = drift_changes(self.base, edited)
+        return replace(figures_of(outcome, self.as_it_is(mode)), drifts=len(gained)), outcome
 
     def now(self, mode: Replay) -> Figures:
         """Return the cluster as it is in figures."""

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Final
 
 from karptui.provisioning.reporter import Reporter, silent
-from karptui.solve.answer import Solved, SolveError
-from karptui.solve.catalogue import GOALS
+from karptui.solve.answer import Solved
+from karptui.solve.catalogue import GOALS, SolveError
 from karptui.solve.goals import consolidate_after, families, overhead, pending, weight
 from karptui.solve.question import Question
 from karptui.whatif.situation import WhatIfBase

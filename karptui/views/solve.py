@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import Final
 
-from karptui.aws.money import per_hour_text
-from karptui.kube.units import counted
-from karptui.solve.answer import LEAST_CHANGE, Figures, Solved, Tried
+import msgspec
+
+from karptui.aws.money import change_text, per_hour_text
+from karptui.kube.units import counted, verb
+from karptui.solve.answer import LEAST_CHANGE, Figures, Solved, Tried, scenario_of, together
+from karptui.views.column import Column, Field, FieldKind, Heading
 from karptui.views.markdown import plain
-from karptui.whatif.scenario import Replay
+from karptui.views.plain import count_column, number_heading, text_column
+from karptui.views.row import Cell, Tone
+from karptui.views.table import Sort, TableSpec
+from karptui.whatif.scenario import Replay, Scenario
 
 _FEW = 8
 """Changes that are told of those that lost; JSON has more."""
+_AS_IT_IS: Final = {
+    Replay.PENDING: "as it is, with the nodes that are launched now",
+    Replay.SCRATCH: "as it is, from scratch",
+    Replay.REMOVE: "as it is",
+    Replay.NEXT: "as it is, over the day",
+}
 
 
 def headline(solved: Solved) -> str:
@@ -19,7 +32,7 @@ def headline(solved: Solved) -> str:
     best = solved.best
     if best is None:
         return f"nothing has to change: {solved.because}" if solved.is_reached else f"not reached: {solved.because}"
-    said = f"{_together(best.parts)}: {best.outcome}, {price_text(solved, best)}"
+    said = f"{together(best.parts)}: {best.outcome}, {price_text(solved, best)}"
     if not solved.is_reached:
         return f"not reached: {solved.because}; nearest is {said}"
     return f"{said}; {runner_up_text(solved)}"
@@ -39,16 +52,8 @@ def beside(solved: Solved, other: Tried) -> str:
     if len(own) == len(other.parts):
         return other.words
     if not own:
-        return f"without {_together(missing)}"
-    return f"{_together(own)} instead of {_together(missing)}" if missing else f"{_together(own)} as well"
-
-
-def _together(parts: Sequence[str]) -> str:
-    """Return changes in a line, what they have in common said once: ``NodePool spot: allow m5a, r5a``."""
-    split = [one.rpartition(" ") for one in parts]
-    if len({head for head, _, _ in split}) == 1 and ": " in parts[0]:
-        return f"{split[0][0]} {', '.join(last for _, _, last in split)}"
-    return "; ".join(parts)
+        return f"without {together(missing)}"
+    return f"{together(own)} instead of {together(missing)}" if missing else f"{together(own)} as well"
 
 
 def price_text(solved: Solved, tried: Tried) -> str:
@@ -56,9 +61,11 @@ def price_text(solved: Solved, tried: Tried) -> str:
     change = tried.figures.price_per_hour - solved.now.price_per_hour
     where = " from scratch" if solved.replay is Replay.SCRATCH else ""
     mean = " on the mean of the day" if tried.figures.evictions is not None else ""
+    count = tried.figures.drifts
+    drifts = f", {counted(count, 'node')} {verb(count, 'drifts', 'drift')}" if count else ""
     if abs(change) < LEAST_CHANGE:
-        return f"the same $/h{where}{mean}"
-    return f"{per_hour_text(abs(change))} {'more' if change > 0 else 'less'}{where}{mean}"
+        return f"the same $/h{where}{mean}{drifts}"
+    return f"{per_hour_text(abs(change))} {'more' if change > 0 else 'less'}{where}{mean}{drifts}"
 
 
 def search_text(solved: Solved) -> str:
@@ -70,12 +77,29 @@ def search_text(solved: Solved) -> str:
     return f"{effort.tried:,} of {effort.all:,} tried: {effort.how}{line[effort.is_monotone]}"
 
 
+def answer_text(solved: Solved) -> str:
+    """Return the answer without the runner-up."""
+    best = solved.best
+    if best is None or not solved.is_reached:
+        return headline(solved)
+    return f"{together(best.parts)}: {best.outcome}, {price_text(solved, best)}"
+
+
+def more_lines(solved: Solved) -> Iterator[str]:
+    """Yield what is told below the answer: the runner-up, how far the search went, what was left out."""
+    if solved.runner_up is not None:
+        yield runner_up_text(solved)
+    yield f"{_AS_IT_IS[solved.replay]}: {figures_text(solved.now)}"
+    yield search_text(solved)
+    yield from (f"not tried: {one}" for one in solved.effort.not_tried)
+
+
 def parts_of(solved: Solved) -> Iterator[tuple[str, list[str]]]:
     """Yield the parts after the first sentence: a heading and its lines; parts without lines are left out."""
     best, second = solved.best, solved.runner_up
     if best is not None:
         yield "Change", list(best.parts)
-    rows = [("as it is", solved.now)]
+    rows = [(_AS_IT_IS[solved.replay], solved.now)]
     rows += [(name, one.figures) for name, one in (("with it", best), ("runner-up", second)) if one is not None]
     yield "Comes to", [f"{words}: {figures_text(figures)}" for words, figures in rows]
     losers = ((second, *solved.others) if second is not None else solved.others)[:_FEW]
@@ -92,6 +116,8 @@ def figures_text(figures: Figures) -> str:
         counted(figures.nodes, "node"),
         f"{figures.pending:,} pending",
     ]
+    if figures.drifts:
+        parts.append(f"{figures.drifts:,} drift")
     if figures.evictions is not None:
         parts.append(f"{counted(figures.evictions, 'eviction')} a day")
     if figures.wanted is not None:
@@ -132,3 +158,105 @@ def markdown_lines(name: str, solved: Solved, scenario: str) -> Iterator[str]:
         yield "### Scenario"
         yield ""
         yield from (f"    {line}" for line in scenario.splitlines())
+
+
+# On the screen
+
+
+class SolveRow(msgspec.Struct, frozen=True):
+    """A change that was tried."""
+
+    place: str
+    """``answer``, ``runner-up``, or its place among those that lost."""
+    words: str
+    """What it does, beside the answer."""
+    tried: Tried
+    change_per_hour: float
+    """Dollars that it adds."""
+    scenario: Scenario
+
+
+def rows_of(solved: Solved) -> list[SolveRow]:
+    """Return the changes that are told, the best first."""
+    first = [("answer", solved.best), ("runner-up", solved.runner_up)]
+    ranked = [(name, one) for name, one in first if one is not None]
+    ranked += [(str(place), one) for place, one in enumerate(solved.others, len(ranked) + 1)]
+    now = solved.now.price_per_hour
+    return [
+        SolveRow(
+            place,
+            one.words if one is solved.best else beside(solved, one),
+            one,
+            one.figures.price_per_hour - now,
+            scenario_of(solved, one),
+        )
+        for place, one in ranked
+    ]
+
+
+def row_lines(row: SolveRow) -> Iterator[str]:
+    """Yield what is told of a change: what it comes to, and why it lost."""
+    yield figures_text(row.tried.figures)
+    if row.tried.why_not:
+        yield f"lost: {row.tried.why_not}"
+
+
+def _place(row: SolveRow) -> tuple[bool, int]:
+    return row.place.isdecimal(), int(row.place) if row.place.isdecimal() else len(row.place)
+
+
+def _change_cell(row: SolveRow, _: int) -> Cell:
+    change = row.change_per_hour
+    if abs(change) < LEAST_CHANGE:
+        return Cell("same", Tone.MUTED)
+    return Cell(change_text(change).removesuffix(" $/h"), Tone.WARNING if change > 0 else Tone.GOOD)
+
+
+def _pending_tone(row: SolveRow) -> Tone:
+    return Tone.FAULT if row.tried.figures.lost else Tone.WARNING
+
+
+TABLE: Final[TableSpec[SolveRow]] = TableSpec(
+    "changes",
+    (
+        Column(
+            Heading("place", "PLACE", "The answer, the runner-up, and the others by place.", 9, 9),
+            lambda row, _: Cell(row.place, Tone.GOOD if row.place == "answer" else Tone.MUTED),
+            _place,
+        ),
+        text_column(
+            Heading("change", "CHANGE", "What is changed, beside the answer.", 24, 76, is_name=True),
+            lambda row: row.words,
+        ),
+        Column(
+            number_heading("cost", "± $/H", "Dollars per hour that it adds or saves beside the cluster as it is."),
+            _change_cell,
+            lambda row: row.change_per_hour,
+            filters={
+                "cost": Field[SolveRow](
+                    FieldKind.MONEY, lambda row, _: row.change_per_hour, help="dollars per hour that it adds"
+                )
+            },
+        ),
+        count_column(
+            number_heading("pending", "PENDING", "Pods without a place.", drop_order=1),
+            lambda row: row.tried.figures.pending,
+            tone=_pending_tone,
+        ),
+        count_column(
+            number_heading("nodes", "NODES", "Nodes of Karpenter.", drop_order=3), lambda row: row.tried.figures.nodes
+        ),
+        count_column(
+            number_heading("drift", "DRIFT", "NodeClaims that it drifts.", drop_order=2),
+            lambda row: row.tried.figures.drifts,
+            tone=lambda _: Tone.WARNING,
+        ),
+        text_column(
+            Heading("lost", "LOST BECAUSE", "In what it is worse than the answer.", 20, 60, drop_order=2),
+            lambda row: row.tried.why_not,
+        ),
+    ),
+    key=lambda row: row.place,
+    default_sort=Sort("place"),
+    text=lambda row: f"{row.place} {row.words} {row.tried.why_not}".lower(),
+)

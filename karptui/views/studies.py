@@ -18,13 +18,17 @@ from karptui.session.questions import (
     PoliciesWanted,
     RehearsalsFound,
     RehearsalsWanted,
+    SolvedFound,
+    SolveWanted,
     UnreachedFound,
     UnreachedWanted,
 )
+from karptui.solve.catalogue import GOALS
 from karptui.views import drill as drill_views
 from karptui.views import headroom as headroom_views
 from karptui.views import policies as policy_views
 from karptui.views import rehearsal as rehearsal_views
+from karptui.views import solve as solve_views
 from karptui.views import unreached as unreached_views
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
@@ -207,4 +211,40 @@ def rehearsal_study(manifests: tuple[AnyEdit, ...] = ()) -> Study[RehearsalsFoun
         told=lambda _: told(REHEARSED),
         scenario=lambda row: Scenario(name=f"without {rehearsal_views.name_of(row)}", edits=row.edits),
         tab="nodes",
+    )
+
+
+# Goals
+
+
+def solve_study(goal: str, given: Sequence[tuple[str, str]]) -> Study[SolvedFound, solve_views.SolveRow]:
+    """Return the change that reaches a goal, above those that lost.
+
+    Args:
+        goal: Its name.
+        given: Its parameters.
+    """
+
+    def lines(found: SolvedFound) -> Sequence[Pieces]:
+        if found.found is None:
+            return said(found.problem or "it was given up")
+        return said(solve_views.answer_text(found.found), solve_views.more_lines(found.found))
+
+    known = GOALS.get(goal)
+    return Study(
+        title=f"Solve ─ {known.title if known is not None else clean(goal)}",
+        rows_title="Changes tried",
+        table=solve_views.TABLE,
+        wanted=lambda now_ns: SolveWanted(goal=goal, given=tuple(given), now_ns=now_ns),
+        rows=lambda found: solve_views.rows_of(found.found) if found.found is not None else (),
+        lines=lines,
+        name_of=lambda row: row.tried.words,
+        story=lambda row: said(row.tried.words, solve_views.row_lines(row)),
+        told=lambda found: (
+            (("Approximated", found.found.approximated), ("Not modelled", found.found.not_modelled))
+            if found.found is not None
+            else ()
+        ),
+        scenario=lambda row: row.scenario,
+        tab="pools",
     )

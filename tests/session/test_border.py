@@ -73,6 +73,7 @@ from karptui.session.questions import (
     ReplayStateWanted,
     ReplayWanted,
     SelfCheckWanted,
+    SolveWanted,
     StudyProgressWanted,
     SweepUnwanted,
     SweepWanted,
@@ -176,6 +177,7 @@ QUESTIONS: tuple[Question[Any], ...] = (
     PoliciesWanted(pools=("none",), now_ns=NOW_NS),
     RehearsalsWanted(manifests=SCENARIO.edits, now_ns=NOW_NS),
     UnreachedWanted(now_ns=NOW_NS),
+    SolveWanted(goal="overhead", given=(("tries", "20"),), now_ns=NOW_NS),
     StudyProgressWanted(),
 )
 """One of each kind; `ANSWERS` are those of a cluster that is worked out."""

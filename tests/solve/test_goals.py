@@ -9,7 +9,8 @@ import pytest
 
 from karptui.kube.taints import Taint
 from karptui.provisioning.reporter import Cancelled
-from karptui.solve.answer import Solved, SolveError
+from karptui.solve.answer import Solved
+from karptui.solve.catalogue import SolveError
 from karptui.solve.compose import composed
 from karptui.solve.export import commands_text, manifests_text
 from karptui.solve.run import solve_goal
@@ -93,7 +94,7 @@ def test_pods_are_changed_only_where_nothing_else_helps_and_never_if_told_so() -
     base = a_base(pod)
     found = solved(base, "pending")
     assert found.best is not None
-    assert found.best.words.startswith("the pods: ask for at most")
+    assert found.best.words.startswith("pods default/huge: ask for at most")
     kept = solved(base, "pending", change="karpenter")
     assert (kept.is_reached, kept.best) == (False, None)
     assert headline(kept).startswith("not reached: no single change")

@@ -25,6 +25,7 @@ from karptui.views.headroom import TABLE as HEADROOM
 from karptui.views.policies import TABLE as POLICIES
 from karptui.views.rehearsal import TABLE as REHEARSAL
 from karptui.views.row import Cell
+from karptui.views.solve import TABLE as SOLVE
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
 from karptui.views.types.case import CASE_TABLE
 from karptui.views.unreached import TABLE as UNREACHED
@@ -63,6 +64,7 @@ SHOWN: Final[dict[str, TableSpec[Any]]] = {
     "advice-objects": ADVICE_OBJECTS,
     "forward": FORWARD,
     "drill": DRILL,
+    "solve": SOLVE,
     "headroom": HEADROOM,
     "headroom-pools": HEADROOM_POOLS,
     "policies": POLICIES,

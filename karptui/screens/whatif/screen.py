@@ -17,6 +17,7 @@ from textual.widgets import TextArea
 from karptui.kube.units import counted
 from karptui.screens import routes
 from karptui.screens.frame import FrameScreen, HelpSections
+from karptui.screens.solve import ask_for_goal
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.dialogs import Dialogs, ask_about_unsaved, ask_aside
 from karptui.screens.whatif.edit_dialogs import EditDialogs
@@ -67,6 +68,14 @@ class WhatIfScreen(FrameScreen):
             show=False,
             id="whatif.verify",
             tooltip="Replay the NodeClaims created lately, and say how many the model makes too",
+        ),
+        Binding(
+            "S",
+            "solve",
+            "Solve",
+            show=False,
+            id="whatif.solve",
+            tooltip="Look for the change that reaches a goal: nothing pending, cheapest families, weights, …",
         ),
         Binding("n", "rename", "Name the scenario", show=False, id="whatif.rename"),
     ]
@@ -335,6 +344,10 @@ class WhatIfScreen(FrameScreen):
     def action_sweep(self) -> None:
         """Ask for a parameter and its values."""
         ask_aside(self, lambda: self._dialogs.sweep(self.edit_pane.document, self.edit_pane.controls.current_key))
+
+    def action_solve(self) -> None:
+        """Ask for a goal, and look for the change that reaches it."""
+        ask_aside(self, lambda: ask_for_goal(self))
 
     def action_export(self) -> None:
         """Choose a form and show it."""

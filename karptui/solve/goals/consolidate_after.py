@@ -15,7 +15,8 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted
 from karptui.plan.rollout import rollout
 from karptui.provisioning.order import served_pools
-from karptui.solve.answer import LEAST_CHANGE, MOST_NOTED, Effort, Figures, Solved, SolveError, Tried
+from karptui.solve.answer import LEAST_CHANGE, MOST_NOTED, Effort, Figures, Solved, Tried
+from karptui.solve.catalogue import SolveError
 from karptui.solve.question import Question
 from karptui.solve.search import highest_good
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
@@ -34,12 +35,12 @@ _SAME: Final = 1e-4
 
 def find(question: Question) -> Solved:
     """Return the answer to the goal."""
-    most = question.count("evictions", 1_000_000, least=0)
+    most = question.count("evictions")
     pools = _pools(question)
     whose = f"NodePool {pools[0].name}" if len(pools) == 1 else f"all {len(pools)} NodePools"
     question.asked = f"the cheapest consolidateAfter of {whose} with at most {counted(most, 'eviction')} a day"
     question.to_try = len(LADDER)
-    as_it_is = rollout(question.base).play(horizon_ns=DAY_NS, reporter=question.report)
+    as_it_is = rollout(question.base).play(horizon_ns=DAY_NS, reporter=question.report, pause=question.base.pause)
     now = _figures(as_it_is)
     known: dict[int, Tried] = {}
     assumed: list[str] = list(as_it_is.assumptions)
@@ -48,7 +49,9 @@ def find(question: Question) -> Solved:
         value = LADDER[position]
         edits = tuple(_edit(pool, value) for pool in pools)
         edited = apply(question.base, edits)
-        played = rollout(question.base, edited).play(horizon_ns=DAY_NS, reporter=question.report)
+        played = rollout(question.base, edited).play(
+            horizon_ns=DAY_NS, reporter=question.report, pause=question.base.pause
+        )
         question.tried += 1
         figures = _figures(played)
         is_enough = (figures.evictions or 0) <= most

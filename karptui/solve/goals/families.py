@@ -23,11 +23,10 @@ from karptui.solve.answer import (
     Effort,
     Figures,
     Solved,
-    SolveError,
     Tried,
 )
 from karptui.solve.compose import composed
-from karptui.solve.question import MOST_TRIES, Question
+from karptui.solve.question import Question
 from karptui.solve.search import Chosen, search_sets
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.path import POOL_REQUIREMENTS
@@ -35,10 +34,8 @@ from karptui.whatif.remedies.pending.pools import allow_value, set_pool
 from karptui.whatif.remedies.pending.remedy import RemedyKind
 from karptui.whatif.scenario import Replay
 
-MOST_ADDED: Final = 10
 _KEYS: Final = (FAMILY, INSTANCE_TYPE, CATEGORY, GENERATION)
 """What a NodePool names families by."""
-_REPLAYS: Final = (Replay.SCRATCH, Replay.PENDING)
 _FEW: Final = 3
 
 
@@ -53,11 +50,9 @@ class _Family(msgspec.Struct, frozen=True):
 
 def find(question: Question) -> Solved:
     """Return the answer to the goal."""
-    most = question.count("tries", MOST_TRIES)
-    largest = question.count("most", MOST_ADDED)
+    most = question.count("tries")
+    largest = question.count("most")
     pool = question.pool("nodepool")
-    if question.text("replay") not in _REPLAYS:
-        raise SolveError(f"replay: {question.text('replay')!r:.60} is neither {' nor '.join(_REPLAYS)}")
     mode = Replay(question.text("replay"))
     question.asked = f"the instance families to add to NodePool {pool.name} that make it cheapest"
     now = question.now(mode)

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted
-from karptui.solve.answer import LEAST_CHANGE, MOST_NOTED, Effort, Figures, Solved, SolveError, Tried
-from karptui.solve.question import MOST_TRIES, TOO_LOW, Question, names_of
+from karptui.solve.answer import LEAST_CHANGE, MOST_NOTED, Effort, Figures, Solved, Tried
+from karptui.solve.catalogue import SolveError
+from karptui.solve.question import TOO_LOW, Question, names_of
 from karptui.solve.search import highest_good
 from karptui.whatif.edits import SetSetting
 from karptui.whatif.remedies.pending.search import FIXED_TYPES, SETTING
@@ -27,7 +28,7 @@ def find(question: Question) -> Solved:
     base = question.base
     if base.types.is_fixed:
         raise SolveError(FIXED_TYPES)
-    most = question.count("tries", MOST_TRIES)
+    most = question.count("tries")
     share = _share(question.text("dearer-by"))
     today = base.settings.vm_memory_overhead_percent
     first = min(max(round(today * STEPS), 0), STEPS - 1)

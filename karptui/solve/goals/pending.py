@@ -16,20 +16,23 @@ from karptui.provisioning.solution import Solution
 from karptui.solve.answer import (
     CHEAPER,
     FEWER_CHANGES,
+    FEWER_DRIFT,
     FEWER_LOSE,
     FEWER_WAIT,
     Effort,
     Figures,
     Solved,
-    SolveError,
     Tried,
 )
 from karptui.solve.compose import composed
-from karptui.solve.question import MOST_TRIES, TOO_LOW, Question, names_of
+from karptui.solve.question import TOO_LOW, Question, names_of
 from karptui.solve.search import Chosen, search_sets
 from karptui.whatif.edits import AnyEdit, SetField, SetSetting
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.remedies.pending.pods import SUBJECT
 from karptui.whatif.remedies.pending.remedy import Remedy, RemedyKind
 from karptui.whatif.remedies.pending.search import RemedySearch
+from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 
 MOST_GROUPS: Final = 6
@@ -44,7 +47,6 @@ _OF_PODS: Final = frozenset(
         RemedyKind.DAEMONSET,
     }
 )
-_CHANGES: Final = ("any", "karpenter")
 _PREFIXES: Final = (AWS_GROUP, "node.kubernetes.io", "karpenter.sh")
 
 
@@ -58,10 +60,8 @@ class _Change(msgspec.Struct, frozen=True):
 
 def find(question: Question) -> Solved:
     """Return the answer to the goal."""
-    most = question.count("tries", MOST_TRIES)
+    most = question.count("tries")
     may_change = question.text("change")
-    if may_change not in _CHANGES:
-        raise SolveError(f"change: {may_change!r:.60} is neither {' nor '.join(_CHANGES)}")
     now = question.now(Replay.PENDING)
     found = question.as_it_is(Replay.PENDING)
     if not found.unplaced:
@@ -148,7 +148,7 @@ def _changes(
         if of_pods and (own or not has_pods):
             passed_over += len(of_pods)
         for one in own or (of_pods if has_pods else ()):
-            found.setdefault(repr(one.edits), _change(one))
+            found.setdefault(repr(one.edits), _change(one, group))
     if passed_over:
         notes.append(
             f"{counted(passed_over, 'change')} to the pods themselves or to DaemonSets, where one to Karpenter's own"
@@ -159,12 +159,13 @@ def _changes(
     return list(found.values()), list(dict.fromkeys(notes))
 
 
-def _change(remedy: Remedy) -> _Change:
+def _change(remedy: Remedy, pods: Sequence[Pod]) -> _Change:
     if remedy.kind is RemedyKind.OVERHEAD:
         settings = [edit for edit in remedy.edits if isinstance(edit, SetSetting)]
         words = ", ".join(f"{one.name} {one.value}" for one in settings)
     else:
-        words = f"{remedy.subject}: {remedy.words}"
+        subject = f"pods {names_of(pods, 1)}" if remedy.subject == SUBJECT else remedy.subject
+        words = f"{subject}: {remedy.words}"
         for prefix in _PREFIXES:
             words = words.replace(f"allow {prefix}/", "allow ")
     return _Change(words, remedy.kind, remedy.edits)
@@ -196,8 +197,8 @@ def _parts(changes: Sequence[_Change], edits: tuple[AnyEdit, ...]) -> tuple[str,
 def _still(question: Question, best: Tried | None) -> str:
     if best is None:
         return "no single change that was tried places any of them"
-    left = question.outcome(best.edits, Replay.PENDING).unplaced
+    left = replay(apply(question.base, best.edits), Replay.PENDING, question.report).unplaced
     return f"nothing that was tried places {names_of(left)} as well"
 
 
-CRITERIA: Final = (FEWER_WAIT, FEWER_LOSE, CHEAPER, FEWER_CHANGES)
+CRITERIA: Final = (FEWER_WAIT, FEWER_LOSE, CHEAPER, FEWER_DRIFT, FEWER_CHANGES)

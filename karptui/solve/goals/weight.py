@@ -22,10 +22,10 @@ from karptui.solve.answer import (
     Effort,
     Figures,
     Solved,
-    SolveError,
     Tried,
 )
-from karptui.solve.question import MOST_TRIES, Question
+from karptui.solve.catalogue import SolveError
+from karptui.solve.question import Question
 from karptui.solve.search import Chosen, search_sets
 from karptui.whatif.difference import difference
 from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, SetField
@@ -58,7 +58,7 @@ class _Move(msgspec.Struct, frozen=True):
 
 def find(question: Question) -> Solved:
     """Return the answer to the goal."""
-    most = question.count("tries", MOST_TRIES)
+    most = question.count("tries")
     pool = question.pool("nodepool")
     pods, mode = _asked(question, question.text("pods"))
     asked = f"{counted(len(pods), 'pod')} of {question.text('pods')}"

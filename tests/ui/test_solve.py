@@ -1,0 +1,134 @@
+"""The change that reaches a goal: asked for in front of a screen, and opened as a scenario."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.app import KarptuiApp
+from karptui.aws.evidence import Evidence
+from karptui.clock import FrozenClock
+from karptui.screens.study import StudyScreen
+from karptui.screens.whatif.screen import WhatIfScreen
+from karptui.sources.evidence import EvidenceSource
+from karptui.sources.snapshot.reader import SnapshotReader
+from karptui.sources.snapshot.source import SnapshotSource
+from tests.story_d import a_waiting_pod
+from tests.ui.fleet import screen_text
+from tests.ui.stage import an_app, pressing
+
+Compare = Callable[..., bool]
+FAMILY = "karpenter.k8s.aws/instance-family"
+
+
+def allows(key: str, *values: str) -> dict[str, Any]:
+    return {"key": key, "operator": "In", "values": list(values)}
+
+
+def a_type(name: str, cpu: str, price: float) -> dict[str, Any]:
+    sold = [allows("karpenter.sh/capacity-type", "on-demand"), allows("topology.kubernetes.io/zone", "us-east-1a")]
+    named = [allows("node.kubernetes.io/instance-type", name), allows(FAMILY, name.partition(".")[0])]
+    system = [allows("kubernetes.io/arch", "amd64"), allows("kubernetes.io/os", "linux")]
+    return {
+        "name": name,
+        "requirements": [*named, *system, *sold],
+        "capacity": {"cpu": cpu, "memory": "64Gi", "pods": "29"},
+        "overhead": {},
+        "offerings": [{"requirements": sold, "price": price, "available": True}],
+    }
+
+
+def a_pool(name: str, family: str, **template: Any) -> dict[str, Any]:
+    reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+    return {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": name, "uid": name, "creationTimestamp": "2026-11-20T06:00:00Z"},
+        "spec": {
+            "template": {
+                "spec": {"nodeClassRef": reference, "requirements": [allows(FAMILY, family)], "expireAfter": "720h"}
+                | template
+            },
+            "disruption": {"consolidateAfter": "0s", "consolidationPolicy": "WhenEmptyOrUnderutilized"},
+        },
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> KarptuiApp:
+    """Return the app over two NodePools without nodes, and pods that neither takes."""
+    document = {
+        "karptui": 1,
+        "name": "small",
+        "capturedAt": "2026-11-20T12:00:00Z",
+        "objects": [
+            a_pool("general", "m5"),
+            a_pool("reserved", "r5", taints=[{"key": "team", "value": "data", "effect": "NoSchedule"}]),
+            a_waiting_pod("web/large", requests={"cpu": "8", "memory": "2Gi"}),
+            a_waiting_pod("web/gold", nodeSelector={"tier": "gold"}),
+            a_waiting_pod("web/plain"),
+        ],
+        "instanceTypes": [a_type("m5.large", "2", 0.1), a_type("c5.4xlarge", "16", 0.7), a_type("r5.4xlarge", "16", 1)],
+    }
+    path = tmp_path / "small.json"
+    path.write_text(json.dumps(document))
+    snapshot = SnapshotReader().read([str(path)], keeps_manifests=True)
+    at = snapshot.captured_at_ns
+    found = Evidence(settings=snapshot.settings, instance_types=snapshot.instance_types, taken_at_ns=at)
+    return an_app(SnapshotSource(snapshot), clock=FrozenClock(at), evidence=EvidenceSource(found))
+
+
+def typed(text: str) -> tuple[str, ...]:
+    keys = {" ": "space", "/": "slash", "-": "minus", "=": "equals_sign", "*": "asterisk"}
+    return tuple(keys.get(character, character) for character in text)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_the_answer_stands_above_what_was_tried(snap_compare: Compare, app: KarptuiApp, size: tuple[int, int]) -> None:
+    assert snap_compare(app, terminal_size=size, run_before=pressing("colon", *typed("solve pending"), "enter"))
+
+
+async def test_a_goal_and_its_numbers_are_asked_for_and_the_answer_opens(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("ctrl+t", "S", *typed("families"), "enter")(pilot)
+        assert "NodePool" in screen_text(app)
+        await pressing("enter")(pilot)
+        assert "most=3 replay=scratch tries=200" in screen_text(app)
+        await pressing("ctrl+u", *typed("tries=0"), "enter", "ctrl+u", *typed("most=1 tries=2000"), "enter")(pilot)
+        assert isinstance(app.screen, StudyScreen)
+        text = screen_text(app)
+        assert "Solve ─ the instance families to add" in text
+        assert "none of 2 families makes it cheaper" in text
+
+
+async def test_the_row_under_the_cursor_opens_as_a_scenario_of_its_own(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("colon", *typed("solve pending"), "enter", "enter")(pilot)
+        assert isinstance(app.screen, WhatIfScreen)
+        assert app.screen.whatif.scenario().edits
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("solve sleep", "there is no goal sleep; there are pending, overhead, weight"),
+        ("solve families", "families: nodepool is missing"),
+        ("solve families general", "is not name=value"),
+        ("solve pending most=1", "there is no most; it takes change, tries"),
+    ],
+)
+async def test_what_cannot_be_asked_is_said_where_it_was_typed(app: KarptuiApp, text: str, says: str) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("colon", *typed(text), "enter")(pilot)
+        assert says in screen_text(app)
+
+
+async def test_a_question_that_the_cluster_cannot_answer_is_told_in_its_place(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("colon", *typed("solve families nodepool=none"), "enter")(pilot)
+        assert "NodePool 'none' is not there; there are" in screen_text(app)
