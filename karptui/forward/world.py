@@ -17,11 +17,13 @@ from karptui.kube.objects import EMPTY_LABELS, Condition, controller_of, with_co
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import Taint
-from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND, format_timestamp
 from karptui.provisioning.state_node import StateNode, tracked
 
 _UNSCHEDULABLE: Final = "Unschedulable"
 _INSTANCE_TERMINATING: Final = "InstanceTerminating"
+_DEAF_NS: Final = 10 * NS_PER_SECOND
+"""How long Karpenter takes no notice of pods that come or go on a node, once one has."""
 _STATEFUL: Final = "StatefulSet"
 
 
@@ -230,7 +232,8 @@ class World:
         if pod.node_name:
             self.room_version += 1
             self._by_node.get(pod.node_name, {}).pop(uid, None)
-            self._note_pod_event(pod, now_ns)
+            if not pod.is_terminating:
+                self._note_pod_event(pod, now_ns)
         if _is_stateful(pod):
             self._make_again(pod, now_ns)
 
@@ -400,13 +403,17 @@ class World:
             self._changed()
 
     def _note_pod_event(self, pod: Pod, now_ns: int) -> None:
-        """Start consolidateAfter anew: pkg/controllers/nodeclaim/podevents/controller.go."""
+        """Start consolidateAfter anew, not twice in ten seconds: pkg/controllers/nodeclaim/podevents/controller.go."""
         if pod.template.is_daemonset_owned:
             return
         node = self.nodes.get(pod.node_name)
         claim = self.claim_of(node) if node is not None else None
-        if claim is not None:
-            self.add_claim(msgspec.structs.replace(claim, last_pod_event_ns=now_ns))
+        if claim is None:
+            return
+        last_ns = claim.last_pod_event_ns
+        if last_ns != ABSENT_NS and now_ns - last_ns < _DEAF_NS:
+            return
+        self.add_claim(msgspec.structs.replace(claim, last_pod_event_ns=now_ns))
 
 
 def _is_stateful(pod: Pod) -> bool:

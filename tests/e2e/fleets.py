@@ -143,7 +143,6 @@ def _apps(rng: random.Random, pool: Pool, nodes: float) -> Iterator[App]:
         number += 1
         milli_cpu = rng.choice([250, 400, 500, 750, 900, 1100, 1500, 1900, 2600, 3300])
         replicas = min(rng.randint(4, 24), max(2, int(room // milli_cpu)))
-        room -= replicas * milli_cpu
         kind = rng.random()
         is_protected = kind < 0.08
         if is_protected:
@@ -154,7 +153,11 @@ def _apps(rng: random.Random, pool: Pool, nodes: float) -> Iterator[App]:
             replicas = min(replicas, 4)
         elif 0.16 <= kind < 0.5:
             pdb = rng.choice([("maxUnavailable", 1), ("maxUnavailable", "30%"), ("minAvailable", "50%")])
+        spread = rng.choice(["", "", "", "", "zone", "node"])
+        if spread == "node":
+            replicas = min(replicas, 6)
         left = replicas if is_protected or pdb == ("maxUnavailable", 0) else round(replicas * rng.uniform(0.1, 0.8))
+        room -= replicas * milli_cpu
         yield App(
             name=f"{pool.name}-{number}",
             pool=pool,
@@ -165,7 +168,7 @@ def _apps(rng: random.Random, pool: Pool, nodes: float) -> Iterator[App]:
             grace_seconds=rng.choice([5, 10, 15, 30]),
             deletion_cost=rng.randint(-(10**8), 10**8),
             wave=rng.randrange(WAVES),
-            spread=rng.choice(["", "", "", "", "zone", "node"]),
+            spread=spread,
             pdb=pdb,
             is_protected=is_protected,
         )

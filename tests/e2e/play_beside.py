@@ -41,10 +41,10 @@ from .servers.build import MODELLED
 from .whole_cluster import WholeCluster, whole_cluster
 
 HOUR_NS = 3600 * 10**9
-QUIET, LONGEST = 100.0, 1500.0
+QUIET, LONGEST = 85.0, 1500.0
 """Seconds without anything after which a fleet has come to its end, and after which it is given up."""
-SIZES = range(30, 61)
-"""Nodes of a fleet before it shrinks, about."""
+SIZES = range(25, 51)
+"""Nodes of a fleet before it shrinks, were they full: there are up to half as many more."""
 SPREAD = 8
 """Plays of a fleet, each with other choices of kube-scheduler."""
 FIRST = 5

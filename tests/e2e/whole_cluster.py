@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import yaml
 
 from .control_plane import Client, ControlPlane, free_ports
 from .definitions import install_definitions
-from .fleets import WAVES, Fleet, fleet_types
+from .fleets import WAVES, Fleet, Pool, fleet_types
 from .karpenter import CAPACITY_TYPE, CLAIMS, NODES, POOLS, ZONE, now, running
 
 PODS, DEPLOYMENTS = "/api/v1/namespaces/default/pods", "/apis/apps/v1/namespaces/default/deployments"
@@ -190,10 +191,14 @@ class WholeCluster:
         )
 
     def open_budgets(self, fleet: Fleet) -> None:
-        """Let Karpenter begin."""
-        for pool in fleet.pools:
+        """Let Karpenter begin: with all NodePools in one moment, so that no pass sees some of them shut."""
+
+        def open_pool(pool: Pool) -> None:
             change = {"spec": {"disruption": {"budgets": list(pool.budgets)}}}
             self.client.request("PATCH", f"{POOLS}/{pool.name}", change)
+
+        with ThreadPoolExecutor(len(fleet.pools)) as at_once:
+            list(at_once.map(open_pool, fleet.pools))
 
     def until_quiet(self, quiet: float, patience: float) -> bool:
         """Wait until nothing has happened for a while; return whether it came to that."""
