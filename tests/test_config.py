@@ -82,8 +82,13 @@ def test_unreadable_files_are_named(tmp_path: Path) -> None:
 
 
 def test_files_without_an_end_or_a_bottom_are_sentences(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"/dev/zero: cannot be read: it is larger than 1 MiB"):
+    with pytest.raises(ConfigError, match=r"/dev/zero: cannot be read: it is no regular file$"):
         load_config(Path("/dev/zero"), {})
+    large = tmp_path / "large.toml"
+    with large.open("wb") as file:
+        file.truncate((1 << 20) + 1)
+    with pytest.raises(ConfigError, match=r"large.toml: cannot be read: it is larger than 1 MiB$"):
+        load_config(large, {})
     path = tmp_path / "deep.toml"
     path.write_text(f"theme = {'[' * 5000}")
     with pytest.raises(ConfigError, match=r"deep\.toml: is nested too deeply"):

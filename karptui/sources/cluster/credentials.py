@@ -361,7 +361,8 @@ class FileCredentials:
             if self._grant is not None:
                 return
             if not self._fallback:
-                raise CredentialError(f"cannot read the token file {self._path}: {error}") from error
+                why = (error.strerror or error) if isinstance(error, OSError) else "it is not text"
+                raise CredentialError(f"cannot read the token file {self._path}: {why}") from error
             token = self._fallback
         if not token:
             raise CredentialError(f"the token file {self._path} is empty")

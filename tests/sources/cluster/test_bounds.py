@@ -359,7 +359,7 @@ def test_token_file_and_certificate_without_an_end(monkeypatch: pytest.MonkeyPat
         file.truncate(MIB + 1)
     monkeypatch.setattr("karptui.sources.cluster.connection.PEM_BYTES", MIB)
     for path, sentence in ((Path("/dev/zero"), "it is no regular file"), (large, "it is larger than 1 MiB")):
-        with at_most(5), pytest.raises(CredentialError, match=sentence):
+        with at_most(5), pytest.raises(CredentialError, match=f"{path}: {sentence}"):
             FileCredentials(path).current()
         with at_most(5), pytest.raises(KubeconfigError, match=sentence):
             Pem("certificate", path=path).read()
