@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.cli.errors import UsageError, fail
+from karptui.cli.many import add_workers_flag, opened, told
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, file_name
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_output_flag(parser, ("table", "json"))
     add_cluster_flags(parser, takes_several=False)
     add_price_flags(parser)
+    add_workers_flag(parser, default="this one alone")
 
 
 def horizon(text: str) -> int:
@@ -85,7 +88,7 @@ def _seeds(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Print what becomes of each cluster; 1 where one cannot be read or an edit cannot be made."""
-    from karptui.cli.whatif_scenarios import bases, read_files
+    from karptui.cli.whatif_scenarios import read_files
 
     try:
         edited = read_files(args.scenario)
@@ -93,33 +96,42 @@ def run(args: argparse.Namespace) -> int:
         as_it_is = () if edited and args.output == "json" else (None,)
         scenarios: list[Scenario | None] = [*as_it_is, *edited]
         status = 0
-        for named in bases(args):
-            status = max(status, named.tell("forward"))
-            for scenario in scenarios:
-                status = max(status, _answer(named, scenario, args))
+        with opened(args.workers or "1") as workers:
+            for cluster, answers in told(args, workers, _ask, args, scenarios, command="forward"):
+                status = max(status, cluster.tell("forward"))
+                for answer in answers or [_problem(cluster.name, cluster.problem, args.output)]:
+                    sys.stdout.write(answer.text)
+                    if answer.complaint:
+                        _say(answer.complaint)
+                    status = max(status, answer.status)
     except UsageError as error:
         fail(str(error), "forward")
     return status
 
 
-def _answer(named: NamedBase, scenario: Scenario | None, args: argparse.Namespace) -> int:
+class _Answer(NamedTuple):
+    """What is printed of a play."""
+
+    text: str = ""
+    complaint: str = ""
+    status: int = 0
+
+
+def _ask(named: NamedBase, args: Any, scenario: Any, _is_stopped: Callable[[], bool]) -> _Answer:
+    """Play one cluster as it is, or as a scenario makes it; in another process as well."""
     from karptui.whatif.edits import EditError
 
-    problem = named.problem
-    if named.base is not None:
-        try:
-            played = _play(named, scenario, args)
-        except EditError as error:
-            problem = str(error)
-        else:
-            _print(named, scenario.name if scenario is not None else "", played, args.output)
-            return 0
-    document: dict[str, Any] = {"name": named.name, "error": problem}
-    if args.output == "json":
-        _print_json(document)
-    else:
-        _say(f"{named.name}: {problem}")
-    return 1
+    try:
+        played = _play(named, scenario, args)
+    except EditError as error:
+        return _problem(named.name, str(error), args.output)
+    return _Answer(_text(named, scenario.name if scenario is not None else "", played, args.output))
+
+
+def _problem(name: str, problem: str, form: str) -> _Answer:
+    if form == "json":
+        return _Answer(_json({"name": name, "error": problem}), status=1)
+    return _Answer(complaint=f"{name}: {problem}", status=1)
 
 
 def _play(named: NamedBase, scenario: Scenario | None, args: argparse.Namespace) -> Played:
@@ -134,22 +146,20 @@ def _play(named: NamedBase, scenario: Scenario | None, args: argparse.Namespace)
     )
 
 
-def _print(named: NamedBase, scenario: str, played: Played, form: str) -> None:
+def _text(named: NamedBase, scenario: str, played: Played, form: str) -> str:
     if form == "json":
         document = {**played.as_json(named.name), **named.versions}
-        _print_json({"name": named.name, "scenario": scenario, **document} if scenario else document)
-        return
+        return _json({"name": named.name, "scenario": scenario, **document} if scenario else document)
     from karptui.views.forward.sentences import lines_of
     from karptui.views.sanitize import clean
 
-    print("\n".join(clean(line) for line in lines_of(named.name, scenario, played)))
-    print()
+    return "\n".join(clean(line) for line in lines_of(named.name, scenario, played)) + "\n\n"
 
 
-def _print_json(document: dict[str, Any]) -> None:
+def _json(document: dict[str, Any]) -> str:
     from karptui.cli.listing import json_text
 
-    sys.stdout.write(json_text(document) + "\n")
+    return json_text(document) + "\n"
 
 
 def _say(sentence: str) -> None:

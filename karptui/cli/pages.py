@@ -101,6 +101,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         "sweep": (
             Entry("karptui sweep incident.json --set NodePool/general:spec.weight=1..100/33", "a field, over a range"),
             Entry("karptui sweep --demo --set VM_MEMORY_OVERHEAD_PERCENT=0.02..0.08/0.01", "a setting of Karpenter"),
+            Entry("karptui sweep fleet/*.json --set NodePool/general:spec.weight=1,50 --workers 8", "side by side"),
         ),
         "blockers": (
             Entry("karptui blockers", "everything that keeps nodes"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_csv
+from karptui.cli.many import add_workers_flag, opened, told
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, file_name
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--replay", choices=("pending", "scratch", "remove", "next"), help="what is replayed (default: pending)"
     )
-    parser.add_argument("--jobs", metavar="N", type=_jobs, help="processes (default: one for each processor)")
+    parser.add_argument("--jobs", metavar="N", type=_jobs, help="the same as --workers N")
+    add_workers_flag(parser, default="one for each processor, where there is enough to do")
     add_output_flag(parser)
     add_cluster_flags(parser, takes_several=False)
     add_price_flags(parser)
@@ -74,15 +76,15 @@ def _jobs(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Print the sweep of each cluster; 1 where a snapshot cannot be read or a value cannot be set."""
-    from karptui.cli.whatif_scenarios import bases
-
     try:
         sweep, mode = _asked(args)
         status = 0
         if args.output == "csv":
             print_csv(COLUMNS, ())
-        for named in bases(args):
-            status = max(status, named.tell("sweep"), _answer(named, sweep, mode, args))
+        pieces = len(args.snapshots) if len(args.snapshots) > 1 else len(sweep.values)
+        with opened(args.workers or str(args.jobs or min(os.cpu_count() or 1, pieces))) as workers:
+            for cluster, points in told(args, workers, _point_of, (sweep, mode), sweep.values, command="sweep"):
+                status = max(status, cluster.tell("sweep"), _answer(cluster, sweep, mode, points, args.output))
     except UsageError as error:
         fail(str(error), "sweep")
     return status
@@ -95,6 +97,8 @@ def _asked(args: argparse.Namespace) -> tuple[Sweep, Replay]:
     from karptui.whatif.scenario import Replay
     from karptui.whatif.sweep import SweepError, parse_sweep
 
+    if args.jobs and args.workers:
+        raise UsageError("--jobs and --workers say the same: give one of them")
     try:
         sweep = parse_sweep(args.sweep)
     except SweepError as error:
@@ -107,25 +111,24 @@ def _asked(args: argparse.Namespace) -> tuple[Sweep, Replay]:
     return sweep, mode
 
 
-def _answer(named: NamedBase, sweep: Sweep, mode: Replay, args: argparse.Namespace) -> int:
-    from karptui.session.sweeper import Sweeper
+def _point_of(cluster: NamedBase, given: Any, value: Any, is_stopped: Callable[[], bool]) -> SweepPoint:
+    """Return what one value comes to; in another process as well."""
+    from karptui.session.sweeper import point_of
 
-    if named.base is None:
-        _print({"name": named.name, "error": named.problem}, args.output)
+    return point_of((cluster.base, *given), value, is_stopped)
+
+
+def _answer(cluster: NamedBase, sweep: Sweep, mode: Replay, points: Sequence[SweepPoint], form: str) -> int:
+    if cluster.problem:
+        _print({"name": cluster.name, "error": cluster.problem}, form)
         return 1
-    sweeper = Sweeper(named.base, sweep, mode, args.jobs or os.cpu_count() or 1)
-    found: dict[int, SweepPoint] = {}
-    for position, point in sweeper.points():
-        found[position] = point
-        _progress(sweeper.done, sweeper.total)
-    points = [found[position] for position in sorted(found)]
     document = {
-        "name": named.name,
+        "name": cluster.name,
         "parameter": sweep.name,
         "replay": str(mode),
         "points": [_point(one) for one in points],
     }
-    _print(document, args.output)
+    _print(document, form)
     return int(any(point.problem for point in points))
 
 
@@ -141,12 +144,6 @@ def _point(point: SweepPoint) -> dict[str, Any]:
         "unpricedAtMostPerHour": point.unpriced_at_most_per_hour,
         "problem": point.problem or None,
     }
-
-
-def _progress(done: int, total: int) -> None:
-    if sys.stderr.isatty():
-        end = "\n" if done == total else ""
-        print(f"\rkarptui sweep: {done} of {total}", end=end, file=sys.stderr, flush=True)
 
 
 def _say(sentence: str) -> None:

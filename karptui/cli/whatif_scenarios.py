@@ -53,19 +53,29 @@ def bases(args: argparse.Namespace) -> Iterator[NamedBase]:
     Raises:
         UsageError: where the flags name no cluster that can be had.
     """
-    if args.snapshots and (args.snapshot or args.demo or args.context):
-        raise UsageError("give snapshots either by themselves or as --snapshot, and no other cluster beside them")
     if args.snapshots:
-        refuse_unused(args, {**LIVE_FLAGS, **ASKING_FLAGS}, "is about a live cluster: it does not go with a snapshot")
-        now = "does not apply to snapshots given by themselves: give them as --snapshot"
-        refuse_unused(args, {"now": "--now"}, now)
+        check_snapshots(args)
         for path in args.snapshots:
-            yield _of_snapshot(path, args)
+            yield base_of_snapshot(path, args)
     else:
         yield _of_flags(args)
 
 
-def _of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
+def check_snapshots(args: argparse.Namespace) -> None:
+    """Refuse what makes no sense beside snapshots that are given by themselves.
+
+    Raises:
+        UsageError: naming it.
+    """
+    if args.snapshot or args.demo or args.context:
+        raise UsageError("give snapshots either by themselves or as --snapshot, and no other cluster beside them")
+    refuse_unused(args, {**LIVE_FLAGS, **ASKING_FLAGS}, "is about a live cluster: it does not go with a snapshot")
+    now = "does not apply to snapshots given by themselves: give them as --snapshot"
+    refuse_unused(args, {"now": "--now"}, now)
+
+
+def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
+    """Return the cluster of a snapshot that is given by itself, or why there is none."""
     from karptui.aws.evidence import prices_of
     from karptui.aws.region import place_of
     from karptui.cli.evidence import evidence_for

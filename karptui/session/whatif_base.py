@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from karptui.aws.evidence import Evidence
 from karptui.karpenter.inventory import Inventory
@@ -36,9 +37,9 @@ def base_of(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> WhatIfBa
 
 def types_for(evidence: Evidence) -> Callable[[Inventory, Settings], TypesResult]:
     """Return what tells the instance types of a cluster that edits have changed, by what is known of types."""
+    return partial(_resolved, evidence)
 
-    def resolved(inventory: Inventory, settings: Settings) -> TypesResult:
-        offered = offered_types(inventory, settings, evidence)
-        return TypesResult(offered.types, offered.notes, is_fixed=evidence.instance_types is not None)
 
-    return resolved
+def _resolved(evidence: Evidence, inventory: Inventory, settings: Settings) -> TypesResult:
+    offered = offered_types(inventory, settings, evidence)
+    return TypesResult(offered.types, offered.notes, is_fixed=evidence.instance_types is not None)

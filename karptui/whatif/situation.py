@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 
 import msgspec
@@ -160,6 +160,11 @@ class WhatIfBase(Situation):
         self._types_for = types_for
         self._known_types: dict[tuple[object, ...], TypesResult] = {}
         self._indexes: dict[str, dict[Any, Any]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Say what makes the same base in another process; what was worked out is left behind."""
+        made = partial(WhatIfBase, karpenter_version=self.karpenter_version, prices=self.prices)
+        return made, (self.inventory, self._types_for, self.settings, self.now_ns)
 
     def index(self, field: str, key_of: Callable[[Any], Any]) -> Mapping[Any, Any]:
         """Return the objects of a field of the inventory by key, made once.

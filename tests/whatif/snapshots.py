@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ def base_of(document: dict[str, Any]) -> WhatIfBase:
         types = Catalogs().of_value(document.get("instanceTypes", []), "golden")
     settings = parse_settings({name: str(value) for name, value in document.get("settings", {}).items()})
     given = TypesResult(types, is_fixed=True)
-    return WhatIfBase(pile.inventory(), lambda *_: given, settings, parse_timestamp(document["capturedAt"]))
+    return WhatIfBase(pile.inventory(), partial(_given, given), settings, parse_timestamp(document["capturedAt"]))
 
 
 def base(
@@ -66,7 +66,13 @@ def base(
     inventory = pile.inventory()
     fields = {name: getattr(inventory, name) for name in Inventory.__struct_fields__}
     whole = Inventory(**{**fields, **others})
-    return WhatIfBase(whole, lambda *_: TypesResult(tuple(types)), parse_settings(settings or {}), NOW_NS)
+    given = TypesResult(tuple(types))
+    return WhatIfBase(whole, partial(_given, given), parse_settings(settings or {}), NOW_NS)
+
+
+def _given(types: TypesResult, *_: object) -> TypesResult:
+    """Return the same types whatever the cluster is; a function of a module, so that bases can be sent."""
+    return types
 
 
 def decoded(manifest: dict[str, Any]) -> Any:

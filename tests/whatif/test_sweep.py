@@ -4,16 +4,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from karptui.session.sweeper import Sweeper, dumps
+from karptui.provisioning.reporter import Cancelled
+from karptui.session.sweeper import Sweeper, point_of
 from karptui.whatif.edits import ObjectRef, SetField, SetSetting, TakeOut
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import TypesResult, WhatIfBase
 from karptui.whatif.sweep import Sweep, SweepError, parse_sweep, parse_values, proposed_values, sweep_point, typed
+from karptui.workers.workers import packed, unpacked
 from tests.builders import NOW_NS, a_pod, an_instance_type
 from tests.whatif.edits.test_apply import POOL
 from tests.whatif.snapshots import base
@@ -106,14 +107,13 @@ def test_other_processes_say_the_same() -> None:
     assert points(start, LIMITS, 2) == points(start, LIMITS, 1)
 
 
-def test_types_that_depend_on_the_value_are_sent_along() -> None:
-    inventory = cluster().inventory
+def types_by_overhead(_: Any, settings: Any) -> TypesResult:
+    name = "m5.large" if settings.vm_memory_overhead_percent < 0.05 else "m5.4xlarge"
+    return TypesResult(tuple(one for one in TYPES if one.name == name))
 
-    def types_for(_: Any, settings: Any) -> TypesResult:
-        name = "m5.large" if settings.vm_memory_overhead_percent < 0.05 else "m5.4xlarge"
-        return TypesResult(tuple(one for one in TYPES if one.name == name))
 
-    start = WhatIfBase(inventory, types_for, cluster().settings, NOW_NS)
+def test_types_that_depend_on_the_value_are_worked_out_there() -> None:
+    start = WhatIfBase(cluster().inventory, types_by_overhead, cluster().settings, NOW_NS)
     outage = (TakeOut(zone="us-east-1a"),)
     sweep = Sweep(("0.01", "0.09", "x"), setting="VM_MEMORY_OVERHEAD_PERCENT", edits=outage)
     assert [one.launched for one in points(start, sweep, 3)] == [2, 1, 0]
@@ -133,33 +133,17 @@ def test_a_sweep_that_is_cancelled_gives_no_more_points(jobs: int) -> None:
     assert list(unbegun.points()) == []
 
 
-def test_read_only_mappings_can_be_sent() -> None:
-    import pickle
-
-    assert pickle.loads(dumps(MappingProxyType({"a": 1}))) == {"a": 1}
-
-
-def test_what_the_other_processes_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same functions, called here."""
-    import threading
-
-    from karptui.provisioning.reporter import Cancelled
-    from karptui.session import sweeper
-
-    monkeypatch.setattr(sweeper, "_STATE", {})
-    start, stop = cluster(), threading.Event()
-    sweeper._begin(dumps((start.inventory, start.settings, start.types, start.now_ns, start.prices)), stop)  # type: ignore[arg-type]
-    point = sweeper._point(None, dumps(LIMITS), "2", "pending")
-    assert point == sweep_point(start, LIMITS, "2", Replay.PENDING)
-    none = sweeper._point(dumps(TypesResult(())), dumps(Sweep(("1",), setting="RESERVED_ENIS")), "1", "pending")
-    assert none.pending == 4
-    stop.set()
+def test_what_the_other_processes_do() -> None:
+    """The same function, called here on what is sent."""
+    common = unpacked(packed((cluster(), LIMITS, Replay.PENDING)))
+    assert point_of(common, "2", lambda: False) == sweep_point(cluster(), LIMITS, "2", Replay.PENDING)
     with pytest.raises(Cancelled):
-        sweeper._point(None, dumps(LIMITS), "16", "pending")
+        point_of(common, "16", lambda: True)
 
 
 UNDER_A_SCREEN = """
 import io, sys
+from karptui.provisioning.reporter import Cancelled
 from karptui.session.sweeper import Sweeper
 from karptui.whatif.scenario import Replay
 from tests.whatif.test_sweep import LIMITS, cluster

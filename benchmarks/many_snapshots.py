@@ -1,0 +1,144 @@
+"""A sweep over a thousand small snapshots: ``python benchmarks/many_snapshots.py [--count 1000] [--workers 2]``.
+
+It takes the time of the command with one process and with more, in turns, and says how many times as fast the best of
+these is as the best of those. Where others use the processors too, what the command itself took of them tells more:
+with the same work in it, it can be at most so many times as fast as there are processes that have a processor each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final
+
+SWEEP: Final = ("--set", "NodePool/general:spec.weight=1,50", "--replay", "pending", "-o", "json")
+
+
+def instance_type(name: str, cpu: int, price: float) -> dict[str, Any]:
+    """Return a type with four GiB of memory a core."""
+    place = {"karpenter.sh/capacity-type": "on-demand", "topology.kubernetes.io/zone": "us-east-1a"}
+    own = {"kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux", "node.kubernetes.io/instance-type": name}
+    return {
+        "name": name,
+        "requirements": [{"key": key, "operator": "In", "values": [value]} for key, value in {**own, **place}.items()],
+        "capacity": {"cpu": str(cpu), "memory": f"{4 * cpu}Gi", "pods": "58"},
+        "overhead": {"kubeReserved": {"cpu": "90m", "memory": "1Gi"}},
+        "offerings": [
+            {
+                "price": price,
+                "available": True,
+                "requirements": [{"key": key, "operator": "In", "values": [value]} for key, value in place.items()],
+            }
+        ],
+    }
+
+
+TYPES: Final = [instance_type(f"m5.{size}xlarge", 4 * size, 0.192 * size) for size in (1, 2, 4, 8)]
+
+
+def snapshot(number: int) -> dict[str, Any]:
+    """Return a NodePool, an EC2NodeClass, two nodes and thirty pods, a third of which wait."""
+    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+    requirements = [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]}]
+    reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+    pool = {"template": {"spec": {"nodeClassRef": reference, "requirements": requirements}}}
+    terms = [{"id": f"subnet-{number:017x}"}]
+    nodeclass = {"amiSelectorTerms": [{"alias": "al2023@latest"}], "subnetSelectorTerms": terms}
+    zones = {"subnets": [{"id": terms[0]["id"], "zone": "us-east-1a"}]}
+    objects: list[dict[str, Any]] = [
+        {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}, "spec": pool},
+        {
+            "apiVersion": "karpenter.k8s.aws/v1",
+            "kind": "EC2NodeClass",
+            "metadata": {"name": "default"},
+            "spec": nodeclass,
+            "status": {**zones, **ready},
+        },
+    ]
+    for node in range(2):
+        labels = {
+            "karpenter.sh/nodepool": "general",
+            "karpenter.sh/capacity-type": "on-demand",
+            "node.kubernetes.io/instance-type": "m5.2xlarge",
+            "topology.kubernetes.io/zone": "us-east-1a",
+            "topology.kubernetes.io/region": "us-east-1",
+        }
+        room = {"cpu": "7910m", "memory": "29Gi", "pods": "58"}
+        objects.append(
+            {
+                "apiVersion": "v1",
+                "kind": "Node",
+                "metadata": {"name": f"node-{node}", "labels": labels},
+                "spec": {"providerID": f"aws:///us-east-1a/i-{node}"},
+                "status": {"capacity": {**room, "cpu": "8"}, "allocatable": room, **ready},
+            }
+        )
+    for pod in range(30):
+        requests = {"cpu": f"{400 + 100 * ((number + pod) % 7)}m", "memory": "512Mi"}
+        waits = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]
+        objects.append(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": f"pod-{pod}", "namespace": "web"},
+                "spec": {
+                    **({} if pod % 3 == 0 else {"nodeName": f"node-{pod % 2}"}),
+                    "containers": [{"name": "main", "resources": {"requests": requests}}],
+                },
+                "status": {"phase": "Pending", "conditions": waits} if pod % 3 == 0 else {"phase": "Running"},
+            }
+        )
+    objects[0]["status"] = ready
+    return {
+        "karptui": 1,
+        "name": f"{number:04}",
+        "capturedAt": "2026-11-20T12:00:00Z",
+        "karpenterVersion": "1.15.1",
+        "instanceTypes": TYPES,
+        "objects": objects,
+    }
+
+
+def timed(files: list[str], workers: int) -> tuple[float, float, str]:
+    """Return how long a sweep took, what of processors, and what it said."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "karptui", "sweep", *files, *SWEEP, "--workers", str(workers)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    seconds = time.perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, ended.stdout
+
+
+def main() -> None:
+    """Measure, and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        files = [str(Path(folder, f"{number:04}.json")) for number in range(args.count)]
+        for number, file in enumerate(files):
+            Path(file).write_text(json.dumps(snapshot(number)))
+        best: dict[int, tuple[float, float, str]] = {}
+        for _ in range(args.rounds):
+            for workers in (1, args.workers):
+                found = timed(files, workers)
+                print(f"{workers} at work: {found[0]:.1f} s, {found[1]:.1f} s of processors")
+                best[workers] = min(best.get(workers, found), found)
+    one, many = best[1], best[args.workers]
+    same = "the same answers" if one[2] == many[2] else "OTHER ANSWERS"
+    more = many[1] / one[1] - 1
+    print(f"{args.count} snapshots, {args.workers} at work: {one[0] / many[0]:.2f} times as fast, {same};", end=" ")
+    print(f"{more:+.0%} of processors, so at most {args.workers / (1 + more):.2f} times")
+
+
+if __name__ == "__main__":
+    main()

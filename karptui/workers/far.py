@@ -1,0 +1,196 @@
+"""A Dask cluster: the extra ``karptui[dask]``, imported only when somebody names a scheduler.
+
+Whoever can reach a scheduler can have it run anything, and what it answers is unpickled here: it has to be trusted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import platform
+import threading
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+from typing import Any, Final
+
+from karptui.workers.workers import MOST_LOST, Question, WorkersError, packed, unpacked
+
+ANSWER_SECONDS: Final = 10.0
+"""How long a scheduler may take to answer."""
+EMPTY_SECONDS: Final = 60.0
+"""How long a cluster may have no worker at all."""
+_POLL_SECONDS: Final = 0.02
+_LOOK_SECONDS: Final = 2.0
+"""How often it is looked whether there are any workers."""
+_AHEAD: Final = 2
+
+
+def own_version() -> str:
+    """Return what must be the same on both sides: karptui's version and Python's."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return f"karptui {metadata.version('karptui')} on Python {python}"
+
+
+class FarWorkers:
+    """The workers of a Dask cluster, however many it has at the moment.
+
+    Args:
+        address: the scheduler's, such as ``tcp://scheduler:8786``.
+
+    Raises:
+        WorkersError: when it does not answer, has no workers, or any of them has another version.
+    """
+
+    sees_files: Final = False
+
+    def __init__(self, address: str) -> None:
+        try:
+            import distributed  # noqa: PLC0415 - see above
+        except ImportError:
+            raise WorkersError("a Dask cluster needs Dask here too: pip install 'karptui[dask]'") from None
+        self._address = address
+        self._is_cancelled = threading.Event()
+        # What goes wrong is said in sentences of ours.
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        self._client: Any = None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of versions that differ, which is looked into below
+                self._client = distributed.Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
+            self._check()
+        except (OSError, TimeoutError, ValueError) as error:
+            self.close()
+            raise WorkersError(f"no Dask scheduler answers at {address}: {str(error) or 'timed out'}") from None
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def count(self) -> int:
+        """How many questions are answered at once."""
+        return sum(one.get("nthreads", 1) for one in self._client.scheduler_info(n_workers=-1)["workers"].values())
+
+    def cancel(self) -> None:
+        """End soon; what a worker has begun it ends, but nothing else is begun. May be called from another thread."""
+        self._is_cancelled.set()
+
+    def close(self) -> None:
+        """Let go of the cluster."""
+        if self._client is not None:
+            with contextlib.suppress(OSError, TimeoutError):
+                self._client.close(timeout=1)
+
+    def run(self, question: Question, common: object, items: Iterable[object]) -> Iterator[tuple[int, Any]]:
+        """Yield positions and results as they are ready.
+
+        Raises:
+            WorkersError: when the scheduler is gone, or workers die over and over.
+        """
+        self._is_cancelled.clear()
+        given = packed(common)
+        token = hashlib.sha256(given).hexdigest()
+        shared = self._client.scatter(given, broadcast=True, hash=False)
+        source, pending = enumerate(items), dict[Any, int]()
+        room = _AHEAD * max(1, self.count)
+        try:
+            while not self._is_cancelled.is_set():
+                while len(pending) < room:
+                    following = next(source, None)
+                    if following is None:
+                        break
+                    future = self._client.submit(
+                        answer, question, shared, token, packed(following[1]), own_version(), pure=False
+                    )
+                    pending[future] = following[0]
+                if not pending:
+                    return
+                for future in self._ready(pending):
+                    position = pending.pop(future)
+                    yield position, self._result(future)
+        finally:
+            with contextlib.suppress(Exception):
+                self._client.cancel([*pending, shared], force=True)
+
+    def _ready(self, pending: dict[Any, int]) -> list[Any]:
+        """Return what is done, as soon as something is, or somebody cancels.
+
+        Raises:
+            WorkersError: when nothing can become of it.
+        """
+        looked_at = empty_since = time.monotonic()
+        while not self._is_cancelled.is_set():
+            if ready := [one for one in pending if one.done()]:
+                return ready
+            if self._client.status not in ("running", "connecting"):
+                raise WorkersError(f"the Dask scheduler at {self._address} is gone")
+            now = time.monotonic()
+            if now - looked_at > _LOOK_SECONDS:
+                looked_at, empty_since = now, now if self.count else empty_since
+            if now - empty_since > EMPTY_SECONDS + _LOOK_SECONDS:
+                raise WorkersError(f"the Dask cluster at {self._address} has had no worker for {EMPTY_SECONDS:.0f} s")
+            time.sleep(_POLL_SECONDS)
+        return []
+
+    def _result(self, future: Any) -> Any:
+        if future.status == "error":
+            error = future.exception()
+            if type(error).__name__ == "KilledWorker":
+                raise WorkersError(f"{MOST_LOST} workers or more of {self._address} have died at the same work")
+            raise error
+        if future.status != "finished":
+            raise WorkersError(f"the Dask scheduler at {self._address} has given up what was asked")
+        return unpacked(future.result())
+
+    def _of_scheduler(self, function: Any, *arguments: str) -> Any:
+        try:
+            return self._client.run_on_scheduler(function, *arguments)
+        except metadata.PackageNotFoundError as error:
+            return error
+
+    def _check(self) -> None:
+        """Compare versions; functions of the standard library are asked, as karptui may not be there at all.
+
+        Raises:
+            WorkersError: naming the first that has another version.
+        """
+        versions = self._client.run(metadata.version, "karptui", on_error="return")
+        pythons = self._client.run(platform.python_version_tuple, on_error="return")
+        if not versions:
+            raise WorkersError(f"the Dask cluster at {self._address} has no workers")
+        found = {f"worker {worker}": (version, pythons[worker]) for worker, version in versions.items()}
+        found[f"the scheduler at {self._address}"] = (
+            self._of_scheduler(metadata.version, "karptui"),
+            self._of_scheduler(platform.python_version_tuple),
+        )
+        for name, (version, python) in found.items():
+            if isinstance(version, BaseException):
+                raise WorkersError(f"{name} has no karptui: install {own_version()} there")
+            there = f"karptui {version} on Python {'.'.join(python[:2])}"
+            if there != own_version():
+                raise WorkersError(f"{name} has {there}, and this is {own_version()}: they must be the same")
+
+
+# On the workers
+
+_kept = threading.local()
+"""What is common, unpacked once in each thread: threads do not share what they work out in it."""
+
+
+def answer(question: Question, common: bytes, token: str, item: bytes, version: str) -> bytes:
+    """Answer one question on a worker, which may have joined later than versions were compared.
+
+    Raises:
+        WorkersError: when it has another version.
+    """
+    if version != own_version():
+        raise WorkersError(f"a worker has {own_version()}, and {version} was asked for: they must be the same")
+    if getattr(_kept, "token", "") != token:
+        _kept.common, _kept.token = unpacked(common), token
+    return packed(question(_kept.common, unpacked(item), _always))
+
+
+def _always() -> bool:
+    return False

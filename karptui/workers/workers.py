@@ -1,0 +1,91 @@
+"""What runs a function over many items, and how its results come back: in the order of the items, whoever ran it.
+
+The function is one of a module, so that another process finds it by name, and is called with what all items have in
+common, one item, and a function that tells whether its result is still wanted.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import io
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final, Protocol
+
+Question = Callable[[Any, Any, Callable[[], bool]], Any]
+"""Called with what is common, an item, and whether nobody waits for the result any more."""
+MOST_LOST: Final = 3
+"""So many workers in a row that are lost with nothing to show for it are not a matter of chance."""
+
+
+class WorkersError(Exception):
+    """The workers cannot be used, or are lost; the text is a sentence for the user."""
+
+
+class Workers(Protocol):
+    """Runs questions; one run at a time."""
+
+    @property
+    def count(self) -> int:
+        """How many at once."""
+        ...
+
+    @property
+    def sees_files(self) -> bool:
+        """Whether a path names the same file there as here."""
+        ...
+
+    def run(self, question: Question, common: object, items: Iterable[object]) -> Iterator[tuple[int, Any]]:
+        """Yield the position of each item and its result, as they are ready; what is left unread is given up.
+
+        Raises:
+            WorkersError: when no worker is left.
+        """
+        ...
+
+    def cancel(self) -> None:
+        """End soon: results that are not ready are never given. May be called from another thread."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the workers."""
+        ...
+
+
+def in_order(results: Iterable[tuple[int, Any]]) -> Iterator[Any]:
+    """Yield results in the order of their items."""
+    early: dict[int, Any] = {}
+    awaited = 0
+    for position, result in results:
+        early[position] = result
+        while awaited in early:
+            yield early.pop(awaited)
+            awaited += 1
+
+
+class _Pickler(pickle.Pickler):
+    dispatch_table = copyreg.dispatch_table.copy()
+
+
+def _proxied(mapping: Mapping[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(dict(mapping))
+
+
+def _reduced(mapping: MappingProxyType[Any, Any]) -> tuple[Any, tuple[dict[Any, Any]]]:
+    return _proxied, (dict(mapping),)
+
+
+_Pickler.dispatch_table[MappingProxyType] = _reduced
+
+
+def packed(value: object) -> bytes:
+    """Return a value for another process; read-only mappings, which pickle refuses, included."""
+    target = io.BytesIO()
+    _Pickler(target, protocol=pickle.HIGHEST_PROTOCOL).dump(value)
+    return target.getvalue()
+
+
+def unpacked(data: bytes) -> Any:
+    """Return what another process of this program has packed."""
+    return pickle.loads(data)  # noqa: S301 - made by this program

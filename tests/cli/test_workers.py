@@ -1,0 +1,98 @@
+"""Commands say the same in the same order however many workers there are; none to be had is a sentence."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from karptui.cli import many
+from karptui.cli.main import main
+from karptui.workers.near import NearWorkers
+from karptui.workers.workers import WorkersError
+from tests.troubles import troubles_document
+
+SCENARIO = """\
+name: no spot
+edits:
+- {edit: delete, object: NodePool/spot}
+---
+name: nowhere
+edits:
+- {edit: delete, object: NodePool/none-such}
+"""
+
+
+@pytest.fixture(name="fleet")
+def snapshots_of_a_fleet(tmp_path: Path) -> list[str]:
+    """Return several snapshots, one of which is not there."""
+    paths = [tmp_path / f"{number}.json" for number in range(3)]
+    for path in paths:
+        path.write_text(json.dumps({**troubles_document(), "name": path.stem}))
+    (tmp_path / "scenario.yaml").write_text(SCENARIO)
+    return [str(path) for path in (paths[0], tmp_path / "none.json", *paths[1:])]
+
+
+def commands(fleet: list[str]) -> list[list[str]]:
+    """Return command lines about many things at once, and about one."""
+    scenario = str(Path(fleet[0]).with_name("scenario.yaml"))
+    values = ["--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,x,0.1"]
+    return [
+        ["sweep", *fleet, *values, "-o", "json"],
+        ["sweep", *fleet, *values, "-o", "csv"],
+        ["sweep", fleet[0], *values],
+        ["forward", *fleet, "--horizon", "10m", "-o", "json"],
+        ["forward", fleet[0], "--horizon", "10m", "--scenario", scenario],
+    ]
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_the_same_answers_in_the_same_order(fleet: list[str], place: int, capsys: pytest.CaptureFixture[str]) -> None:
+    words = commands(fleet)[place]
+    said = []
+    for workers in ("1", "2"):
+        status = main([*words, "--workers", workers])
+        said.append((status, capsys.readouterr()))
+    assert said[0] == said[1]
+    assert said[0][0] == 1, "of some there is a problem"
+    if words[-1] == "json":
+        names = [json.loads(line)["name"] for line in said[0][1].out.splitlines()]
+        assert names == ["0", fleet[1], "1", "2"]
+
+
+@pytest.mark.parametrize("command", ["sweep", "forward"])
+def test_workers_that_cannot_be_had_are_a_sentence(
+    fleet: list[str], command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = ["--set", "RESERVED_ENIS=0,1"] if command == "sweep" else ["--horizon", "10m"]
+    assert main([command, *fleet, *own, "--workers", "many"]) == 2
+    assert capsys.readouterr().err.startswith(f"karptui {command}: --workers: 'many' is neither a number of processes")
+
+    def lost(*_: object) -> object:
+        raise WorkersError("3 processes in a row have died at work")
+
+    monkeypatch.setattr(NearWorkers, "run", lost)
+    assert main([command, *fleet, *own, "--workers", "2"]) == 2
+    assert capsys.readouterr().err == f"karptui {command}: --workers: 3 processes in a row have died at work\n"
+
+
+def test_one_flag_is_enough(fleet: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", *fleet, "--set", "RESERVED_ENIS=0", "--jobs", "2", "--workers", "2"]) == 2
+    assert "--jobs and --workers say the same" in capsys.readouterr().err
+
+
+def test_progress_is_said_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karptui.cli.many.sys.stderr.isatty", lambda: True)
+    assert list(many._counted(iter("ab"), 2, "sweep")) == ["a", "b"]
+    assert capsys.readouterr().err == "karptui sweep: 0 of 2\r\x1b[Kkarptui sweep: 1 of 2\r\x1b[K"
+
+
+def test_a_command_of_its_own_says_it_once(fleet: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Without threads processes are forked, and what is not printed yet must not be printed by each."""
+    words = commands(fleet)[1]
+    command = [sys.executable, "-m", "karptui", *words, "--workers", "2"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (main([*words, "--workers", "1"]), capsys.readouterr()) == (ended.returncode, (ended.stdout, ended.stderr))

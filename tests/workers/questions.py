@@ -1,0 +1,58 @@
+"""Questions for workers, which find them by name."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Stopped = Callable[[], bool]
+
+
+def times(common: Any, item: int, is_stopped: Stopped) -> int:
+    """Return a product."""
+    assert not is_stopped()
+    return int(common["by"] * item)
+
+
+def late(_common: Any, item: int, _is_stopped: Stopped) -> int:
+    """Return items so that the first comes last."""
+    time.sleep(0.2 if item == 0 else 0)
+    return item
+
+
+def who(_common: Any, _item: int, _is_stopped: Stopped) -> int:
+    """Return which process answers."""
+    return os.getpid()
+
+
+def dies_once(common: Any, item: int, _is_stopped: Stopped) -> int:
+    """Kill the process at one item, the first time that it is asked for."""
+    folder, deadly = common
+    mark = Path(folder, str(item))
+    if item == deadly and not mark.exists():
+        mark.write_text("")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return item
+
+
+def dies(_common: Any, _item: int, _is_stopped: Stopped) -> None:
+    """Kill the process."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fails(_common: Any, item: int, _is_stopped: Stopped) -> None:
+    """Raise an error."""
+    raise KeyError(item)
+
+
+def until_stopped(_common: Any, item: int, is_stopped: Stopped) -> int:
+    """Answer the first item at once, and the others when nobody waits any more."""
+    until = time.monotonic() + 20
+    while item and not is_stopped() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert time.monotonic() < until
+    return item

@@ -1,0 +1,137 @@
+"""A real Dask scheduler and two workers on loopback, each a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from karptui.cli.main import main
+from karptui.workers import far
+from karptui.workers.places import workers_at
+from karptui.workers.workers import WorkersError, in_order
+from tests.troubles import troubles_document
+from tests.workers import questions
+
+pytest.importorskip("distributed", reason="Dask is not installed: pip install -e '.[dev]'")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS = 120.0
+"""A limit for what takes a few, even on a busy machine."""
+
+
+class Cluster:
+    """A scheduler and its workers."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "scheduler.json"
+        self._environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        self._log = (folder / "log").open("wb")
+        self._processes = [self._started("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")]
+        until = time.monotonic() + SECONDS
+        while not (self._file.exists() and self._file.read_text()):
+            assert time.monotonic() < until, (folder / "log").read_text()
+            time.sleep(0.05)
+        self.address: str = json.loads(self._file.read_text())["address"]
+
+    def add_worker(self) -> None:
+        """Start one more."""
+        self._processes.append(self._started("worker", "--nthreads", "1", "--no-nanny", "--no-dashboard"))
+
+    def _started(self, part: str, *words: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", f"distributed.cli.dask_{part}", "--scheduler-file", str(self._file), *words]
+        return subprocess.Popen(
+            command, env=self._environment, cwd=self._file.parent, stdout=self._log, stderr=self._log
+        )
+
+    def stop(self) -> None:
+        """End all of them."""
+        for process in reversed(self._processes):
+            process.kill()
+            process.wait()
+        self._log.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the address of a scheduler with two workers."""
+    cluster = Cluster(tmp_path_factory.mktemp("dask"))
+    for _ in range(2):
+        cluster.add_worker()
+    until = time.monotonic() + SECONDS
+    while True:
+        try:
+            workers = workers_at(cluster.address)
+        except WorkersError:
+            assert time.monotonic() < until
+        else:
+            count = workers.count
+            workers.close()
+            if count == 2:
+                break
+        time.sleep(0.1)
+    yield cluster.address
+    cluster.stop()
+
+
+def test_a_cluster_of_two_workers_one_of_which_is_killed(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One cluster for all of it, as starting one takes longer than everything else; the killing comes last."""
+    workers = workers_at(address)
+    assert (workers.count, workers.sees_files) == (2, False)
+    assert list(in_order(workers.run(questions.times, {"by": 3}, range(12)))) == [3 * item for item in range(12)]
+    assert len(set(dict(workers.run(questions.who, None, range(8))).values())) <= 2
+    with pytest.raises(KeyError):
+        list(workers.run(questions.fails, None, range(3)))
+    results = workers.run(questions.times, {"by": 1}, range(1000))
+    next(results)
+    workers.cancel()
+    assert len(list(results)) < 998
+
+    # versions are compared first, and with every question, as workers come and go
+    with monkeypatch.context() as patch:
+        patch.setattr(far, "own_version", lambda: "karptui 0.0.1 on Python 3.11")
+        with pytest.raises(WorkersError, match=r"worker tcp://.* has karptui .*, and this is karptui 0\.0\.1 on"):
+            workers_at(address)
+        with pytest.raises(WorkersError, match=r"a worker has karptui .*, and karptui 0\.0\.1 on Python"):
+            list(workers.run(questions.times, {"by": 1}, range(3)))
+
+    # commands say the same as with processes here
+    snapshots = [tmp_path / f"{number}.json" for number in range(3)]
+    for path in snapshots:
+        path.write_text(json.dumps({**troubles_document(), "name": path.stem}))
+    snapshots.insert(1, tmp_path / "none.json")
+    words = ["sweep", *map(str, snapshots), "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,0.1", "-o", "json"]
+    said = []
+    for where in ("1", address):
+        status = main([*words, "--workers", where])
+        said.append((status, capsys.readouterr()))
+    assert said[0] == said[1]
+    assert [json.loads(line)["name"] for line in said[0][1].out.splitlines()] == ["0", str(snapshots[1]), "1", "2"]
+
+    (tmp_path / "marks").mkdir()
+    found = list(in_order(workers.run(questions.dies_once, (str(tmp_path / "marks"), 3), range(20))))
+    assert found == list(range(20))
+    assert (tmp_path / "marks" / "3").exists()
+    assert workers.count == 1
+    workers.close()
+
+
+def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(far, "ANSWER_SECONDS", 0.5)
+    with pytest.raises(WorkersError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1"):
+        workers_at("tcp://127.0.0.1:1")
+
+
+def test_without_dask_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(WorkersError, match=r"a Dask cluster needs Dask here too: pip install 'karptui\[dask\]'"):
+        workers_at("tcp://127.0.0.1:1")

@@ -1,0 +1,83 @@
+"""Processes of this machine: the same results in the same order, whatever happens to them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from karptui.workers.near import NearWorkers
+from karptui.workers.places import workers_at
+from karptui.workers.workers import WorkersError, in_order, packed, unpacked
+from tests.workers import questions
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_results_come_in_the_order_of_the_items(count: int) -> None:
+    common = MappingProxyType({"by": 3})
+    found = list(in_order(NearWorkers(count).run(questions.times, common, range(12))))
+    assert found == [3 * item for item in range(12)]
+
+
+def test_what_is_ready_is_not_held_back() -> None:
+    assert {position for position, _ in NearWorkers(2).run(questions.late, None, range(3))} == {0, 1, 2}
+    assert list(in_order([(2, "c"), (0, "a"), (3, "d"), (1, "b")])) == ["a", "b", "c", "d"]
+
+
+def test_one_worker_is_this_process() -> None:
+    assert list(NearWorkers(1).run(questions.who, None, [0])) == [(0, os.getpid())]
+    assert os.getpid() not in dict(NearWorkers(2).run(questions.who, None, range(4))).values()
+
+
+def test_no_items_are_no_results() -> None:
+    assert list(NearWorkers(2).run(questions.times, {}, ())) == []
+
+
+@pytest.mark.parametrize("deadly", [0, 3, 7])
+def test_a_process_that_dies_costs_a_retry_and_nothing_else(tmp_path: Path, deadly: int) -> None:
+    found = list(in_order(NearWorkers(2).run(questions.dies_once, (str(tmp_path), deadly), range(8))))
+    assert found == list(range(8))
+    assert (tmp_path / str(deadly)).exists()
+
+
+def test_processes_that_die_over_and_over_are_given_up() -> None:
+    with pytest.raises(WorkersError, match="3 processes in a row have died at work"):
+        list(NearWorkers(2).run(questions.dies, None, range(4)))
+
+
+def test_an_error_is_that_of_the_question() -> None:
+    with pytest.raises(KeyError):
+        list(NearWorkers(2).run(questions.fails, None, range(4)))
+
+
+def test_cancelling_ends_what_is_under_way() -> None:
+    workers = NearWorkers(2)
+    seen = []
+    for position, _ in workers.run(questions.until_stopped, None, range(50)):
+        seen.append(position)
+        workers.cancel()
+    assert seen == [0]
+
+
+def test_what_is_left_unread_is_given_up() -> None:
+    results = NearWorkers(2).run(questions.until_stopped, None, range(50))
+    assert next(results) == (0, 0)
+    results.close()  # type: ignore[attr-defined]
+
+
+def test_read_only_mappings_can_be_sent() -> None:
+    assert unpacked(packed(MappingProxyType({"a": 1}))) == {"a": 1}
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "257", "x", "", "http://x", "scheduler:8786", "²"])
+def test_what_workers_are_not(text: str) -> None:
+    with pytest.raises(WorkersError, match="is neither a number of processes nor the address of a Dask scheduler"):
+        workers_at(text)
+
+
+def test_a_number_is_that_many_processes() -> None:
+    workers = workers_at("7")
+    assert (workers.count, workers.sees_files) == (7, True)
+    workers.close()
