@@ -173,6 +173,9 @@ class PoolBlockers:
         since_ns, until_ns = self._budget_times(pool, state, use)
         if state.problem:
             message = f"a budget cannot be read, which closes the NodePool for every reason: {state.problem}"
+        elif not state.allowed:
+            ever = "" if until_ns is not None else "; nothing opens it"
+            message = f"the budget allows 0 of {state.nodes} nodes{ever}"
         else:
             taken = f"{len(state.deleting)} deleting, {len(state.not_ready)} NotReady"
             message = f"the budget allows {state.allowed} of {state.nodes} nodes; {taken}; none left"

@@ -82,6 +82,16 @@ class BlockerEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
         outlook = self.findings.outlook if self.findings is not None else None
         return str(outlook.lifted.outcome) if outlook is not None else ""
 
+    @cached_property
+    def others(self) -> tuple[Blocker, ...]:
+        """What else holds the node."""
+        own = self.findings.blockers if self.findings is not None else ()
+        return tuple(
+            one
+            for place, one in enumerate(own)
+            if one.is_wanted and place != self.index and one.code not in HOLDS_NOBODY
+        )
+
     @property
     def recent_pods(self) -> int:
         """Pods that came to the node in the last hour."""

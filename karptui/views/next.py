@@ -52,7 +52,9 @@ def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, .
     lines: list[Pieces] = []
     if report.paused_by:
         names = ", ".join(clean(name) for name in report.paused_by[:3])
-        waits = f"Karpenter waits: NodeClaim {names} has no provider ID yet, and until then nothing is disrupted"
+        more = f" and {count_text(len(report.paused_by) - 3)} more" if len(report.paused_by) > 3 else ""
+        whose, verb = ("NodeClaim", "has") if len(report.paused_by) == 1 else ("NodeClaims", "have")
+        waits = f"Karpenter disrupts nothing until {whose} {names}{more} {verb} a provider ID"
         lines.append(((waits, Tone.WARNING), (late, Tone.ACTIVE)))
     elif report.commands:
         lines += _command_lines(report, late, has_prices=overview.has_prices)
@@ -104,7 +106,7 @@ def replacement_text(one: Replacement) -> str:
     as_it_stands = ", from its template" if one.is_from_template else ""
     others = f" or {count_text(len(one.type_names) - 1)} others" if len(one.type_names) > 1 else ""
     price = f" from {node_price_text(one.price_per_hour)}" if one.price_per_hour else ""
-    pods = f" for {count_text(one.pods)} pods" if one.pods else ""
+    pods = f" for {counted(one.pods, 'pod')}" if one.pods else ""
     return f"{clean(one.type_names[0])}{others} in {clean(one.pool_name)}{price}{pods}{as_it_stands}"
 
 

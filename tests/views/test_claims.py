@@ -230,7 +230,7 @@ def said(one: ClaimEntry) -> list[str]:
             [
                 "general-a · node ip-1 · created 2026-11-24 10:00:07Z (11:00 CET)",
                 "no step of its life is known",
-                "waits for: its pods are being evicted",
+                "its pods are being evicted",
                 RECKONED_END,
             ],
         ),

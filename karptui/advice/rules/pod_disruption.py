@@ -236,7 +236,7 @@ def _several_pdbs(context: AdviceContext) -> Iterator[Finding]:
             objects=(*refs, *owners),
             fact=f"{counted(len(found), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(found), 'is', 'are')} "
             f"selected by {counted(len(budgets), 'PodDisruptionBudget')} ({joined(list(budgets[:_SHOWN]))}): no "
-            f"eviction is ever allowed, which holds {counted(len(nodes), 'node')} of Karpenter{at_cost(cost)}.",
+            f"eviction is ever allowed; they run on {counted(len(nodes), 'node')} of Karpenter{at_cost(cost)}.",
             per_hour=cost,
         )
 

@@ -111,7 +111,7 @@ def _preferences(context: AdviceContext) -> Iterator[Finding]:
         objects=owners,
         fact=f"{counted(pods, 'pod')} of {counted(len(owners), 'workload')} ({listed(map(ref_text, owners))}) "
         f"{verb(pods, 'has', 'have')} preferences ({', '.join(kinds)}): Karpenter honours them like requirements "
-        "first, and makes a node rather than use one that does not meet them{context.doubt('PREFERENCE_POLICY')}.",
+        f"first, and makes a node rather than use one that does not meet them{context.doubt('PREFERENCE_POLICY')}.",
         edits=(SetSetting("PREFERENCE_POLICY", "Ignore"),),
     )
 

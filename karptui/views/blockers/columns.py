@@ -15,6 +15,7 @@ from karptui.views.column import Column, Field, FieldKind, Heading, SortKey, Wor
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.why.codes import tone_of
 from karptui.views.why.sentences import held_text
 
 NOTHING: Final = Cell("")
@@ -129,14 +130,18 @@ def group_held(group: BlockerGroup) -> Cell:
 
 
 def without_cell(entry: BlockerEntry, _: int) -> Cell:
-    """Return what becomes of the node without this one."""
+    """Return what becomes of the node without this one; where it stays for others, what has to go with it."""
     if entry.findings is None or entry.is_idle:
         return NOT_APPLICABLE
     outcome = entry.without
     if not outcome:
         return Cell("…", Tone.ACTIVE)
     if outcome == "no" and entry.lifted in ("delete", "replace"):
-        return Cell("not alone", Tone.NORMAL)
+        others = entry.others
+        if not others:
+            return Cell("WAITS", tone_of("WAITS"))
+        more = others[0].word if len(others) == 1 else f"{count_text(len(others))} more"
+        return Cell(f"with {more}", Tone.NORMAL)
     return Cell(outcome, _WITHOUT[outcome])
 
 
@@ -331,9 +336,10 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         Heading(
             "without",
             "WITHOUT",
-            "What becomes of the node without this one (simulated); not alone: only with the others lifted too.",
+            "What becomes of the node without this one (simulated); with PDB, with 2 more: only if those of the node go"
+            " too; WAITS: nothing else holds it but what stops the whole cluster.",
             min_width=9,
-            max_width=10,
+            max_width=14,
         ),
         _on_blockers(without_cell),
         _sort(lambda one: one.without or None),

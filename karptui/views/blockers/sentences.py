@@ -177,7 +177,7 @@ def _wait(members: Sequence[BlockerEntry], now_ns: int) -> Pieces:
         noun = "this node" if len(arrived) == 1 else f"{count_text(on)} of these nodes"
         parts.append(
             (
-                f"{count_text(total)} pods came to {noun} in the last hour: a node that receives pods does not drain.",
+                f"{counted(total, 'pod')} came to {noun} in the last hour: a node that receives pods does not drain.",
                 Tone.WARNING,
             )
         )

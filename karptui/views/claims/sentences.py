@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from typing import Final
 
+from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.expiry import WAVE_NS, Expiry, expiry_wave
 from karptui.karpenter.nodeclaim import REBOOTING
@@ -46,7 +47,8 @@ def _before_drift(entry: ClaimEntry, now_ns: int) -> str:
     found = entry.findings
     lane = next((one for one in found.lanes if one.method == Method.DRIFT), None) if found is not None else None
     if found is None or lane is None or not lane.is_held:
-        return "its turn among the drifted"
+        is_stopped = found is not None and str(found.why.code) == "WAITS"
+        return f"its turn among the drifted{', once Karpenter goes on' if is_stopped else ''}"
     if lane.blocker is None:
         return "a place for its pods"
     first = found.blockers[lane.blocker]
@@ -54,6 +56,16 @@ def _before_drift(entry: ClaimEntry, now_ns: int) -> str:
     others = sum(1 for one in found.blockers if one.blocks & _DRIFT) - 1
     more = f" and {others} more" if others else ""
     return f"{first.word} {first.object_key or first.claim_name}".rstrip() + left + more
+
+
+def _budget_text(entry: ClaimEntry) -> str:
+    """Return what the disruption budgets come to that hold the drift of a NodeClaim."""
+    found = entry.findings
+    lane = next((one for one in found.lanes if one.method == Method.DRIFT), None) if found is not None else None
+    if found is None or lane is None or lane.blocker is None or entry.claim.is_deleting or entry.drifted is None:
+        return ""
+    first = found.blockers[lane.blocker]
+    return f": {clean(first.message)}" if lane.is_held and first.code is Code.BUDGET_ZERO else ""
 
 
 def claim_sentences(
@@ -73,7 +85,11 @@ def claim_sentences(
     head: Pieces = ((claim.name, Tone.STRONG), _BETWEEN, (node, Tone.NORMAL), _BETWEEN, (created, Tone.NORMAL))
     head += tuple(piece for fact in facts for piece in (_BETWEEN, *fact))
     text, tone = waiting_on(entry, now_ns)
-    waits: Pieces = (("waits for: ", Tone.MUTED), (text, tone)) if text else (("waits for nothing", Tone.MUTED),)
+    text += _budget_text(entry)
+    waits: Pieces = (("waits for nothing", Tone.MUTED),)
+    if text:
+        # How far a drain has come says itself what it waits for.
+        waits = ((text, tone),) if entry.claim.is_deleting else (("waits for: ", Tone.MUTED), (text, tone))
     return head, _life(entry, now_ns), waits, _end(entry, now_ns, local)
 
 

@@ -218,12 +218,13 @@ def _counted(row: PoolRow) -> tuple[Pieces, ...]:
     """Return its NodeClaims and pods as Karpenter counts them, else its pods."""
     found = row.counted
     if found is None:
-        return (((f"{count_text(row.pods)} pods on its nodes, DaemonSets included", Tone.NORMAL),),)
+        return (((f"{counted(row.pods, 'pod')} on its nodes, DaemonSets included", Tone.NORMAL),),)
     others = found.created - found.provisioned
     made = f"{count_text(found.created)} NodeClaims created, by Karpenter's own counters"
     split = f": {count_text(found.provisioned)} for pods that waited, {count_text(others)} to replace others"
     lately = f" · {count_text(found.created_since_look)} since karptui looks" if found.created_since_look else ""
-    pods = f"{count_text(row.pods if found.pods is None else found.pods)} pods on its nodes, DaemonSets included"
+    count = row.pods if found.pods is None else found.pods
+    pods = f"{counted(count, 'pod')} on its nodes, DaemonSets included"
     return ((((made + split), Tone.NORMAL), (lately, Tone.ACTIVE)), ((pods, Tone.NORMAL),))
 
 

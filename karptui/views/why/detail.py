@@ -83,12 +83,6 @@ def why_lines(entry: NodeEntry, detail: NodeDetail | None, now_ns: int) -> tuple
         return head, ((f" {words}", Tone.MUTED),), ()
     lines: list[Pieces] = [head, *lane_lines(entry, now_ns)]
     own = detail if detail is not None and detail.key == found.key else None
-    if own is not None or found.is_held:
-        lines += [(), (("What each gate says, in Karpenter's order", Tone.MUTED),)] if found.lanes else []
-        lines += _gate_lines(own.gates if own is not None else (), found, now_ns)
-    if own is not None and entry.claim is not None and not entry.is_deleting:
-        lines += _budget_lines(own, found)
-        lines += _rule_lines(own, found)
     if found.drain is not None and entry.is_deleting:
         lines.append(_line("…", Tone.LEAVING, "its end", drain_text(found, now_ns, names_blockers=False)))
     lines += [] if entry.is_deleting else _outlook_lines(found)
@@ -97,6 +91,12 @@ def why_lines(entry: NodeEntry, detail: NodeDetail | None, now_ns: int) -> tuple
         lines.append(_line("!", Tone.WARNING, "still receives pods", many))
     if own is not None and own.problem:
         lines.append(_line("?", Tone.WARNING, "simulated removal", own.problem))
+    if own is not None or found.is_held:
+        lines += [(), (("What each gate says, in Karpenter's order", Tone.MUTED),)] if found.lanes else []
+        lines += _gate_lines(own.gates if own is not None else (), found, now_ns)
+    if own is not None and entry.claim is not None and not entry.is_deleting:
+        lines += _budget_lines(own, found)
+        lines += _rule_lines(own, found)
     lines.append(())
     return tuple(lines)
 
@@ -174,13 +174,13 @@ def _kept_text(own: Sequence[Blocker], found: NodeFindings) -> str:
     """Return which methods that want the node are kept by it, and whether a drain is."""
     kept = [_short(lane) for lane in found.lanes if lane.is_wanted and _blocks(own, lane)]
     drain = ["the drain"] if any(one.blocks_drain for one in own) and found.drain is not None else []
-    return f"keeps {' and '.join(filter(None, (', '.join(kept), *drain)))}" if kept or drain else ""
+    return f"stops {' and '.join(filter(None, (', '.join(kept), *drain)))}" if kept or drain else ""
 
 
 def _would_keep(own: Sequence[Blocker], found: NodeFindings) -> str:
     """Return which methods it would keep, where that is not all of them: a grace period opens gates for drift."""
     blocked = [_short(lane) for lane in found.lanes if _blocks(own, lane)]
-    return f", would keep {', '.join(blocked)}" if 0 < len(blocked) < len(found.lanes) else ""
+    return f", would stop {', '.join(blocked)}" if 0 < len(blocked) < len(found.lanes) else ""
 
 
 def _blocks(own: Sequence[Blocker], lane: Lane) -> bool:

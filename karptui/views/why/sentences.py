@@ -9,7 +9,7 @@ from karptui.aws.money import node_price_text, per_hour_text
 from karptui.disruption.codes import CODES, codes_shown_as
 from karptui.disruption.no_place import no_place_text
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import NA, age_text, count_text, duration_text
+from karptui.kube.units import NA, age_text, count_text, counted, duration_text
 from karptui.session.costs import Held
 from karptui.session.nodes import NodeEntry
 from karptui.views.row import Pieces, Tone
@@ -167,13 +167,25 @@ def drain_text(found: NodeFindings, now_ns: int, *, names_blockers: bool = True)
     return ", ".join(parts)
 
 
+_PLAIN: Final = {
+    "NOT_CHEAPER": "no cheaper node would take its pods",
+    "NEEDS_N_NODES": "its pods would need {nodes}, and Karpenter replaces a node by one at most",
+    "SPOT_TO_SPOT_OFF": "spot is replaced by spot only with the feature gate SpotToSpotConsolidation, which is off",
+    "SPOT_FLEXIBILITY": "Karpenter requires 15 cheaper types to replace spot by spot, and {count} are cheaper",
+}
+"""Refusals in plain words, by Karpenter's reason."""
+
+
 def refusal_parts(verdict: Verdict) -> tuple[str, str]:
     """Return why a node stays in plain words, and what Karpenter says of it beside them; empty where it goes."""
     said = verdict.refusal_message
-    if verdict.no_place is None:
-        return said, ""
-    words = clean(no_place_text(verdict.no_place))
-    return words, f"Karpenter: {said if len(said) <= QUOTED else said[: QUOTED - 1] + '…'}"
+    plain = _PLAIN.get(str(verdict.refusal_code), "") if said else ""
+    if verdict.no_place is not None:
+        words = clean(no_place_text(verdict.no_place))
+        return words, f"Karpenter: {said if len(said) <= QUOTED else said[: QUOTED - 1] + '…'}"
+    if plain:
+        return plain.format(count=count_text(verdict.count), nodes=counted(verdict.count, "new node")), ""
+    return said, ""
 
 
 def refusal_text(verdict: Verdict) -> str:
@@ -212,6 +224,8 @@ def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
     if alone in ("delete", "replace"):
         saved = f", saves {_money(freed.savings_per_hour)}/h" if freed.savings_per_hour else ""
         return [(f"would go without: {alone}{saved} (simulated)", Tone.STRONG)]
+    if freed.goes and not any(one.is_wanted and one.code not in codes for one in found.blockers):
+        return [(f"would go without, once Karpenter goes on: {freed.outcome} (simulated)", Tone.NORMAL)]
     if freed.goes:
         return [(f"would go only without all of them: {freed.outcome} (simulated)", Tone.NORMAL)]
     reason = refusal_text(freed)

@@ -6,8 +6,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from karptui.disruption.analysis import NodeFindings, NodeOutlook
 from karptui.disruption.blocker import Blocker
-from karptui.disruption.codes import Code
+from karptui.disruption.codes import Code, WhyCode
+from karptui.disruption.lanes import Why
+from karptui.disruption.node_verdict import Verdict
+from karptui.disruption.outlook import Outcome
 from karptui.screens.frame import tab_notes
 from karptui.session.blockers import (
     BlockerEntry,
@@ -54,11 +58,26 @@ def test_a_protected_pod() -> None:
         "left": "-",
         "since": "5h58m",
         "held": "$1.0080",
-        "without": "not alone",
+        "without": "with POD-DND",
         "recent_pods": "5/h",
     }
     timed = cells(of("gitlab/runner-1bb0e"))
     assert (timed["left"], timed["without"], timed["recent_pods"]) == ("48m", "delete", "0")
+
+
+def test_what_has_to_go_with_it_is_named_and_what_stops_the_cluster_is_told_apart() -> None:
+    def without(*codes: Code, stays: str = "no") -> str:
+        goes = Verdict(Outcome.DELETE, "Drift")
+        blockers = tuple(Blocker(code=code, is_wanted=True) for code in codes)
+        outlook = NodeOutlook(now=Verdict(Outcome.NO), lifted=goes, freed=goes, without=(Outcome(stays),))
+        found = NodeFindings("claim/c", "n", "p", why=Why(code=WhyCode.PDB), blockers=blockers, outlook=outlook)
+        return cells(BlockerEntry(blockers[0], 0, found))["without"]
+
+    assert without(Code.PDB_EXHAUSTED) == "WAITS"
+    assert without(Code.PDB_EXHAUSTED, Code.DELETING) == "WAITS"
+    assert without(Code.PDB_EXHAUSTED, Code.BUDGET_ZERO) == "with BUDGET"
+    assert without(Code.PDB_EXHAUSTED, Code.BUDGET_ZERO, Code.NODE_DND) == "with 2 more"
+    assert without(Code.PDB_EXHAUSTED, Code.BUDGET_ZERO, stays="delete") == "delete"
 
 
 def test_before_the_simulation() -> None:

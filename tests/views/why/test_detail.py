@@ -59,7 +59,7 @@ def test_gates_stand_in_order_and_shut_ones_by_themselves() -> None:
             GateCheck(Gate.PDB_MULTIPLE, is_open=True),
         )
     )
-    assert text[1:4] == [
+    assert text[2:5] == [
         " ✘ node annotation  the node says so",
         " ✘ protected pods  a/b",
         " ✔ no pod with two PDBs",
@@ -68,7 +68,7 @@ def test_gates_stand_in_order_and_shut_ones_by_themselves() -> None:
 
 def test_questions_that_do_not_arise_are_left_out() -> None:
     text = lines(detail=detail(GateCheck(Gate.UNMANAGED, is_open=False, message="no"), GateCheck(Gate.NO_NODE, None)))
-    assert text[1] == " ✘ not managed by Karpenter  no"
+    assert text[2] == " ✘ not managed by Karpenter  no"
     assert not any("no node yet" in line for line in text)
 
 
@@ -219,13 +219,13 @@ def test_a_gate_that_is_shut_is_told_once_with_the_methods_it_keeps() -> None:
     )
     # Karpenter stops at the first pod that PodDisruptionBudgets keep: the other gate is shut too.
     text = lines(found, detail(GateCheck(Gate.POD_DND, is_open=False), GateCheck(Gate.PDB_MULTIPLE, is_open=True)))
-    at = text.index(" ✘ protected pods: 8  keeps Single")
+    at = text.index(" ✘ protected pods: 8  stops Single")
     assert text[at + 1 : at + 10] == [
         *(f"     a/{place}" for place in range(6)),
         "     and 2 more: Blockers (6)",
-        " ✘ two PDBs on a pod  keeps Single",
+        " ✘ two PDBs on a pod  stops Single",
         "     a/8 by b/p + b/q",
     ]
     idle = replace(found, blockers=tuple(replace(one, is_wanted=False) for one in found.blockers))
     text = lines(idle, detail(GateCheck(Gate.POD_DND, is_open=False)))
-    assert " – protected pods: 8  in no method's way now, would keep Single" in text
+    assert " – protected pods: 8  in no method's way now, would stop Single" in text

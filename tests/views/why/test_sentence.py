@@ -51,7 +51,7 @@ def a_blocker(code: Code, key: str = "a/b", **fields: Any) -> Blocker:
         (found(WhyCode.DELETING), "on its way out"),
         (
             found(WhyCode.PRICE, outlook=NodeOutlook(now=STAYS, lifted=STAYS, freed=STAYS)),
-            "Can't replace with a cheaper node",
+            "no cheaper node would take its pods",
         ),
     ],
 )  # fmt: skip
@@ -85,7 +85,7 @@ def _with_outlook(
         ),
         (
             _with_outlook(STAYS, by_code={Code.POD_DND: Outcome.NO}),
-            "would stay anyway (simulated): Can't replace with a cheaper node",
+            "would stay anyway (simulated): no cheaper node would take its pods",
         ),
         (_with_outlook(Verdict(Outcome.NO), by_code={Code.POD_DND: Outcome.NO}), "would stay anyway (simulated)"),
         (

@@ -188,7 +188,7 @@ def test_lines_of_a_node() -> None:
     text = "\n".join(said(line) for line in why_lines(entry(close, "dnd"), present(close.analysis).detail, NOW_NS))
     for part in (
         "✔ in no command, managed",
-        "✘ protected pods: 2  keeps Multi, Single",
+        "✘ protected pods: 2  stops Multi, Single",
         'gitlab/runner-7f2c4 "true", since 5h58m ◂ the one that Karpenter names',
         "disruption budgets  no limit",
         'Karpenter said 11m ago: "Pod has',
@@ -197,7 +197,7 @@ def test_lines_of_a_node() -> None:
     assert [text.count(name) for name in ("runner-7f2c4", "runner-9d0aa")] == [3, 1]
     budget = analysed(detail="claim/batch-5x160")
     lines = why_lines(entry(budget, "budget"), present(budget.analysis).detail, NOW_NS)
-    assert "✘ disruption budgets  keeps Multi, Single · left: Empty 0 of 0" in "\n".join(map(said, lines))
+    assert "✘ disruption budgets  stops Multi, Single · left: Empty 0 of 0" in "\n".join(map(said, lines))
     drain = analysed(detail="claim/runners-x33x7")
     lines = why_lines(entry(drain, "drain"), present(drain.analysis).detail, NOW_NS)
     assert "its end  draining" in "\n".join(map(said, lines))
@@ -311,7 +311,7 @@ def test_next_in_words(view: ClusterView) -> None:
     assert lines(NextReport(asked=(("Emptiness", 0),), generation=at)) == (
         "Karpenter would do nothing now\nasked: Emptiness 0 candidates"
     )
-    assert "NodeClaim new has no provider ID" in lines(NextReport(paused_by=("new",), generation=at))
+    assert "until NodeClaim new has a provider ID" in lines(NextReport(paused_by=("new",), generation=at))
     assert "the pass ends early: no" in lines(NextReport(error="no", generation=at))
     one = NextCommand("delete", ("n1",), (), 0.5)
     assert lines(NextReport("Emptiness", "Empty", (one,), (), generation=at)) == (
