@@ -144,7 +144,6 @@ class FrameScreen(SwiftScreen):
         ),
         Binding("ctrl+r", "refresh_data", "Refresh", show=False, id="screen.refresh"),
     ]
-    BINDING_GROUP_TITLE = "Screen"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012 - as Textual declares it
     AUTO_FOCUS = ""
 

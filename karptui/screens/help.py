@@ -23,8 +23,11 @@ from karptui.widgets.textual_compat.dimmed import DimmedScreen
 _TERM_WIDTH = 24
 """Cells of keys and names at most; a longer one stands above its text."""
 
-_RANKS: Final = {"Table": 1, "Everywhere": 2}
+OWN: Final = "This screen"
+_RANKS: Final = {OWN: -1, "Table": 1, "Everywhere": 2}
 """What most screens share comes behind the keys of the screen itself."""
+_SHARED: Final = ("screen", "list", "object", "moment")
+"""What ids of keys begin with that many screens have."""
 
 Section = tuple[str, Sequence[tuple[str, ...]]]
 
@@ -84,9 +87,10 @@ def _key_sections(explained: Screen[Any]) -> Iterator[Section]:
     keys: dict[tuple[str, str, str], list[str]] = {}
     for active in explained.active_bindings.values():
         binding = active.binding
-        title = active.node.BINDING_GROUP_TITLE or "Screen"
         if not binding.description or not binding.id:
             continue
+        own = "Every screen" if binding.id.partition(".")[0] in _SHARED else OWN
+        title = active.node.BINDING_GROUP_TITLE or own
         ident = (title, binding.id, binding.tooltip or binding.description)
         if ident not in keys:
             groups.setdefault(title, []).append(ident)

@@ -152,7 +152,9 @@ async def test_in_the_help_the_keys_of_the_screen_come_first_and_texts_keep_thei
         await pilot.pause()
         lines = [line.split("│")[1].rstrip() for line in lines_of(app) if line.count("│") == 2]
         titles = [line.strip() for line in lines if line.startswith("  ") and line.strip() and line[2] != " "]
-        order = [titles.index(one) for one in ("Screen", "Table", "Everywhere", "Commands", "Columns")]
+        order = [
+            titles.index(one) for one in ("This screen", "Every screen", "Table", "Everywhere", "Commands", "Columns")
+        ]
         assert order == sorted(order)
         [what_if] = [place for place, line in enumerate(lines) if "Edit what is under the cursor" in line]
         assert lines[what_if + 1].strip() == "screen.whatif"
