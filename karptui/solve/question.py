@@ -135,7 +135,7 @@ class Question:
         criteria: Sequence[Criterion],
         effort: Effort,
         *,
-        approximated: Sequence[str] = (),
+        because: str = "",
     ) -> Solved:
         """Return the best of what was tried; it may fall short of the goal.
 
@@ -145,7 +145,7 @@ class Question:
             tried: The changes, in the order in which they were tried.
             criteria: What they are compared by.
             effort: How far the search went.
-            approximated: What else of the answer is.
+            because: Why it falls short, where that is known.
         """
         best, runner_up, others = ranked(tried, criteria)
         honest = self.honesty(best.edits if best is not None else (), mode)
@@ -158,8 +158,9 @@ class Question:
             runner_up=runner_up,
             is_reached=best is not None and best.is_enough,
             others=others,
+            because=because,
             effort=effort,
-            approximated=(*approximated, *honest.approximated),
+            approximated=honest.approximated,
             not_modelled=honest.not_modelled,
         )
 

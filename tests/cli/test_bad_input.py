@@ -28,6 +28,7 @@ def words_of(command: str, file: str) -> list[str]:
         "sweep": ["sweep", "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,0.06", "--snapshot", file],
         "simulate": ["simulate", "--self-check", "--snapshot", file],
         "plan": ["plan", "-f", "pool.yaml", "--snapshot", file],
+        "solve": ["solve", "pending", "--snapshot", file],
         "": ["--snapshot", file],
     }.get(command, [command, "--snapshot", file])
 

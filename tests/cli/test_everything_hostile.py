@@ -17,6 +17,7 @@ TEXTS: Final = ("\x1b[2J\x1b]0;owned\x07", "\u202egnp.exe", "a\nb\r\tc", "\x9b31
 NAMED: Final = frozenset({"Pod", "Node", "NodePool", "NodeClaim", "EC2NodeClass", "PersistentVolumeClaim", "Event"})
 FORMS: Final = ("table", "json", "csv")
 PROSE: Final = ("text", "markdown", "json")
+SOLVED: Final = (*PROSE, "scenario", "yaml", "patch")
 
 
 def hostile(text: str) -> dict[str, Any]:
@@ -63,8 +64,12 @@ def lines(command: str, file: str) -> list[list[str]]:
         pod = next(one["metadata"] for one in whole if one["kind"] == "Pod" and "report" in one["metadata"]["name"])
         what = [("pool", pool), ("node", node), ("pod", f"{pod['namespace']}/{pod['name']}")]
         return [[command, *one, "--snapshot", file, *form] for one in what for form in forms[:2]]
-    own = {"forward": ["--horizon", "10m"], "plan": ["--horizon", "10m", "-f", applied(file)]}.get(command, [])
-    told = {"forward": ("table", "json"), "plan": PROSE, "verdict": PROSE}.get(command, FORMS)
+    own = {
+        "forward": ["--horizon", "10m"],
+        "plan": ["--horizon", "10m", "-f", applied(file)],
+        "solve": ["pending", "--tries", "8"],
+    }.get(command, [])
+    told = {"forward": ("table", "json"), "plan": PROSE, "verdict": PROSE, "solve": SOLVED}.get(command, FORMS)
     return [[command, "--snapshot", file, *own, "-o", form] for form in told]
 
 
@@ -95,7 +100,9 @@ def test_nothing_hostile_is_printed(command: str, file: str, capsys: pytest.Capt
 def test_what_cannot_be_read_is_a_sentence(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     broken = tmp_path / "broken.json"
     broken.write_text("{")
-    extra = {"explain": ["pool", "general"], "record": [str(tmp_path / "out.json")]}.get(command, [])
+    extra = {"explain": ["pool", "general"], "solve": ["pending"], "record": [str(tmp_path / "out.json")]}.get(
+        command, []
+    )
     for flags in (
         ["--snapshot", str(broken)],
         ["--snapshot", str(tmp_path / "no such file")],

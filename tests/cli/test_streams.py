@@ -79,6 +79,7 @@ def words_of(command: str, snapshot: Path, *, given: str = "") -> list[str]:
     own = {
         "explain": ["pool", "spot"],
         "forward": ["--horizon", "10m"],
+        "solve": ["pending", "--tries", "8"],
         "plan": ["--horizon", "10m", "-f", str(snapshot.with_name("pool.json"))],
         "sweep": ["--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05", "--jobs", "1"],
         "record": ["-"],

@@ -69,6 +69,11 @@ def find(question: Question) -> Solved:
     if now.wanted == len(wanted):
         return question.settled(mode, now, f"{_all(len(wanted))} to {pool.name} as it is")
     pools = usable_pools(question.base.inventory.nodepools)
+    because, placeless = _alone(question, pools, pool, wanted, mode)
+    if placeless == len(wanted):
+        return question.answer(
+            mode, now, (), (), Effort(tried=0, all=0, how="the NodePool was tried by itself"), because=because
+        )
     moves = list(_moves(pools, pool))
     question.to_try = most
     tried: list[Tried] = []
@@ -112,7 +117,6 @@ def find(question: Question) -> Solved:
     solved = question.answer(mode, now, tried, criteria, effort)
     if solved.is_reached:
         return solved
-    because = _why_never(question, pools, pool, wanted, mode)
     best = solved.best
     if best is not None and (best.figures.wanted or 0) <= (now.wanted or 0):
         return replace(solved, because=because, best=None, runner_up=None, others=())
@@ -218,16 +222,16 @@ def _all(count: int) -> str:
     return "the pod comes" if count == 1 else f"all {count:,} pods come"
 
 
-def _why_never(
+def _alone(
     question: Question, pools: Sequence[NodePool], pool: NodePool, wanted: frozenset[str], mode: Replay
-) -> str:
-    """Return why even without any other NodePool not all pods come to this one."""
+) -> tuple[str, int]:
+    """Return why not all pods come to a NodePool even without any other, and how many have no place then."""
     alone = tuple(DeleteObject(ObjectRef("NodePool", one.name)) for one in pools if one is not pool)
     edited = apply(question.base, alone)
     found = difference(question.base, edited, mode, question.report)
     left = [one for one in (*found.no_longer_fit, *found.still_pending) if one.pod_key in wanted]
     if not left:
-        return f"{pool.name} takes them where it is alone: some go to nodes that are there, or its limits are used up"
-    alone_without = f"{counted(len(left), 'pod')} {verb(len(left), 'has', 'have')} no place"
-    first = left[0]
-    return f"even if {pool.name} were alone {alone_without}, such as {first.pod_key}: {first.reason}"
+        where = "some go to nodes that are there, or its limits are used up"
+        return f"{pool.name} takes them where it is alone: {where}", 0
+    count = f"{counted(len(left), 'pod')} {verb(len(left), 'has', 'have')} no place"
+    return f"even if {pool.name} were alone {count}, such as {left[0].pod_key}: {left[0].reason}", len(left)
