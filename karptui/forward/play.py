@@ -123,6 +123,8 @@ class Play:
         self._is_provisioning_due = False
         self._is_disruption_due = False
         self._is_validating = False
+        self._is_following = False
+        """Whether the look that follows a command at once is yet to come."""
         self._seen_by_scheduler = 0
         self._seen_by_disruption = -1
         self._seen_by_provisioning = -1
@@ -235,7 +237,8 @@ class Play:
         """Let everybody who watches the cluster see what has changed, until nobody does anything at this instant."""
         world = self.world
         self._keep_replicas()
-        self._drains.advance()
+        if not self._is_following:
+            self._drains.advance()
         if self._seen_by_scheduler != world.room_version:
             self._schedule()
         self._seen_by_scheduler = world.room_version
@@ -247,6 +250,11 @@ class Play:
         if not self._is_disruption_due and not self._is_validating and self._is_news():
             self._look_at(self._next_look_ns())
         self._note_moment()
+
+    def _follow(self) -> None:
+        """Look again at once after a command, before the first pod of its nodes is evicted."""
+        self._is_following = self._durations.poll_ns > 0
+        self._look_at(self.now_ns)
 
     def _look_at(self, at_ns: int) -> None:
         self._is_disruption_due = True
@@ -378,7 +386,7 @@ class Play:
 
     def _disrupt(self, after: Method | None = None) -> None:
         """Ask the methods in turn, or those after one whose second look came to nothing."""
-        self._is_disruption_due = self._agenda.is_woken = False
+        self._is_disruption_due = self._agenda.is_woken = self._is_following = False
         self._seen_by_disruption = self.world.news
         acting = self._pass(after).acting
         if acting is None:
@@ -394,7 +402,7 @@ class Play:
             return
         executed = [self._execute(acting.method, command) for command in acting.commands]
         if any(executed):
-            self._look_at(self.now_ns)
+            self._follow()
         else:
             self._looked_ns = self.now_ns
 
@@ -413,7 +421,7 @@ class Play:
             self._agenda.note(StepKind.REJECT, method=str(method), nodes=names)
             self._disrupt(method)
         elif self._execute(method, found):
-            self._look_at(self.now_ns)
+            self._follow()
 
     def _execute(self, method: Method, command: Command) -> bool:
         """Carry out a command; one of whose replacements nothing is on offer fails, and its nodes stay."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from karptui.disruption.command import Method
+from karptui.disruption.methods import NextPass
 from karptui.forward.durations import Durations
 from karptui.forward.play import Play
 from karptui.forward.result import StepKind
@@ -262,3 +264,23 @@ def test_a_node_uses_its_budget_up_until_its_instance_is_terminated() -> None:
     found = played(a_world(a_pair("node-1"), a_pair("node-2"), nodepools=[pool]))
     assert [seconds(one) for one in steps(found, StepKind.DISRUPT)] == [15, 40]
     assert [seconds(one) for one in steps(found, StepKind.DRAIN)] == [45, 70]
+
+
+class Looking(Play):
+    """A play that writes down when disruption looks, and how many pods then stay on node-1."""
+
+    looks: list[tuple[float, int]]
+
+    def _pass(self, after: Method | None = None) -> NextPass:
+        staying = [pod for pod in self.world.pods_on("node-1") if not pod.is_terminating]
+        self.looks.append(((self.now_ns - NOW_NS) / SECOND_NS, len(staying)))
+        return super()._pass(after)
+
+
+def test_what_follows_a_command_is_sought_before_its_pods_are_evicted() -> None:
+    pods = [a_pod(name="a", node="node-1", cpu="500m"), a_pod(name="b", node="node-2", cpu="900m")]
+    world = a_world(a_pair("node-1"), a_pair("node-2"), pods=pods)
+    play = Looking(world, TYPES, Settings(), NOW_NS, until_ns=NOW_NS + HOUR_NS, durations=Durations())
+    play.looks = []
+    play.run()
+    assert play.looks[:3] == [(0, 1), (15, 1), (25, 0)]
