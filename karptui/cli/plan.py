@@ -35,6 +35,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         required=True,
         help="manifests that would be applied: a file, a folder of .yaml, .yml and .json, or - for stdin; repeatable",
     )
+    parser.add_argument(
+        "snapshots",
+        metavar="SNAPSHOT",
+        type=file_name,
+        nargs="*",
+        help="files or directories, each a snapshot of a cluster of its own, instead of a cluster",
+    )
     parser.add_argument("-o", "--output", choices=("text", "json", "markdown"), default="text", help="text")
     parser.add_argument(
         "--horizon", metavar="DURATION", type=horizon, default="6h", help="how far the rollout is played (default: 6h)"
@@ -50,7 +57,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_cluster_flags(parser, takes_several=False)
     add_price_flags(parser)
-    parser.set_defaults(snapshots=[])
 
 
 def _condition(text: str) -> FailCondition | str:
@@ -59,28 +65,40 @@ def _condition(text: str) -> FailCondition | str:
 
 def run(args: argparse.Namespace) -> int:
     """Print what the manifests do to the cluster; 1 where something is missing, 3 where a condition is met."""
-    from karptui.cli.whatif_scenarios import FAILED, bases
+    from karptui.cli.whatif_scenarios import bases
     from karptui.plan.manifests import ManifestError, manifests_of
-    from karptui.plan.plan import plan
-    from karptui.whatif.edits import EditError
 
+    status = 0
     try:
         manifests = manifests_of(read_manifests(args.filename))
         if not manifests.edits:
             fail(f"{', '.join(args.filename)}: no object that Karpenter's decisions depend on", "plan")
-        (named,) = bases(args)
-        if named.base is None:
-            fail(f"{named.name}: {named.problem}", "plan")
+        for named in bases(args):
+            status = max(status, _answer(named, manifests, args))
+    except (UsageError, ManifestError) as error:
+        fail(str(error), "plan")
+    for note in manifests.notes:
+        _say(note)
+    return status
+
+
+def _answer(named: NamedBase, manifests: Manifests, args: argparse.Namespace) -> int:
+    """Print the plan of one cluster."""
+    from karptui.cli.whatif_scenarios import FAILED
+    from karptui.plan.plan import plan
+    from karptui.whatif.edits import EditError
+
+    if named.base is None:
+        fail(f"{named.name}: {named.problem}", "plan")
+    try:
         found = plan(named.base, manifests.edits, horizon_ns=args.horizon)
-    except (UsageError, ManifestError, EditError) as error:
+    except EditError as error:
         fail(str(error), "plan")
     _print(named, manifests, found, args.output)
     status = named.tell("plan")
-    for note in manifests.notes:
-        _say(note)
     failures = list(_failures(found, args.fail_on))
     for failure in failures:
-        _say(failure)
+        _say(f"{named.name}: {failure}" if args.snapshots else failure)
     return FAILED if failures else status
 
 

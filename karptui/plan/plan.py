@@ -15,7 +15,7 @@ from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import Played, StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, duration_text
-from karptui.plan.rollout import rollout
+from karptui.plan.rollout import rollout, spent
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.whatif.difference import Difference
 from karptui.whatif.edits import AnyEdit
@@ -63,6 +63,25 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         drifted = {line.node_name or line.claim_name for line in self.difference.drift_gained}
         ends = [step.at_ns for step in self.edited.steps if step.kind is StepKind.DRAIN and drifted & set(step.nodes)]
         return None if self.unfinished or not ends else max(ends) - self.edited.from_ns
+
+    @property
+    def extra_nodes(self) -> int:
+        """How many nodes more than now there are at once, at most."""
+        first, *later = (moment.nodes for moment in self.edited.series)
+        return max((first, *later)) - first
+
+    @property
+    def extra_dollars(self) -> float:
+        """What it costs more than as it is until the rollout is through, or until nothing more happens."""
+        took_ns = self.rollout_ns
+        until_ns = self.edited.until_ns if took_ns is None else self.edited.from_ns + took_ns
+        return spent(self.edited, until_ns) - spent(self.now, until_ns)
+
+    @property
+    def stalled_by(self) -> tuple[tuple[str, str], ...]:
+        """Drifted nodes that are left at the end, and what keeps each, in words; empty where nothing does."""
+        by = {one.node: CODES[Code(one.code)].word for one in self.edited.kept}
+        return tuple((name, by.get(name, "")) for name in self.unfinished)
 
     def risks(self) -> list[str]:
         """Return what may go wrong, in sentences, the worst first."""
@@ -122,6 +141,14 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 for line in found.drift_gained
             ],
             "rollout": self.edited.as_json(name),
+            "rolloutSummary": {
+                "drifted": len(found.drift_gained),
+                "seconds": None if self.rollout_ns is None else self.rollout_ns // NS_PER_SECOND,
+                "left": [{"node": node, "keptBy": words} for node, words in self.stalled_by],
+                "mostExtraNodes": self.extra_nodes,
+                "extraDollars": self.extra_dollars,
+                "evictions": self.edited.evictions,
+            },
             "advice": {"new": [_finding(one) for one in self.gained], "gone": [_finding(one) for one in self.lost]},
             "risks": self.risks(),
         }

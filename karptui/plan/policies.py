@@ -13,7 +13,7 @@ from karptui.forward.run import HORIZON_NS
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED, NodePool
 from karptui.kube.durations import format_duration
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.plan.rollout import rollout
+from karptui.plan.rollout import rollout, spent
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
@@ -195,11 +195,6 @@ def _after_text(pool: NodePool) -> str:
 
 def _outcome(policy: str, after: str, edits: tuple[AnyEdit, ...], played: Played, horizon_ns: int) -> PolicyOutcome:
     end_ns = played.from_ns + horizon_ns
-    instants = [*(moment.at_ns for moment in played.series[1:]), end_ns]
-    dollars = sum(
-        moment.price_per_hour * max(until_ns - moment.at_ns, 0) / _NS_PER_HOUR
-        for moment, until_ns in zip(played.series, instants, strict=True)
-    )
     commands = [step for step in played.steps if step.kind is StepKind.DISRUPT]
     kept: dict[str, int] = {}
     for one in played.kept:
@@ -211,7 +206,7 @@ def _outcome(policy: str, after: str, edits: tuple[AnyEdit, ...], played: Played
         edits=edits,
         nodes=played.end.nodes,
         price_per_hour=played.end.price_per_hour,
-        dollars=dollars,
+        dollars=spent(played, end_ns),
         dollars_unchanged=played.series[0].price_per_hour * horizon_ns / _NS_PER_HOUR,
         commands=len(commands),
         evictions=played.evictions,

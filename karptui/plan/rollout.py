@@ -9,6 +9,7 @@ from karptui.forward.result import Played
 from karptui.forward.run import HORIZON_NS, forward
 from karptui.forward.spread import spread_of
 from karptui.karpenter.inventory import Inventory
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 from karptui.whatif.drift.drift import with_drift
 from karptui.whatif.situation import Edited, Situation, WhatIfBase
@@ -69,6 +70,15 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
 def _part(reporter: Reporter, number: int, count: int) -> Reporter:
     """Return what is told of one play of several."""
     return lambda done, total: reporter(number * total + done, count * total)
+
+
+def spent(played: Played, until_ns: int) -> float:
+    """Return the dollars of a play from its beginning to an instant; after its end it stays as it ended."""
+    instants = [*(moment.at_ns for moment in played.series[1:]), until_ns]
+    return sum(
+        moment.price_per_hour * max(min(end_ns, until_ns) - moment.at_ns, 0) / (3600 * NS_PER_SECOND)
+        for moment, end_ns in zip(played.series, instants, strict=True)
+    )
 
 
 def rollout(base: WhatIfBase, edited: Edited | None = None) -> Rollout:

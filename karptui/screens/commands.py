@@ -10,7 +10,15 @@ from karptui.files import write_file
 from karptui.kube.units import clock_text
 from karptui.paths import typed_path
 from karptui.screens.command_line import CommandError, TypedCommand
-from karptui.screens.destinations import ToDrill, ToHeadroom, ToPolicies, ToRehearsal, ToSolve, ToUnreached
+from karptui.screens.destinations import (
+    ToDrill,
+    ToHeadroom,
+    ToPlan,
+    ToPolicies,
+    ToRehearsal,
+    ToSolve,
+    ToUnreached,
+)
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
 from karptui.screens.list_screen import ListScreen
@@ -161,6 +169,11 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             lambda: tuple(GOALS),
             "[GOAL NAME=VALUE …]",
         ),
+        TypedCommand(
+            "plan",
+            "What the scenario in front would do: risks, rollout, stalls, dollars, text for a pull request",
+            lambda _: _plan(app),
+        ),
         TypedCommand("next", "What Karpenter would do next, and what would go without blockers", lambda _: _next(app)),
         TypedCommand(
             "whatif",
@@ -298,6 +311,13 @@ def _rehearse(app: CommandHost) -> None:
     """Rehearse with NodePools as they are, or as the what-if in front makes them."""
     found = app.front.scenarios_to_play() if app.front is not None and app.front.entry_name == "whatif" else ()
     app.go(ToRehearsal(found[0].edits if found else ()))
+
+
+def _plan(app: CommandHost) -> None:
+    found = app.front.scenarios_to_play() if app.front is not None else ()
+    if not found:
+        raise CommandError("a plan is of a scenario that edits something: begin one with ctrl+t")
+    app.go(ToPlan(found[0]))
 
 
 def _next(app: CommandHost) -> None:

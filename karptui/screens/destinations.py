@@ -133,6 +133,12 @@ class ToSolve(msgspec.Struct, frozen=True):
     """Its parameters by name."""
 
 
-ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies | ToUnreached | ToRehearsal | ToSolve
+class ToPlan(msgspec.Struct, frozen=True):
+    """What making a scenario so would do."""
+
+    scenario: Scenario
+
+
+ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies | ToUnreached | ToRehearsal | ToSolve | ToPlan
 """Answers that take a while."""
 ToScreen: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation | ToForward | ToStudy

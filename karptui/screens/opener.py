@@ -15,6 +15,7 @@ from karptui.screens.destinations import (
     ToLedger,
     ToNode,
     ToPending,
+    ToPlan,
     ToPolicies,
     ToPool,
     ToRehearsal,
@@ -65,7 +66,7 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
             from karptui.screens.forward import ForwardScreen
 
             return ForwardScreen(scenarios, played)
-        case ToHeadroom() | ToDrill() | ToPolicies() | ToUnreached() | ToRehearsal() | ToSolve():
+        case ToHeadroom() | ToDrill() | ToPolicies() | ToUnreached() | ToRehearsal() | ToSolve() | ToPlan():
             return _study_screen(to)
         case _:
             assert_never(to)
@@ -88,6 +89,8 @@ def _study_screen(to: ToStudy) -> FrameScreen:
             return StudyScreen(studies.rehearsal_study(manifests))
         case ToSolve(goal, given):
             return StudyScreen(studies.solve_study(goal, given))
+        case ToPlan(scenario):
+            return StudyScreen(studies.plan_study(scenario))
         case _:
             assert_never(to)
 

@@ -12,6 +12,7 @@ from textual.content import Content
 
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
+from karptui.screens import routes
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
@@ -32,6 +33,7 @@ class StudyScreen(ListScreen[Any]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "again", "Again", id="study.again", tooltip="Work it out from the cluster as it is now"),
+        Binding("x", "text", "Text", show=False, id="study.text", tooltip="The answer as text, for a pull request"),
         Binding("pagedown", "scroll_panel(1)", "Scroll", show=False, id="study.down"),
         Binding("pageup", "scroll_panel(-1)", "Scroll back", show=False, id="study.up"),
     ]
@@ -140,6 +142,18 @@ class StudyScreen(ListScreen[Any]):
             self.app.push_screen(StudyScreen(study))
         elif self.scenarios_to_play():
             self.action_whatif()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Return whether an action may be taken: there is a text of some studies only."""
+        if action == "text" and self.study.text is None:
+            return False
+        return super().check_action(action, parameters)
+
+    def action_text(self) -> None:
+        """Show the answer as text."""
+        found, text = self._found, self.study.text
+        if found is not None and text is not None:
+            routes.show_made_text(self, self.study.title, lambda: text(found))
 
     def action_again(self) -> None:
         """Work it out from the cluster as it is now."""

@@ -6,9 +6,12 @@ import itertools
 from collections.abc import Callable
 from typing import TypeVar
 
+from karptui.forward.run import HORIZON_NS
 from karptui.plan.headroom import HeadroomError, headroom, headrooms, sample_of, samples
+from karptui.plan.plan import plan
 from karptui.plan.policies import PolicyError, compare
 from karptui.plan.rehearsal import RehearsalError, rehearsals
+from karptui.plan.sheet import PlanSheet, objects_of
 from karptui.plan.unreached import unreached
 from karptui.provisioning.reporter import Cancelled, Reporter
 from karptui.session.cluster_view import ClusterView
@@ -18,6 +21,8 @@ from karptui.session.questions import (
     DrillsWanted,
     HeadroomsFound,
     HeadroomsWanted,
+    PlanFound,
+    PlanWanted,
     PoliciesFound,
     PoliciesWanted,
     RehearsalsFound,
@@ -32,6 +37,8 @@ from karptui.session.questions import (
 from karptui.session.whatif_base import base_of
 from karptui.solve.catalogue import SolveError
 from karptui.solve.run import solve_goal
+from karptui.views.plan import markdown_lines, price_text, rollout_lines
+from karptui.views.whatif.sentences import headline_text
 from karptui.whatif.drill import drills
 from karptui.whatif.edits import EditError, ObjectRef
 from karptui.whatif.situation import WhatIfBase
@@ -115,6 +122,28 @@ class Studies:
                 return RehearsalsFound(problem=str(error))
 
         return self._worked_out(view, wanted.now_ns, rehearsed) or RehearsalsFound()
+
+    def plan(self, view: ClusterView, wanted: PlanWanted) -> PlanFound:
+        """Plan a scenario."""
+
+        def planned(base: WhatIfBase, reporter: Reporter) -> PlanFound:
+            edits = wanted.scenario.edits
+            try:
+                found = plan(base, edits, horizon_ns=HORIZON_NS, reporter=reporter)
+            except EditError as error:
+                return PlanFound(problem=str(error))
+            return PlanFound(
+                found=PlanSheet(
+                    headline=headline_text(found.answer),
+                    risks=tuple(found.risks()),
+                    rollout=tuple(rollout_lines(found)),
+                    costs=price_text(found),
+                    edited=found.edited,
+                    markdown="\n".join(markdown_lines(wanted.scenario.name, objects_of(edits), found)),
+                )
+            )
+
+        return self._worked_out(view, wanted.now_ns, planned) or PlanFound()
 
     def _worked_out(
         self, view: ClusterView, now_ns: int, work: Callable[[WhatIfBase, Reporter], FoundT]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from karptui.plan.headroom import Headroom
     from karptui.plan.policies import Comparison
     from karptui.plan.rehearsal import Rehearsal
+    from karptui.plan.sheet import PlanSheet
     from karptui.plan.unreached import Unreached
     from karptui.session.blockers import BlockerEntry
     from karptui.session.nodes import NodeEntry
@@ -568,5 +569,21 @@ class RehearsalsWanted(Question[RehearsalsFound], frozen=True, kw_only=True):
 
     manifests: tuple[AnyEdit, ...] = ()
     """What is applied before: NodePools and DaemonSets as they would be."""
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class PlanFound(msgspec.Struct, frozen=True, kw_only=True):
+    """What making a scenario so would do; nothing where somebody gave up on it."""
+
+    found: PlanSheet | None = None
+    problem: str = ""
+    """Why there is no answer, in a sentence."""
+
+
+class PlanWanted(Question[PlanFound], frozen=True, kw_only=True):
+    """What making a scenario so would do: risks, rollout and its order, the text for a pull request; takes a while."""
+
+    scenario: Scenario
     now_ns: int
     """The present instant: nanoseconds since the epoch."""

@@ -17,6 +17,7 @@ from karptui.pending.groups import PendingGroup
 from karptui.plan.headroom import Headroom
 from karptui.plan.policies import Comparison
 from karptui.plan.rehearsal import Rehearsal
+from karptui.plan.sheet import PlanSheet
 from karptui.plan.unreached import Unreached
 from karptui.session import border, claims, nodes, questions
 from karptui.session.blockers import BlockerEntry
@@ -43,6 +44,7 @@ for _module in (nodes, claims):
     vars(_module).setdefault("NodeFindings", NodeFindings)
 vars(border).update(Fact=Fact, Around=Around, Finding=Finding)
 vars(questions).update(
+    PlanSheet=PlanSheet,
     AnyEdit=AnyEdit,
     Rehearsal=Rehearsal,
     Unreached=Unreached,

@@ -18,6 +18,7 @@ from karptui.views.whatif.sentences import headline_text
 
 MAX_LINES = 12
 """Of each part; JSON has all."""
+_FEW = 3
 _COMMANDS = frozenset({StepKind.DISRUPT, StepKind.PROVISION, StepKind.EXPIRE})
 
 
@@ -50,11 +51,28 @@ def parts_of(plan: Plan) -> Iterator[tuple[str, list[str]]]:
 def _rollout(plan: Plan) -> Iterator[str]:
     yield f"as it is: {forward_headline(plan.now)}"
     yield f"as edited: {forward_headline(plan.edited)}"
-    if plan.rollout_ns is not None:
-        yield f"no drifted node is left after {duration_text(plan.rollout_ns / NS_PER_SECOND)}"
+    yield from rollout_lines(plan)
     for step in plan.edited.steps:
         if step.kind in _COMMANDS:
             yield f"{clock_text(step.at_ns)} {step_text(step)}"
+
+
+def rollout_lines(plan: Plan) -> Iterator[str]:
+    """Yield how long the rollout takes or where it stalls, and what it takes meanwhile; nothing where none drifts."""
+    count = len(plan.difference.drift_gained)
+    if not count:
+        return
+    if plan.rollout_ns is not None:
+        yield f"no drifted node is left after {duration_text(plan.rollout_ns / NS_PER_SECOND)}"
+    by: dict[str, list[str]] = {}
+    for node, words in plan.stalled_by:
+        by.setdefault(words or "nothing of their own", []).append(node)
+    for words, nodes in sorted(by.items(), key=lambda item: -len(item[1])):
+        first = ", ".join(nodes[:_FEW]) + (f" and {len(nodes) - _FEW} more" if len(nodes) > _FEW else "")
+        yield f"{len(nodes)} of {counted(count, 'drifted node')} left, kept by {words}: {first}"
+    extra = counted(plan.extra_nodes, "node")
+    dollars = f"${abs(plan.extra_dollars):,.2f} {'less' if plan.extra_dollars < 0 else 'more'}"
+    yield f"meanwhile {extra} more than now at most, and {dollars} than as it is"
 
 
 def price_text(plan: Plan) -> str:

@@ -14,6 +14,9 @@ from karptui.session.questions import (
     DrillsWanted,
     HeadroomsFound,
     HeadroomsWanted,
+    PlanFound,
+    PlanWanted,
+    PlayFound,
     PoliciesFound,
     PoliciesWanted,
     RehearsalsFound,
@@ -30,6 +33,8 @@ from karptui.views import policies as policy_views
 from karptui.views import rehearsal as rehearsal_views
 from karptui.views import solve as solve_views
 from karptui.views import unreached as unreached_views
+from karptui.views.forward import columns as forward_columns
+from karptui.views.forward.sentences import step_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.study import Study
@@ -44,6 +49,11 @@ _SCALED = 10
 def said(answer: str, more: Iterable[str] = ()) -> tuple[Pieces, ...]:
     """Return an answer, and what else is told, as lines."""
     return (((clean(answer), Tone.STRONG),), *(((clean(line), Tone.NORMAL),) for line in more))
+
+
+def said_plainly(*lines: str) -> tuple[Pieces, ...]:
+    """Return sentences as lines."""
+    return tuple(((clean(line), Tone.NORMAL),) for line in lines)
 
 
 def told(assumed: Sequence[str], not_modelled: Sequence[str] = ()) -> tuple[tuple[str, Sequence[str]], ...]:
@@ -246,5 +256,40 @@ def solve_study(goal: str, given: Sequence[tuple[str, str]]) -> Study[SolvedFoun
             else ()
         ),
         scenario=lambda row: row.scenario,
+        tab="pools",
+    )
+
+
+# Plans
+
+
+def plan_study(scenario: Scenario) -> Study[PlanFound, forward_columns.PlayedStep]:
+    """Return what making a scenario so would do: risks first, then its rollout, command by command."""
+
+    def lines(found: PlanFound) -> Sequence[Pieces]:
+        sheet = found.found
+        if sheet is None:
+            return said(found.problem)
+        risks = tuple(((f"! {clean(risk)}", Tone.WARNING),) for risk in sheet.risks)
+        rest = (*sheet.rollout, sheet.costs)
+        return (*said(sheet.headline), *(risks or said_plainly("no risk is found")), *said_plainly(*rest))
+
+    def rows(found: PlanFound) -> Sequence[forward_columns.PlayedStep]:
+        if found.found is None:
+            return ()
+        return forward_columns.played_steps((PlayFound(name=scenario.name, played=found.found.edited),))
+
+    return Study(
+        title=f"Plan ─ {clean(scenario.name)}",
+        rows_title="What Karpenter does",
+        table=forward_columns.TABLE.without("scenario"),
+        wanted=lambda now_ns: PlanWanted(scenario=scenario, now_ns=now_ns),
+        rows=rows,
+        lines=lines,
+        name_of=lambda row: step_text(row.step),
+        story=lambda row: said_plainly(step_text(row.step)),
+        told=lambda found: told(found.found.edited.assumptions, found.found.edited.not_modelled) if found.found else (),
+        scenario=lambda _: scenario,
+        text=lambda found: found.found.markdown if found.found is not None else found.problem,
         tab="pools",
     )

@@ -38,6 +38,8 @@ class Study(Generic[FoundT, ItemT]):
     """Titled lists for the help: what is assumed and left out."""
     scenario: Callable[[ItemT], Scenario | None] = lambda _: None
     """What a row is as edits."""
+    text: Callable[[FoundT], str] | None = None
+    """The answer as a text to be taken elsewhere; None where there is none."""
     opens: Callable[[ItemT], Study[Any, Any] | None] = lambda _: None
     """What ``enter`` leads to; the what-if of the row where that is None."""
     tab: str = "nodes"

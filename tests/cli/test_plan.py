@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import yaml
@@ -155,15 +159,57 @@ def test_what_cannot_be_applied_is_a_sentence(
     assert says in capsys.readouterr().err
 
 
-def test_the_workflows_of_the_page_are_yaml_and_call_what_there_is(
+SHIMS: Final = {
+    "pip": 'echo "$@" > pip.txt',
+    "gh": 'echo "$@" > gh.txt; cp plan.md commented.md',
+    "karptui": f'exec "{sys.executable}" -m karptui "$@"',
+}
+
+
+def scripts_of_the_page() -> tuple[list[str], str]:
+    """Return the steps of the workflow of GitHub, and the script of GitLab's job."""
+    page = (ROOT / "docs" / "plan.md").read_text()
+    github, gitlab = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
+    steps = github["jobs"]["plan"]["steps"]
+    always = [step.get("if") for step in steps if "run" in step]
+    assert always == [None, None, "always()"]
+    return [step["run"] for step in steps if "run" in step], "\n".join(gitlab["karpenter-plan"]["script"])
+
+
+@pytest.mark.parametrize("is_gitlab", [False, True])
+def test_the_workflows_of_the_page_run_as_they_are_written(
+    snapshot: str, closed: str, tmp_path: Path, is_gitlab: bool
+) -> None:
+    repository, shims = tmp_path / "repository", tmp_path / "bin"
+    (repository / "karpenter").mkdir(parents=True)
+    (repository / "karpenter" / "pools.yaml").write_text(Path(closed).read_text())
+    (repository / "karpenter" / "prod.json.gz").write_bytes(gzip.compress(Path(snapshot).read_bytes()))
+    shims.mkdir()
+    for name, text in SHIMS.items():
+        (shims / name).write_text(f"#!/bin/sh\n{text}\n")
+        (shims / name).chmod(0o755)
+    given = {**os.environ, "PATH": f"{shims}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "PR": "7", "GH_TOKEN": "x"}
+    steps, script = scripts_of_the_page()
+    # As the runners start them: GitHub each step by itself with -e, GitLab all of them with -eo pipefail.
+    calls = [["bash", "-eo", "pipefail", "-c", script]] if is_gitlab else [["bash", "-ec", step] for step in steps]
+    statuses = [subprocess.run(call, cwd=repository, env=given, check=False).returncode for call in calls]
+    assert statuses == ([3] if is_gitlab else [0, 3, 0])
+    assert (repository / "pip.txt").read_text() == "install .\n"
+    assert (repository / "plan.md").read_text().startswith("## Karpenter on")
+    if not is_gitlab:
+        assert (repository / "gh.txt").read_text() == "pr comment 7 --body-file plan.md\n"
+
+
+def test_several_snapshots_are_clusters_of_their_own(
     capsys: pytest.CaptureFixture[str], snapshot: str, closed: str
 ) -> None:
-    page = (ROOT / "docs" / "plan.md").read_text()
-    blocks = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
-    assert len(blocks) == 2
-    calls = re.findall(r"karptui plan (-f karpenter/ --snapshot karpenter/prod.json.gz [^|>\n]*)", page)
-    assert len(calls) == 2
-    for call in calls:
-        words = call.replace("karpenter/prod.json.gz", snapshot).replace("karpenter/", closed).split()
-        assert main(["plan", *words]) == 3
-        assert capsys.readouterr().out.startswith("## Karpenter on")
+    assert main(["plan", "-f", closed, snapshot, snapshot, "-o", "json", "--fail-on", "pending"]) == 3
+    printed = capsys.readouterr()
+    first, second = map(json.loads, printed.out.splitlines())
+    assert first == second
+    assert printed.err.count("shop: --fail-on pending") == 2
+
+
+def test_the_help_names_the_status_of_fail_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--help"]) == 0
+    assert "a condition of --fail-on is met" in capsys.readouterr().out

@@ -1,8 +1,9 @@
-"""Answers that take a while, above a row for each case: how many more pods fit, what a loss leaves, policies."""
+"""Answers that take a while, above a row for each case: how many more pods fit, what a loss leaves, policies, plans."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -14,8 +15,10 @@ from karptui.screens.study import StudyScreen
 from karptui.screens.whatif.screen import WhatIfScreen
 from tests.builders import NOW_NS
 from tests.story_e import StorySource, story_evidence
-from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app, pressing
+from tests.ui.fleet import lines_of, screen_text
+from tests.ui.stage import an_app, pressing, settled
+from tests.ui.whatif.bench import make_app
+from tests.ui.whatif.test_stories_page import NAMES, read, steps_of
 
 Compare = Callable[..., bool]
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)])
@@ -61,6 +64,34 @@ async def test_a_row_opens_as_a_scenario_and_is_played(app: KarptuiApp) -> None:
         assert "without zone=" in screen_text(app) or "without capacity-type=" in screen_text(app)
         await pressing("escape", "F")(pilot)
         assert isinstance(app.screen, ForwardScreen)
+
+
+async def test_the_story_of_a_plan_is_played() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "plan.md").read_text()
+    steps = steps_of(page)
+    counted = [sum(len(one.keys) for one in steps[: at + 1]) for at in range(len(steps))]
+    assert [step.in_all for step in steps] == counted
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        for step in steps:
+            for key in step.keys:
+                await pilot.press(NAMES.get(key, key))
+                await settled(pilot)
+            text = read(lines_of(app))
+            missing = [sentence for sentence in step.sentences if sentence not in text]
+            assert not missing, f"{missing} not in\n{text}"
+
+
+@SIZES
+def test_a_plan_of_a_scenario(snap_compare: Compare, app: KarptuiApp, size: tuple[int, int]) -> None:
+    assert snap_compare(app, terminal_size=size, run_before=pressing("2", "ctrl+t", "right", "P"))
+
+
+async def test_a_plan_needs_edits(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing(*typed("plan"))(pilot)
+        assert "a plan is of a scenario that edits something" in screen_text(app)
 
 
 @SIZES

@@ -77,6 +77,14 @@ class WhatIfScreen(FrameScreen):
             id="whatif.solve",
             tooltip="Look for the change that reaches a goal: nothing pending, cheapest families, weights, …",
         ),
+        Binding(
+            "P",
+            "run_command('plan')",
+            "Plan",
+            show=False,
+            id="whatif.plan",
+            tooltip="What the scenario would do: risks, rollout, stalls, dollars, text for a pull request",
+        ),
         Binding("n", "rename", "Name the scenario", show=False, id="whatif.rename"),
     ]
     BINDING_GROUP_TITLE = "What-if"

@@ -1,0 +1,80 @@
+"""What the rollout of a change takes: how long, where it stalls, extra nodes and dollars meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.plan.plan import Plan, plan
+from karptui.plan.rollout import spent
+from karptui.plan.sheet import objects_of
+from karptui.views.plan import rollout_lines
+from karptui.whatif.edits import DeleteObject, ObjectRef, PutObject, RemoveNode, SetField, SetSetting, TakeOut
+from tests.builders import a_pod, an_instance_type
+from tests.forward.making import a_pair
+from tests.whatif.edits.test_apply import POOL
+from tests.whatif.snapshots import base
+
+TYPES = tuple(
+    an_instance_type(name=name, cpu="2", memory="8Gi", prices={"on-demand": price})
+    for name, price in (("m5.large", 0.1), ("m6i.large", 0.12))
+)
+GENERAL = ObjectRef("NodePool", "general")
+ONLY_NEW = [{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["m6i.large"]}]
+
+
+def planned(nodes: str) -> Plan:
+    """Return the plan of a change of types, with so many nodes allowed for drift."""
+    disruption: dict[str, Any] = {"consolidateAfter": "Never", "budgets": [{"nodes": nodes}]}
+    pool = {**POOL, "spec": {**POOL["spec"], "disruption": disruption}}
+    pairs = [a_pair(f"n{i}") for i in range(3)]
+    on = base(
+        pool,
+        types=TYPES,
+        nodes=tuple(node for node, _ in pairs),
+        nodeclaims=tuple(claim for _, claim in pairs),
+        pods=tuple(a_pod(name=f"p{i}", node=f"n{i}", cpu="1500m") for i in range(3)),
+    )
+    edit = SetField(GENERAL, ("spec", "template", "spec", "requirements"), ONLY_NEW)
+    return plan(on, (edit,), horizon_ns=3600 * NS_PER_SECOND)
+
+
+def test_a_rollout_says_how_long_it_takes_and_what_it_takes_meanwhile() -> None:
+    found = planned("1")
+    assert found.rollout_ns is not None
+    assert found.stalled_by == ()
+    summary = found.as_json("x")["rolloutSummary"]
+    assert summary["drifted"] == 3
+    assert summary["seconds"] == found.rollout_ns // NS_PER_SECOND
+    assert summary["mostExtraNodes"] == max(one.nodes for one in found.edited.series) - 3 == 1
+    until_ns = found.edited.from_ns + found.rollout_ns
+    assert summary["extraDollars"] == pytest.approx(spent(found.edited, until_ns) - 0.3 * summary["seconds"] / 3600)
+    first, meanwhile = rollout_lines(found)
+    assert first.startswith("no drifted node is left after ")
+    assert meanwhile.startswith("meanwhile 1 node more than now at most, and $0.0")
+
+
+def test_a_rollout_that_stalls_says_where_and_by_what() -> None:
+    found = planned("0")
+    assert found.rollout_ns is None
+    assert {words for _, words in found.stalled_by} == {"BUDGET"}
+    assert next(rollout_lines(found)) == "3 of 3 drifted nodes left, kept by BUDGET: n0, n1, n2"
+    assert found.as_json("x")["rolloutSummary"]["seconds"] is None
+    assert found.risks()[0] == "the rollout stalls: 3 of 3 drifted nodes left, held by BUDGET"
+
+
+def test_a_plan_names_what_it_is_about_once() -> None:
+    edits = (
+        SetField(GENERAL, ("spec", "weight"), 1),
+        SetField(GENERAL, ("spec", "weight"), 2),
+        PutObject("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"),
+        PutObject("a: ["),
+        DeleteObject(ObjectRef("Pod", "b", "x")),
+        RemoveNode("n"),
+        SetSetting("A", "b"),
+        TakeOut(capacity_type="spot"),
+    )
+    named = ("NodePool/general", "Pod/a", "Pod/x/b", "Node/n", "setting A", "without spot every type")
+    assert objects_of(edits) == named
