@@ -401,7 +401,11 @@ class KarptuiApp(LivingApp):
         """Return the figures of the top bar; what is held stands still while it is worked out anew."""
         held, is_standing = overview.totals.held, True
         if held is not None:
-            if self._held_of is not self.session:
+            analysed = overview.analysed
+            is_of_other_prices = analysed is not None and analysed.generation < self.session.priced_from
+            if is_of_other_prices:
+                held = Held(waiting=1)
+            if self._held_of is not self.session or is_of_other_prices:
                 self._held, self._held_of = StandingHeld(), self.session
             held, is_standing = self._held.shown(held, self.now_ns())
             held = held if held is not None else Held(waiting=1)

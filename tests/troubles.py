@@ -1,4 +1,4 @@
-"""A cluster with troubles that the demo lacks: a spot node that cannot be replaced, volumes of two zones in one pod,
+"""A small cluster with troubles: a spot node that cannot be replaced, volumes of two zones in one pod,
 a nomination that came to nothing, and offerings that are sold out."""
 
 from __future__ import annotations

@@ -19,8 +19,9 @@ import msgspec
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from karptui.kube.timestamps import parse_timestamp
-from karptui.sources.demo.world import Manifest
-from tools.demo import situations
+from karptui.sources.demo.karpenter import SETTINGS, VERSION
+from karptui.sources.demo.world import Manifest, key_of
+from tools.demo import situations, troubles
 from tools.demo.machines import HOUR_NS, MINUTE_NS, Foundry, Machine
 from tools.demo.pools import OLD_AMI, daemonsets, nodeclasses, nodepools
 from tools.demo.saying import karpenter_events, with_verdict
@@ -98,15 +99,21 @@ def make(seed: int) -> dict[str, Any]:
     _ask(machines, planter.objects)
     _trouble(general, runners, now_ns)
     claims = _claims_alone(foundry, now_ns)
+    waiting = situations.waiting_pods(planter, now_ns)
+
+    said, found, others, own = _troubles(
+        random.Random(seed + 1), now_ns, pools=pools, classes=classes, daemons=daemons, claims=claims
+    )
+    machines += found
     waiting = [
-        with_verdict(one, machines, parse_timestamp(one["metadata"]["creationTimestamp"]))
-        for one in situations.waiting_pods(planter, now_ns)
+        with_verdict(one, machines, parse_timestamp(one["metadata"]["creationTimestamp"])) for one in (*waiting, *own)
     ]
 
     objects: list[Manifest] = [*pools, *classes, *daemons]
     objects += [machine.node for machine in machines]
     objects += [machine.claim for machine in machines if machine.claim is not None]
-    objects += [*claims, *planter.objects, *waiting, *situations.pdbs(rng, now_ns)]
+    objects += [*claims, *planter.objects, *others, *waiting, *situations.pdbs(rng, now_ns)]
+    objects += said
     spaces = (one["metadata"]["namespace"] for one in objects if "namespace" in one["metadata"])
     objects += namespaces(rng, [*spaces, "default"], now_ns)
     _count_limits(pools, machines)
@@ -114,16 +121,67 @@ def make(seed: int) -> dict[str, Any]:
         "karptui": 1,
         "name": "demo",
         "capturedAt": NOW,
-        "settings": {
-            "VM_MEMORY_OVERHEAD_PERCENT": "0.075",
-            "FEATURE_GATES": "SpotToSpotConsolidation=false",
-            "CLUSTER_NAME": "demo",
-        },
+        "karpenterVersion": VERSION,
+        "settings": dict(SETTINGS),
         "disruption": True,
         "objects": objects,
     }
-    objects += karpenter_events(rng, _answer(recording), objects, now_ns)
+    # Of all but the last two it is known what has been said, or nothing has been yet.
+    spoken_of = {key_of(one) for one in own[:-2]}
+    known = [one for one in objects if key_of(one) not in spoken_of]
+    objects += karpenter_events(rng, _answer(recording), known, now_ns)
     return recording
+
+
+def _troubles(
+    rng: random.Random,
+    now_ns: int,
+    *,
+    pools: list[Manifest],
+    classes: list[Manifest],
+    daemons: list[Manifest],
+    claims: list[Manifest],
+) -> tuple[list[Manifest], list[Machine], list[Manifest], list[Manifest]]:
+    """Add what comes beside the rest, with chances of its own so that the rest stays as it is.
+
+    Returns:
+        Volumes and events; machines; controllers and pods on nodes; pods that wait.
+    """
+    pools += troubles.nodepools(rng, now_ns)
+    daemons.append(troubles.device_plugin(rng, now_ns))
+    found = troubles.machines(Foundry(rng, now_ns, pools, classes))
+    latest, wide, _, broken = found
+    situations.settle(wide, now_ns, 180)
+    planter = Planter(rng, now_ns)
+    planter.daemons(daemons, found)
+    trouble = troubles.Troubles(planter, rng, now_ns)
+    trouble.plant(found)
+    _ask(found, planter.objects)
+    troubles.without_gpu(broken)
+    arriving, limbo, sold_out, torn = trouble.arriving(), trouble.limbo(), trouble.sold_out(), trouble.torn()
+    registering = claims[-1]
+    totals = [asks(one) for one in arriving]
+    registering["spec"]["resources"] = {
+        "requests": {
+            "cpu": f"{490 + sum(one['cpu'] for one in totals)}m",
+            "memory": f"{938 + (sum(one['memory'] for one in totals) >> 20)}Mi",
+            "pods": str(9 + len(totals)),
+        }
+    }
+    assert broken.claim is not None
+    said = [
+        *trouble.volumes(),
+        troubles.nominated(rng, limbo, broken.claim, now_ns - 30 * MINUTE_NS),
+        *(troubles.nominated(rng, one, registering, now_ns - 50 * 10**9) for one in arriving),
+        *troubles.refused_launches(rng, sold_out, now_ns),
+        *troubles.rounds(rng, latest, now_ns),
+    ]
+    objects = [troubles.crashed(one) if _is_plugin_on(one, broken) else one for one in planter.objects]
+    return said, found, objects, [*arriving, limbo, sold_out, *torn]
+
+
+def _is_plugin_on(manifest: Manifest, machine: Machine) -> bool:
+    return manifest["metadata"]["name"].startswith("nvidia-") and manifest["spec"].get("nodeName") == machine.name
 
 
 def _withhold(machine: Machine, share: float) -> dict[str, int]:
@@ -176,13 +234,11 @@ def _claims_alone(foundry: Foundry, now_ns: int) -> list[Manifest]:
     launching, failing, registering = (
         foundry.machine("general", name, age_ns=MINUTE_NS) for name in ("m7i.2xlarge", "c7i.8xlarge", "c6a.4xlarge")
     )
-    refused = (
-        "creating instance, insufficient capacity, with fleet error(s), InsufficientInstanceCapacity: We currently do "
-        "not have sufficient capacity in the Availability Zone you requested"
-    )
+    # What Karpenter keeps a NodeClaim for and tries again; one without capacity it would delete at once.
+    refused = ("RequestLimitExceeded", "Request limit exceeded")
     return [
-        situations.without_node(launching, now_ns, stage="", seconds=38),
-        situations.without_node(failing, now_ns, stage="", seconds=95, message=refused),
+        situations.without_node(launching, now_ns, stage="", seconds=3),
+        situations.without_node(failing, now_ns, stage="", seconds=95, refused=refused),
         situations.without_node(registering, now_ns, stage="Launched", seconds=52),
     ]
 

@@ -13,7 +13,7 @@ from karptui.aws.region import NO_FACTS, FactKind, FactPhase, FactStatus, Place,
 from karptui.karpenter.controller import DEFAULTS, ControllerInfo, Layer, layered, parse_version
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE
-from karptui.karpenter.metrics import ControllerMetrics
+from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.karpenter.rules import rules_for, version_note
 from karptui.karpenter.settings import Settings, SettingsError
 
@@ -115,6 +115,21 @@ def with_rules(known: Evidence) -> Evidence:
     if rules is known.settings.rules:
         return known
     return msgspec.structs.replace(known, settings=msgspec.structs.replace(known.settings, rules=rules))
+
+
+def decides_alike(one: Evidence, other: Evidence) -> bool:
+    """Return whether two pieces of evidence let Karpenter decide the same: readings of a minute apart mostly do."""
+    return one is other or (
+        (one.settings, one.price_settings, one.stated_version)
+        == (other.settings, other.price_settings, other.stated_version)
+        and one.instance_types is other.instance_types
+        and one.facts is other.facts
+        and _offerings(one) == _offerings(other)
+    )
+
+
+def _offerings(evidence: Evidence) -> Mapping[OfferingName, OfferingMetrics]:
+    return evidence.metrics.offerings if evidence.metrics is not None else {}
 
 
 def prices_of(evidence: Evidence, place: Place) -> NodePrices:

@@ -19,10 +19,12 @@ PATIENCE_SECONDS: Final = 10.0
 _POLL_SECONDS: Final = 0.05
 
 if TYPE_CHECKING:
+    from karptui.aws.evidence import Evidence
     from karptui.config import Config
     from karptui.sources.aws.source import AwsSource
     from karptui.sources.cluster.source import ClusterSource
     from karptui.sources.controller import ControllerSource
+    from karptui.sources.demo.source import DemoSource
     from karptui.sources.evidence import EvidenceSource
     from karptui.sources.metrics.source import MetricsSource
     from karptui.sources.source import Source
@@ -44,6 +46,7 @@ def evidence_source(source: Source | None, config: Config, version: str = "") ->
     from karptui.aws.prices import PriceSettings
     from karptui.karpenter.controller import DEFAULTS, ControllerInfo, Layer, layered
     from karptui.sources.cluster.source import ClusterSource
+    from karptui.sources.demo.source import DemoSource
     from karptui.sources.evidence import EvidenceSource
     from karptui.sources.snapshot.source import SnapshotSource
 
@@ -80,7 +83,19 @@ def evidence_source(source: Source | None, config: Config, version: str = "") ->
             controller=_controller(source),
             usage=_usage(source),
         )
+    if isinstance(source, DemoSource):
+        return _of_demo(source, base)
     return EvidenceSource(base)
+
+
+def _of_demo(source: DemoSource, base: Evidence) -> EvidenceSource:
+    from karptui.aws.evidence import with_controller, with_rules
+    from karptui.aws.region import FactPhase, FactStatus
+    from karptui.sources.demo.karpenter import CONTROLLER, DemoMetrics
+    from karptui.sources.evidence import EvidenceSource
+
+    known = with_controller(base, CONTROLLER, FactStatus(phase=FactPhase.LIVE, as_of_ns=source.clock.now_ns()))
+    return EvidenceSource(with_rules(known), metrics=DemoMetrics(source.clock, is_stepped=source.is_stepped))
 
 
 def _origin(origins: Iterable[str]) -> str:
@@ -102,11 +117,13 @@ def evidence_for(args: argparse.Namespace, source: Source) -> EvidenceSource:
 
     from karptui.config import Config, ConfigError, load_config
     from karptui.paths import config_file
+    from karptui.sources.demo.source import DemoSource
     from karptui.sources.snapshot.source import SnapshotSource
 
     version = args.karpenter_version or ""
     if not hasattr(args, "disable_pricing"):
-        return evidence_source(source if isinstance(source, SnapshotSource) else None, Config(), version)
+        known = source if isinstance(source, (SnapshotSource, DemoSource)) else None
+        return evidence_source(known, Config(), version)
     try:
         config = load_config(config_file(), os.environ, price_flags(args))
     except ConfigError as error:

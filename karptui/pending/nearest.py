@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from karptui.karpenter.labels import NODEPOOL
 from karptui.kube import resources
 from karptui.provisioning import PodExplanation, PoolExplanation
 from karptui.provisioning.explain import GATES
-from karptui.provisioning.rejection import TypesExhausted
+from karptui.provisioning.rejection import PlacementGate, TypesExhausted
+
+_BEGINNING: Final = (PlacementGate.LIMITS, PlacementGate.TAINTS, PlacementGate.REQUIREMENTS)
+"""Gates before those that need the pod's own NodePool."""
 
 
 def furthest(explanation: PodExplanation) -> PoolExplanation | None:
     """Return the NodePool that came closest to taking the pod: that which failed last, of equals the first asked.
 
-    Where the pod names its NodePools, the others do not count.
+    Where the pod names its NodePools, the others do not count. One that takes no part comes closest where the pod
+    has its labels and tolerates its taints, and not those of another.
     """
     wanted = _wanted(explanation)
     named = [pool for pool in explanation.pools if pool.nodepool in wanted]
     if named and all(pool.takes_no_part for pool in named):
         return named[0]
     asked = [pool for pool in named or explanation.pools if pool.failed is not None]
-    return max(asked, key=lambda pool: (_depth(pool), -pool.position), default=None)
+    best = max(asked, key=lambda pool: (_depth(pool), -pool.position), default=None)
+    if best is None or best.failed in _BEGINNING:
+        return next((pool for pool in explanation.pools if pool.takes_no_part and pool.is_meant), best)
+    return best
 
 
 def _wanted(explanation: PodExplanation) -> frozenset[str]:

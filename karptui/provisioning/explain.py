@@ -11,6 +11,7 @@ import msgspec
 
 from karptui.karpenter.labels import HOSTNAME
 from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.requirements import IN
 from karptui.kube.objects import condition_of
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import Quantity, QuantityFormat
@@ -174,6 +175,8 @@ class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """Its ``str`` is what Karpenter says."""
     takes_no_part: str = ""
     """Why the NodePool is not asked at all."""
+    is_meant: bool = False
+    """Whether a NodePool that is not asked has the taints and labels that the pod speaks of."""
     types_left: tuple[TypesLeft, ...] = ()
     label_costs: tuple[LabelCost, ...] = ()
     """Requirements that rule types out, the most costly first."""
@@ -238,6 +241,7 @@ def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExpl
             weight=pool.weight,
             position=-1,
             takes_no_part=bystander(pool, left_out=run.prepared.left_out),
+            is_meant=_is_meant(pool, queued.pod),
             types_seen=run.prepared.guessed_pools.get(pool.name),
         )
         for pool in run.prepared.inventory.nodepools
@@ -255,6 +259,16 @@ def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExpl
             for destination in (run.prepared.destinations if asks_nodes else ())
             if (refusal := refusal_of(run, queued, stage_memory, destination)) is not None
         ),
+    )
+
+
+def _is_meant(pool: NodePool, pod: Pod) -> bool:
+    selected, own = pod.template.node_selector, pool.template_labels
+    asked = {one.key: one.values for one in pool.requirements if one.operator == IN}
+    return (
+        bool(selected)
+        and not untolerated(pool.taints, pod.template.tolerations)
+        and all(own.get(key) == value or value in asked.get(key, ()) for key, value in selected.items())
     )
 
 

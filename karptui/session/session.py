@@ -5,7 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Any, Final
 
+import msgspec
+
 from karptui import crash
+from karptui.aws.evidence import decides_alike
 from karptui.decode.kinds import Kind
 from karptui.session.analyst import Analyst
 from karptui.session.cluster_view import ClusterView
@@ -59,6 +62,8 @@ class Session:
         self._mailbox = Mailbox()
         self._polling = threading.Lock()
         self._asks_for_evidence = False
+        self.priced_from = 0
+        """The generation with which prices, offerings or settings came in anew: sums of before are of others."""
 
     @property
     def title(self) -> str:
@@ -128,6 +133,10 @@ class Session:
         if not self._is_behind:
             self._state = before.state
         state = self._state = self._reduced(mail.batch, now_ns) if mail.batch.deltas else self._state
+        if not decides_alike(evidence, before.evidence):
+            # As if the cluster had changed: what was worked out with other prices and settings holds no longer.
+            state = self._state = msgspec.structs.replace(state, generation=state.generation + 1)
+            self.priced_from = state.generation
         statuses = {**before.statuses, **{str(kind): status for kind, status in mail.statuses.items()}}
         try:
             view = ClusterView(

@@ -9,7 +9,8 @@ from karptui.aws.region import FactPhase
 from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.sources.aws.source import AwsNews, AwsSource
 from karptui.sources.controller import ControllerNews, ControllerSource
-from karptui.sources.metrics.source import MetricsNews, MetricsSource
+from karptui.sources.metrics.source import MetricsNews
+from karptui.sources.periodic import PeriodicSource
 from karptui.sources.usage import UsageSource
 
 
@@ -20,7 +21,7 @@ class EvidenceSource:
         self,
         base: Evidence = NO_EVIDENCE,
         *,
-        metrics: MetricsSource | None = None,
+        metrics: PeriodicSource[MetricsNews] | None = None,
         aws: AwsSource | None = None,
         controller: ControllerSource | None = None,
         usage: UsageSource | None = None,

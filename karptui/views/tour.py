@@ -45,10 +45,10 @@ STORIES: Final[Mapping[str, Story]] = MappingProxyType(
         "a": Story(
             "Weight is an order, not a share",
             (
-                _step("NodePools weigh 100, 50 and 50, and people expect half, a quarter, a quarter:", "2 down down"),
-                _step("general runs most nodes, and is tried after spare: the name that sorts last goes first.", "up"),
-                _step("What does one less weight for spare change? Open the what-if:", "ctrl+t left"),
-                _step("The order, and no pod moves: weight never shares out. For shares press p on Pools."),
+                _step("general weighs 50 and overflow 49, and people expect halves:", "2 down down"),
+                _step("general gets every pod that both can hold. One less weight for it?", "ctrl+t left"),
+                _step("Now the name that sorts last goes first. Replay every pod as if it were new:", "m down enter"),
+                _step("overflow takes all it can hold: weight never shares out. For shares press p on Pools."),
             ),
         ),
         "b": Story(
@@ -60,7 +60,7 @@ STORIES: Final[Mapping[str, Story]] = MappingProxyType(
                 _step("Narrow the families to flex, and turn on all that are shown:", "f l ctrl+a enter enter"),
                 _step("Two NodePools, weights 100 and 1. Replay every pod as if it were new:", "m down enter"),
                 _step("The preferred pool takes them. And with flex sold out?", "a o u enter f l e x enter"),
-                _step("The fallback takes them all, as it is now."),
+                _step("overflow takes them: it weighs 49, and the fallback 1. Mind what stands in between."),
             ),
         ),
         "c": Story(
@@ -68,7 +68,7 @@ STORIES: Final[Mapping[str, Story]] = MappingProxyType(
             (
                 _step(
                     "Eleven DaemonSets do not fit a type of eight pod slots. NEW NODE CARRIES says:",
-                    "2 down down down",
+                    "2 down down down down",
                 ),
                 _step("Below the table: the types that rules out, and by which number. One more?", "ctrl+t a d a e"),
                 _step("Add it, and replay every pod as if it were new:", "enter enter m down enter"),

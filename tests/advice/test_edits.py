@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
+import tempfile
 from functools import cache
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,7 @@ from karptui.provisioning import Prepared, prepare
 from karptui.session.advising import advice_of
 from karptui.session.cluster_view import ClusterView
 from karptui.session.whatif_base import base_of
+from karptui.sources.demo.source import FILE
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
 
@@ -30,6 +34,18 @@ GONE = ("pool-wildcard-value", "pdb-never-allows", "node-protected", "pool-spot-
 @cache
 def demo() -> tuple[ClusterView, int, tuple[Finding, ...], WhatIfBase]:
     return found_by("--demo")
+
+
+@cache
+def gate_off() -> tuple[ClusterView, int, tuple[Finding, ...], WhatIfBase]:
+    """Return the demo's recording with a gate that the demo has open."""
+    packed = resources.files("karptui.sources.demo").joinpath(FILE).read_bytes()
+    recording = json.loads(gzip.decompress(packed))
+    recording["settings"]["FEATURE_GATES"] = "SpotToSpotConsolidation=false"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "recording.json"
+        path.write_text(json.dumps(recording))
+        return found_by("--snapshot", str(path))
 
 
 def found_by(*words: str) -> tuple[ClusterView, int, tuple[Finding, ...], WhatIfBase]:
@@ -58,7 +74,7 @@ def test_every_edit_applies() -> None:
 
 @pytest.mark.parametrize("rule", GONE)
 def test_the_edit_settles_the_finding(rule: str) -> None:
-    _, now_ns, findings, base = demo()
+    _, now_ns, findings, base = gate_off() if rule == "pool-spot-gate-off" else demo()
     own = [finding for finding in findings if finding.rule == rule]
     assert own
     edited = apply(base, [edit for finding in own for edit in finding.edits])

@@ -148,7 +148,7 @@ def test_nothing_to_show_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_the_demo_is_a_cluster_too(capsys: pytest.CaptureFixture[str]) -> None:
     rows = nodes(capsys, "--demo")
-    assert len(rows) == 63
+    assert len(rows) == 67
 
 
 def test_what_a_file_says_wrong_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,7 +55,7 @@ def test_the_demo_tells_what_its_pools_cost(capsys: pytest.CaptureFixture[str]) 
     assert main(["pools", "--demo"]) == 0
     said = capsys.readouterr()
     assert "cost of all pools: $" in said.err
-    assert said.err.count("no spot prices are known") == 1
+    assert "no spot prices are known" not in said.err
     assert main(["pools", "--demo", "--disable-pricing"]) == 0
     said = capsys.readouterr()
     assert "$" not in said.out + said.err

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from karptui.aws.evidence import Evidence
 from karptui.decode.kinds import Kind
+from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.kube.node import Node
 from karptui.session.session import Session
 from karptui.sources.base import Phase, SourceStatus
@@ -140,3 +142,33 @@ def test_a_view_that_cannot_be_made_loses_nothing(monkeypatch: pytest.MonkeyPatc
     session.poll()
     assert set(session.view.state.nodes) == {"a", "b", "c", "d"}
     assert session.trouble == ""
+
+
+class Told(EvidenceSource):
+    """Evidence that a test exchanges."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known = Evidence()
+
+    def latest(self) -> Evidence:
+        """Return what the test has said."""
+        return self.known
+
+
+def a_reading(price: float, at_ns: int) -> ControllerMetrics:
+    offering = {OfferingName("m5.large", "us-east-1a", "spot"): OfferingMetrics(price, is_available=True)}
+    return ControllerMetrics(read_at_ns=at_ns, endpoint="pod a/b", offerings=offering)
+
+
+def test_other_prices_count_as_a_change_of_the_cluster_and_the_same_read_again_do_not() -> None:
+    told = Told()
+    session = Session(Speaker(), evidence=told)
+    generations = []
+    for price, at_ns in ((0.04, 1), (0.04, 2), (0.05, 3)):
+        told.known = Evidence(metrics=a_reading(price, at_ns))
+        session.poll()
+        assert session.view.evidence is told.known
+        generations.append(session.view.state.generation)
+    first, again, other = generations
+    assert (again, other) == (first, first + 1)

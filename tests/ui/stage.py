@@ -9,10 +9,12 @@ from typing import Any
 from textual.pilot import Pilot
 
 from karptui.app import KarptuiApp
+from karptui.cli.evidence import evidence_source
 from karptui.clock import Clock
 from karptui.config import Config
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.session.analyst import Analyst
+from karptui.sources.demo.source import DemoSource
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.source import Source
 
@@ -43,6 +45,12 @@ def an_app(
     )
     app.animation_level = "none"
     return app
+
+
+def demo_app(clock: Clock, **given: Any) -> KarptuiApp:
+    """Return the app over the demo standing still, with what its Karpenter says of prices."""
+    source = DemoSource(clock=clock, is_stepped=True)
+    return an_app(source, clock=clock, evidence=evidence_source(source, Config()), **given)
 
 
 async def settled(pilot: Pilot[Any], *, is_analysed: bool = True) -> KarptuiApp:

@@ -13,12 +13,10 @@ from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase
-from karptui.sources.demo.source import DemoSource
 from karptui.sources.mailbox import Mailbox
 from tests.builders import NOW_NS
-from tests.troubles import troubles_parts
 from tests.ui.fleet import FleetSource, a_fleet, price_evidence, screen_text, status
-from tests.ui.stage import an_app, settled
+from tests.ui.stage import an_app, demo_app, settled
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "by-question.md"
 NARROW: Final = "## At 80 by 24"
@@ -71,17 +69,14 @@ class SyncingSource(FleetSource):
 
 
 @pytest.fixture
-def make_app(tmp_path: Path) -> Callable[[Question], KarptuiApp]:
+def make_app() -> Callable[[Question], KarptuiApp]:
     """Return what makes the app on the demo, or on a cluster with the trouble that a question is about."""
 
     def make(question: Question) -> KarptuiApp:
         clock = FrozenClock(NOW_NS)
         if not question.needs_trouble:
-            return an_app(DemoSource(clock=clock, is_stepped=True), clock=clock)
-        if question.number == 25:
-            return an_app(SyncingSource(a_fleet()), clock=clock, evidence=price_evidence())
-        source, clock, evidence = troubles_parts(tmp_path)
-        return an_app(source, clock=clock, evidence=evidence)
+            return demo_app(clock)
+        return an_app(SyncingSource(a_fleet()), clock=clock, evidence=price_evidence())
 
     return make
 

@@ -18,7 +18,6 @@ from karptui.screens.pods import PodsScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.types import TypeLedgerScreen
 from karptui.session.border import VerdictWanted
-from karptui.sources.demo.source import DemoSource
 from karptui.views.verdict import pending_reasons, sentence
 from karptui.widgets.info_line import InfoLine
 from karptui.widgets.row_table import RowTable
@@ -27,7 +26,7 @@ from karptui.widgets.sentences import Sentences
 from tests.builders import NOW_NS
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import FleetSource, a_fleet, a_node, lines_of, screen_text
-from tests.ui.stage import an_app, settled
+from tests.ui.stage import demo_app, settled
 
 SIZE = (120, 40)
 
@@ -376,7 +375,7 @@ async def test_settings_decide_how_the_screen_starts(make_app: MakeApp) -> None:
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
 async def test_no_finding_of_the_demo_is_cut(size: tuple[int, int]) -> None:
     clock = FrozenClock(NOW_NS)
-    app = an_app(DemoSource(clock=clock, is_stepped=True), clock=clock)
+    app = demo_app(clock)
     async with app.run_test(size=size) as pilot:
         await settled(pilot)
         found = app.border.verdict(VerdictWanted(now_ns=NOW_NS)).findings

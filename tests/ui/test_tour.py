@@ -9,16 +9,15 @@ import pytest
 
 from karptui.cli.main import main, with_tour
 from karptui.clock import FrozenClock
-from karptui.sources.demo.source import DemoSource
 from karptui.views.tour import STORIES, Tour
 from tests.builders import NOW_NS
 from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app, settled
+from tests.ui.stage import demo_app, settled
 
 PAGE = Path(__file__).parents[2] / "docs" / "stories.md"
 NAMES = {"↓": "down", "↑": "up", "←": "left", "→": "right"}
 PRESSED = {".": "full_stop", "/": "slash"}
-ANSWERS = {"a": "Nothing changes", "d": "find a place on 3 new r5a.8xlarge"}
+ANSWERS = {"a": "115 pods land on overflow", "d": "find a place on 3 new r5a.8xlarge"}
 """The two with the fewest keys; tests/ui/whatif types those of all."""
 
 
@@ -43,7 +42,7 @@ def test_a_key_that_is_not_the_next_leaves_the_tour_where_it_is() -> None:
     assert tour.line() == first
     assert tour.press("2")
     assert tour.line() != first
-    for key in ("down", "down", "up", "ctrl+t", "left"):
+    for key in ("down", "down", "ctrl+t", "left", "m", "down", "enter"):
         assert not tour.is_over
         assert tour.press(key)
     assert tour.is_over
@@ -53,7 +52,7 @@ def test_a_key_that_is_not_the_next_leaves_the_tour_where_it_is() -> None:
 @pytest.mark.parametrize("letter", ANSWERS)
 async def test_a_tour_ends_where_the_answer_is(letter: str) -> None:
     clock = FrozenClock(NOW_NS)
-    app = an_app(DemoSource(clock=clock, is_stepped=True), clock=clock)
+    app = demo_app(clock)
     app.tour = Tour(STORIES[letter])
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

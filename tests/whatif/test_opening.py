@@ -15,6 +15,7 @@ from karptui.session.costs import total_of
 from karptui.session.known_values import known_values
 from karptui.session.session import Session
 from karptui.session.whatif_base import base_of
+from karptui.sources.demo.karpenter import metrics_at
 from karptui.sources.demo.source import DemoSource
 from karptui.state.cluster import EMPTY
 from karptui.views.whatif.result import answer_lines, price_note, trust_line, version_text
@@ -159,7 +160,8 @@ def test_what_is_exact_altogether_and_what_is_of_another_version_is_said() -> No
 
 @pytest.mark.parametrize("settings", [PriceSettings(), PriceSettings(multiplier=0.7, surcharge_per_node_hour=0.02)])
 def test_a_what_if_counts_the_dollars_of_the_top_bar(view: ClusterView, settings: PriceSettings) -> None:
-    shown = ClusterView(view.state, view.statuses, evidence=Evidence(price_settings=settings))
+    evidence = Evidence(price_settings=settings, metrics=metrics_at(NOW_NS))
+    shown = ClusterView(view.state, view.statuses, evidence=evidence)
     base = base_of(shown, NOW_NS)
     going = {state.name for state in base.prepared.states if state.claim is None or state.is_marked_for_deletion}
     told = total_of(entry for entry in shown.node_entries if entry.name not in going and entry.claim is not None)
@@ -167,5 +169,11 @@ def test_a_what_if_counts_the_dollars_of_the_top_bar(view: ClusterView, settings
     assert found is not None
     assert found.before.launched == 0
     assert found.before.price_per_hour == pytest.approx(told.per_hour)
-    assert told.unpriced <= found.before.unpriced
+    assert (told.unpriced, found.before.unpriced) == (0, 0)
+
+
+def test_what_nobody_tells_a_price_of_is_bounded(view: ClusterView) -> None:
+    found = asked(view, Scenario())[0].difference
+    assert found is not None
+    assert found.before.unpriced > 0
     assert found.before.unpriced_at_most_per_hour > 0

@@ -14,8 +14,9 @@ from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.settings import Settings
 from karptui.kube.quantity import Quantity, QuantityFormat, of_units
 from karptui.kube.resources import EPHEMERAL_STORAGE, MEMORY, subtract
+from karptui.sources.demo.karpenter import ZONES
 from karptui.sources.demo.world import LIFECYCLE, Manifest, a_suffix, a_uid, condition, metadata, owner_of
-from tools.demo.pools import CURRENT_AMI, OLD_AMI, ZONES
+from tools.demo.pools import CURRENT_AMI, OLD_AMI
 
 MINUTE_NS: Final = 60 * 10**9
 HOUR_NS: Final = 60 * MINUTE_NS
@@ -68,8 +69,9 @@ class Foundry:
         capacity_type: str = "on-demand",
         zone_index: int | None = None,
         image: str | None = None,
+        name: str = "",
     ) -> Machine:
-        """Return a node that has been running for a while, with its claim."""
+        """Return a node that has been running for a while, with its claim; without a name it gets one by chance."""
         manifest = self._pools[pool]
         template = manifest["spec"]["template"]
         class_name = template["spec"]["nodeClassRef"]["name"]
@@ -86,7 +88,7 @@ class Foundry:
         planned = allocatable(instance)
         real = _seen_by_kubelet(instance)
         provider_id = f"aws:///{zone}/i-0{self._rng.getrandbits(64):016x}"
-        name = self._node_name()
+        name = name or self._node_name()
         claim = {
             "apiVersion": "karpenter.sh/v1",
             "kind": "NodeClaim",

@@ -6,10 +6,10 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from karptui.sources.demo.karpenter import ZONES
 from karptui.sources.demo.world import Manifest, a_uid, condition, metadata, pod_spec
 
 DAY_NS: Final = 86_400 * 10**9
-ZONES: Final = (("us-east-1a", "use1-az4"), ("us-east-1b", "use1-az6"), ("us-east-1c", "use1-az1"))
 CURRENT_AMI: Final = {"amd64": "ami-0b7c1f2e5d9a83641", "arm64": "ami-04de92c7b1f6a3058"}
 OLD_AMI: Final = "ami-09a3c5d7e1f20b846"
 """What the trino nodes still run: they have drifted."""
@@ -32,23 +32,26 @@ EDGE: Final = {"key": "edge", "effect": "NoSchedule"}
 def nodepools(rng: random.Random, now_ns: int) -> list[Manifest]:
     """Return the five NodePools."""
     created = now_ns - 160 * DAY_NS
-    od, spot = _in("karpenter.sh/capacity-type", "on-demand"), _in("karpenter.sh/capacity-type", "spot", "on-demand")
-    amd64 = _in("kubernetes.io/arch", "amd64")
+    od, spot = (
+        one_of("karpenter.sh/capacity-type", "on-demand"),
+        one_of("karpenter.sh/capacity-type", "spot", "on-demand"),
+    )
+    amd64 = one_of("kubernetes.io/arch", "amd64")
     families = ("m7i-flex", "c7i-flex", "m7i", "c7i", "r7i", "m7a", "c7a", "m6i", "c6i", "r6i", "m6a", "c6a")
     return [
-        _pool(
+        a_pool(
             rng,
             created,
             "runners",
             "CI jobs; said to be preferred 2:1 over general",
             weight=100,
-            requirements=[od, amd64, _in("karpenter.k8s.aws/instance-family", "r6i", "c6i", "m6i")],
+            requirements=[od, amd64, one_of("karpenter.k8s.aws/instance-family", "r6i", "c6i", "m6i")],
             taints=[CI],
             limits={"cpu": "200"},
             grace="24h",
             budgets=[{"nodes": "50%"}],
         ),
-        _pool(
+        a_pool(
             rng,
             created,
             "general",
@@ -57,34 +60,34 @@ def nodepools(rng: random.Random, now_ns: int) -> list[Manifest]:
             requirements=[
                 spot,
                 amd64,
-                _in("karpenter.k8s.aws/instance-family", *families),
-                _in("karpenter.k8s.aws/instance-size", "xlarge", "2xlarge", "4xlarge", "8xlarge"),
+                one_of("karpenter.k8s.aws/instance-family", *families),
+                one_of("karpenter.k8s.aws/instance-size", "xlarge", "2xlarge", "4xlarge", "8xlarge"),
             ],
-            limits={"cpu": "480"},
+            limits={"cpu": "512"},
             consolidate_after="5m",
             budgets=[{"nodes": "10%"}, {"nodes": "2", "reasons": ["Drifted"]}],
         ),
-        _pool(
+        a_pool(
             rng,
             created + 60 * DAY_NS,
             "spare",
             "fallback when flex is out; the * below matches no instance family",
             weight=50,
-            requirements=[od, amd64, _in("karpenter.k8s.aws/instance-family", "*")],
+            requirements=[od, amd64, one_of("karpenter.k8s.aws/instance-family", "*")],
             limits={"cpu": "64"},
         ),
-        _pool(
+        a_pool(
             rng,
             created + 20 * DAY_NS,
             "trino",
             "query engine, one worker per node",
-            requirements=[od, amd64, _in("node.kubernetes.io/instance-type", "r5a.8xlarge")],
+            requirements=[od, amd64, one_of("node.kubernetes.io/instance-type", "r5a.8xlarge")],
             taints=[TRINO],
             node_class="trino",
             budgets=[{"nodes": "0", "reasons": ["Drifted"]}, {"nodes": "1"}],
             consolidate_after="30m",
         ),
-        _pool(
+        a_pool(
             rng,
             created + 90 * DAY_NS,
             "edge",
@@ -92,9 +95,9 @@ def nodepools(rng: random.Random, now_ns: int) -> list[Manifest]:
             weight=45,
             requirements=[
                 od,
-                _in("kubernetes.io/arch", "arm64"),
-                _in("karpenter.k8s.aws/instance-family", "c7g", "m7g"),
-                _in("karpenter.k8s.aws/instance-size", "medium", "large"),
+                one_of("kubernetes.io/arch", "arm64"),
+                one_of("karpenter.k8s.aws/instance-family", "c7g", "m7g"),
+                one_of("karpenter.k8s.aws/instance-size", "medium", "large"),
             ],
             taints=[EDGE],
             node_class="edge",
@@ -107,11 +110,12 @@ def nodepools(rng: random.Random, now_ns: int) -> list[Manifest]:
     ]
 
 
-def _in(key: str, *values: str) -> Manifest:
+def one_of(key: str, *values: str) -> Manifest:
+    """Return a requirement."""
     return {"key": key, "operator": "In", "values": list(values)}
 
 
-def _pool(
+def a_pool(
     rng: random.Random,
     created_ns: int,
     name: str,
@@ -127,6 +131,7 @@ def _pool(
     consolidate_after: str = "0s",
     labels: Mapping[str, str] | None = None,
 ) -> Manifest:
+    """Return a NodePool that is ready."""
     template: Manifest = {
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": node_class},
         "requirements": list(requirements),
@@ -197,7 +202,7 @@ def _nodeclass(rng: random.Random, created_ns: int, name: str, *, generation: in
                 {
                     "id": CURRENT_AMI[arch],
                     "name": f"amazon-eks-node-al2023-{word}-standard-1.35-v20261105",
-                    "requirements": [_in("kubernetes.io/arch", arch)],
+                    "requirements": [one_of("kubernetes.io/arch", arch)],
                 }
                 for arch, word in (("amd64", "x86_64"), ("arm64", "arm64"))
             ],

@@ -40,9 +40,13 @@ def _reason(pod: Manifest, machine: Machine) -> str:
     if any(labels.get(key) != value for key, value in spec.get("nodeSelector", {}).items()):
         return "node(s) didn't match Pod's node affinity/selector"
     asked = asks(pod)
-    return next(
-        (word for name, word in _WORDS.items() if machine.free[name] < asked[name]), "node(s) were unschedulable"
-    )
+    short = next((word for name, word in _WORDS.items() if machine.free[name] < asked[name]), "")
+    # No node of the demo has a device left, and no volume of two zones has a place.
+    devices = (name for one in spec["containers"] for name in one["resources"]["requests"] if "/" in name)
+    device = next(devices, "")
+    if short or device:
+        return short or f"Insufficient {device}"
+    return "node(s) had volume node affinity conflict" if spec.get("volumes") else "node(s) were unschedulable"
 
 
 def with_verdict(pod: Manifest, machines: Sequence[Machine], since_ns: int) -> Manifest:

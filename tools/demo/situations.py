@@ -122,7 +122,9 @@ def initializing(machine: Machine) -> None:
     machine.is_spared = True
 
 
-def without_node(machine: Machine, now_ns: int, *, stage: str, seconds: int, message: str = "") -> Manifest:
+def without_node(
+    machine: Machine, now_ns: int, *, stage: str, seconds: int, refused: tuple[str, str] = ("", "")
+) -> Manifest:
     """Return the machine's claim as it was before there was a node.
 
     Args:
@@ -130,17 +132,17 @@ def without_node(machine: Machine, now_ns: int, *, stage: str, seconds: int, mes
         now_ns: when.
         stage: ``""`` is launching, ``Launched`` waits for the node to register.
         seconds: age of the claim.
-        message: why it does not launch.
+        refused: reason and message of what keeps it from launching, as the AWS provider words them.
     """
     assert machine.claim is not None
     created = now_ns - seconds * 10**9
     claim = machine.claim
     reached = LIFECYCLE.index(stage) + 1 if stage else 0
-    reasons = ("LaunchFailed" if message else "AwaitingReconciliation", "NodeNotFound", "NodeNotFound")
+    reasons = (refused[0] or "AwaitingReconciliation", "NodeNotFound", "NodeNotFound")
     conditions = [
         condition(kind, "True", created + 3 * 10**9)
         if index < reached
-        else condition(kind, "Unknown", created, reason=reasons[index], message=message if index == 0 else "")
+        else condition(kind, "Unknown", created, reason=reasons[index], message=refused[1] if index == 0 else "")
         for index, kind in enumerate(LIFECYCLE)
     ]
     status = {"conditions": conditions}
@@ -150,7 +152,7 @@ def without_node(machine: Machine, now_ns: int, *, stage: str, seconds: int, mes
     else:
         labels = {key: labels[key] for key in ("karpenter.sh/nodepool", "karpenter.k8s.aws/ec2nodeclass")}
     meta = {**claim["metadata"], "creationTimestamp": stamp(created), "labels": labels}
-    # The pods that it was made for are not recorded, and so neither is what they ask.
+    # Of most the pods that they were made for are not recorded, and so neither is what they ask.
     spec = {key: value for key, value in claim["spec"].items() if key != "resources"}
     return {**claim, "metadata": meta, "spec": spec, "status": status}
 

@@ -294,10 +294,11 @@ def _create(play: DemoPlay, *, pods: Sequence[Manifest], model: Manifest, node_m
         if waiting is not None:
             message = f"Pod should schedule on: nodeclaim/{meta['name']}"
             play.world.say(waiting, "Nominated", message, play.now_ns)
-    play.after(play.rng.uniform(3, 6), partial(_launched, made=made, model=model, node_model=node_model))
+    play.after(play.rng.uniform(3, 6), partial(launched, made=made, model=model, node_model=node_model))
 
 
-def _launched(play: DemoPlay, *, made: Manifest, model: Manifest, node_model: Manifest) -> None:
+def launched(play: DemoPlay, *, made: Manifest, model: Manifest, node_model: Manifest) -> None:
+    """EC2 has given an instance like another; its node joins some seconds later."""
     claim = current(play, made)
     if claim is None:
         return
@@ -307,3 +308,48 @@ def _launched(play: DemoPlay, *, made: Manifest, model: Manifest, node_model: Ma
     claim = labelled({**claim, "status": status}, model["metadata"]["labels"])
     play.world.put(with_condition(claim, condition("Launched", "True", play.now_ns)))
     play.after(play.rng.uniform(14, 24), partial(join, made=made, node_model=node_model))
+
+
+SOLD_OUT_POOL: Final = "gpu"
+NO_CAPACITY: Final = (
+    "creating instance, insufficient capacity, with fleet error(s), InsufficientInstanceCapacity: We currently do not "
+    "have sufficient {type} capacity in the Availability Zone you requested ({zone})."
+)
+
+
+def try_in_vain(play: DemoPlay) -> None:
+    """Karpenter creates a NodeClaim for which EC2 has no machine, and deletes it at once."""
+    world = play.world
+    model = next((one for one in world.of("NodeClaim") if pool_of(one) == SOLD_OUT_POOL), None)
+    waiting = [one for one in world.of("Pod") if _is_for_sold_out(one)]
+    if model is None or not waiting:
+        return
+    labels = {key: model["metadata"]["labels"][key] for key in _LAUNCHING_LABELS}
+    name = f"{SOLD_OUT_POOL}-{a_suffix(play.rng)}"
+    meta = metadata(name, uid=a_uid(play.rng), created_ns=play.now_ns, labels=labels)
+    unknown = [condition(kind, "Unknown", play.now_ns, reason="AwaitingReconciliation") for kind in LIFECYCLE]
+    made: Manifest = {
+        **{key: model[key] for key in ("apiVersion", "kind", "spec")},
+        "metadata": {**meta, "generation": 1},
+        "status": {"conditions": unknown},
+    }
+    world.put(made)
+    world.say(waiting[-1], "Nominated", f"Pod should schedule on: nodeclaim/{name}", play.now_ns)
+    play.after(2.5, partial(_refused, made=made, waiting=waiting[-1]))
+
+
+def _is_for_sold_out(pod: Manifest) -> bool:
+    requests = pod["spec"]["containers"][0]["resources"]["requests"]
+    return "nvidia.com/gpu" in requests and "nodeName" not in pod["spec"]
+
+
+def _refused(play: DemoPlay, *, made: Manifest, waiting: Manifest) -> None:
+    error = NO_CAPACITY.format(type="g5.2xlarge", zone="us-east-1a")
+    name = made["metadata"]["name"]
+    said = (
+        (made, f"NodeClaim {name} event: {error}"),
+        (waiting, f"NodeClaim {name} nominated for this pod failed to launch: {error}"),
+    )
+    for about, message in said:
+        play.world.say(about, "InsufficientCapacityError", message, play.now_ns, type_="Warning")
+    play.world.remove(made)

@@ -75,10 +75,11 @@ def current(play: DemoPlay, manifest: Manifest) -> Manifest | None:
 def arrive(play: DemoPlay, made: Manifest) -> None:
     """Create a pod, and let the scheduler look for a node."""
     play.world.put(made)
-    play.after(1.0, partial(_schedule, made=made))
+    play.after(1.0, partial(schedule, made=made))
 
 
-def _schedule(play: DemoPlay, *, made: Manifest) -> None:
+def schedule(play: DemoPlay, *, made: Manifest) -> None:
+    """Bind a pod to a node that has room for it, now or as soon as there is one."""
     waiting = current(play, made)
     if waiting is None or "nodeName" in waiting["spec"]:
         return
@@ -88,7 +89,7 @@ def _schedule(play: DemoPlay, *, made: Manifest) -> None:
             total = len(play.world.of("Node"))
             message = f"0/{total} nodes are available: {total} nodes without room or not allowed."
             play.world.put(unschedulable(waiting, message, play.now_ns))
-        play.after(RETRY_SECONDS, partial(_schedule, made=made))
+        play.after(RETRY_SECONDS, partial(schedule, made=made))
         return
     play.world.put(bound(waiting, node["metadata"]["name"], play.now_ns))
     play.after(play.rng.uniform(3, 7), partial(_run, made=made))

@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Final
 
-from karptui.sources.demo.machines import POOL, become_ready, consolidate, drain, is_quiet, join, launch, pool_of, relax
+from karptui.sources.demo.machines import (
+    POOL,
+    become_ready,
+    consolidate,
+    drain,
+    is_quiet,
+    join,
+    launch,
+    launched,
+    pool_of,
+    relax,
+    try_in_vain,
+)
 from karptui.sources.demo.play import DemoPlay
-from karptui.sources.demo.pods import roll_out, start_ci_job
+from karptui.sources.demo.pods import roll_out, schedule, start_ci_job
 from karptui.sources.demo.world import Manifest, key_of
+
+THROTTLED: Final = "RequestLimitExceeded"
+FOLLOWING: Final = "media"
+"""The namespace of the pods whose node is on its way."""
 
 
 def begin(play: DemoPlay) -> None:
@@ -20,6 +37,7 @@ def begin(play: DemoPlay) -> None:
     play.every(7, 15, roll_out)
     play.every(90, 150, _rotate)
     play.every(20, 40, relax)
+    play.every(170, 200, try_in_vain)
 
 
 def _rotate(play: DemoPlay) -> None:
@@ -31,10 +49,23 @@ def _rotate(play: DemoPlay) -> None:
 def _go_on(play: DemoPlay) -> None:
     """Take up the machines that the recording shows on their way in or out."""
     world = play.world
-    model = next(iter(sorted((one for one in world.of("Node") if pool_of(one) == POOL and is_quiet(one)), key=key_of)))
-    for claim in world.of("NodeClaim"):
-        if claim["status"].get("providerID") and not claim["status"].get("nodeName"):
-            play.after(9.0, partial(join, made=claim, node_model=_like(world.of("Node"), claim) or model))
+    quiet = sorted((one for one in world.of("Node") if pool_of(one) == POOL and is_quiet(one)), key=key_of)
+    models = iter(quiet)
+    for claim in sorted(world.of("NodeClaim"), key=key_of):
+        if claim["status"].get("nodeName"):
+            continue
+        node = _like(world.of("Node"), claim) or next(models)
+        if claim["status"].get("providerID"):
+            play.after(9.0, partial(join, made=claim, node_model=node))
+        else:
+            # What EC2 throttles comes through once it takes requests again.
+            seconds = 70.0 if any(one["reason"] == THROTTLED for one in claim["status"]["conditions"]) else 2.0
+            model = world.claim_of(node)
+            assert model is not None
+            play.after(seconds, partial(launched, made=claim, model=model, node_model=node))
+    for pod in world.of("Pod"):
+        if pod["metadata"]["namespace"] == FOLLOWING and "nodeName" not in pod["spec"]:
+            play.after(1.0, partial(schedule, made=pod))
     for node in world.of("Node"):
         if "deletionTimestamp" in node["metadata"]:
             play.after(4.0, partial(drain, node=node))

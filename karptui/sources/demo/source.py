@@ -88,6 +88,11 @@ class DemoSource:
         """Nothing: nobody is in between."""
         return ""
 
+    @property
+    def is_stepped(self) -> bool:
+        """Whether time goes by only when ``step`` is called."""
+        return self._is_stepped
+
     def start(self, mailbox: Mailbox) -> None:
         """Put the recording into the mailbox, and begin to play."""
         self._mailbox = mailbox

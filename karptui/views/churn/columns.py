@@ -49,6 +49,13 @@ def _loop(entry: ChurnEntry) -> Cell:
     return Cell(f"⟳ {words}", Tone.WARNING) if words else NOT_APPLICABLE
 
 
+def _since(entry: ChurnEntry) -> str | None:
+    """Return when the counters began, to the second: a process tells its start to the millisecond."""
+    if entry.counters is None:
+        return None
+    return instant_value(entry.counters.since_ns // NS_PER_SECOND * NS_PER_SECOND)
+
+
 def _counters(entry: ChurnEntry) -> Cell:
     counters = entry.counters
     if counters is None:
@@ -301,7 +308,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         values=(
             Value(
                 "karpenter_since",
-                lambda entry, _: instant_value(entry.counters.since_ns) if entry.counters is not None else None,
+                lambda entry, _: _since(entry),
                 INSTANT_OR_NULL,
                 "When Karpenter's own counters began.",
             ),

@@ -35,9 +35,9 @@ def test_opens_with_the_recording() -> None:
     source: Source = DemoSource()
     assert source.title == "demo"
     watched = Watched()
-    assert len(watched.state.nodes) == 60
+    assert len(watched.state.nodes) == 64
     assert {status.phase for status in watched.statuses.values()} == {Phase.LIVE}
-    assert watched.statuses[Kind.NODE].count == 60
+    assert watched.statuses[Kind.NODE].count == 64
     assert watched.statuses[Kind.POD].count == len(watched.state.pods)
     assert max(pod.created_ns for pod in watched.state.pods.values()) <= NOW_NS
 
@@ -163,7 +163,7 @@ def test_no_node_ever_holds_more_than_it_has(demo: Story) -> None:
 
 def test_the_cluster_stays_about_as_large_as_it_was(demo: Story) -> None:
     watched, begin, states = demo
-    assert all(55 <= len(state.nodes) <= 65 for state in states)
+    assert all(59 <= len(state.nodes) <= 72 for state in states)
     assert all(abs(len(state.pods) - len(begin.pods)) < 60 for state in states)
     assert len(states[-1].events) < len(begin.events) + 160
     assert watched.statuses[Kind.POD].count == len(states[-1].pods)

@@ -15,12 +15,11 @@ from karptui.config import Config
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.session.replayer import Replayer
 from karptui.session.shared_base import SharedBase
-from karptui.sources.demo.source import DemoSource
 from karptui.whatif.run import Answer
 from karptui.widgets.control_list import ControlList
 from tests.builders import NOW_NS
 from tests.ui import stage
-from tests.ui.stage import an_app
+from tests.ui.stage import demo_app
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
@@ -52,7 +51,7 @@ def prepare(monkeypatch: pytest.MonkeyPatch) -> None:
 def make_app(**given: Any) -> KarptuiApp:
     """Return the app over the demo."""
     clock = HandClock()
-    return an_app(DemoSource(clock=clock, is_stepped=True), config=Config(**given), clock=clock)
+    return demo_app(clock, config=Config(**given))
 
 
 def forward(app: KarptuiApp, by_ns: int) -> None:

@@ -1,0 +1,131 @@
+"""What the demo's Karpenter says of itself: what it was started with, prices, and what is sold out.
+
+On-demand prices are the built-in list's. Spot prices are invented: a share of them that hangs on type and zone alone.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import ClassVar, Final
+from zlib import crc32
+
+from karptui.aws.market import built_in_market
+from karptui.aws.nodeclass import SubnetZone
+from karptui.aws.region import FactPhase, FactStatus
+from karptui.clock import Clock
+from karptui.karpenter.controller import ControllerInfo, KarpenterVersion
+from karptui.karpenter.labels import ON_DEMAND, SPOT
+from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName, PoolMetrics
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.sources.base import SourceError
+from karptui.sources.metrics.source import MetricsNews
+from karptui.sources.periodic import REFRESH_SECONDS, PeriodicSource
+
+REGION: Final = "us-east-1"
+ZONES: Final = (("us-east-1a", "use1-az4"), ("us-east-1b", "use1-az6"), ("us-east-1c", "use1-az1"))
+VERSION: Final = "1.15.0"
+SETTINGS: Final = MappingProxyType(
+    {
+        "VM_MEMORY_OVERHEAD_PERCENT": "0.075",
+        "FEATURE_GATES": "SpotToSpotConsolidation=true",
+        "CLUSTER_NAME": "demo",
+    }
+)
+CONTROLLER: Final = ControllerInfo(
+    title="Deployment kube-system/karpenter",
+    version=VERSION,
+    version_source="image of Deployment kube-system/karpenter",
+    settings=SETTINGS,
+)
+
+SOLD_OUT: Final = frozenset({"g5.xlarge", "g5.2xlarge"})
+"""Types that are to be had in no zone."""
+COMING_AND_GOING: Final = (
+    ("c7a.xlarge", "us-east-1b", SPOT),
+    ("m7i.2xlarge", "us-east-1c", SPOT),
+    ("m6i.4xlarge", "us-east-1a", ON_DEMAND),
+)
+"""Offerings that EC2 refuses; the last two of them in turns."""
+REFUSED_SECONDS: Final = 180
+"""For so long Karpenter takes an offering for unavailable that EC2 has refused."""
+LEAST_SHARE: Final = 0.3
+SHARES: Final = 0.35
+"""Spot prices are between the least share of the on-demand price and so much more."""
+STARTED_NS: Final = 9 * 86_400 * NS_PER_SECOND
+"""For how long the controller runs."""
+NODES_CREATED: Final = MappingProxyType({"runners": 212, "general": 1_840, "edge": 31, "trino": 8, "gpu": 26})
+
+
+def spot_price(instance_type: str, zone: str, on_demand: float) -> float:
+    """Return what a spot instance costs in the demo, per hour."""
+    share = LEAST_SHARE + SHARES * crc32(f"{instance_type} {zone}".encode()) / (1 << 32)
+    return round(on_demand * share, 4)
+
+
+def is_available(instance_type: str, zone: str, capacity_type: str, now_ns: int) -> bool:
+    """Return whether EC2 sells an instance now."""
+    if instance_type in SOLD_OUT:
+        return False
+    key = (instance_type, zone, capacity_type)
+    turn = 1 + now_ns // (REFUSED_SECONDS * NS_PER_SECOND) % 2
+    return key not in (COMING_AND_GOING[0], COMING_AND_GOING[turn])
+
+
+def metrics_at(now_ns: int) -> ControllerMetrics:
+    """Return what the controller's metrics say at an instant."""
+    market = built_in_market(REGION, [SubnetZone(name, zone_id) for name, zone_id in ZONES])
+    prices = market.on_demand.price_per_hour
+    offerings = {}
+    for name, zones in market.zones_by_type.items():
+        price = prices.get(name)
+        if price is None:
+            continue
+        for zone in sorted(zones):
+            for capacity_type, costs in ((ON_DEMAND, price), (SPOT, spot_price(name, zone, price))):
+                sold = is_available(name, zone, capacity_type, now_ns)
+                offerings[OfferingName(name, zone, capacity_type)] = OfferingMetrics(costs, sold)
+    return ControllerMetrics(
+        read_at_ns=now_ns,
+        endpoint="pod kube-system/karpenter",
+        version=VERSION,
+        started_at_ns=now_ns // NS_PER_SECOND * NS_PER_SECOND - STARTED_NS,
+        offerings=offerings,
+        pools={
+            name: PoolMetrics(nodes_created=count, nodeclaims_created={"provisioned": count})
+            for name, count in NODES_CREATED.items()
+        },
+    )
+
+
+class DemoMetrics(PeriodicSource[MetricsNews]):
+    """Reads the demo's metrics as often as those of a real controller are read."""
+
+    thread_name: ClassVar[str] = "demo-metrics"
+
+    def __init__(self, clock: Clock, *, is_stepped: bool = False) -> None:
+        """Prepare to read.
+
+        Args:
+            clock: the demo's time.
+            is_stepped: whether to read once, at the start, and never again.
+        """
+        super().__init__(MetricsNews(FactStatus(phase=FactPhase.WAITING)), clock=clock)
+        self._is_stepped = is_stepped
+
+    def start(self) -> None:
+        """Begin to read."""
+        if self._is_stepped:
+            self.read()
+        else:
+            super().start()
+
+    def read(self) -> float:
+        """Read what is to be had now."""
+        metrics = metrics_at(self._clock.now_ns())
+        status = FactStatus(phase=FactPhase.LIVE, as_of_ns=metrics.read_at_ns)
+        first = self._news.first or metrics
+        self._news = MetricsNews(status, metrics, KarpenterVersion(VERSION, "the demo's metrics"), first)
+        return REFRESH_SECONDS
+
+    def failed(self, error: SourceError, seconds: float) -> None:
+        """Say nothing: nobody is asked who could refuse."""
