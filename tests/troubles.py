@@ -3,15 +3,8 @@ a nomination that came to nothing, and offerings that are sold out."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any, Final
 
-from karptui.aws.evidence import Evidence
-from karptui.clock import FrozenClock
-from karptui.sources.evidence import EvidenceSource
-from karptui.sources.snapshot.reader import Snapshot, SnapshotReader
-from karptui.sources.snapshot.source import SnapshotSource
 from tests.story_d import an_event
 
 ZONES: Final = ("us-east-1a", "us-east-1b")
@@ -191,21 +184,3 @@ def troubles_document() -> dict[str, Any]:
             an_event("web/front-2", "karpenter", "Nominated", where, at="11:30:00"),
         ],
     }
-
-
-def troubles_snapshot(folder: Path) -> Snapshot:
-    """Return the snapshot, read from a file in a folder."""
-    path = folder / "troubles.json"
-    path.write_text(json.dumps(troubles_document()))
-    return SnapshotReader().read([path], keeps_manifests=True)
-
-
-def troubles_parts(folder: Path) -> tuple[SnapshotSource, FrozenClock, EvidenceSource]:
-    """Return the cluster as a source, its clock, and what is known of types and prices."""
-    snapshot = troubles_snapshot(folder)
-    evidence = Evidence(
-        settings=snapshot.settings,
-        instance_types=snapshot.instance_types,
-        taken_at_ns=snapshot.captured_at_ns,
-    )
-    return SnapshotSource(snapshot), FrozenClock(snapshot.captured_at_ns), EvidenceSource(evidence)

@@ -9,11 +9,9 @@ from typing import Final, NamedTuple
 import pytest
 
 from karptui.clock import FrozenClock
-from karptui.sources.demo.source import DemoSource
 from tests.builders import NOW_NS
-from tests.troubles import troubles_parts
 from tests.ui.fleet import a_fleet, lines_of, price_evidence
-from tests.ui.stage import an_app, settled
+from tests.ui.stage import an_app, demo_app, settled
 from tests.ui.test_by_question import SyncingSource
 from tests.ui.whatif.test_stories_page import NAMES, read
 
@@ -71,12 +69,8 @@ def test_every_pain_has_its_sentences_and_says_why_they_are_the_answer() -> None
 
 
 @pytest.mark.parametrize("pains", PLAYS, ids=lambda pains: "-".join(str(one.number) for one in pains))
-async def test_the_keys_lead_to_the_sentences(pains: tuple[Pain, ...], tmp_path: Path) -> None:
-    clock = FrozenClock(NOW_NS)
-    app = an_app(DemoSource(clock=clock, is_stepped=True), clock=clock)
-    if pains[0].needs_trouble:
-        source, clock, evidence = troubles_parts(tmp_path)
-        app = an_app(source, clock=clock, evidence=evidence)
+async def test_the_keys_lead_to_the_sentences(pains: tuple[Pain, ...]) -> None:
+    app = demo_app(FrozenClock(NOW_NS))
     missing = {}
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
