@@ -68,6 +68,7 @@ def test_every_step_of_a_play_is_what_karpenter_decides_on_the_same_state(tmp_pa
             prepared.now_ns,
             until_ns=prepared.now_ns + HORIZON_NS,
             durations=INSTANT,
+            most_commands=MOST_LOOKS,
         )
         ours |= play.watch(name, Writer(snapshot, prepared.inventory), tmp_path)
     assert ours
