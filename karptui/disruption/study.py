@@ -272,7 +272,7 @@ class Study:
         )
         detail = NodeDetail(key, gates, budgets=budgets, consolidation_policy=pool.consolidation_policy)
         if node.node is None:
-            self._detail = msgspec.structs.replace(detail, problem="no removal can be simulated: it has no node yet")
+            self._detail = msgspec.structs.replace(detail, problem="no removal can be simulated: there is no node")
             return
         candidate = Candidate(self.fleet, node, pool, book)
         pinned = frozenset(pod.uid for pod in node.pods)

@@ -141,7 +141,7 @@ def test_a_close_look_at_a_claim_without_a_node_says_so() -> None:
     list(study.survey())
     study.look_closely("claim/general-1")
     detail = study.analysis.detail
-    assert present(detail).problem.endswith("it has no node yet")
+    assert present(detail).problem.endswith("there is no node")
     assert [state.reason for state in present(detail).budgets] == ["Empty", "Drifted", "Underutilized"]
     assert present(detail).consolidation_policy
 

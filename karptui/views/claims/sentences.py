@@ -80,7 +80,8 @@ def claim_sentences(
         facts: what columns say that have no room; the first sentence tells it too.
     """
     claim = entry.claim
-    node = f"node {short_name(entry.node_name)}" if entry.node_name else "no node yet"
+    away = "its node is away while it reboots" if entry.is_rebooting else "no node yet"
+    node = f"node {short_name(entry.node_name)}" if entry.node_name else away
     created = f"created {instant_text(claim.created_ns, local)}" if claim.created_ns else "created at an unknown time"
     head: Pieces = ((claim.name, Tone.STRONG), _BETWEEN, (node, Tone.NORMAL), _BETWEEN, (created, Tone.NORMAL))
     head += tuple(piece for fact in facts for piece in (_BETWEEN, *fact))

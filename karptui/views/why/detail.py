@@ -10,6 +10,7 @@ import msgspec
 from karptui.disruption.codes import CODES, Code, Scope
 from karptui.disruption.lanes import lane_name
 from karptui.disruption.no_place import cause_text
+from karptui.karpenter.nodeclaim import REBOOTING
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, duration_text
 from karptui.session.nodes import NodeEntry
@@ -61,6 +62,7 @@ _SHUT: Final[Mapping[str, str]] = {
     "PDB_MULTIPLE": "two PDBs on a pod",
     "PDB_EXHAUSTED": "PDBs allow no eviction",
 }
+AWAY: Final = "its node is away while it reboots"
 _RULES: Final = (
     ("consolidateAfter", ("CONSOLIDATE_AFTER", "NOT_CONSOLIDATABLE", "CONSOLIDATION_DISABLED"), "has passed"),
     ("policy", ("WHEN_EMPTY_POLICY",), ""),
@@ -93,7 +95,8 @@ def why_lines(entry: NodeEntry, detail: NodeDetail | None, now_ns: int) -> tuple
         lines.append(_line("?", Tone.WARNING, "simulated removal", own.problem))
     if own is not None or found.is_held:
         lines += [(), (("What each gate says, in Karpenter's order", Tone.MUTED),)] if found.lanes else []
-        lines += _gate_lines(own.gates if own is not None else (), found, now_ns)
+        away = {"NO_NODE": AWAY} if entry.claim is not None and entry.claim.is_true(REBOOTING) else {}
+        lines += _gate_lines(own.gates if own is not None else (), found, {**_SHUT, **away}, now_ns)
     if own is not None and entry.claim is not None and not entry.is_deleting:
         lines += _budget_lines(own, found)
         lines += _rule_lines(own, found)
@@ -105,7 +108,9 @@ def _line(mark: str, tone: Tone, what: str, said: str, said_tone: Tone = Tone.NO
     return ((f" {mark} ", tone), (f"{what}  " if said else what, Tone.NORMAL), (clean(said), said_tone))
 
 
-def _gate_lines(gates: tuple[GateCheck, ...], found: NodeFindings, now_ns: int) -> list[Pieces]:
+def _gate_lines(
+    gates: tuple[GateCheck, ...], found: NodeFindings, shut: Mapping[str, str], now_ns: int
+) -> list[Pieces]:
     """Return the gates in order, each once: those open one after the other share a line, those shut say by what.
 
     What holds a method beside the gates follows them.
@@ -124,15 +129,16 @@ def _gate_lines(gates: tuple[GateCheck, ...], found: NodeFindings, now_ns: int) 
             run = []
         if check.is_open is None:
             continue
-        said = check.object_key.partition("/")[2] or check.message
-        lines += _shut_lines(_SHUT[check.gate], own, found, now_ns, said=said, is_first=is_first)
+        kind, _, key = check.object_key.partition("/")
+        said = (key if kind not in _OWN else "") or check.message
+        lines += _shut_lines(shut[check.gate], own, found, now_ns, said=said, is_first=is_first)
         is_first = False
     if run:
         lines.append(_met_line(run))
     told = {str(check.gate) for check in gates} | _RULED | ({str(Code.BUDGET_ZERO)} if gates else set())
     for code in dict.fromkeys(one.code for one in found.blockers if one.is_wanted and str(one.code) not in told):
         own = [one for one in found.blockers if one.code is code]
-        what = _SHUT.get(code) or CODES[code].meaning
+        what = shut.get(code) or CODES[code].meaning
         lines += _shut_lines(what, own, found, now_ns, said=own[0].object_key, is_first=is_first)
         is_first = False
     return lines

@@ -23,7 +23,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.views.why.detail import landing_cell, no_landing_text, times_text, why_lines
 from karptui.views.why.lanes import lane_lines, lanes_values
 from karptui.views.why.sentences import QUOTED
-from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodeclaim
+from tests.builders import MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim
 from tests.views.why.test_words import analysed, entry, said
 
 
@@ -70,6 +70,14 @@ def test_questions_that_do_not_arise_are_left_out() -> None:
     text = lines(detail=detail(GateCheck(Gate.UNMANAGED, is_open=False, message="no"), GateCheck(Gate.NO_NODE, None)))
     assert text[2] == " ✘ not managed by Karpenter  no"
     assert not any("no node yet" in line for line in text)
+
+
+def test_a_claim_whose_node_is_away_while_it_reboots_does_not_wait_for_its_first() -> None:
+    shut = detail(GateCheck(Gate.NO_NODE, is_open=False, message="no node", object_key="NodeClaim/c"))
+    claim = a_nodeclaim(conditions=(a_condition("Rebooting", reason="RebootIssued"),))
+    told = [said(line) for line in why_lines(NodeEntry(None, claim, findings=FOUND), shut, NOW_NS)]
+    assert " ✘ its node is away while it reboots  no node" in told
+    assert " ✘ no node yet  no node" in lines(detail=shut)
 
 
 def test_of_another_node_nothing_is_told() -> None:
