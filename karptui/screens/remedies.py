@@ -113,6 +113,13 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         said: list[tuple[str, Tone]] = []
         if item.trial is not None and (remedy.edits or remedy.preempts):  # what it does stands above its YAML as well
             said.append((trial_text(item), Tone.GOOD if item.place == 0 else Tone.NORMAL))
+            if item.trial.wait_seconds:
+                said.append(
+                    (
+                        " Until then nothing goes: enter shows this moment, and F from there the hours after it.",
+                        Tone.MUTED,
+                    )
+                )
         else:
             said.append((remedy.sentence, Tone.NORMAL))
             if effect:
