@@ -116,7 +116,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
             if item.trial.wait_seconds:
                 said.append(
                     (
-                        " Until then nothing goes: enter shows this moment, and F from there the hours after it.",
+                        " Nothing goes before: F plays it.",
                         Tone.MUTED,
                     )
                 )

@@ -206,7 +206,7 @@ async def test_remedies_explanations_and_the_next_command_from_blockers(make_sto
         assert "What to do about gitlab/runner" in text
         assert "4 of 4" in text
         assert "Best: frees 4 nodes within 5h57m" in text
-        assert "Until then nothing goes: enter shows this moment" in " ".join(text.split())
+        assert "Nothing goes before: F plays it." in " ".join(text.split())
         await pilot.press("down")
         assert "kubectl cordon ip-10-0-71-204 ip-10-0-90-13 ip-10-0-17-9" in app.screen.query_one(TextArea).text
         assert "Frees 4 nodes within 5h57m, saves $3.02/h, moves 4 pods, cuts no protected pod" in screen_text(app)
