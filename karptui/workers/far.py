@@ -61,9 +61,12 @@ class FarWorkers:
                 warnings.simplefilter("ignore")  # of versions that differ, which is looked into below
                 self._client = distributed.Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
             self._check()
-        except (OSError, TimeoutError, ValueError) as error:
+        except (OSError, TimeoutError):
             self.close()
-            raise WorkersError(f"no Dask scheduler answers at {address}: {str(error) or 'timed out'}") from None
+            raise WorkersError(f"no Dask scheduler answers at {address} within {ANSWER_SECONDS:g} s") from None
+        except ValueError as error:
+            self.close()
+            raise WorkersError(f"{address} is not the address of a Dask scheduler: {error}") from None
         except BaseException:
             self.close()
             raise

@@ -127,8 +127,10 @@ def test_a_cluster_of_two_workers_one_of_which_is_killed(
 
 def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(far, "ANSWER_SECONDS", 0.5)
-    with pytest.raises(WorkersError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1"):
+    with pytest.raises(WorkersError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1 within 0\.5 s"):
         workers_at("tcp://127.0.0.1:1")
+    with pytest.raises(WorkersError, match=r"tcp://a:b is not the address of a Dask scheduler"):
+        workers_at("tcp://a:b")
 
 
 def test_without_dask_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
