@@ -24,7 +24,7 @@ def test_worst_first_with_cost_and_proof(capsys: pytest.CaptureFixture[str]) -> 
     by_code = {row["code"]: row for row in rows}
     assert {"PENDING", "PDB", "DRIFT", "STOPPED", "NEXT"} <= set(by_code)
     assert rows[0]["code"] == "STOPPED"
-    assert "cannot launch: EC2 is out of capacity" in rows[0]["text"]
+    assert "cannot launch: Request limit exceeded" in rows[0]["text"]
     assert by_code["PDB"]["pricePerHour"] > 1
     assert by_code["PDB"]["proof"] == {"screen": "blockers", "key": "6"}
     assert rows[-1]["code"] == "NEXT"
