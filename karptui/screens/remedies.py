@@ -114,12 +114,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         if item.trial is not None and (remedy.edits or remedy.preempts):  # what it does stands above its YAML as well
             said.append((trial_text(item), Tone.GOOD if item.place == 0 else Tone.NORMAL))
             if item.trial.wait_seconds:
-                said.append(
-                    (
-                        " Nothing goes before: F plays it.",
-                        Tone.MUTED,
-                    )
-                )
+                said.append((" Nothing goes before: F plays it.", Tone.MUTED))
         else:
             said.append((remedy.sentence, Tone.NORMAL))
             if effect:
