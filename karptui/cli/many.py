@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from karptui.cli.errors import UsageError
+from karptui.cli.streams import say_progress
 from karptui.cli.whatif_scenarios import NamedBase, base_of_snapshot, bases, check_snapshots
 from karptui.workers.places import workers_at
 from karptui.workers.workers import Workers, WorkersError, in_order
@@ -106,14 +106,14 @@ def _of_part(common: Any, part: object, is_stopped: Callable[[], bool]) -> Any:
 
 def _counted(answers: Iterator[Any], total: int, command: str) -> Iterator[Any]:
     """Yield answers, and say on a terminal how many there are: on a line that is gone when anything else is said."""
-    is_told = sys.stderr.isatty() and total > 1
     done = 0
     while True:
-        if is_told and done < total:
-            print(f"karptui {command}: {done} of {total}", end="", file=sys.stderr, flush=True)
+        is_told = 1 < total > done
+        if is_told:
+            say_progress(f"karptui {command}: {done} of {total}")
         answer = next(answers, None)
-        if is_told and done < total:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        if is_told:
+            say_progress("")
         if answer is None:
             return
         done += 1

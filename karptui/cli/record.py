@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.options import add_cluster_flags, refuse_live, refuse_unused, target_name
+from karptui.cli.streams import say_progress
 
 if TYPE_CHECKING:
     from karptui.sources.snapshot.redact import Redactor
@@ -96,7 +97,7 @@ def _from_cluster(args: argparse.Namespace, redactor: Redactor | None) -> tuple[
     connection = resolve(args, args.context)
     now_ns = SystemClock().now_ns()
     found = export_cluster(connection, request_seconds=args.request_timeout, keep=scrub, progress=_progress)
-    _end_of_progress()
+    say_progress("")
     for note in found.notes:
         print(f"karptui record: {clean(note)}", file=sys.stderr)
     controller = found.controller
@@ -112,13 +113,7 @@ def _from_cluster(args: argparse.Namespace, redactor: Redactor | None) -> tuple[
 
 
 def _progress(resource: str, count: int) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\x1b[Kkarptui record: {resource} {count:,}", end="", file=sys.stderr, flush=True)
-
-
-def _end_of_progress() -> None:
-    if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr)
+    say_progress(f"karptui record: {resource} {count:,}")
 
 
 def _redactor() -> Redactor:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.options import add_cluster_flags, add_price_flags
+from karptui.cli.streams import say_progress
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
@@ -72,9 +73,9 @@ def run(args: argparse.Namespace) -> int:
         assert named.base is not None  # only of snapshots that are given by themselves
         solved = solve_goal(named.base, args.goal, given, _progress)
     except (UsageError, SolveError) as error:
-        _end_progress()
+        say_progress("")
         fail(str(error), "solve")
-    _end_progress()
+    say_progress("")
     _print(named, solved, args.output)
     status = named.tell("solve")
     if solved.is_reached:
@@ -112,13 +113,7 @@ def _print(named: NamedBase, solved: Solved, form: str) -> None:
 
 
 def _progress(done: int, total: int) -> None:
-    if sys.stderr.isatty():
-        print(f"\rkarptui solve: {done} of {total} tried", end="", file=sys.stderr, flush=True)
-
-
-def _end_progress() -> None:
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
+    say_progress(f"karptui solve: {done} of {total} tried")
 
 
 def _say(sentence: str) -> None:

@@ -47,6 +47,12 @@ _BARS: Final = range(0x2581, 0x2590)
 """Blocks that charts are drawn with."""
 
 
+def say_progress(text: str) -> None:
+    """Say on a terminal how far a command has come, in the place of what was said before; nothing clears the line."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
 def prepare_streams() -> None:
     """See to it that something stands behind every standard stream, and that all that is printed can be.
 

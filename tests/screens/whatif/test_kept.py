@@ -100,7 +100,7 @@ def test_what_cannot_be_written_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("karptui.screens.whatif.kept.MOST_BYTES", 10)
     assert not KEPT.write([Scenario("a", edits=(CordonNode("n"),))])
     monkeypatch.setattr("karptui.screens.whatif.kept.MOST_BYTES", 1 << 20)
-    monkeypatch.setattr("karptui.screens.whatif.kept.os.open", _refuse)
+    monkeypatch.setattr("karptui.files.os.open", _refuse)
     assert not KEPT.write([Scenario("a", edits=(CordonNode("n"),))])
 
 
