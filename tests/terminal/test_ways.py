@@ -30,9 +30,9 @@ def shows(text: str) -> Callable[[View], bool]:
 
 
 def to_screen(program: Program, key: str) -> View:
-    """Go to a screen, and return it once it has rows."""
+    """Go to the first row of a screen, and return it once it has rows."""
     before = program.view.title if key != "1" else ""
-    program.press(key)
+    program.press(key, "g")
     return program.wait(f"the screen of {key}", lambda view: view.title not in ("", before) and view.cursor == 0)
 
 
