@@ -123,7 +123,11 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         TypedCommand(
             "capacity", "Nodes, pods, free room and dollars by zone, NodePool or type", lambda _: _capacity(app)
         ),
-        TypedCommand("packing", "A picture: NodePools, their nodes, and the pods in them", lambda _: _packing(app)),
+        TypedCommand(
+            "packing",
+            "A picture: NodePools, their nodes, and the pods in them; before and after the what-if in front",
+            lambda _: _packing(app),
+        ),
         TypedCommand("churn", "How often nodes are replaced, why, and whether it is a loop", lambda _: _churn(app)),
         TypedCommand(
             "forward",
@@ -335,7 +339,8 @@ def _capacity(app: CommandHost) -> None:
 def _packing(app: CommandHost) -> None:
     from karptui.screens.packing import PackingScreen  # noqa: PLC0415 - only when asked for
 
-    app.push_screen(PackingScreen())
+    front = app.front
+    app.push_screen(PackingScreen(front.scenario_in_front() if front is not None else None))
 
 
 def _churn(app: CommandHost) -> None:

@@ -232,6 +232,10 @@ class FrameScreen(SwiftScreen):
         """Return kind and key of the object that keys are about; None where there is none."""
         return None
 
+    def scenario_in_front(self) -> Scenario | None:
+        """Return the what-if that is worked on here, None without one that edits anything."""
+        return None
+
     def scenarios_to_play(self) -> Sequence[Scenario]:
         """Return what is played forward beside the cluster as it is."""
         return ()

@@ -1,17 +1,21 @@
-"""The Packing screen: how pods fill the nodes of every NodePool, as a picture."""
+"""The Packing screen: how pods fill the nodes of every NodePool as a picture, now or before and after a what-if."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import ClassVar
 
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from karptui.screens.frame import FrameScreen
 from karptui.screens.panel import Panel
-from karptui.session.questions import PackingWanted
+from karptui.session.questions import PackedFound, PackedWanted, PackingWanted
+from karptui.views.packed import packed_lines
 from karptui.views.packing import RESOURCES, packing_lines
 from karptui.views.row import Pieces, Tone
+from karptui.whatif.scenario import Scenario
 
 _MARGIN = 4
 """Cells beside the picture: its padding, and the scroll bar."""
@@ -30,8 +34,16 @@ class PackingScreen(FrameScreen):
 
     entry_name = "nodes"
 
-    def __init__(self) -> None:
+    def __init__(self, scenario: Scenario | None = None) -> None:
+        """Make the screen.
+
+        Args:
+            scenario: What the cluster is drawn beside; None to draw it alone.
+        """
         super().__init__()
+        self._scenario = scenario
+        self._found: PackedFound | None = None
+        """Both sides, None until they are worked out."""
         self._panel = Panel("packing")
         self._resource = RESOURCES[0]
 
@@ -39,10 +51,27 @@ class PackingScreen(FrameScreen):
         """Yield the picture."""
         yield self._panel
 
+    def prepare(self) -> None:
+        """Have both sides worked out where there is a scenario."""
+        if self._scenario is not None:
+            self._work_out(self._scenario)
+
+    @work(exclusive=True, group="packing", exit_on_error=False)
+    async def _work_out(self, scenario: Scenario) -> None:
+        wanted = PackedWanted(scenario=scenario, now_ns=self.host.now_ns())
+        self._found = await asyncio.to_thread(self.host.border.ask, wanted)
+        self.refresh_view(is_forced=True)
+
     def show_state(self) -> None:
         """Draw the picture."""
-        bins = self.host.border.ask(PackingWanted()).bins
-        self._panel.lines.set_lines(packing_lines(bins, self._resource, self.size.width - _MARGIN))
+        width = self.size.width - _MARGIN
+        if self._scenario is None:
+            bins = self.host.border.ask(PackingWanted()).bins
+            self._panel.lines.set_lines(packing_lines(bins, self._resource, width))
+        elif self._found is None:
+            self._panel.lines.set_lines(((("being worked out", Tone.ACTIVE),),))
+        else:
+            self._panel.lines.set_lines(packed_lines(self._found, self._scenario, self._resource, width))
 
     def on_resize(self) -> None:
         """Draw it for the new width."""
@@ -51,7 +80,9 @@ class PackingScreen(FrameScreen):
     def explain(self) -> Pieces:
         """Say what it is measured by."""
         other = RESOURCES[1 - RESOURCES.index(self._resource)]
-        return ((f"by requested {self._resource} · b: by {other} · :capacity has the sums", Tone.MUTED),)
+        if self._scenario is None:
+            return ((f"by requested {self._resource} · b: by {other} · :capacity has the sums", Tone.MUTED),)
+        return ((f"by requested {self._resource} · b: by {other} · esc: back to the what-if", Tone.MUTED),)
 
     def action_turn(self) -> None:
         """Measure by the other resource."""

@@ -11,6 +11,7 @@ from typing import Final
 from karptui.provisioning.reporter import silent
 from karptui.session.cluster_view import ClusterView
 from karptui.session.known_values import known_values
+from karptui.session.packed import packed
 from karptui.session.questions import (
     ComparedFound,
     ComparedWanted,
@@ -18,6 +19,8 @@ from karptui.session.questions import (
     ControllerWanted,
     KnownValuesFound,
     KnownValuesWanted,
+    PackedFound,
+    PackedWanted,
     PointFound,
     PointWanted,
     SelfCheckFound,
@@ -30,6 +33,9 @@ from karptui.session.questions import (
 from karptui.session.shared_base import SharedBase
 from karptui.session.sweeper import Sweeper
 from karptui.views.whatif.compare import self_check_text
+from karptui.whatif.edits import EditError
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.replay import replay
 from karptui.whatif.run import answer
 from karptui.whatif.self_check import self_check
 from karptui.whatif.sweep import SweepPoint
@@ -71,6 +77,23 @@ class WhatIfs:
         """Replay a scenario on the cluster as it is."""
         with self._shared_base.borrowed(view, wanted.now_ns) as base:
             return ComparedFound(answer=answer(base, wanted.scenario, silent, time.monotonic))
+
+    def packed(self, view: ClusterView, wanted: PackedWanted) -> PackedFound:
+        """Draw both sides of a scenario."""
+        mode = wanted.scenario.replay
+        with self._shared_base.borrowed(view, wanted.now_ns) as base:
+            try:
+                edited = apply(base, wanted.scenario.edits)
+            except EditError as error:
+                return PackedFound(problem=str(error))
+            before, after = replay(base, mode), replay(edited, mode)
+            found = packed(before, after)
+            return PackedFound(
+                nodes=found.nodes,
+                left_out=found.left_out,
+                waiting_before=len(before.unplaced),
+                waiting_after=len(after.unplaced),
+            )
 
     def self_checked(self, view: ClusterView, wanted: SelfCheckWanted) -> SelfCheckFound:
         """Say how many of the NodeClaims created lately the model makes too."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from karptui.kube import resources
-from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
+from karptui.kube.resources import ResourceList
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry, PodAccess
 
@@ -59,12 +59,12 @@ def _bin(view: ClusterView, entry: NodeEntry) -> Bin:
         cpu=entry.cpu.capacity,
         memory=entry.memory.capacity,
         daemons=Block(entry.cpu.daemons, entry.memory.daemons),
-        pods=tuple(_block(pod) for pod in pods if not pod.template.is_daemonset_owned),
+        pods=tuple(block_of(pod.requests) for pod in pods if not pod.template.is_daemonset_owned),
     )
 
 
-def _block(pod: Pod) -> Block:
-    asked = pod.requests
+def block_of(asked: ResourceList) -> Block:
+    """Return what is requested, in whole units."""
     return Block(
         -(-resources.nano(asked, resources.CPU) // NANO_PER_MILLI), -(-resources.nano(asked, resources.MEMORY) // NANO)
     )

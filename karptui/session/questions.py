@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from karptui.plan.unreached import Unreached
     from karptui.session.blockers import BlockerEntry
     from karptui.session.nodes import NodeEntry
+    from karptui.session.packed import PackedNode
     from karptui.session.packing import Bin
     from karptui.session.pending_report import PodDetail, PodSurroundings
     from karptui.session.pods import PodEntry
@@ -345,6 +346,27 @@ class ComparedFound(msgspec.Struct, frozen=True, kw_only=True):
 
 class ComparedWanted(Question[ComparedFound], frozen=True, kw_only=True):
     """One of several scenarios, on the cluster as it is; takes a while."""
+
+    scenario: Scenario
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class PackedFound(msgspec.Struct, frozen=True, kw_only=True):
+    """How pods fill nodes as it is and as a scenario makes it."""
+
+    nodes: tuple[PackedNode, ...] = ()
+    left_out: int = 0
+    """Nodes of the edited side without a picture: on their way out, or nobody knows yet what they have."""
+    waiting_before: int = 0
+    """Pods without a place."""
+    waiting_after: int = 0
+    problem: str = ""
+    """Why there is no answer, in a sentence."""
+
+
+class PackedWanted(Question[PackedFound], frozen=True, kw_only=True):
+    """How pods fill nodes as it is and as a scenario makes it; takes a while."""
 
     scenario: Scenario
     now_ns: int

@@ -49,45 +49,76 @@ def packing_lines(bins: Sequence[Bin], resource: str, width: int) -> tuple[Piece
     """
     if not bins:
         return ((("no node says yet what it has", Tone.MUTED),),)
-    room = NAME + 1 + MOST + 1 + _PERCENT
-    columns = max((width + GAP) // (room + GAP), 1)
-    largest = max(_size(one, resource) for one in bins)
+    largest = max(size_of(one, resource) for one in bins)
     lines: list[Pieces] = [LEGEND]
     for pool, group in groupby(bins, key=lambda one: one.pool):
         nodes = tuple(group)
         lines.append(_heading(pool, nodes, resource, width))
-        for start in range(0, len(nodes), columns):
-            line: list[tuple[str, Tone]] = []
-            for one in nodes[start : start + columns]:
-                line += (*_drawn(one, resource, largest), (" " * GAP, Tone.NORMAL))
-            lines.append(tuple(line[:-1]))
+        lines += bin_lines(nodes, resource, largest, width)
     return tuple(lines)
 
 
+def bin_lines(nodes: Sequence[Bin], resource: str, largest: int, width: int) -> Iterator[Pieces]:
+    """Yield nodes side by side, as many as a line has room for.
+
+    Args:
+        nodes: The nodes.
+        resource: ``cpu`` or ``memory``.
+        largest: What the largest of all nodes has of it.
+        width: Cells of a line.
+    """
+    room = NAME + 1 + MOST + 1 + _PERCENT
+    columns = max((width + GAP) // (room + GAP), 1)
+    for start in range(0, len(nodes), columns):
+        line: list[tuple[str, Tone]] = []
+        for one in nodes[start : start + columns]:
+            line += (*_drawn(one, resource, largest), (" " * GAP, Tone.NORMAL))
+        yield tuple(line[:-1])
+
+
 def _heading(pool: str, nodes: Sequence[Bin], resource: str, width: int) -> Pieces:
-    asked, whole = sum(_asked(one, resource) for one in nodes), sum(_size(one, resource) for one in nodes)
+    asked, whole = sum(asked_of(one, resource) for one in nodes), sum(size_of(one, resource) for one in nodes)
     pair = cpu_pair_text if resource == "cpu" else memory_pair_text
     pods = sum(len(one.pods) for one in nodes)
-    name = f"─ {clean(pool) or 'not Karpenter’s'} "
+    name = f"─ {pool_text(pool)} "
     figures = f"{counted(len(nodes), 'node')}, {counted(pods, 'pod')}, {resource} {pair(asked, whole)} "
     text = f"{figures}{percent_text(asked, whole)} "
     return ((name, Tone.STRONG), (text, Tone.NORMAL), ("─" * max(width - len(name) - len(text), 0), Tone.MUTED))
 
 
+def pool_text(pool: str) -> str:
+    """Return the name of a NodePool."""
+    return clean(pool) or "not Karpenter’s"
+
+
 def _drawn(one: Bin, resource: str, largest: int) -> Iterator[tuple[str, Tone]]:
-    size = _size(one, resource)
+    size = size_of(one, resource)
     # By its root: beside a node with 64 cores one with 2 would be no bin at all.
     cells = max(round(MOST * math.sqrt(size / largest)), LEAST)
-    yield f"{_short(one.name):<{NAME}} ", Tone.STRONG
+    yield f"{short_text(one.name, NAME):<{NAME}} ", Tone.STRONG
+    yield from filled(one, resource, cells, MOST)
+
+
+def filled(one: Bin, resource: str, cells: int, most: int) -> Iterator[tuple[str, Tone]]:
+    """Yield a bin, and how full it is.
+
+    Args:
+        one: The node.
+        resource: ``cpu`` or ``memory``.
+        cells: How long the bin is.
+        most: How long the longest is.
+    """
+    size = size_of(one, resource)
     yield from blocks(_of(one.daemons, resource), [_of(pod, resource) for pod in one.pods], size, cells)
-    percent = percent_text(_asked(one, resource), size)
-    yield " " * (MOST - cells), Tone.NORMAL
-    yield f" {percent:>{_PERCENT}}", Tone.WARNING if _asked(one, resource) > size else Tone.NORMAL
+    percent = percent_text(asked_of(one, resource), size)
+    yield " " * (most - cells), Tone.NORMAL
+    yield f" {percent:>{_PERCENT}}", Tone.WARNING if asked_of(one, resource) > size else Tone.NORMAL
 
 
-def _short(name: str) -> str:
+def short_text(name: str, width: int) -> str:
+    """Return the end of a node's name that tells it apart."""
     text = short_name(clean(name)).removeprefix("ip-")
-    return text if len(text) <= NAME else f"…{text[1 - NAME :]}"
+    return text if len(text) <= width else f"…{text[1 - width :]}"
 
 
 def blocks(daemons: int, pods: Iterable[int], size: int, cells: int) -> tuple[tuple[str, Tone], ...]:
@@ -120,9 +151,11 @@ def _of(block: Block, resource: str) -> int:
     return block.cpu if resource == "cpu" else block.memory
 
 
-def _size(one: Bin, resource: str) -> int:
+def size_of(one: Bin, resource: str) -> int:
+    """Return what a node has."""
     return max(one.cpu if resource == "cpu" else one.memory, 1)
 
 
-def _asked(one: Bin, resource: str) -> int:
+def asked_of(one: Bin, resource: str) -> int:
+    """Return what its pods request."""
     return _of(one.daemons, resource) + sum(_of(pod, resource) for pod in one.pods)

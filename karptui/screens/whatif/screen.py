@@ -85,6 +85,14 @@ class WhatIfScreen(FrameScreen):
             id="whatif.plan",
             tooltip="What the scenario would do: risks, rollout, stalls, dollars, text for a pull request",
         ),
+        Binding(
+            "p",
+            "run_command('packing')",
+            "Packing",
+            show=False,
+            id="whatif.packing",
+            tooltip="A picture of nodes and pods, as it is beside as it would be",
+        ),
         Binding("n", "rename", "Name the scenario", show=False, id="whatif.rename"),
     ]
     BINDING_GROUP_TITLE = "What-if"
@@ -338,6 +346,11 @@ class WhatIfScreen(FrameScreen):
     def action_rename(self) -> None:
         """Give the scenario a name."""
         ask_aside(self, self._dialogs.rename)
+
+    def scenario_in_front(self) -> Scenario | None:
+        """Return the scenario in front, None where it edits nothing."""
+        found = self.whatif.book.scenario_at(self.whatif.book.index)
+        return found if found.edits else None
 
     def scenarios_to_play(self) -> Sequence[Scenario]:
         """Return the scenarios that change something, the one in front first."""

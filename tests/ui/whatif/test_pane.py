@@ -5,17 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import pytest_textual_snapshot
+from syrupy.assertion import SnapshotAssertion
 from textual import events
 from textual.widgets import Input
 
 from karptui.screens.dialogs import AskScreen, PickScreen
 from karptui.screens.nodes import NodesScreen
+from karptui.screens.packing import PackingScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.whatif.compare import CompareScreen
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.whatif.edits import RemoveNode, SetSetting, TakeOut
 from karptui.whatif.scenario import Replay
 from tests.builders import SECOND_NS
+from tests.ui.fleet import screen_text
 from tests.ui.whatif.bench import begin, control, delta, forward, make_app, prepare, press, settled, shown, value
 
 
@@ -427,3 +431,23 @@ async def test_what_is_opened_from_a_line_of_the_result_goes_on_in_the_same_pane
         assert app.screen is screen
         assert sum(isinstance(one, WhatIfScreen) for one in app.screen_stack) == 1
         assert "name: trino" in screen.edit_pane.editor.text
+
+
+async def test_packing_is_drawn_before_and_after(snapshot: SnapshotAssertion) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await begin(pilot)
+        await press(pilot, "p")
+        assert "as it would be" not in screen_text(app)  # nothing is edited
+        await press(pilot, "escape")
+        app.whatif.book.put_edits((RemoveNode("ip-10-0-3-219.ec2.internal"),), "gone")
+        await press(pilot, "p")
+        assert isinstance(app.screen, PackingScreen)
+        for words in ("1 node goes", "as it would be", "─ general 44 → 43 nodes, ", "→ goes", "unchanged: "):
+            assert words in screen_text(app)
+        drawn = snapshot.use_extension(pytest_textual_snapshot.SVGImageExtension)
+        assert drawn(name="120x40") == app.export_screenshot()
+        await press(pilot, "b")
+        assert "memory" in next(line for line in screen_text(app).splitlines() if "─ general" in line)
+        await press(pilot, "escape")
+        assert isinstance(app.screen, WhatIfScreen)
