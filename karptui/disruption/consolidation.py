@@ -15,7 +15,7 @@ from karptui.disruption.command import Command
 from karptui.disruption.emptiness import CONSOLIDATABLE, FilterCode, consolidation_disabled
 from karptui.disruption.events import Recorder
 from karptui.disruption.no_place import NoPlace
-from karptui.disruption.simulation import NewNode, Simulation, Simulator
+from karptui.disruption.simulation import FutileError, NewNode, Simulation, Simulator
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE
 from karptui.karpenter.nodepool import WHEN_EMPTY
 from karptui.karpenter.requirements import Requirement, Requirements
@@ -138,7 +138,10 @@ class Consolidator:
         Raises:
             SimulationError: when there is no NodePool to schedule with.
         """
-        answer = self._weigh(tuple(candidates))
+        try:
+            answer = self._weigh(tuple(candidates))
+        except FutileError:
+            answer = Refusal(RefusalCode.NOT_CHEAPER, "Can't replace with a cheaper node")
         if isinstance(answer, Command):
             if answer.replacements:
                 answer.announce(self._recorder)
@@ -172,8 +175,7 @@ class Consolidator:
     @staticmethod
     def _cheaper(node: NewNode, candidates: Sequence[Candidate], simulation: Simulation) -> NewNode | Refusal:
         """Return the new node with the types left that cost less than the candidates together, even at worst."""
-        ceiling = sum(candidate.price for candidate in candidates)
-        left = below(node, ceiling)
+        left = below(node, ceiling_of(candidates))
         unmet = unmet_keys(left)
         if unmet:
             return Refusal(RefusalCode.MIN_VALUES, f"Filtering by price: {min_values_message(unmet)}", 0, simulation)
@@ -206,6 +208,11 @@ class Consolidator:
                 )
             cheaper = cheaper.with_types(cheaper.type_names[: max(SPOT_TO_SPOT_TYPES, types_needed(cheaper))])
         return Command(candidates, (cheaper,), simulation)
+
+
+def ceiling_of(candidates: Sequence[Candidate]) -> float:
+    """Return what nodes cost together: their replacement has to cost less."""
+    return sum(candidate.price for candidate in candidates)
 
 
 def below(node: NewNode, ceiling: float) -> NewNode:

@@ -6,17 +6,22 @@ Rules: ``SimulateScheduling`` in ``pkg/controllers/disruption/helpers.go``.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Final
 
 from karptui.disruption.candidate import Candidate
+from karptui.disruption.consolidation import ceiling_of
 from karptui.disruption.fleet import Fleet
-from karptui.disruption.simulation import NewNode, Simulation, SimulationError
-from karptui.karpenter.labels import MIN_VALUES_RELAXED
+from karptui.disruption.simulation import FutileError, NewNode, Simulation, SimulationError
+from karptui.karpenter.labels import HOSTNAME, MIN_VALUES_RELAXED
 from karptui.kube.pod import Pod
+from karptui.provisioning.claim import Claim
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.rejection import PodError
+from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.solution import NewClaim, Solution, solve
 from karptui.provisioning.state_node import StateNode
+from karptui.provisioning.type_index import PriceOrder
 
 NO_NODEPOOLS: Final = "creating scheduler, no nodepools found"
 
@@ -24,9 +29,20 @@ NO_NODEPOOLS: Final = "creating scheduler, no nodepools found"
 class EngineSimulator:
     """Replays provisioning without some nodes: reservations may be passed up, uninitialised nodes do not count."""
 
-    def __init__(self, prepared: Prepared, fleet: Fleet) -> None:
+    def __init__(self, prepared: Prepared, fleet: Fleet, *, is_brief: bool = False) -> None:
+        """Replay provisioning on a cluster.
+
+        Args:
+            prepared: The cluster.
+            fleet: The same as disruption sees it.
+            is_brief: Whether a simulation for consolidation is given up, with ``FutileError``, as soon as it is certain
+                that no command comes of it.
+        """
         self._prepared = prepared
         self._fleet = fleet
+        self._is_brief = is_brief
+        self._orders: dict[tuple[int, RequirementSet], PriceOrder | None] = {}
+        """What new claims may cost, by template and by what they have; None where they could be given up again."""
         self._leaving = {pod.uid for pod in prepared.leaving}
 
     def remove(
@@ -69,8 +85,30 @@ class EngineSimulator:
             reserved_fallback=not credited,
             credited=credited,
             enforce_consolidate_after=is_consolidation,
+            watch=partial(self._end_if_futile, ceiling_of(candidates)) if self._is_brief and is_consolidation else None,
         )
         return self._simulation(solution)
+
+    def _end_if_futile(self, ceiling: float, claims: Sequence[Claim]) -> None:
+        """End a run in which there are two claims, or none of a claim's types costs less than the ceiling.
+
+        Claims never go, and only narrow. Those with ``minValues`` may go in the end, and are let alone.
+        """
+        orders = [self._order_of(claim) for claim in claims]
+        if None in orders:
+            return
+        claim, order = claims[0], orders[0]
+        if len(claims) > 1 or (order is not None and not claim.types & order.below(ceiling)):
+            raise FutileError
+
+    def _order_of(self, claim: Claim) -> PriceOrder | None:
+        key = (claim.template.index, claim.labels)
+        if key not in self._orders:
+            labels = claim.labels.value
+            is_certain = not labels.has_min_values()
+            index = claim.template.catalogue.index
+            self._orders[key] = index.price_order(labels.without(HOSTNAME)) if is_certain else None
+        return self._orders[key]
 
     def _simulation(self, solution: Solution) -> Simulation:
         errors: dict[str, tuple[Pod, PodError | str]] = {

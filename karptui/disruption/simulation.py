@@ -34,6 +34,10 @@ _PLACEHOLDER: Final = re.compile(r"hostname-placeholder-\d+")
 _PLACEHOLDER_COUNT: Final = re.compile(r"hostname-placeholder-\d+: \d+(, )?")
 
 
+class FutileError(Exception):
+    """Consolidation comes to nothing for certain, whatever else the rest of a simulation would show."""
+
+
 class SimulationError(Exception):
     """A simulation that Karpenter cannot even begin, in its own words: no NodePool is there to take pods."""
 

@@ -408,7 +408,8 @@ class Play:
 
     def _pass(self, after: Method | None = None) -> NextPass:
         prepared = self.sight.prepared()
-        return next_pass(prepared, self.sight.fleet(), after=after)
+        fleet = self.sight.fleet()
+        return next_pass(prepared, fleet, EngineSimulator(prepared, fleet, is_brief=True), after=after)
 
     def _validate(self, method: Method, command: Command) -> None:
         """Look again: what was found is carried out if it still holds."""

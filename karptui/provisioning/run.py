@@ -7,7 +7,7 @@ Rules: ``Solve``, ``trySchedule`` and ``add`` in ``scheduler.go``, and ``queue.g
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 from karptui.provisioning.claim import Claim, Hostnames, Reservations
 from karptui.provisioning.claim_check import ClaimCheck, Fit
@@ -69,8 +69,19 @@ class Run:
         self._may_share_claims = not prepared.reservation_capacity
         self._last_host = ""
 
-    def solve(self, pods: Sequence[QueuedPod], reporter: Reporter = silent) -> None:
-        """Place pods until a whole pass places none."""
+    def solve(
+        self,
+        pods: Sequence[QueuedPod],
+        reporter: Reporter = silent,
+        watch: Callable[[Sequence[Claim]], None] | None = None,
+    ) -> None:
+        """Place pods until a whole pass places none.
+
+        Args:
+            pods: To be placed.
+            reporter: Told of progress; may raise `Cancelled`.
+            watch: Shown the claims after each pod that was placed, once there are any; may raise to end the run.
+        """
         self.pods = pods
         for queued in pods:
             if queued.is_counted:
@@ -86,6 +97,8 @@ class Run:
             error = self._try(queued)
             if error is None:
                 self.errors.pop(queued.pod.uid, None)
+                if watch is not None and self.claims:
+                    watch(self.claims)
             else:
                 self.errors[queued.pod.uid] = error
                 queue.append(queued)

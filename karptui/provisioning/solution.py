@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -174,6 +174,7 @@ def solve(
     credited: str = "",
     enforce_consolidate_after: bool = False,
     reporter: Reporter = silent,
+    watch: Callable[[Sequence[Claim]], None] | None = None,
 ) -> Solution:
     """Find places for the pending pods, for these pods, and for those of nodes that go away.
 
@@ -186,6 +187,7 @@ def solve(
         enforce_consolidate_after: As in consolidation: nodes within consolidateAfter take only pods that are
             pending or leave a node that goes away.
         reporter: Told of progress; may raise `Cancelled`.
+        watch: Shown the new claims as they grow; may raise to end the run.
 
     Raises:
         Cancelled: when the reporter does.
@@ -200,7 +202,7 @@ def solve(
     )
     run = Run(prepared, variant)
     if queued and prepared.pools:
-        run.solve(queued, reporter)
+        run.solve(queued, reporter, watch)
     return make_solution(run)
 
 

@@ -153,7 +153,7 @@ def single_value(requirements: Requirements, key: str) -> str:
 class PriceOrder:
     """Types in order of what they cost under some requirements."""
 
-    __slots__ = ("_upto", "prices")
+    __slots__ = ("_steps", "_upto", "prices")
 
     def __init__(self, prices: tuple[float, ...]) -> None:
         self.prices = prices
@@ -163,10 +163,16 @@ class PriceOrder:
             alike[price] = alike.get(price, 0) | 1 << i
         self._upto: list[int] = []
         """Types that cost no more than each price, ascending."""
+        self._steps = sorted(alike)
         mask = 0
-        for price in sorted(alike):
+        for price in self._steps:
             mask |= alike[price]
             self._upto.append(mask)
+
+    def below(self, ceiling: float) -> int:
+        """Return the types that cost less than a price."""
+        step = bisect_left(self._steps, ceiling)
+        return self._upto[step - 1] if step else 0
 
     def cheapest(self, types: int, count: int) -> int | None:
         """Return the so many cheapest of some types; None where types of one price vie for the last places."""

@@ -1,0 +1,76 @@
+"""Simulations that are given up as soon as nothing can come of them: the commands are the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.disruption.command import Method
+from karptui.disruption.events import Recorder
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.json_form import command_json
+from karptui.disruption.methods import MethodRun, fleet_of
+from karptui.disruption.removal import EngineSimulator
+from karptui.disruption.simulation import FutileError
+from karptui.provisioning.prepared import Prepared
+from tests.builders import a_node, a_nodepool, a_pod, a_requirement
+from tests.disruption.fleet_generator import FleetGenerator
+from tests.disruption.making import a_claim, consolidatable, prepared
+from tests.provisioning.loading import load
+
+FLEETS = 24
+BIG: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
+
+
+def _commands(prepared: Prepared, fleet: Fleet, method: Method, *, is_brief: bool) -> list[dict[str, Any]]:
+    simulator = EngineSimulator(prepared, fleet, is_brief=is_brief)
+    return [command_json(one) for one in MethodRun(fleet, simulator, Recorder()).ask(method).commands]
+
+
+@pytest.mark.parametrize("number", range(FLEETS))
+def test_the_commands_are_those_of_whole_simulations(number: int) -> None:
+    prepared = load(FleetGenerator(f"brief-{number}", "").snapshot("brief"))
+    fleet = fleet_of(prepared)
+    for method in (Method.MULTI_NODE, Method.SINGLE_NODE):
+        found = [_commands(prepared, fleet, method, is_brief=is_brief) for is_brief in (True, False)]
+        assert found[0] == found[1]
+
+
+def _one_node(cpus: tuple[str, ...], **pool: Any) -> tuple[Prepared, Fleet]:
+    made = prepared(
+        nodes=[a_node(name="node-1", **BIG)],
+        nodeclaims=[a_claim("node-1", instance_type="m5.2xlarge", conditions=(consolidatable(),))],
+        nodepools=[a_nodepool(budgets=(), **pool)],
+        pods=[a_pod(name=f"pod-{i}", node="node-1", cpu=cpu) for i, cpu in enumerate(cpus)],
+    )
+    return made, fleet_of(made)
+
+
+def _remove(made: Prepared, fleet: Fleet, *, is_consolidation: bool = True) -> int:
+    (candidate,) = MethodRun(fleet, EngineSimulator(made, fleet), Recorder()).candidates.graceful
+    simulator = EngineSimulator(made, fleet, is_brief=True)
+    return len(simulator.remove((candidate,), is_consolidation=is_consolidation).new_nodes)
+
+
+def test_a_replacement_that_cannot_be_cheaper_is_not_worked_out() -> None:
+    with pytest.raises(FutileError):
+        _remove(*_one_node(("3", "3")))
+
+
+def test_neither_are_two_replacements() -> None:
+    with pytest.raises(FutileError):
+        _remove(*_one_node(("3", "3", "3")))
+
+
+def test_a_cheaper_replacement_is() -> None:
+    assert _remove(*_one_node(("500m", "500m"))) == 1
+
+
+def test_what_is_no_consolidation_goes_to_the_end() -> None:
+    assert _remove(*_one_node(("3", "3")), is_consolidation=False) == 1
+
+
+def test_claims_that_min_values_may_still_undo_are_not_judged_early() -> None:
+    wanted = a_requirement("node.kubernetes.io/instance-type", "In", "m5.large", "m5.2xlarge", min_values=1)
+    assert _remove(*_one_node(("3", "3"), requirements=(wanted,))) == 1
