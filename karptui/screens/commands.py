@@ -313,8 +313,8 @@ def _workload_words(app: CommandHost) -> Sequence[str]:
 
 def _rehearse(app: CommandHost) -> None:
     """Rehearse with NodePools as they are, or as the what-if in front makes them."""
-    found = app.front.scenarios_to_play() if app.front is not None and app.front.entry_name == "whatif" else ()
-    app.go(ToRehearsal(found[0].edits if found else ()))
+    scenario = app.front.scenario_in_front() if app.front is not None else None
+    app.go(ToRehearsal(scenario.edits if scenario is not None else ()))
 
 
 def _plan(app: CommandHost) -> None:

@@ -10,6 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 from textual import events
 from textual.widgets import Input
 
+from karptui.screens.destinations import ToRehearsal
 from karptui.screens.dialogs import AskScreen, PickScreen
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.packing import PackingScreen
@@ -451,3 +452,14 @@ async def test_packing_is_drawn_before_and_after(snapshot: SnapshotAssertion) ->
         assert "memory" in next(line for line in screen_text(app).splitlines() if "─ general" in line)
         await press(pilot, "escape")
         assert isinstance(app.screen, WhatIfScreen)
+
+
+async def test_a_rehearsal_takes_the_edits_in_front(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await begin(pilot)
+        app.whatif.book.put_edits((RemoveNode("ip-10-0-3-219.ec2.internal"),), "gone")
+        went: list[object] = []
+        monkeypatch.setattr(app, "go", went.append)
+        app.run_command("rehearse")
+        assert went == [ToRehearsal((RemoveNode("ip-10-0-3-219.ec2.internal"),))]
