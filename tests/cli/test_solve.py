@@ -17,7 +17,7 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) ->
     return capsys.readouterr().out
 
 
-FAMILIES = ("families", "--nodepool", "general", "--most", "1", "--tries", "100")
+FAMILIES = ("families", "--nodepool", "general", "--most", "1", "--tries", "15")
 
 
 def test_the_answer_comes_first_with_the_runner_up(capsys: pytest.CaptureFixture[str]) -> None:
