@@ -280,7 +280,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
     ),
     Column(
         Heading(
-            "value", "VALUE", "What is written there: annotation, budget, PodDisruptionBudget.", 5, 40, drop_order=5
+            "value", "VALUE", "What is written there: annotation, budget, PodDisruptionBudget.", 5, 64, drop_order=5
         ),
         _on_blockers(lambda one, _: text_cell(one.blocker.value), group_value),
         _sort(lambda one: one.blocker.value or None),

@@ -7,7 +7,7 @@ from typing import Final
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, duration_text
 from karptui.session.claims import ClaimEntry, ClaimStep
-from karptui.views.claims.sentences import waiting_on
+from karptui.views.claims.sentences import SHORT_WAITS, waiting_on
 from karptui.views.column import (
     INSTANT_OR_NULL,
     INTEGER_OR_NULL,
@@ -100,7 +100,7 @@ def _deadline_sort(entry: ClaimEntry) -> float | None:
 
 def _waiting(entry: ClaimEntry, now_ns: int) -> Cell:
     text, tone = waiting_on(entry, now_ns)
-    return text_cell(text, tone)
+    return text_cell(text, tone, short=SHORT_WAITS.get(text, ""))
 
 
 def _node(entry: ClaimEntry, _: int) -> Cell:

@@ -14,13 +14,17 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, duration_text, instant_text
 from karptui.session.claims import ClaimEntry
 from karptui.views.instants import in_text
-from karptui.views.nodes.status import node_status
+from karptui.views.nodes.status import NOT_LAUNCHED, NOT_REGISTERED, node_status
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 from karptui.views.why.sentences import drain_text
 
 _DRIFT: Final = frozenset({Method.DRIFT, Method.STATIC_DRIFT})
 _BETWEEN: Final = (" · ", Tone.MUTED)
+
+
+SHORT_WAITS: Final = {NOT_LAUNCHED: "the cloud provider's instance", NOT_REGISTERED: "the node to join the cluster"}
+"""The same, where room is short."""
 
 
 def waiting_on(entry: ClaimEntry, now_ns: int) -> tuple[str, Tone]:

@@ -17,6 +17,8 @@ from karptui.views.sanitize import clean, short_name, short_zone
 
 CAPACITY_TONES: Final = {"spot": Tone.SPOT, "reserved": Tone.RESERVED}
 CAPACITY_WORDS: Final = {"on-demand": "od", "reserved": "rsv"}
+_HELD_CELLS: Final = 6
+"""Cells of a short sum; a longer one goes without its last two digits, so that the verdict beside it stays whole."""
 
 
 def name_cell(entry: NodeEntry, _: int) -> Cell:
@@ -53,7 +55,8 @@ def held_cell(entry: NodeEntry, _: int) -> Cell:
     if not held:
         return NOT_APPLICABLE
     text = node_price_text(held, entry.price.currency if entry.price is not None else "USD")
-    return Cell(text, Tone.WARNING, text.lstrip("$¥"))
+    short = text.lstrip("$¥")
+    return Cell(text, Tone.WARNING, short if len(short) <= _HELD_CELLS else f"{held:,.2f}")
 
 
 def expires_cell(entry: NodeEntry, now_ns: int) -> Cell:

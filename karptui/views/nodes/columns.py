@@ -261,7 +261,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             "why",
             "WHY",
             "Why it is still here: what holds the method that wants it, or what it lacks. The codes are below.",
-            min_width=9,
+            min_width=10,
             max_width=20,
         ),
         why_cell,

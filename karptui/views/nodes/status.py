@@ -18,6 +18,8 @@ from karptui.views.row import Tone
 
 _REBOOT_ISSUED: Final = "RebootIssued"
 _LEAST_REBOOT_DRAIN_NS: Final = 5 * NS_PER_SECOND
+NOT_LAUNCHED: Final = "the cloud provider has not given an instance yet"
+NOT_REGISTERED: Final = "the instance runs, and its node has not joined the cluster yet"
 _WAITING: Final = ("", "AwaitingReconciliation")
 """Reasons that say no more than that nothing has happened yet."""
 
@@ -82,8 +84,8 @@ def _claim_status(claim: NodeClaim, *, may_see_nodes: bool) -> NodeStatus:
         )
     created = claim.created_ns
     for condition, word, waits in (
-        ("Launched", "Launching", "the cloud provider has not given an instance yet"),
-        ("Registered", "Registering", "the instance runs, and its node has not joined the cluster yet"),
+        ("Launched", "Launching", NOT_LAUNCHED),
+        ("Registered", "Registering", NOT_REGISTERED),
     ):
         if not claim.is_true(condition):
             step = claim.condition(condition)

@@ -182,7 +182,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
         about="Of the oldest.",
     ),
     Column(
-        Heading("karpenter", "KARPENTER", "The newest of Karpenter's events, and how old it is.", 8, 24, drop_order=3),
+        Heading("karpenter", "KARPENTER", "The newest of Karpenter's events, and how old it is.", 8, 32, drop_order=3),
         _karpenter,
         lambda entry: entry.group.messages.karpenter.reason if entry.group.messages.karpenter is not None else None,
         values=(

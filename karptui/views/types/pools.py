@@ -28,6 +28,7 @@ from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.types.fit import carries_text, safe_percent
 
+_NONE_LEFT: Final = "none left: "
 _TITLES: Final = {
     Filter.REQUIREMENTS: ("REQUIRED", "Types that the NodePool's requirements allow."),
     Filter.OFFERINGS: ("OFFERED", "Of these, types with a zone and capacity type that is to be had."),
@@ -112,12 +113,17 @@ def note_of(entry: PoolEntry) -> tuple[str, Tone]:
         worst = max(
             entry.found.counts, key=lambda count: count.removed if count.filter is not Filter.REQUIREMENTS else 0
         )
-        return f"none left: {worst.filter}", Tone.FAULT
+        return f"{_NONE_LEFT}{worst.filter}", Tone.FAULT
     errors = sum(finding.severity is LintSeverity.ERROR for finding in entry.findings)
     if entry.findings:
         words = counted(len(entry.findings), "finding")
         return words, Tone.FAULT if errors else Tone.WARNING
     return "", Tone.MUTED
+
+
+def _note_cell(entry: PoolEntry) -> Cell:
+    text, tone = note_of(entry)
+    return text_cell(text, tone, short=text.replace(_NONE_LEFT, "✘ ") if text.startswith(_NONE_LEFT) else "")
 
 
 COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
@@ -204,7 +210,7 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
             max_width=80,
             drop_order=1,
         ),
-        lambda entry, _: text_cell(*note_of(entry)),
+        lambda entry, _: _note_cell(entry),
         lambda entry: note_of(entry)[0] or None,
         values=(
             Value("note", lambda entry, _: note_of(entry)[0] or None, TEXT_OR_NULL),

@@ -15,7 +15,7 @@ from karptui.views.row import Row, Tone
 from karptui.views.table import Sort
 from karptui.widgets.line_view import LineView
 from karptui.widgets.row_table import layout as layouts
-from karptui.widgets.row_table.layout import Widths
+from karptui.widgets.row_table.layout import Layout, Widths
 from karptui.widgets.row_table.painter import Painter, Palette, RowState, scrolled
 from karptui.widgets.row_table.rows import Cursor, NoRows, RowSequence
 
@@ -103,6 +103,11 @@ class RowCanvas(LineView):
     def layout_columns(self) -> tuple[Heading, ...]:
         """The columns drawn now."""
         return tuple(self._headings[placed.index] for placed in self._layout.columns)
+
+    @property
+    def placing(self) -> Layout:
+        """Where the drawn columns stand, and how wide they are."""
+        return self._layout
 
     @property
     def cursor_key(self) -> str | None:

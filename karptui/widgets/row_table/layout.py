@@ -175,7 +175,8 @@ def fit(
         if not droppable:
             break
         chosen.remove(max(droppable, key=lambda i: (headings[i].drop_order, i)))
-    squeezed = shorts if is_wide else _squeeze(shorts, least, room)
+    needed = {i: max(titles[i], _short(widths[i], headings[i])) for i in chosen}
+    squeezed = shorts if is_wide else _squeeze(_unpadded(shorts, needed, room), least, room)
     sizes = _lengthen(squeezed, longs, shorts, room)
     is_long = {i: sizes[i] >= longs[i] for i in chosen}
     placed: list[Placed] = []
@@ -206,6 +207,17 @@ def _least(widths: Widths, heading: Heading) -> int:
 
 def _clamp(width: int, heading: Heading) -> int:
     return min(max(width, heading.min_width), max(heading.max_width, heading.min_width))
+
+
+def _unpadded(sizes: dict[int, int], needed: dict[int, int], room: int) -> dict[int, int]:
+    """Take cells that neither a title nor a row needs, from the left, as far as others want for them."""
+    sizes = dict(sizes)
+    excess = sum(sizes.values()) - room
+    for index, size in sizes.items():
+        taken = max(min(size - needed[index], excess), 0)
+        sizes[index] -= taken
+        excess -= taken
+    return sizes
 
 
 def _squeeze(sizes: dict[int, int], least: dict[int, int], room: int) -> dict[int, int]:

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+
+from karptui.clock import FrozenClock
+from karptui.screens.registry import ENTRIES
+from karptui.views.row import Cell
+from karptui.widgets.row_table import RowTable
+from karptui.widgets.row_table.layout import Placed, text_width
+from tests.ui.fleet import NOW_NS
+from tests.ui.stage import demo_app, settled
+
+SIZES = ((80, 24), (120, 40), (200, 60))
+
+
+def drawn(cell: Cell, placed: Placed) -> str:
+    """Return the form of a cell that the table draws: the long one where the column has it and it fits."""
+    is_short = cell.short and (not placed.is_long or text_width(cell.text) > placed.width)
+    return cell.short if is_short else cell.text
+
+
+def cells_of(table: RowTable, placed: Placed) -> list[Cell]:
+    return [table.rows[index].cells[placed.index] for index in range(len(table.rows))]
+
+
+def cut(table: RowTable, placed: Placed) -> list[str]:
+    """Return what of a column is drawn cut, in view or not."""
+    texts = (drawn(cell, placed) for cell in cells_of(table, placed))
+    return [text for text in texts if text_width(text) > placed.width]
+
+
+def needed(table: RowTable, placed: Placed) -> int:
+    """Return the cells that a column needs for its title with an arrow, its bars, and each row of the list."""
+    if placed.bar_width:
+        return placed.width
+    title = text_width(table.headings[placed.index].title) + 1
+    return max(title, *(text_width(drawn(cell, placed)) for cell in cells_of(table, placed)))
+
+
+def cut_for_nothing(table: RowTable) -> list[str]:
+    """Return what is cut while the edge, or columns beside it, have cells to spare."""
+    columns = table.placing.columns
+    blank = max(table.scrollable_content_region.width - table.placing.width, 0)
+    free = blank + sum(max(one.width - needed(table, one), 0) for one in columns)
+    return [
+        f"{table.headings[one.index].id} has {one.width} cells, {free} are free: {text}"
+        for one in columns
+        for text in cut(table, one)
+        if free
+    ]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_no_row_is_cut_where_the_width_would_do(size: tuple[int, int]) -> None:
+    async with demo_app(FrozenClock(NOW_NS)).run_test(size=size) as pilot:
+        app = await settled(pilot)
+        for entry in ENTRIES:
+            await pilot.press(entry.key)
+            await settled(pilot)
+            table = app.screen.query_one(RowTable)
+            assert len(table.rows), entry.name
+            assert cut_for_nothing(table) == [], entry.name
+
+
+@pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_no_verdict_of_a_node_is_cut(size: tuple[int, int]) -> None:
+    async with demo_app(FrozenClock(NOW_NS)).run_test(size=size) as pilot:
+        app = await settled(pilot)
+        table = app.screen.query_one(RowTable)
+        why = next(one for one in table.placing.columns if table.headings[one.index].id == "why")
+        assert {"BUDGET 0/2", "AFTER due", "SPOT 6/15"} <= {cell.text for cell in cells_of(table, why)}
+        assert cut(table, why) == []
+        assert why.x + why.width <= table.scrollable_content_region.width
