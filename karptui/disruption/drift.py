@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from karptui.disruption.candidate import Candidate
+from karptui.disruption.chance import LIKELIEST, Chance
 from karptui.disruption.command import Command, TerminateFirst
 from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.events import Recorder
@@ -25,12 +26,12 @@ def refuse(candidate: Candidate) -> str:
     return "" if candidate.claim.is_true(DRIFTED) else FilterCode.NOT_DRIFTED
 
 
-def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
+def in_order(candidates: Iterable[Candidate], chance: Chance = LIKELIEST) -> list[Candidate]:
     """Return candidates in the order of their turn: without pods that must move first, then by how long they drifted.
 
-    Pods count here, not their costs. Equally old drift is taken in any order by Karpenter, by name here.
+    Pods count here, not their costs. Equally old drift is taken in any order by Karpenter.
     """
-    return sorted(candidates, key=lambda one: (bool(one.reschedulable_pods), _drifted_ns(one), one.name))
+    return sorted(chance.nodes(candidates), key=lambda one: (bool(one.reschedulable_pods), _drifted_ns(one)))
 
 
 def _drifted_ns(candidate: Candidate) -> int:
@@ -46,13 +47,14 @@ def compute(
     recorder: Recorder,
     *,
     may_terminate_first: bool = False,
+    chance: Chance = LIKELIEST,
 ) -> tuple[Command, ...]:
     """Return the command for the first node whose pods all find a place; any number of new nodes may be needed.
 
     Raises:
         SimulationError: when there is no NodePool to schedule with.
     """
-    for candidate in in_order(candidates):
+    for candidate in in_order(candidates, chance):
         if not budgets.get(candidate.pool.name, 0):
             continue
         for pod in candidate.reschedulable_pods:

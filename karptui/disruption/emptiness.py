@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from karptui.disruption.candidate import Candidate
+from karptui.disruption.chance import LIKELIEST, Chance
 from karptui.disruption.command import Command
 
 CONSOLIDATABLE = "Consolidatable"
@@ -60,9 +61,9 @@ def refuse(candidate: Candidate) -> tuple[str, str] | None:
     return next(lacking(candidate), None)
 
 
-def by_savings(candidates: Iterable[Candidate]) -> list[Candidate]:
+def by_savings(candidates: Iterable[Candidate], chance: Chance = LIKELIEST) -> list[Candidate]:
     """Return candidates with the greatest saving per disruption first; Karpenter takes equals in any order."""
-    return sorted(candidates, key=lambda candidate: (-candidate.savings_ratio, candidate.name))
+    return sorted(chance.nodes(candidates), key=lambda candidate: -candidate.savings_ratio)
 
 
 def within_budgets(candidates: Iterable[Candidate], budgets: Mapping[str, int]) -> list[Candidate]:
@@ -76,7 +77,9 @@ def within_budgets(candidates: Iterable[Candidate], budgets: Mapping[str, int]) 
     return chosen
 
 
-def compute(candidates: Iterable[Candidate], budgets: Mapping[str, int]) -> tuple[Command, ...]:
+def compute(
+    candidates: Iterable[Candidate], budgets: Mapping[str, int], chance: Chance = LIKELIEST
+) -> tuple[Command, ...]:
     """Return the one command that deletes every empty node that the budgets allow."""
-    chosen = within_budgets(by_savings(candidates), budgets)
+    chosen = within_budgets(by_savings(candidates, chance), budgets)
     return (Command(tuple(chosen)),) if chosen else ()

@@ -15,6 +15,7 @@ from karptui.disruption import consolidation, drift, emptiness, multi_node, repa
 from karptui.disruption.balanced import BalancedPolicy, pool_totals
 from karptui.disruption.budgets import Reason, budget_state, is_repairing
 from karptui.disruption.candidate import Candidate, Candidates, find_candidates
+from karptui.disruption.chance import LIKELIEST, Chance
 from karptui.disruption.command import Command, Method, MethodResult
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, Consolidator
 from karptui.disruption.events import Recorder, nominations
@@ -32,8 +33,9 @@ from karptui.provisioning.solution import solve
 class MethodRun:
     """Asks methods about one fleet; what they say goes to one recorder."""
 
-    def __init__(self, fleet: Fleet, simulator: Simulator, recorder: Recorder) -> None:
+    def __init__(self, fleet: Fleet, simulator: Simulator, recorder: Recorder, chance: Chance = LIKELIEST) -> None:
         self.fleet = fleet
+        self._chance = chance
         self.recorder = recorder
         self._simulator = simulator
 
@@ -102,18 +104,24 @@ class MethodRun:
     ) -> tuple[Command, ...]:
         match method:
             case Method.EMPTINESS:
-                return emptiness.compute(candidates, budgets)
+                return emptiness.compute(candidates, budgets, self._chance)
             case Method.STATIC_DRIFT:
                 return static_drift.compute(self.fleet, candidates, budgets, self.recorder)
             case Method.DRIFT:
                 is_on = static_drift.may_terminate_first(self.fleet)
                 return drift.compute(
-                    candidates, budgets, self._simulator, self.fleet.pods, self.recorder, may_terminate_first=is_on
+                    candidates,
+                    budgets,
+                    self._simulator,
+                    self.fleet.pods,
+                    self.recorder,
+                    may_terminate_first=is_on,
+                    chance=self._chance,
                 )
             case Method.MULTI_NODE:
-                return multi_node.compute(candidates, budgets, self.consolidator, self.policy)
+                return multi_node.compute(candidates, budgets, self.consolidator, self.policy, self._chance)
             case _:
-                return single_node.compute(candidates, budgets, self.consolidator, self.policy)
+                return single_node.compute(candidates, budgets, self.consolidator, self.policy, self._chance)
 
     def budgets(self, reason: Reason) -> dict[str, int]:
         """Return what each NodePool still allows for a reason, and say which of them allow nothing at all."""
@@ -250,7 +258,12 @@ class NextPass(msgspec.Struct, frozen=True, eq=False):
 
 
 def next_pass(
-    prepared: Prepared, fleet: Fleet, simulator: Simulator | None = None, *, after: Method | None = None
+    prepared: Prepared,
+    fleet: Fleet,
+    simulator: Simulator | None = None,
+    *,
+    after: Method | None = None,
+    chance: Chance = LIKELIEST,
 ) -> NextPass:
     """Return Karpenter's next pass on a cluster as it is; the wait of 15 seconds before most of it is left out.
 
@@ -259,13 +272,14 @@ def next_pass(
         fleet: The same as disruption sees it, with nominations and running commands where they are known.
         simulator: Removes nodes; the engine where None.
         after: A method whose second look came to nothing: those that follow are asked in the same pass.
+        chance: Decides what Karpenter leaves to it.
     """
     recorder = Recorder()
     paused = tuple(sorted(claim.name for claim in fleet.inventory.nodeclaims if not claim.provider_id))
     results: list[MethodResult] = []
     if not paused:
         weigh_departing_pods(fleet, recorder)
-        run = MethodRun(fleet, simulator or EngineSimulator(prepared, fleet), recorder)
+        run = MethodRun(fleet, simulator or EngineSimulator(prepared, fleet), recorder, chance)
         methods = list(Method)
         for method in methods[methods.index(after) + 1 :] if after is not None else methods:
             if method is Method.REPAIR and not is_repairing(fleet.settings):

@@ -10,6 +10,7 @@ from typing import Final
 
 from karptui.disruption.balanced import BalancedPolicy, Score
 from karptui.disruption.candidate import Candidate
+from karptui.disruption.chance import LIKELIEST, Chance
 from karptui.disruption.command import Command, Decision
 from karptui.disruption.consolidation import Consolidator, Refusal, below, unmet_keys
 from karptui.disruption.emptiness import by_savings, within_budgets
@@ -22,7 +23,11 @@ MAX_TOGETHER: Final = 100
 
 
 def compute(
-    candidates: Iterable[Candidate], budgets: Mapping[str, int], consolidator: Consolidator, policy: BalancedPolicy
+    candidates: Iterable[Candidate],
+    budgets: Mapping[str, int],
+    consolidator: Consolidator,
+    policy: BalancedPolicy,
+    chance: Chance = LIKELIEST,
 ) -> tuple[Command, ...]:
     """Return the command that removes several nodes, if the search finds one.
 
@@ -31,7 +36,7 @@ def compute(
     Raises:
         SimulationError: when there is no NodePool to schedule with.
     """
-    command, scores = _search(within_budgets(by_savings(candidates), budgets), consolidator, policy)
+    command, scores = _search(within_budgets(by_savings(candidates, chance), budgets), consolidator, policy)
     if scores is not None:
         policy.say(scores)
     return () if command is None else (command,)

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from karptui.disruption.chance import LIKELIEST, Chance
 from karptui.disruption.command import Command, Decision, Method
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
@@ -87,7 +88,7 @@ class Play:
             now_ns: When the play begins.
             until_ns: The horizon.
             durations: How long things take.
-            seed: Decides what kube-scheduler leaves to chance.
+            seed: Decides what kube-scheduler and Karpenter leave to chance; with 0 Karpenter does the likeliest.
             most_commands: Commands of disruption after which it ends; None for no bound.
             journal: Gets every change, to tell later how the cluster was at an instant.
             reporter: Told of the time that has passed and the whole, in seconds; may raise ``Cancelled``.
@@ -103,6 +104,7 @@ class Play:
         self._until_ns = until_ns
         self._durations = durations
         self._rng = random.Random(seed)  # noqa: S311 - a choice among equals, not a secret
+        self._chance = Chance(random.Random(seed)) if seed else LIKELIEST  # noqa: S311 - the same
         self._reporter = reporter
         self._most_commands = most_commands
         self._commands = 0
@@ -409,7 +411,9 @@ class Play:
     def _pass(self, after: Method | None = None) -> NextPass:
         prepared = self.sight.prepared()
         fleet = self.sight.fleet()
-        return next_pass(prepared, fleet, EngineSimulator(prepared, fleet, is_brief=True), after=after)
+        return next_pass(
+            prepared, fleet, EngineSimulator(prepared, fleet, is_brief=True), after=after, chance=self._chance
+        )
 
     def _validate(self, method: Method, command: Command) -> None:
         """Look again: what was found is carried out if it still holds."""

@@ -52,7 +52,7 @@ def forward(
         now_ns: When the play begins: nanoseconds since the epoch.
         horizon_ns: How far it goes.
         is_instant: Whether launches, drains and starts of pods take no time and validation passes.
-        seed: Decides what kube-scheduler leaves to chance.
+        seed: Decides what kube-scheduler and Karpenter leave to chance.
         removed: Names of nodes that somebody deletes at the beginning.
         most_commands: Commands of disruption after which it ends; None for no bound.
         journal: Gets every change, to tell later how the cluster was at an instant.

@@ -11,7 +11,7 @@ import ssl
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -212,7 +212,7 @@ class Client:
     def __init__(self, plane: ControlPlane) -> None:
         context = ssl.create_default_context(cafile=str(plane.folder / "pki" / "apiserver.crt"))
         self._url = plane.url
-        self._pool = urllib3.PoolManager(ssl_context=context, maxsize=CLIENTS, retries=False, timeout=30)
+        self._pool = urllib3.PoolManager(ssl_context=context, maxsize=2 * CLIENTS, retries=False, timeout=30)
 
     def request(
         self, method: str, path: str, document: Any = None, *, patch: str = "merge", expect: int | None = 300
@@ -234,6 +234,17 @@ class Client:
         text = response.data.decode()
         assert expect is None or response.status < expect, f"{method} {path}: {response.status} {text[:500]}"
         return json.loads(text) if text.startswith("{") else text
+
+    def watch(self, path: str) -> Iterator[bytes]:
+        """Yield what is there of a collection and what becomes of it, a line each, until the server goes."""
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        response = self._pool.request(
+            "GET", f"{self._url}{path}?watch=true", headers=headers, preload_content=False, timeout=None
+        )
+        try:
+            yield from response
+        except urllib3.exceptions.HTTPError:
+            response.release_conn()
 
     def create(self, path: str, documents: Iterable[Any]) -> None:
         """Create many objects at a time."""

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,8 @@ CONTROLLERS = (
 SERVER_FLAGS = ("--disable-admission-plugins=TaintNodesByCondition",)
 REGISTRATION = "20s"
 """From a launch to a Node, as an instance takes its time to start."""
-SETTINGS = {"INSTANCE_END": "30s"}
-"""What an instance takes to end."""
+SETTINGS = {"INSTANCE_END": "30s", "LOG_LEVEL": "debug"}
+"""What an instance takes to end; and Karpenter says which commands it gives up."""
 LISTED = (
     NODES,
     "/api/v1/pods",
@@ -52,6 +53,7 @@ LISTED = (
     CLAIMS,
     CLASSES,
 )
+EVENTS = "/api/v1/events"
 PATIENCE = 600.0
 """Seconds after which something that has not come about is a failure."""
 
@@ -199,6 +201,21 @@ class WholeCluster:
 
         with ThreadPoolExecutor(len(fleet.pools)) as at_once:
             list(at_once.map(open_pool, fleet.pools))
+
+    def record(self, file: Path) -> None:
+        """Write everything that becomes of the cluster into a file, a line each, until the cluster ends."""
+        lock = threading.Lock()
+        stream = file.open("w", buffering=1 << 16)
+
+        def follow(path: str) -> None:
+            for line in self.client.watch(path):
+                at = datetime.now(UTC).isoformat()
+                with lock:
+                    stream.write(json.dumps({"at": at, **json.loads(line)}) + "\n")
+            stream.flush()
+
+        for path in (*LISTED, EVENTS):
+            threading.Thread(target=follow, args=(path,), daemon=True).start()
 
     def until_quiet(self, quiet: float, patience: float) -> bool:
         """Wait until nothing has happened for a while; return whether it came to that."""

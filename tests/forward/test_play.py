@@ -284,3 +284,12 @@ def test_what_follows_a_command_is_sought_before_its_pods_are_evicted() -> None:
     play.looks = []
     play.run()
     assert play.looks[:3] == [(0, 1), (15, 1), (25, 0)]
+
+
+def test_which_of_equal_nodes_goes_first_is_drawn_by_the_seed_but_for_the_first() -> None:
+    pool = a_nodepool(budgets=(DisruptionBudget("1"),))
+    fleet = a_world(a_pair("node-2"), a_pair("node-1"), nodepools=[pool])
+    first = [steps(played(fleet, seed=seed), StepKind.DISRUPT)[0].nodes for seed in range(12)]
+    assert first[0] == ("node-1",)
+    assert set(first) == {("node-1",), ("node-2",)}
+    assert first == [steps(played(fleet, seed=seed), StepKind.DISRUPT)[0].nodes for seed in range(12)]
