@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from karptui.views.advice.columns import TABLE as ADVICE
+from karptui.views.advice import TABLE as ADVICE
 from karptui.views.blockers.trials import REPORT as REMEDIES
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.capacity import capacity_table

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     from karptui.session.advice import AdviceEntry, advice_entries
     from karptui.session.advising import advice_of
     from karptui.session.readiness import unready_because
-    from karptui.views.advice.columns import TABLE
+    from karptui.views.advice import TABLE
 
     needed = (Kind.NODEPOOL, Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET)
     try:

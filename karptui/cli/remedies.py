@@ -79,7 +79,7 @@ def _named(groups: Sequence[BlockerGroup], name: str) -> list[BlockerGroup]:
 
 def _tried(groups: Sequence[BlockerGroup], loaded: Loaded) -> list[TriedRemedy]:
     """Return the remedies of every group, tried on the cluster as it is."""
-    from karptui.session.whatif_base import base_of
+    from karptui.session.prepare import base_of
     from karptui.views.blockers.remedies import objects_of, remedies
     from karptui.views.blockers.trials import tried_group
     from karptui.whatif.remedies.blockers.trial import try_remedies

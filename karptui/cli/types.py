@@ -203,8 +203,8 @@ def _print_pool(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> No
 def _print_ledger(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> None:
     import json
 
+    from karptui.views.types.cells import fit_of
     from karptui.views.types.columns import types_table
-    from karptui.views.types.fit import fit_of
     from karptui.views.types.ledger import ledger_steps, step_values
 
     entry = pool.type(args.ledger)

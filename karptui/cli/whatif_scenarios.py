@@ -80,7 +80,7 @@ def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
     from karptui.aws.region import place_of
     from karptui.cli.evidence import evidence_for
     from karptui.cli.loading import collector_at_rest
-    from karptui.session.whatif_base import types_for
+    from karptui.session.prepare import types_for
     from karptui.sources.base import SourceError
     from karptui.sources.snapshot.reader import SnapshotReader
     from karptui.sources.snapshot.source import SnapshotSource
@@ -110,7 +110,7 @@ def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
 def _of_flags(args: argparse.Namespace) -> NamedBase:
     from karptui.cli.loading import collector_at_rest, load
     from karptui.decode.kinds import Kind
-    from karptui.session.whatif_base import base_of
+    from karptui.session.prepare import base_of
 
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET)
     with collector_at_rest():

@@ -18,10 +18,11 @@ from karptui.session.advice import AdviceEntry, AdviceGroup, AdviceGrouping, Adv
 from karptui.session.border import AroundWanted, Focus
 from karptui.session.facts import AdviceAround
 from karptui.session.grouping import Folding
-from karptui.views.advice.columns import OBJECTS_TABLE as OBJECTS
-from karptui.views.advice.columns import TABLE, counts_text
-from karptui.views.advice.sentences import (
+from karptui.views.advice import OBJECTS_TABLE as OBJECTS
+from karptui.views.advice import (
     PROPORTION_RULES,
+    TABLE,
+    counts_text,
     detail_lines,
     finding_sentences,
     freshness,

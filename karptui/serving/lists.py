@@ -268,7 +268,7 @@ def _advice() -> List:
     from karptui.session.advice import AdviceEntry, AdviceGrouping, AdviceLine, advice_entries, grouped
     from karptui.session.grouping import Folding
     from karptui.session.last_answer import LastAnswer
-    from karptui.views.advice.columns import TABLE
+    from karptui.views.advice import TABLE
 
     last: LastAnswer[Sequence[AdviceLine]] = LastAnswer()
 

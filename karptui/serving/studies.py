@@ -16,6 +16,7 @@ from karptui.plan.unreached import unreached
 from karptui.provisioning.reporter import Cancelled, Reporter
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pace import Turns
+from karptui.session.prepare import base_of
 from karptui.session.questions import (
     DrillsFound,
     DrillsWanted,
@@ -34,7 +35,6 @@ from karptui.session.questions import (
     UnreachedFound,
     UnreachedWanted,
 )
-from karptui.session.whatif_base import base_of
 from karptui.solve.catalogue import SolveError
 from karptui.solve.run import solve_goal
 from karptui.views.plan import markdown_lines, price_text, rollout_lines

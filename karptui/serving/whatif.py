@@ -1,17 +1,22 @@
-"""Answers for the what-if beside replays: names, settings, comparisons, sweeps, and how well the model does."""
+"""Answers for the what-if beside replays: names and values, settings, comparisons, sweeps, how true the model is."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
+from karptui.decode.kinds import Kind
+from karptui.karpenter.instance_type import InstanceType
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.reporter import silent
 from karptui.session.cluster_view import ClusterView
-from karptui.session.known_values import known_values
-from karptui.session.packed import packed
+from karptui.session.last_answer import LastAnswer
+from karptui.session.offered_types import offered_types_of
+from karptui.session.packing import packed
 from karptui.session.questions import (
     ComparedFound,
     ComparedWanted,
@@ -32,13 +37,96 @@ from karptui.session.questions import (
 )
 from karptui.session.shared_base import SharedBase
 from karptui.session.sweeper import Sweeper
+from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.views.whatif.compare import self_check_text
 from karptui.whatif.edits import EditError
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.replay import replay
 from karptui.whatif.run import answer
+from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.self_check import self_check
 from karptui.whatif.sweep import SweepPoint
+
+MOST_VALUES: Final = 1_200
+"""Values of a label that are offered; every instance type is fewer."""
+_LABELS_BY_TYPE: Final[LastAnswer[tuple[Mapping[str, tuple[str, ...]], ...]]] = LastAnswer()
+_LABEL_VALUES: Final[LastAnswer[tuple[Mapping[str, tuple[str, ...]], ...]]] = LastAnswer()
+"""Of the last types: `karptui.aws.cluster_types` returns the same ones as long as nothing changes that they follow
+from, so that a cluster that changes several times a second costs this once; those before are let go."""
+
+
+def known_values(view: ClusterView) -> KnownValues:
+    """Return what the cluster and its instance types know: labels with values, and names of objects."""
+    state = view.state
+    classes: dict[str, list[str]] = {}
+    for nodeclass in state.nodeclasses.values():
+        classes.setdefault(nodeclass.kind, []).append(nodeclass.name)
+    taints = {taint.key for pool in state.nodepools.values() for taint in (*pool.taints, *pool.startup_taints)}
+    taints.update(taint.key for node in state.nodes.values() for taint in node.taints)
+    return KnownValues(
+        labels=_labels(view),
+        node_pools=tuple(sorted(state.nodepools)),
+        node_classes={kind: tuple(sorted(names)) for kind, names in classes.items()},
+        namespaces=tuple(sorted(state.of(Kind.NAMESPACE))),
+        workloads=tuple(sorted({key.rpartition("/")[2] for kind in WORKLOAD_KINDS for key in state.of(kind)})),
+        priority_classes=tuple(sorted(state.of(Kind.PRIORITY_CLASS))),
+        taints=tuple(sorted(taints)),
+        types=_types(view),
+    )
+
+
+def _types(view: ClusterView) -> tuple[Mapping[str, tuple[str, ...]], ...]:
+    """Return the labels of every instance type that some NodePool may have; the same object for the same types."""
+    lists = _lists(view)
+    return _LABELS_BY_TYPE.get(
+        lists, lambda: tuple({one.name: _labels_of(one) for own in lists for one in own}.values())
+    )
+
+
+def _lists(view: ClusterView) -> tuple[Sequence[InstanceType], ...]:
+    """Return the lists of instance types that NodePools have, each once."""
+    types = offered_types_of(view).types
+    return tuple({id(one): one for one in (types.values() if isinstance(types, Mapping) else [types])}.values())
+
+
+def _labels_of(one: InstanceType) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {}
+    offered = {id(offering.requirements): offering.requirements for offering in one.offerings}
+    for selector in (*one.requirements, *chain.from_iterable(offered.values())):
+        found.setdefault(selector.key, {}).update(dict.fromkeys(selector.values))
+    return {key: tuple(values) for key, values in found.items()}
+
+
+def _labels(view: ClusterView) -> dict[str, tuple[str, ...]]:
+    """Return label keys with the values that instance types, offerings and NodePools have for them."""
+    lists = _lists(view)
+    of_types = _LABEL_VALUES.get(lists, lambda: tuple(map(label_values, lists)))
+    found: dict[str, tuple[str, ...]] = {}
+    for source in (*of_types, *_pool_labels(view)):
+        for key, values in source.items():
+            before = found.get(key, values)
+            found[key] = values if before == values else tuple(sorted({*before, *values}))
+    return {key: found[key][:MOST_VALUES] for key in sorted(found)}
+
+
+def _pool_labels(view: ClusterView) -> Iterator[Mapping[str, tuple[str, ...]]]:
+    for pool in view.state.nodepools.values():
+        yield {key: (value,) for key, value in pool.template_labels.items()}
+
+
+def label_values(types: Sequence[InstanceType]) -> Mapping[str, tuple[str, ...]]:
+    """Return label keys with the values that types and their offerings have, sorted."""
+    found: dict[str, set[str]] = {}
+    offered: dict[int, tuple[NodeSelectorRequirement, ...]] = {}
+    for one in types:
+        for selector in one.requirements:
+            found.setdefault(selector.key, set()).update(selector.values)
+        # Types share the requirements of their offerings, of which there are few.
+        offered.update((id(offering.requirements), offering.requirements) for offering in one.offerings)
+    for selector in chain.from_iterable(offered.values()):
+        found.setdefault(selector.key, set()).update(selector.values)
+    return {key: tuple(sorted(values)) for key, values in found.items()}
+
 
 MOST_JOBS: Final = 8
 """Processes of a sweep at most; each holds the cluster once more."""

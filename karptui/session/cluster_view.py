@@ -22,8 +22,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.session.costs import ClusterTotals, totals_of
 from karptui.session.nodes import NodeEntry, PodAccess
-from karptui.session.pod_owners import Owners, owners_of
-from karptui.session.pods import PodEntry
+from karptui.session.pods import Owners, PodEntry, owners_of
 from karptui.session.status import KindStatus
 from karptui.state.cluster import EMPTY, ClusterState
 

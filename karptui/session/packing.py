@@ -1,14 +1,24 @@
-"""How pods fill nodes: every node as a bin, with its pods as blocks."""
+"""How pods fill nodes: every node as a bin, with its pods as blocks, and both sides of a what-if."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
 import msgspec
 
+from karptui.disruption.simulation import NewNode
 from karptui.kube import resources
+from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import ResourceList
+from karptui.provisioning.catalogue import allocatable_nano
+from karptui.provisioning.solution import NewClaim
+from karptui.provisioning.state_node import StateNode
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry, PodAccess
+from karptui.whatif.outcome import ReplayOutcome
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
@@ -68,3 +78,136 @@ def block_of(asked: ResourceList) -> Block:
     return Block(
         -(-resources.nano(asked, resources.CPU) // NANO_PER_MILLI), -(-resources.nano(asked, resources.MEMORY) // NANO)
     )
+
+
+class PackedNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A node on both sides."""
+
+    before: Bin | None = None
+    """None where only the edited side has it."""
+    after: Bin | None = None
+    """None where only the base has it."""
+    is_launched: bool = False
+    """Whether it does not exist: it would be launched, and is drawn as the cheapest type that it may come as."""
+
+
+class Packed(NamedTuple):
+    """Both sides."""
+
+    nodes: tuple[PackedNode, ...]
+    left_out: int
+    """Nodes of the edited side without a picture: on their way out, or nobody knows yet what they have."""
+
+
+def packed(before: ReplayOutcome, after: ReplayOutcome) -> Packed:
+    """Return the nodes of two replays, each with the pods that the replay leaves on it or puts there."""
+    old, new = _Side(before), _Side(after)
+    found = [
+        PackedNode(before=old.nodes.get(key), after=new.nodes.get(key))
+        for key in dict.fromkeys((*old.nodes, *new.nodes))
+    ]
+    found += [
+        PackedNode(before=old.launched.get(key), after=new.launched.get(key), is_launched=True)
+        for key in dict.fromkeys((*old.launched, *new.launched))
+    ]
+    return Packed(tuple(found), new.left_out)
+
+
+class _Side:
+    """The nodes of one replay as bins: those that stay, and those that would be launched."""
+
+    def __init__(self, outcome: ReplayOutcome) -> None:
+        self.nodes: dict[str, Bin] = {}
+        self.launched: dict[tuple[str, ...], Bin] = {}
+        self.left_out = 0
+        commands = () if outcome.next_pass is None else outcome.next_pass.commands
+        going = {candidate.node.provider_id: candidate.node for command in commands for candidate in command.candidates}
+        coming: dict[str, list[Pod]] = {}
+        moved = {pod.key: pod for state in going.values() for pod in state.pods}
+        for filled in () if outcome.solution is None else outcome.solution.nodes:
+            coming.setdefault(filled.state.name, []).extend(filled.pods)
+        for command in commands:
+            placements = command.simulation.placements if command.simulation is not None else {}
+            for name, pods in placements.items():
+                coming.setdefault(name, []).extend(pod for pod in pods if pod.key in moved)
+        for state in outcome.prepared.states:
+            if state.provider_id not in outcome.gone and state.provider_id not in going:
+                self._add(state, coming.get(state.name, ()))
+        numbers: Counter[tuple[str, ...]] = Counter()
+        for one in (*_of_claims(outcome), *_of_commands(outcome, moved)):
+            if one is None:
+                self.left_out += 1
+                continue
+            made, keys = one
+            alike = (made.pool, made.name, *keys)
+            numbers[alike] += 1
+            self.launched[*alike, str(numbers[alike])] = made
+
+    def _add(self, state: StateNode, coming: Iterable[Pod]) -> None:
+        have = state.allocatable_nano
+        if state.is_marked_for_deletion or not have.get(resources.CPU):
+            self.left_out += 1
+            return
+        own = [pod for pod in state.pods if pod.template.is_daemonset_owned]
+        rest = [pod for pod in state.pods if not pod.template.is_daemonset_owned]
+        name = state.node.name if state.node is not None else state.name
+        self.nodes[state.provider_id] = _bin_of(name, state.nodepool_name, have, _sum(own), (*rest, *coming))
+
+
+_Made = tuple[Bin, tuple[str, ...]]
+"""A node that would be launched, and the keys of its pods."""
+
+
+def _of_claims(outcome: ReplayOutcome) -> Iterator[_Made | None]:
+    for claim in outcome.claims:
+        option = outcome.claim_types.first(claim)
+        have = _allocatable(claim, option.name) if option is not None else None
+        if option is None or have is None:
+            yield None
+            continue
+        yield _made(option.name, claim.nodepool_name, have, claim.requests, claim.pods)
+
+
+def _allocatable(claim: NewClaim, name: str) -> Mapping[str, int] | None:
+    return next((allocatable_nano(one) for one in claim.catalogue.types if one.name == name), None)
+
+
+def _of_commands(outcome: ReplayOutcome, moved: Mapping[str, Pod]) -> Iterator[_Made | None]:
+    for command in () if outcome.next_pass is None else outcome.next_pass.commands:
+        for node in command.replacements:
+            yield _replacement(node, moved)
+        for _ in range(command.from_template):
+            yield None
+
+
+def _replacement(node: NewNode, moved: Mapping[str, Pod]) -> _Made | None:
+    kind = node.book.types.get(node.type_names[0]) if node.type_names else None
+    if kind is None:
+        return None
+    pods = [moved[key] for key in node.pods if key in moved]
+    return _made(kind.name, node.pool_name, allocatable_nano(kind), node.requests, pods)
+
+
+def _made(name: str, pool: str, have: Mapping[str, int], asked: ResourceList, pods: Iterable[Pod]) -> _Made:
+    """Return a node that would be launched: what is asked beyond its pods is asked by DaemonSets."""
+    placed = tuple(pods)
+    whole, own = block_of(asked), _sum(placed)
+    daemons = Block(max(whole.cpu - own.cpu, 0), max(whole.memory - own.memory, 0))
+    return _bin_of(name, pool, have, daemons, placed), tuple(sorted(pod.key for pod in placed))
+
+
+def _bin_of(name: str, pool: str, have: Mapping[str, int], daemons: Block, pods: Iterable[Pod]) -> Bin:
+    return Bin(
+        key=name,
+        name=name,
+        pool=pool,
+        cpu=have.get(resources.CPU, 0) // NANO_PER_MILLI,
+        memory=have.get(resources.MEMORY, 0) // NANO,
+        daemons=daemons,
+        pods=tuple(sorted((block_of(pod.requests) for pod in pods), key=lambda one: (-one.cpu, -one.memory))),
+    )
+
+
+def _sum(pods: Iterable[Pod]) -> Block:
+    blocks = [block_of(pod.requests) for pod in pods]
+    return Block(sum(one.cpu for one in blocks), sum(one.memory for one in blocks))

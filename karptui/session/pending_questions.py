@@ -12,7 +12,7 @@ from karptui.provisioning import Prepared, Reporter
 from karptui.provisioning.reporter import silent
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pending_report import PendingAnswer, PodDetail
-from karptui.session.whatif_base import base_of
+from karptui.session.prepare import base_of
 from karptui.whatif.remedies.pending.search import RemedySearch
 
 REMEDIED: Final = frozenset({Cause.UNPLACED, Cause.RESERVED, Cause.FULL, Cause.IGNORED, Cause.SILENT})

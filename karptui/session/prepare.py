@@ -1,14 +1,21 @@
-"""From a view of the cluster to what the disruption engine takes."""
+"""From a view of the cluster to what the engines and what-ifs take."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
+from karptui.aws.evidence import Evidence
+from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.pdb_limits import refused_selectors
+from karptui.karpenter.settings import Settings
 from karptui.provisioning import Prepared, prepare
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.session.cluster_view import ClusterView
-from karptui.session.offered_types import offered_types_of
+from karptui.session.offered_types import offered_types, offered_types_of
 from karptui.session.readiness import unheeded
 from karptui.state.inventory import inventory_of
+from karptui.whatif.situation import TypesResult, WhatIfBase
 
 
 def prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tuple[Prepared, tuple[str, ...]]:
@@ -26,3 +33,33 @@ def prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tup
     told = view.evidence.version_note
     notes = (*((told,) if told else ()), *unheeded(view), *refused_selectors(inventory.pdbs), *offered.notes)
     return prepare(inventory, offered.types, view.evidence.settings, now_ns, pause), notes
+
+
+def base_of(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> WhatIfBase:
+    """Return the cluster as it is; instance types follow from NodeClasses and settings as edits change them.
+
+    Args:
+        view: The cluster.
+        now_ns: The instant to look at it from: nanoseconds since the epoch.
+        pause: Called now and then while it is made ready, now and later.
+    """
+    evidence = view.evidence
+    return WhatIfBase(
+        inventory_of(view.state),
+        types_for(evidence),
+        evidence.settings,
+        now_ns,
+        karpenter_version=evidence.karpenter_version,
+        prices=view.prices,
+        pause=pause,
+    )
+
+
+def types_for(evidence: Evidence) -> Callable[[Inventory, Settings], TypesResult]:
+    """Return what tells the instance types of a cluster that edits have changed, by what is known of types."""
+    return partial(_resolved, evidence)
+
+
+def _resolved(evidence: Evidence, inventory: Inventory, settings: Settings) -> TypesResult:
+    offered = offered_types(inventory, settings, evidence)
+    return TypesResult(offered.types, offered.notes, is_fixed=evidence.instance_types is not None)

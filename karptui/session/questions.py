@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from karptui.plan.unreached import Unreached
     from karptui.session.blockers import BlockerEntry
     from karptui.session.nodes import NodeEntry
-    from karptui.session.packed import PackedNode
-    from karptui.session.packing import Bin
+    from karptui.session.packing import Bin, PackedNode
     from karptui.session.pending_report import PodDetail, PodSurroundings
     from karptui.session.pods import PodEntry
     from karptui.solve.answer import Solved

@@ -2,16 +2,173 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from karptui import crash
+from karptui.session.pace import Turns
 from karptui.session.questions import Replayed, ReplayState, ReplayStateWanted, ReplayWanted
-from karptui.session.replayer import Replayer
 from karptui.session.shared_base import SharedBase
 
 if TYPE_CHECKING:
     from karptui.session.cluster_view import ClusterView
     from karptui.whatif.run import Answer
+    from karptui.whatif.scenario import Scenario
+if TYPE_CHECKING:
+    from karptui.session.cluster_view import ClusterView
+    from karptui.whatif.run import Answer
+
+
+class Question(NamedTuple):
+    """What is asked."""
+
+    number: int
+    """Of later questions it is higher."""
+    view: ClusterView
+    now_ns: int
+    scenario: Scenario
+
+
+class Progress(NamedTuple):
+    """How far the replay of the question has come."""
+
+    number: int
+    done: int
+    total: int
+
+
+class Replayer:
+    """Takes questions, gives answers; everything heavy happens in its thread."""
+
+    def __init__(
+        self,
+        tell: Callable[[Answer], None],
+        clock: Callable[[], float] = time.monotonic,
+        shared_base: SharedBase | None = None,
+    ) -> None:
+        """Make one that has nothing to do yet.
+
+        Args:
+            tell: called with every answer, in the thread.
+            clock: tells seconds, for how long answers take.
+            shared_base: the cluster made ready, which others replay on as well; one of its own when None.
+        """
+        self._tell = tell
+        self._clock = clock
+        self._wake = threading.Condition()
+        self._question: Question | None = None
+        self._is_at_work = False
+        self._is_stopped = False
+        self._thread: threading.Thread | None = None
+        self._number = 0
+        self.shared_base = shared_base or SharedBase()
+        """The cluster as it is, for whoever else replays on it."""
+        self.progress = Progress(0, 0, 0)
+        """Of the question that is being worked on; replaced, never changed."""
+        self.answered = 0
+        """Number of the last question that has its answer."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the last question has no answer yet."""
+        return self.answered < self._number
+
+    def ask(self, view: ClusterView, now_ns: int, scenario: Scenario) -> int:
+        """Have a scenario replayed on a view, in the place of whatever was asked before; return its number."""
+        with self._wake:
+            self._number += 1
+            self._question = Question(self._number, view, now_ns, scenario)
+            self._wake.notify_all()
+            if self._thread is None and not self._is_stopped:
+                self._thread = threading.Thread(target=self._run, name="replayer", daemon=True)
+                self._thread.start()
+            return self._number
+
+    def stop(self) -> None:
+        """End the thread soon."""
+        with self._wake:
+            self._is_stopped = True
+            self._wake.notify_all()
+
+    def wait_until_at_rest(self, seconds: float) -> bool:
+        """Wait until everything that was asked is answered; return whether that came within so many seconds."""
+        with self._wake:
+            return self._wake.wait_for(lambda: self._question is None and not self._is_at_work, seconds)
+
+    # The thread
+
+    def _run(self) -> None:
+        from karptui.provisioning.reporter import Cancelled  # noqa: PLC0415 - the engines are imported in the thread
+
+        while (question := self._next_question()) is not None:
+            try:
+                self._work(question)
+            except Cancelled:
+                continue
+            except Exception as error:  # noqa: BLE001 - whatever it is, the screen has to live on and say so
+                crash.record(error, "replaying a what-if")
+                with contextlib.suppress(Exception):  # whoever is told may be what fails
+                    self._give(question, _failed(question, error))
+
+    def _work(self, question: Question) -> None:
+        """Answer, and then again with what takes longer."""
+        from karptui.whatif.run import answers  # noqa: PLC0415 - as above
+
+        report = _Report(self, question.number)
+        with self.shared_base.borrowed(question.view, question.now_ns) as base:
+            for found in answers(base, question.scenario, report, self._clock):
+                self._give(question, found)
+
+    def _give(self, question: Question, answer: Answer) -> None:
+        self.answered = question.number
+        self._tell(answer)
+
+    def _next_question(self) -> Question | None:
+        with self._wake:
+            self._is_at_work = False
+            self._wake.notify_all()
+            while self._question is None and not self._is_stopped:
+                self._wake.wait()
+            question, self._question = self._question, None
+            self._is_at_work = not self._is_stopped
+            return None if self._is_stopped else question
+
+    @property
+    def is_superseded(self) -> bool:
+        """Whether the question that is worked on no longer matters."""
+        return self._is_stopped or self._question is not None
+
+
+def _failed(question: Question, error: Exception) -> Answer:
+    from karptui.whatif.run import Answer  # noqa: PLC0415 - as above
+
+    return Answer(question.scenario, problem=f"the replay failed: {crash.sentence(error)}")
+
+
+class _Report:
+    """Tells progress, lets other threads have their turn, and gives up what no longer matters."""
+
+    def __init__(self, replayer: Replayer, number: int) -> None:
+        self._replayer = replayer
+        self._number = number
+        self._turns = Turns()
+
+    def __call__(self, done: int, total: int) -> None:
+        """Take note of progress.
+
+        Raises:
+            Cancelled: when there is a newer question.
+        """
+        from karptui.provisioning.reporter import Cancelled  # noqa: PLC0415 - as above
+
+        self._replayer.progress = Progress(self._number, done, total)
+        if self._replayer.is_superseded:
+            raise Cancelled
+        self._turns.take()
+
 
 FOLLOW_AFTER_NS: Final = 2_000_000_000
 """How long the base may be behind a cluster that keeps changing."""

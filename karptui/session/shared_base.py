@@ -31,7 +31,7 @@ class SharedBase:
             view: The cluster.
             now_ns: The instant to look at it from where it is seen for the first time: nanoseconds since the epoch.
         """
-        from karptui.session.whatif_base import base_of  # noqa: PLC0415 - the engines are imported in the thread
+        from karptui.session.prepare import base_of  # noqa: PLC0415 - the engines are imported in the thread
 
         with self.lock:
             known = self._known

@@ -23,8 +23,7 @@ from karptui.session import border, claims, nodes, questions
 from karptui.session.blockers import BlockerEntry
 from karptui.session.facts import Around, Fact
 from karptui.session.nodes import NodeEntry
-from karptui.session.packed import PackedNode
-from karptui.session.packing import Bin
+from karptui.session.packing import Bin, PackedNode
 from karptui.session.pending_report import PodDetail, PodSurroundings
 from karptui.session.pods import PodEntry
 from karptui.solve.answer import Solved

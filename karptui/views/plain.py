@@ -1,8 +1,9 @@
-"""Columns that show one value of an item as it is: a name, a count, dollars."""
+"""Cells of plain values: a text, a count, dollars; and text that stays what it is in markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import count_text
@@ -64,3 +65,11 @@ def number_heading(column_id: str, title: str, about: str, width: int = 8, *, dr
         is_right_aligned=True,
         is_descending_first=True,
     )
+
+
+_ESCAPED: Final = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>()#+!|~"})
+
+
+def markdown_text(text: str) -> str:
+    """Return text of a cluster as markdown that is no markup, mentions nobody, and stays on its line."""
+    return text.translate(_ESCAPED).replace("@", "@\u200b").replace("\n", " ")

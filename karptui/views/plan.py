@@ -13,7 +13,7 @@ from karptui.kube.units import clock_text, counted, duration_text
 from karptui.plan.plan import Plan
 from karptui.views.forward.sentences import headline as forward_headline
 from karptui.views.forward.sentences import step_text
-from karptui.views.markdown import plain
+from karptui.views.plain import markdown_text
 from karptui.views.whatif.sentences import headline_text
 
 MAX_LINES = 12
@@ -96,11 +96,11 @@ def text_lines(name: str, plan: Plan) -> Iterator[str]:
 
 def markdown_lines(name: str, objects: Sequence[str], plan: Plan) -> Iterator[str]:
     """Yield the lines of a comment on a pull request; what comes from a cluster is no markup."""
-    yield f"## Karpenter on {plain(name)}"
+    yield f"## Karpenter on {markdown_text(name)}"
     yield ""
-    yield f"**{plain(headline_text(plan.answer))}**"
+    yield f"**{markdown_text(headline_text(plan.answer))}**"
     yield ""
-    yield f"Applies {plain(', '.join(objects))}."
+    yield f"Applies {markdown_text(', '.join(objects))}."
     for heading, lines in parts_of(plan):
         if not lines:
             continue
@@ -108,7 +108,7 @@ def markdown_lines(name: str, objects: Sequence[str], plan: Plan) -> Iterator[st
         yield ""
         yield f"<details><summary>{heading}</summary>" if is_long else f"### {heading}"
         yield ""
-        yield from (f"- {plain(line)}" for line in _cut(lines))
+        yield from (f"- {markdown_text(line)}" for line in _cut(lines))
         if is_long:
             yield ""
             yield "</details>"

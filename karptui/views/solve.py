@@ -11,8 +11,7 @@ from karptui.aws.money import change_text, per_hour_text
 from karptui.kube.units import counted, verb
 from karptui.solve.answer import LEAST_CHANGE, Figures, Solved, Tried, scenario_of, together
 from karptui.views.column import Column, Field, FieldKind, Heading
-from karptui.views.markdown import plain
-from karptui.views.plain import count_column, number_heading, text_column
+from karptui.views.plain import count_column, markdown_text, number_heading, text_column
 from karptui.views.row import Cell, Tone
 from karptui.views.table import Sort, TableSpec
 from karptui.whatif.scenario import Replay, Scenario
@@ -144,15 +143,15 @@ def markdown_lines(name: str, solved: Solved, scenario: str) -> Iterator[str]:
         solved: The answer.
         scenario: Its scenario as a file, empty where nothing is to be changed.
     """
-    yield f"## {plain(solved.question)} on {plain(name)}"
+    yield f"## {markdown_text(solved.question)} on {markdown_text(name)}"
     yield ""
-    yield f"**{plain(headline(solved))}**"
+    yield f"**{markdown_text(headline(solved))}**"
     for heading, lines in parts_of(solved):
         if lines:
             yield ""
             yield f"### {heading}"
             yield ""
-            yield from (f"- {plain(line)}" for line in lines)
+            yield from (f"- {markdown_text(line)}" for line in lines)
     if scenario:
         yield ""
         yield "### Scenario"

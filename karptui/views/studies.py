@@ -1,8 +1,12 @@
-"""The studies that there are: what each asks, and how its answer is shown."""
+"""The studies that there are: what each asks, and how its answer is shown: sentences above a row for each case."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
 
 from karptui.plan.headroom import MOST, Headroom, PoolRoom
 from karptui.plan.policies import PolicyOutcome
@@ -19,6 +23,7 @@ from karptui.session.questions import (
     PlayFound,
     PoliciesFound,
     PoliciesWanted,
+    Question,
     RehearsalsFound,
     RehearsalsWanted,
     SolvedFound,
@@ -33,14 +38,47 @@ from karptui.views import policies as policy_views
 from karptui.views import rehearsal as rehearsal_views
 from karptui.views import solve as solve_views
 from karptui.views import unreached as unreached_views
+from karptui.views.column import ItemT
 from karptui.views.forward import columns as forward_columns
 from karptui.views.forward.sentences import step_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.study import Study
+from karptui.views.table import TableSpec
 from karptui.whatif.drill import Drill
 from karptui.whatif.edits import AnyEdit, RemoveNode
 from karptui.whatif.scenario import Replay, Scenario
+
+FoundT = TypeVar("FoundT", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True)
+class Study(Generic[FoundT, ItemT]):
+    """What is asked, and how the answer is shown."""
+
+    title: str
+    """In the edge above the answer."""
+    rows_title: str
+    """What the table is called."""
+    table: TableSpec[ItemT]
+    wanted: Callable[[int], Question[FoundT]]
+    """From the instant to the question."""
+    rows: Callable[[FoundT], Sequence[ItemT]]
+    lines: Callable[[FoundT], Sequence[Pieces]]
+    """The answer first, then what else is told of all; why there is none."""
+    name_of: Callable[[ItemT], str]
+    story: Callable[[ItemT], Sequence[Pieces]]
+    """What is told of the row under the cursor."""
+    told: Callable[[FoundT], Sequence[tuple[str, Sequence[str]]]]
+    """Titled lists for the help: what is assumed and left out."""
+    scenario: Callable[[ItemT], Scenario | None] = lambda _: None
+    """What a row is as edits."""
+    text: Callable[[FoundT], str] | None = None
+    """The answer as a text to be taken elsewhere; None where there is none."""
+    opens: Callable[[ItemT], Study[Any, Any] | None] = lambda _: None
+    """What ``enter`` leads to; the what-if of the row where that is None."""
+    tab: str = "nodes"
+    """The tab that is lit."""
+
 
 _SCALED = 10
 """Pods that a what-if adds where the next one already has no place."""

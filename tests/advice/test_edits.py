@@ -22,7 +22,7 @@ from karptui.disruption.study import Study
 from karptui.provisioning import Prepared, prepare
 from karptui.session.advising import advice_of
 from karptui.session.cluster_view import ClusterView
-from karptui.session.whatif_base import base_of
+from karptui.session.prepare import base_of
 from karptui.sources.demo.source import FILE
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase

@@ -15,7 +15,7 @@ from karptui.session.advising import AdviceRounds, advice_context, advice_of
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
 from karptui.sources.base import Phase
-from karptui.views.advice.sentences import opening_of
+from karptui.views.advice import opening_of
 from karptui.whatif.edits import AnyEdit, CordonNode, DeleteObject, ObjectRef, SetField, SetSetting
 from karptui.whatif.opening import NOTHING
 from karptui.whatif.scenario import Replay

@@ -44,6 +44,7 @@ from karptui.session.costs import ClusterTotals
 from karptui.session.facts import NextAround
 from karptui.session.overview import overview_of
 from karptui.session.pods import PodEntry
+from karptui.session.prepare import base_of
 from karptui.session.questions import (
     ComparedWanted,
     ControllerWanted,
@@ -85,7 +86,6 @@ from karptui.session.questions import (
 )
 from karptui.session.row_server import RowServer
 from karptui.session.shared_base import SharedBase
-from karptui.session.whatif_base import base_of
 from karptui.session.wire import decoded, encoded, plain
 from karptui.views.events import TABLE as EVENTS
 from karptui.views.nodes.columns import nodes_table

@@ -10,16 +10,24 @@ from msgspec.structs import replace
 
 from karptui.aws.cluster_types import ClusterTypes, cluster_types
 from karptui.aws.evidence import Evidence
+from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import ARCH, CAPACITY_TYPE
+from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.karpenter.nodeclass import NodeClassRef
+from karptui.karpenter.settings import Settings
+from karptui.kube.quantity import parse_quantity
+from karptui.pending.causes import Cause, Diagnoses
+from karptui.provisioning import prepare
+from karptui.provisioning.solution import solve
+from karptui.serving.whatif import known_values
 from karptui.session.cluster_view import ClusterView
-from karptui.session.known_values import known_values
-from karptui.session.offered_types import offered_types_of
+from karptui.session.offered_types import offered_types, offered_types_of, seen_types, shown_by, with_metrics
 from karptui.session.prepare import prepare_view
 from karptui.session.types import pool_entries
 from karptui.state.inventory import state_of
 from tests import story_e
-from tests.builders import NOW_NS, a_node, a_nodepool
+from tests.builders import NOW_NS, a_node, a_nodeclaim, a_nodepool, a_pod, a_requirement
 
 KWOK = replace(a_nodepool(name="other"), node_class_ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "k"))
 INVENTORY = Inventory(
@@ -70,3 +78,93 @@ def test_a_nodepool_that_comes_is_heard_of() -> None:
     assert set(offered_types_of(view).types) == {"other", "also"}
     more = replace(INVENTORY, nodepools=(*INVENTORY.nodepools, replace(KWOK, name="third")))
     assert set(offered_types_of(ClusterView(state_of(more), {}, view)).types) == {"other", "also", "third"}
+
+
+NODE = a_node(instance_type="seen", cpu="3", memory="6Gi", capacity={"cpu": "4", "memory": "8Gi", "pods": "50"})
+METRICS = ControllerMetrics(
+    read_at_ns=NOW_NS,
+    endpoint="pod karpenter/karpenter-1",
+    cpu_cores={"seen": 4, "named": 16, "not-offered": 2},
+    memory_bytes={"seen": 8 << 30, "named": 64 << 30, "not-offered": 4 << 30},
+    offerings={
+        OfferingName("seen", "zone-a", "on-demand"): OfferingMetrics(0.2, is_available=True),
+        OfferingName("seen", "zone-b", "on-demand"): OfferingMetrics(0.2, is_available=False),
+        OfferingName("named", "zone-a", "spot"): OfferingMetrics(0.5, is_available=True),
+    },
+)
+
+
+def known(asked: frozenset[str] = frozenset()) -> dict[str, InstanceType]:
+    return {one.name: one for one in with_metrics(seen_types((NODE,), asked), METRICS, asked)}
+
+
+def test_a_seen_type_has_the_offerings_of_the_metrics() -> None:
+    one = known()["seen"]
+    assert [(each.price_per_hour, each.is_available) for each in one.offerings] == [(0.2, True), (0.2, False)]
+    assert (one.seen_on, one.is_named, one.is_guessed) == (1, False, True)
+
+
+def test_a_type_that_no_node_shows_keeps_back_what_the_others_do() -> None:
+    one = known()["named"]
+    assert [str(one.capacity[name]) for name in ("cpu", "memory", "pods")] == ["16", "64Gi", "110"]
+    assert (one.overhead.kube_reserved["cpu"].nano, one.overhead.kube_reserved["memory"].units) == (4 * 10**9, 16 << 30)
+    assert one.is_guessed
+
+
+def test_what_is_not_offered_is_no_type() -> None:
+    assert known().keys() == {"seen", "named"}
+
+
+@pytest.mark.parametrize(("asked", "names"), [(CAPACITY_TYPE, {"seen", "named"}), (ARCH, {"seen"})])
+def test_a_type_whose_labels_are_not_known_is_left_out_where_they_are_asked_for(asked: str, names: set[str]) -> None:
+    assert known(frozenset({asked})).keys() == names
+
+
+def test_a_nodeclaim_shows_its_type_before_its_node_is_there() -> None:
+    amounts = {"cpu": parse_quantity("2"), "memory": parse_quantity("4Gi")}
+    coming = a_nodeclaim(name="coming", node="", instance_type="coming", capacity=amounts, allocatable=amounts)
+    registered = a_nodeclaim(name="there", node="node-1", instance_type="other", capacity=amounts, allocatable=amounts)
+    shown = shown_by(Inventory(nodes=(NODE,), nodeclaims=(coming, registered)))
+    assert {one.name: one.seen_on for one in seen_types(shown)} == {"seen": 1, "coming": 1}
+
+
+def test_without_metrics_nodes_alone_tell() -> None:
+    seen = seen_types((NODE,))
+    assert with_metrics(seen, None, frozenset()) is seen
+    assert with_metrics(seen, ControllerMetrics(read_at_ns=0, endpoint=""), frozenset()) is seen
+
+
+@pytest.mark.parametrize(
+    ("requirement", "cpu", "cause", "sentence"),
+    [
+        (
+            CAPACITY_TYPE,
+            "10",
+            Cause.CLAIM,
+            "cpu and memory of 1 type beside the 1 type seen on 1 node",
+        ),
+        (CAPACITY_TYPE, "15", Cause.UNKNOWN, "tell prices"),
+        (
+            ARCH,
+            "10",
+            Cause.UNKNOWN,
+            "1 type seen on 1 node; labels of its other types are not known",
+        ),
+    ],
+)
+def test_what_hangs_on_more_than_the_metrics_tell_is_not_known(
+    requirement: str, cpu: str, cause: Cause, sentence: str
+) -> None:
+    pool = a_nodepool(
+        node_class_ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "default"),
+        requirements=(a_requirement(requirement, "Exists"),),
+    )
+    pod = a_pod(cpu=cpu)
+    inventory = Inventory(pods=(pod,), nodepools=(pool,), nodes=(NODE,))
+    offered = offered_types(inventory, Settings(), Evidence(metrics=METRICS))
+    assert any(sentence in note for note in offered.notes)
+    prepared = prepare(inventory, offered.types, Settings(), NOW_NS)
+    found = Diagnoses(prepared, solve(prepared)).of(pod)
+    assert found.cause is cause
+    if found.destination is not None:
+        assert found.destination.price_per_hour == 0.5

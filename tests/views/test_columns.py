@@ -14,7 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from karptui.cli.main import main
-from karptui.views.advice.columns import OBJECTS_TABLE as ADVICE_OBJECTS
+from karptui.views.advice import OBJECTS_TABLE as ADVICE_OBJECTS
 from karptui.views.blockers.columns import TABLE as BLOCKERS
 from karptui.views.blockers.trials import TABLE as BLOCKER_REMEDIES
 from karptui.views.column import INTEGER, TEXT, Column, Heading, Value, in_published_order, row_schema

@@ -25,8 +25,8 @@ from karptui.state.inventory import state_of
 from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
+from karptui.views.types.cells import fit_of, matching_percent, reported_bytes, safe_percent
 from karptui.views.types.columns import types_table
-from karptui.views.types.fit import fit_of, matching_percent, reported_bytes, safe_percent
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, offering_grid, title_pieces
 from karptui.views.types.pools import TABLE, carries, cheapest, note_of
 from karptui.views.types.sentences import aws_sentence, filter_lines, finding_lines, reason_lines, source_lines

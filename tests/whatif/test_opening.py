@@ -10,11 +10,11 @@ from karptui.aws.evidence import Evidence
 from karptui.aws.prices import PriceSettings
 from karptui.clock import FrozenClock
 from karptui.provisioning.reporter import silent
+from karptui.serving.whatif import known_values
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import total_of
-from karptui.session.known_values import known_values
+from karptui.session.prepare import base_of
 from karptui.session.session import Session
-from karptui.session.whatif_base import base_of
 from karptui.sources.demo.karpenter import metrics_at
 from karptui.sources.demo.source import DemoSource
 from karptui.state.cluster import EMPTY

@@ -15,14 +15,12 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, counted, duration_text, memory_text
 from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.type_verdict import Filter
-from karptui.session.pool_limits import LimitUse, allowed_types
-from karptui.session.pools import Neighbour, PoolRow
+from karptui.session.pools import LimitUse, Neighbour, PoolRow, allowed_types
 from karptui.session.status import plural
 from karptui.session.types import PoolEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.types.cells import why_text
-from karptui.views.types.fit import requests_text
+from karptui.views.types.cells import requests_text, why_text
 from karptui.views.types.pools import carries
 from karptui.views.types.sentences import finding_lines
 from karptui.views.usage import shortages_text

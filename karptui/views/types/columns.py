@@ -31,10 +31,13 @@ from karptui.views.row import Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.types.cells import (
+    TypeFit,
     allocatable_bytes,
     bytes_of,
     daemons_cell,
+    fit_of,
     largest_cell,
+    matching_percent,
     memory_bytes,
     memory_cell,
     nodes_cell,
@@ -45,7 +48,6 @@ from karptui.views.types.cells import (
     why_cell,
     why_text,
 )
-from karptui.views.types.fit import TypeFit, fit_of, matching_percent
 
 
 def _per_hour(price: Price | None) -> float | None:

@@ -19,8 +19,7 @@ from karptui.provisioning.type_verdict import Filter
 from karptui.session.types import PoolEntry, Standing, TypeEntry, TypeOffer
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.types.cells import price_cell
-from karptui.views.types.fit import TypeFit, fit_of, matching_percent, reported_bytes, safe_percent
+from karptui.views.types.cells import TypeFit, fit_of, matching_percent, price_cell, reported_bytes, safe_percent
 from karptui.views.usage import shortages_text
 
 _FIRST: Final = (MEMORY, CPU, PODS, EPHEMERAL_STORAGE)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from karptui.advice.finding import Finding, Severity
-from karptui.views.advice.sentences import PROPORTION_RULES, opening_of, pools_to_share
+from karptui.views.advice import PROPORTION_RULES, opening_of, pools_to_share
 from karptui.whatif.edits import AnyEdit, CordonNode, DeleteObject, ObjectRef, RemoveNode, SetField
 from karptui.whatif.opening import NOTHING
 from karptui.whatif.scenario import Replay

@@ -16,9 +16,8 @@ from karptui.session.facts import advice_around
 from karptui.session.grouping import Folding
 from karptui.session.overview import overview_of
 from karptui.sources.base import Phase, SourceStatus
-from karptui.views.advice.columns import OBJECTS_TABLE as OBJECTS
-from karptui.views.advice.columns import TABLE, counts_text
-from karptui.views.advice.sentences import detail_lines, finding_sentences, freshness
+from karptui.views.advice import OBJECTS_TABLE as OBJECTS
+from karptui.views.advice import TABLE, counts_text, detail_lines, finding_sentences, freshness
 from karptui.views.query import parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from karptui.session.packed import Packed, packed
+from karptui.session.packing import Packed, packed
 from karptui.whatif.edits import AnyEdit, RemoveNode, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.replay import replay

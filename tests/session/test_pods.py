@@ -9,7 +9,7 @@ from karptui.kube.objects import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.workload import Workload
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pod_owners import PodOwner, owners_of
+from karptui.session.pods import PodOwner, owners_of
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.reducer import reduce
