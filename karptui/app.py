@@ -399,18 +399,23 @@ class KarptuiApp(LivingApp):
 
     def _cluster_facts(self, overview: Overview) -> tuple[Fact, ...]:
         """Return the figures of the top bar; what is held stands still while it is worked out anew."""
-        held, is_standing = overview.totals.held, True
-        if held is not None:
-            analysed = overview.analysed
-            is_of_other_prices = analysed is not None and analysed.generation < self.session.priced_from
-            if is_of_other_prices:
-                held = Held(waiting=1)
-            if self._held_of is not self.session or is_of_other_prices:
-                self._held, self._held_of = StandingHeld(), self.session
-            held, is_standing = self._held.shown(held, self.now_ns())
-            held = held if held is not None else Held(waiting=1)
+        held, is_standing = self.held()
         totals = msgspec.structs.replace(overview.totals, held=held)
         return cluster_facts(totals, is_held_standing=is_standing)
+
+    def held(self) -> tuple[Held | None, bool]:
+        """Return what all nodes hold, as a sum that stands still, and whether it is that of this moment."""
+        overview = self.border.overview()
+        held, analysed = overview.totals.held, overview.analysed
+        if held is None:
+            return None, True
+        is_of_other_prices = analysed is not None and analysed.generation < self.session.priced_from
+        if is_of_other_prices:
+            held = Held(waiting=1)
+        if self._held_of is not self.session or is_of_other_prices:
+            self._held, self._held_of = StandingHeld(), self.session
+        shown, is_standing = self._held.shown(held, self.now_ns())
+        return (shown if shown is not None else Held(waiting=1)), is_standing
 
     @cached_property
     def whatif(self) -> WhatIf:

@@ -62,7 +62,11 @@ class NodeFindings(msgspec.Struct, frozen=True, eq=False):
     outlook: NodeOutlook | None = None
     """None until its removal has been simulated."""
     freed_before: Verdict | None = None
-    """What ``outlook.freed`` was before something in its way changed, until it is simulated again."""
+    """What ``freed`` was last, until it is simulated again and another answer has stood for a while."""
+    otherwise_ns: int = 0
+    """Since when its simulation says otherwise than ``freed_before``; 0 where it does not."""
+    is_early: bool = False
+    """Whether held nodes are still to be simulated for the first time: none is counted until all are."""
     lanes: tuple[Lane, ...] = ()
     """What each method makes of it, in Karpenter's order; nothing for nodes that it did not make."""
     warning: InstanceWarning | None = None
@@ -70,8 +74,10 @@ class NodeFindings(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def freed(self) -> Verdict | None:
-        """What becomes of it without what holds a method that wants it, as known last; None where it never was."""
-        return self.outlook.freed if self.outlook is not None else self.freed_before
+        """What becomes of it without what holds a method that wants it, as it stands; None where it is not known."""
+        if self.freed_before is not None or self.is_early or self.outlook is None:
+            return self.freed_before
+        return self.outlook.freed
 
     @property
     def is_held(self) -> bool:
@@ -140,6 +146,8 @@ class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Managed nodes whose removal was simulated on this very generation."""
     managed: int = 0
     """Nodes that Karpenter manages."""
+    is_counted: bool = False
+    """Whether held nodes count: all of them have been simulated once."""
     detail: NodeDetail | None = None
     next: NextReport | None = None
     overlap: Overlap | None = None

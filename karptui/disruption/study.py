@@ -33,6 +33,7 @@ from karptui.disruption.command import Command, Method
 from karptui.disruption.drain import DrainStage, DrainState, drain_state
 from karptui.disruption.fleet import arrivals
 from karptui.disruption.gates import all_gates
+from karptui.disruption.held import is_due, simulated, taken_over
 from karptui.disruption.lanes import Lane, NodeCase, Why, lanes_of, why_of
 from karptui.disruption.methods import next_pass, observed_fleet
 from karptui.disruption.node_verdict import landings_of, replacements_of, verdict_of
@@ -91,6 +92,11 @@ class Study:
         self._simulated_in: dict[str, int] = {}
         self._managed = sum(1 for node in self.fleet.nodes if node.claim is not None)
         self._is_surveyed = False
+        self._repriced: set[str] = set()
+        """Nodes whose price has changed since the analysis before."""
+        self._is_counted = before.is_counted
+        self._early: set[str] = set()
+        """Held nodes that are to be simulated before any of them is counted."""
         self._detail: NodeDetail | None = None
         self._next: NextReport | None = before.next
         self._overlap: Overlap | None = before.overlap
@@ -108,6 +114,7 @@ class Study:
             simulated_in=MappingProxyType(dict(self._simulated_in)),
             simulated=sum(1 for made in self._simulated_in.values() if made == self._generation),
             managed=self._managed,
+            is_counted=self._is_counted,
             detail=self._detail,
             next=self._next,
             overlap=self._overlap,
@@ -124,19 +131,26 @@ class Study:
         Args:
             first: Keys of the nodes to begin with.
         """
-        self._nodes = {key_of(node): node for node in self.fleet.nodes}
+        self._nodes, now_ns = {key_of(node): node for node in self.fleet.nodes}, self.fleet.now_ns
         for key in dict.fromkeys((*first, *self._nodes)):
             if key not in self._nodes:
                 continue
             found = self._findings[key] = self._found(key, self._nodes[key])
             if found.outlook is not None:
-                self._simulated_in[key] = self._before.simulated_in.get(key, 0)
+                self._simulated_in[key] = -1 if is_due(found, now_ns) else self._before.simulated_in.get(key, 0)
             yield key
         for name, pool in self.fleet.pools.items():
             self._budgets[name] = pool_budgets(self.fleet, pool, self._before.budgets.get(name))
             yield f"pool/{name}"
         self._is_surveyed = True
         self._memory.forget_before()
+        if not self._is_counted:
+            self._early = {
+                key
+                for key, found in self._findings.items()
+                if found.is_held and found.outlook is None and self.is_open(key)
+            }
+            self._count_once_known()
 
     def _found(self, key: str, node: StateNode) -> NodeFindings:
         known = self._before.findings.get(key)
@@ -145,9 +159,8 @@ class Study:
         wanted = self._survey.wishes.of(node)
         blockers = self._survey.of(node, wanted)
         self._memory.note(key, node, blockers)
-        outlook, freed_before = None, None
+        outlook = None
         if known is not None:
-            freed_before = known.outlook.freed if known.outlook is not None else known.freed_before
             if _are_same(known.blockers, blockers):
                 blockers, outlook = known.blockers, known.outlook
             elif [(one.code, one.is_wanted) for one in known.blockers] == [
@@ -166,10 +179,11 @@ class Study:
             grace_ns=node.claim.termination_grace_period_ns if node.claim is not None else None,
             price_per_hour=self._price(node),
             outlook=outlook,
-            freed_before=None if outlook is not None else freed_before,
             warning=self.fleet.warning(node),
         )
-        found = self._judged(node, found, drain, wanted)
+        if known is not None and known.price_per_hour != found.price_per_hour:
+            self._repriced.add(key)
+        found = self._judged(node, taken_over(found, known), drain, wanted)
         return known if known is not None and _is_same(known, found) else found
 
     def _judged(self, node: StateNode, found: NodeFindings, drain: DrainState, wanted: Wanted | None) -> NodeFindings:
@@ -215,10 +229,14 @@ class Study:
         return node is not None and node.claim is not None and self._simulated_in.get(key) != self._generation
 
     def unsimulated(self) -> tuple[str, ...]:
-        """Return the keys that are left: nodes of which nothing is known, then the oldest answers; dear nodes first."""
+        """Return the keys that are left: nodes of which nothing is known, then the oldest answers; held ones first.
 
-        def rank(key: str) -> tuple[int, float]:
-            return self._simulated_in.get(key, -1), -(self._findings[key].price_per_hour or 0.0)
+        Of those the dear ones come first.
+        """
+
+        def rank(key: str) -> tuple[int, bool, float]:
+            found = self._findings[key]
+            return self._simulated_in.get(key, -1), not found.is_held, -(found.price_per_hour or 0.0)
 
         return tuple(sorted((key for key in self._findings if self.is_open(key)), key=rank))
 
@@ -227,11 +245,24 @@ class Study:
         node, known = self._nodes[key], self._findings[key]
         outlook = self._look(node, known.blockers)
         self._simulated_in[key] = self._generation
-        if known.outlook == outlook:
+        found = simulated(known, outlook, self.fleet.now_ns, is_new=key in self._repriced)
+        if key in self._early:
+            found = msgspec.structs.replace(found, is_early=True)
+        if _is_same(known, found):
             # The row stays the same object, so that nobody draws it again.
             return
-        found = msgspec.structs.replace(known, outlook=outlook, freed_before=None)
         self._findings[key] = self._judged(node, found, drain_state(self.fleet, node), None)
+        if key in self._early:
+            self._early.discard(key)
+            self._count_once_known()
+
+    def _count_once_known(self) -> None:
+        """Count all held nodes at once, when none is left that has not been simulated."""
+        if not self._early:
+            self._is_counted = True
+            for key, found in self._findings.items():
+                if found.is_early:
+                    self._findings[key] = msgspec.structs.replace(found, is_early=False)
 
     def _look(self, node: StateNode, blockers: tuple[Blocker, ...]) -> NodeOutlook:
         now = billed_verdict(verdict_of(self._outlook.now(node, blockers)), self._prices)

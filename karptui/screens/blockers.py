@@ -113,12 +113,14 @@ class BlockersScreen(ListScreen[BlockerLine]):
         return self._offered.get((self.current,), offered)
 
     def summary(self) -> str:
-        """Return what the rows hold; nothing before anything is known of nodes."""
+        """Return what the rows hold, all of them what the top bar says; nothing before anything is known of nodes."""
         found = self.asked.found if self.asked is not None else None
         if found is None or self.host.border.overview().analysed is None:
             return ""
-        wanted = TotalsWanted(number=found.number)
+        wanted, rows = TotalsWanted(number=found.number), self.listing.rows
         sums = self._sums.get((found,), lambda: self.host.border.totals(wanted).held or Held())
+        if rows is not None and self.listing.shown == rows.total:
+            sums = self.host.held()[0] or sums
         held = held_text(sums)
         month = per_month_text(sums.per_hour, sums.currency)
         return f"{held} held ({month}{'+' if held.endswith('+') else ''})" if held != "…" else "held …"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from karptui.screens.command_line import TypedCommand
     from karptui.screens.destinations import ToMoment, ToScreen
     from karptui.session.border import Border, Focus, PlayMoment
+    from karptui.session.costs import Held
     from karptui.session.questions import Replays
     from karptui.views.tour import Tour
     from karptui.whatif.opening import Opening
@@ -64,6 +65,10 @@ class Host(Protocol):
 
     def top_bar(self) -> TopBarValues:
         """Return what the top bar shows now."""
+        ...
+
+    def held(self) -> tuple[Held | None, bool]:
+        """Return what all nodes hold, as a sum that stands still, and whether it is that of this moment."""
         ...
 
     def open_screen(self, name: str, *, filter_text: str | None = None) -> None:

@@ -36,7 +36,7 @@ class Held(msgspec.Struct, frozen=True):
     unpriced: int = 0
     """Those of them whose price nobody knows."""
     waiting: int = 0
-    """Nodes that are not looked into yet, or are held and not simulated since something changed."""
+    """Nodes that are not looked into yet, or are held and have never been simulated."""
 
 
 SETTLES_NS: Final = 15 * NS_PER_SECOND
@@ -124,7 +124,7 @@ def held_of(entries: Iterable[NodeEntry]) -> Held:
             continue
         if not found.is_held:
             continue
-        waiting += found.outlook is None
+        waiting += found.freed is None
         amount = held_per_hour(entry)
         if amount is None:
             unpriced += found.freed is not None

@@ -46,11 +46,17 @@ def drifted(reason: str = "AMIDrift", since_ns: int = NOW_NS - HOUR_NS) -> Condi
     return a_condition("Drifted", reason=reason, since_ns=since_ns)
 
 
-def prepared(*, types: Sequence[InstanceType] = TYPES, settings: Settings | None = None, **objects: Any) -> Prepared:
+def prepared(
+    *,
+    types: Sequence[InstanceType] = TYPES,
+    settings: Settings | None = None,
+    now_ns: int = NOW_NS,
+    **objects: Any,
+) -> Prepared:
     """Return a cluster made ready; a NodePool called ``general`` unless given."""
     pools = objects.pop("nodepools", (a_nodepool(budgets=()),))
     inventory = Inventory(nodepools=tuple(pools), **{name: tuple(values) for name, values in objects.items()})
-    return prepare(inventory, types, settings or Settings(), NOW_NS)
+    return prepare(inventory, types, settings or Settings(), now_ns)
 
 
 def a_buffer() -> dict[str, Any]:

@@ -10,6 +10,7 @@ import pytest
 from karptui.disruption.analysis import Analysis, NextReport
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.codes import Code
+from karptui.disruption.held import SETTLES_NS
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.simulation import Simulation, Simulator
 from karptui.disruption.study import Study, study_all
@@ -90,6 +91,58 @@ def test_answers_of_before_stand_in_while_only_times_changed() -> None:
     two = study_all(Study(_cluster(pods=later), 2, before), ())
     assert two.findings[KEYS[0]] is not before.findings[KEYS[0]]
     assert two.findings[KEYS[0]].outlook is before.findings[KEYS[0]].outlook
+
+
+def _rolled_out(now_ns: int, *, is_under_way: bool) -> Prepared:
+    """Return the cluster while pods of a rollout take what room other nodes have, or once they have gone."""
+    pods = [a_pod(name="a", node="node-1", cpu="4", annotations=PROTECTED)]
+    if is_under_way:
+        pods += [a_pod(name=f"surge-{name}", node=name, cpu="6") for name in NAMES[1:]]
+    return prepared(
+        nodes=[a_node(name=name, **BIG) for name in NAMES],
+        nodeclaims=[a_claim(name, instance_type="m5.2xlarge", conditions=(consolidatable(),)) for name in NAMES],
+        nodepools=[a_nodepool(budgets=())],
+        pods=pods,
+        now_ns=now_ns,
+    )
+
+
+def _counts(analysis: Analysis) -> tuple[bool | None, bool]:
+    """Return whether the first node counts as one that would go, and whether another answer is waited for."""
+    found = analysis.findings[KEYS[0]]
+    return found.freed.goes if found.freed is not None else None, bool(found.otherwise_ns)
+
+
+def test_a_held_node_counts_as_before_until_another_answer_has_stood_for_a_while() -> None:
+    before = study_all(Study(_rolled_out(NOW_NS, is_under_way=False), 1))
+    assert _counts(before) == (True, False)
+    taken = study_all(Study(_rolled_out(NOW_NS + 1, is_under_way=True), 2, before))
+    assert _counts(taken) == (True, True)
+    back = study_all(Study(_rolled_out(NOW_NS + 2, is_under_way=False), 3, taken))
+    assert _counts(back) == (True, False)
+    quiet = study_all(Study(_rolled_out(NOW_NS + SETTLES_NS, is_under_way=True), 2, taken))
+    assert _counts(quiet) == (True, True)
+    stood = study_all(Study(_rolled_out(NOW_NS + 1 + SETTLES_NS, is_under_way=True), 2, taken))
+    assert _counts(stood) == (False, False)
+    assert study_all(Study(_rolled_out(NOW_NS, is_under_way=True), 1)).findings[KEYS[0]].freed == (
+        stood.findings[KEYS[0]].freed
+    )
+
+
+def test_no_held_node_counts_before_all_have_been_simulated_once() -> None:
+    study = Study(_cluster(), 1)
+    list(study.survey())
+    assert study.unsimulated()[:2] == KEYS[:2]
+    study.simulate(KEYS[0])
+    assert not study.analysis.is_counted
+    assert study.analysis.findings[KEYS[0]].freed is None
+    assert present(study.analysis.findings[KEYS[0]].outlook).freed.goes
+    later = Study(_cluster(is_second_protected=False), 2, study.analysis)
+    list(later.survey())
+    assert present(later.analysis.findings[KEYS[0]].freed).goes
+    study.simulate(KEYS[1])
+    assert study.analysis.is_counted
+    assert all(present(study.analysis.findings[key].freed).goes for key in KEYS[:2])
 
 
 def test_a_close_look() -> None:

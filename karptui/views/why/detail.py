@@ -272,7 +272,7 @@ def _outlook_lines(found: NodeFindings) -> list[Pieces]:
     if not found.is_held or outlook.now.goes:
         return _simulated_lines("simulated as it is", outlook.now)
     one = sum(1 for one in found.blockers if one.is_wanted) == 1
-    return _simulated_lines(f"simulated without {'it' if one else 'all of them'}", outlook.freed)
+    return _simulated_lines(f"simulated without {'it' if one else 'all of them'}", found.freed or outlook.freed)
 
 
 def _simulated_lines(what: str, verdict: Verdict) -> list[Pieces]:

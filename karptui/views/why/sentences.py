@@ -216,7 +216,7 @@ def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
     if not found.why.method:
         then = outlook.lifted
         return [(f"once that is over: {then.outcome} (simulated)", Tone.NORMAL)] if then.goes and _ends(found) else []
-    freed = outlook.freed
+    freed = found.freed or outlook.freed
     codes = [code for code in codes_shown_as(found.why.code) if any(one.code is code for one in found.blockers)]
     if not codes:
         return []
