@@ -31,12 +31,13 @@ class ManyDemos:
         nodes: How many nodes there are at least.
         pods: How many pods; where the copies have fewer, their nodes get small ones more.
         pending: Of the pods without a node, how many stay.
+        now_ns: The instant that the demo is of; now where None.
     """
 
     title = "bench"
 
-    def __init__(self, nodes: int, pods: int, pending: int = 500) -> None:
-        now_ns = SystemClock().now_ns()
+    def __init__(self, nodes: int, pods: int, pending: int = 500, now_ns: int | None = None) -> None:
+        now_ns = SystemClock().now_ns() if now_ns is None else now_ns
         self._manifests = load(now_ns)
         self._since_ns = now_ns
         self._readers: dict[str, tuple[Kind, KindReader]] = {}

@@ -152,7 +152,7 @@ class Play:
             if len(agenda.steps) >= MAX_STEPS:
                 problem = f"it was broken off after {MAX_STEPS} steps"
                 break
-            if self._commands == self._most_commands:
+            if self._has_ended:
                 problem = f"it ends after {self._commands} commands, as asked"
                 break
             passed_ns = agenda.next_ns - self._from_ns
@@ -179,6 +179,11 @@ class Play:
     def now_ns(self) -> int:
         """The instant that is played."""
         return self._agenda.now_ns
+
+    @property
+    def _has_ended(self) -> bool:
+        """Whether there have been as many commands as are asked for."""
+        return self._most_commands is not None and self._commands >= self._most_commands
 
     def delete_node(self, name: str) -> None:
         """Delete a node that Karpenter made, as somebody does by hand; others are left alone."""
@@ -388,6 +393,8 @@ class Play:
 
     def _disrupt(self, after: Method | None = None) -> None:
         """Ask the methods in turn, or those after one whose second look came to nothing."""
+        if self._has_ended:
+            return
         self._is_disruption_due = self._agenda.is_woken = self._is_following = False
         self._seen_by_disruption = self.world.news
         acting = self._pass(after).acting
@@ -430,6 +437,8 @@ class Play:
 
     def _execute(self, method: Method, command: Command) -> bool:
         """Carry out a command; one of whose replacements nothing is on offer fails, and its nodes stay."""
+        if self._has_ended:
+            return False
         candidates = command.candidates
         nodes = tuple(sorted(one.name for one in candidates))
         launches = [self._prepare_launch(order) for order in self._orders(command)]

@@ -293,3 +293,13 @@ def test_which_of_equal_nodes_goes_first_is_drawn_by_the_seed_but_for_the_first(
     assert first[0] == ("node-1",)
     assert set(first) == {("node-1",), ("node-2",)}
     assert first == [steps(played(fleet, seed=seed), StepKind.DISRUPT)[0].nodes for seed in range(12)]
+
+
+def test_it_ends_after_as_many_commands_as_are_asked_for_also_where_more_come_at_once() -> None:
+    pairs = [a_pair(f"node-{number}", conditions=("Drifted",)) for number in (1, 2, 3)]
+    pods = [a_pod(name=f"pod-{number}", node=f"node-{number}", cpu="1900m") for number in (1, 2, 3)]
+    world = a_world(*pairs, pods=pods)
+    assert len({one.at_ns for one in steps(played(world), StepKind.DISRUPT)[:3]}) == 1
+    found = played(world, most_commands=2)
+    assert len(steps(found, StepKind.DISRUPT)) == 2
+    assert found.problem == "it ends after 2 commands, as asked"
