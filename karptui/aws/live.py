@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import Any, Final
 
 import msgspec
 
@@ -25,7 +26,11 @@ from karptui.aws.prices import (
 from karptui.aws.region import NO_FACTS, RegionFacts
 from karptui.karpenter.labels import SPOT
 from karptui.karpenter.metrics import ControllerMetrics
+from karptui.kube.recent import Recent
 from karptui.kube.timestamps import format_timestamp
+
+_MARKETS: Final[Recent[Any, Market]] = Recent(most=8, patience=32)
+"""Everybody gets the same market of the same sayings: with Karpenter's metrics it holds thousands of prices."""
 
 
 def live_instance_types(facts: RegionFacts = NO_FACTS) -> Mapping[str, InstanceTypeFacts]:
@@ -55,9 +60,22 @@ def live_market(
         has_overlays: Whether the cluster has NodeOverlays. Karpenter's prices then include those of one NodePool, and
             would be overlaid twice: its availability is used, its prices are not.
     """
-    if facts.region != region:
-        facts = NO_FACTS
     named = tuple(dict.fromkeys(zones))
+    known = facts if facts.region == region else NO_FACTS
+    return _MARKETS.get(
+        (region, named, known, metrics, has_overlays),
+        lambda: _market(region, named, known, metrics, uses_prices=not has_overlays),
+    )
+
+
+def _market(
+    region: str,
+    named: tuple[SubnetZone, ...],
+    facts: RegionFacts,
+    metrics: ControllerMetrics | None,
+    *,
+    uses_prices: bool,
+) -> Market:
     market = built_in_market(region, named, _instances_left(facts))
     names_by_id = _names_by_id(named, facts)
     if facts.zone_ids_by_type is not None:
@@ -69,7 +87,7 @@ def live_market(
             market, spot_price_per_hour={(t, z): price for t, z, price in _spot(facts.spot.value, names_by_id)}
         )
     if metrics is not None and metrics.offerings:
-        market = _with_metrics(market, metrics, uses_prices=not has_overlays)
+        market = _with_metrics(market, metrics, uses_prices=uses_prices)
     return market
 
 

@@ -11,13 +11,14 @@ import math
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from karptui.aws.catalogue import PriceList
 from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
 from karptui.karpenter.metrics import ControllerMetrics
+from karptui.kube.recent import Recent
 from karptui.kube.timestamps import format_timestamp, parse_timestamp
 
 
@@ -200,6 +201,14 @@ def table_from_list(prices: PriceList, region: str) -> PriceTable:
 
 def table_from_metrics(metrics: ControllerMetrics, region: str) -> PriceTable:
     """Return the prices that Karpenter's metrics state; spot only once Karpenter has read spot prices itself."""
+    return _TABLES.get((metrics, region), lambda: _table_from_metrics(metrics, region))
+
+
+_TABLES: Final[Recent[Any, PriceTable]] = Recent(most=4, patience=32)
+"""Of a reading of the metrics: the same table for whoever asks."""
+
+
+def _table_from_metrics(metrics: ControllerMetrics, region: str) -> PriceTable:
     zonal: dict[tuple[str, str, str], float] = {}
     by_type: dict[str, set[float]] = {}
     for name, offering in metrics.offerings.items():

@@ -129,6 +129,15 @@ class TestMarket:
         assert live_market(REGION, ZONES, facts=found, metrics=unread).price("spot", "m5.large", "us-east-1a") == 0.03
         assert live_market(REGION, ZONES, metrics=unread).spot_price_per_hour is None
 
+    def test_the_same_sayings_are_the_same_market_and_newer_ones_another(self) -> None:
+        said = metrics(("m5.large", "us-east-1a", "on-demand", 0.1, True))
+        newer = metrics(("m5.large", "us-east-1a", "on-demand", 0.2, True))
+        first = live_market(REGION, ZONES, metrics=said)
+        assert live_market(REGION, ZONES, metrics=newer).price("on-demand", "m5.large", "us-east-1a") == 0.2
+        assert live_market(REGION, ZONES, metrics=said) is first
+        assert live_market(REGION, ZONES, metrics=said, has_overlays=True) is not first
+        assert live_market(REGION, ZONES[:1], metrics=said) is not first
+
     @pytest.mark.parametrize("silent", [metrics(), metrics(("m5.large", "us-east-1a", "spot", 0.04, True)), None])
     def test_metrics_without_on_demand_prices_leave_the_list(self, silent: ControllerMetrics | None) -> None:
         market = live_market(REGION, ZONES, metrics=silent)

@@ -156,6 +156,17 @@ def test_rules_about_change_look_at_the_cluster() -> None:
     assert text.split("\n")[problems[0].line].strip() == "nodeClassRef:"
 
 
+def test_what_the_cluster_has_just_so_is_not_held_against_anything() -> None:
+    doubtful = deepcopy(NODE_POOL)
+    doubtful["spec"]["weight"] = 1000
+    old = {ObjectRef("NodePool", "general"): doubtful}
+    text = as_document(doubtful)
+    assert [problem.message for problem in validate(parse(text), shipped_schemas())]
+    assert validate(parse(text), shipped_schemas(), old) == ()
+    edited = text.replace("weight: 1000", "weight: 1001")
+    assert [problem.message for problem in validate(parse(edited), shipped_schemas(), old)]
+
+
 def test_the_cluster_s_own_schemas_come_first() -> None:
     spec: dict[str, Any] = {
         "group": "karpenter.sh",
