@@ -192,14 +192,16 @@ class Scheduler:
         if not found:
             return ()
         for other, bound in self._bound(template.namespace):
-            for constraint, counts in found:
-                selector, key = constraint.label_selector, constraint.topology_key
-                if selector is None and not _has_same_owner(other, template):
+            is_sibling = _has_same_owner(other, template)
+            asking = [one for one in found if is_sibling or one[0].label_selector is not None]
+            for one in bound if asking else ():
+                labels = self._labels.get(one.node_name)
+                if labels is None or not one.is_active:
                     continue
-                for one in bound:
-                    labels = self._labels.get(one.node_name)
-                    if labels is not None and one.is_active and (selector is None or selector.matches(one.labels)):
-                        counts[labels.get(key, "")] += 1
+                for constraint, counts in asking:
+                    selector = constraint.label_selector
+                    if selector is None or selector.matches(one.labels):
+                        counts[labels.get(constraint.topology_key, "")] += 1
         return found
 
 

@@ -112,3 +112,12 @@ def test_what_a_pod_does_to_the_balance_counts_and_not_the_balance() -> None:
         a_pod(name="lopsided", node="node-2", cpu="0", memory="4800Mi"),
     )
     assert places(nodes, [a_pod(name="new", cpu="500m", memory="500Mi")], running) == ["node-2"]
+
+
+def test_by_default_pods_are_spread_over_zones_as_well_as_hosts() -> None:
+    owner = an_owner(kind="ReplicaSet", name="web")
+    running = tuple(a_pod(name=f"old-{zone}", node=f"node-{zone}", cpu="100m", owner=owner) for zone in "ab")
+    running += (a_pod(name="old-c", node="node-c", cpu="100m", owner=owner),)
+    zones = {**dict.fromkeys("abdefg", "us-east-1a"), **dict.fromkeys("ch", "us-east-1b")}
+    nodes = [unmanaged(f"node-{name}", zone=zone) for name, zone in zones.items()]
+    assert places(nodes, [a_pod(name="new", cpu="100m", owner=owner)], running) == ["node-h"]
