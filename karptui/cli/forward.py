@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.many import add_workers_flag, opened, told
+from karptui.cli.many import add_workers_flag, ends_when, opened, told
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, file_name
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seeds",
         metavar="N",
-        type=_seeds,
+        type=seeds,
         default=1,
         help="play with so many seeds, from that one on, and tell what chance changes (default: 1)",
     )
@@ -80,7 +80,8 @@ def seed(text: str) -> int:
     return int(text)
 
 
-def _seeds(text: str) -> int:
+def seeds(text: str) -> int:
+    """Return how many seeds are played: the type of an argument."""
     if not text.isdecimal() or not 1 <= int(text) <= _MOST_SEEDS:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {_MOST_SEEDS}")
     return int(text)
@@ -95,9 +96,10 @@ def run(args: argparse.Namespace) -> int:
         # For people the cluster as it is comes first; a script gets one line for what it asks.
         as_it_is = () if edited and args.output == "json" else (None,)
         scenarios: list[Scenario | None] = [*as_it_is, *edited]
+        parts = [_Part(scenario, args.seed + number) for scenario in scenarios for number in range(args.seeds)]
         status = 0
         with opened(args.workers or "1") as workers:
-            for cluster, answers in told(args, workers, _ask, args, scenarios, command="forward"):
+            for cluster, answers in told(args, workers, _ask, args, parts, command="forward", merge=_merged):
                 status = max(status, cluster.tell("forward"))
                 for answer in answers or [_problem(cluster.name, cluster.problem, args.output)]:
                     sys.stdout.write(answer.text)
@@ -117,33 +119,55 @@ class _Answer(NamedTuple):
     status: int = 0
 
 
-def _ask(named: NamedBase, args: Any, scenario: Any, _is_stopped: Callable[[], bool]) -> _Answer:
-    """Play one cluster as it is, or as a scenario makes it; in another process as well."""
-    from karptui.whatif.edits import EditError
+class _Part(NamedTuple):
+    """What is played: the cluster as it is, or as a scenario makes it, with a seed."""
 
+    scenario: Scenario | None
+    seed: int
+
+
+def _ask(named: NamedBase, args: Any, part: Any, is_stopped: Callable[[], bool]) -> tuple[str, Played | str]:
+    """Return the name of the scenario, and the play or why there is none; in another process as well."""
+    from karptui.plan.rollout import rollout
+    from karptui.whatif.edits import EditError
+    from karptui.whatif.edits.apply import apply
+
+    base, scenario = named.base, part.scenario
+    assert base is not None
+    name = scenario.name if scenario is not None else ""
     try:
-        played = _play(named, scenario, args)
+        edited = apply(base, scenario.edits) if scenario is not None else None
     except EditError as error:
-        return _problem(named.name, str(error), args.output)
-    return _Answer(_text(named, scenario.name if scenario is not None else "", played, args.output))
+        return name, str(error)
+    return name, rollout(base, edited).play(
+        horizon_ns=args.horizon, is_instant=args.instant, seed=part.seed, reporter=ends_when(is_stopped)
+    )
+
+
+def _merged(named: NamedBase, args: Any, found: Sequence[tuple[str, Played | str]]) -> list[_Answer]:
+    """Return what is printed of each scenario, whose plays differ in their seeds."""
+    import msgspec
+
+    from karptui.forward.spread import spread_of
+
+    answers = []
+    for first in range(0, len(found), args.seeds):
+        scenario, told_first = found[first]
+        if isinstance(told_first, str):
+            answers.append(_problem(named.name, told_first, args.output))
+            continue
+        plays = [one for _, one in found[first : first + args.seeds] if not isinstance(one, str)]
+        played = told_first
+        if len(plays) > 1:
+            played = msgspec.structs.replace(played, spread=spread_of(plays))
+        answers.append(_Answer(_text(named, scenario, played, args.output)))
+    return answers
 
 
 def _problem(name: str, problem: str, form: str) -> _Answer:
     if form == "json":
         return _Answer(_json({"name": name, "error": problem}), status=1)
     return _Answer(complaint=f"{name}: {problem}", status=1)
-
-
-def _play(named: NamedBase, scenario: Scenario | None, args: argparse.Namespace) -> Played:
-    from karptui.plan.rollout import rollout
-    from karptui.whatif.edits.apply import apply
-
-    base = named.base
-    assert base is not None
-    edited = apply(base, scenario.edits) if scenario is not None else None
-    return rollout(base, edited).play(
-        horizon_ns=args.horizon, is_instant=args.instant, seed=args.seed, seeds=args.seeds
-    )
 
 
 def _text(named: NamedBase, scenario: str, played: Played, form: str) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karptui.cli.errors import UsageError
 from karptui.cli.streams import say_progress
@@ -14,8 +14,16 @@ from karptui.cli.whatif_scenarios import NamedBase, base_of_snapshot, bases, che
 from karptui.workers.places import workers_at
 from karptui.workers.workers import Workers, WorkersError, in_order
 
+if TYPE_CHECKING:
+    from karptui.provisioning.reporter import Ask as AskOne
+    from karptui.provisioning.reporter import Each, Reporter
+
 Ask = Callable[[NamedBase, Any, Any, Callable[[], bool]], Any]
 """Called with a cluster, what is given, one part of the question, and whether nobody waits any more."""
+AskWhole = Callable[[NamedBase, Any, "Each", "Reporter"], Any]
+"""Called with a cluster, what is given, what asks many things at once, and what is told of progress."""
+Merge = Callable[[NamedBase, Any, Sequence[Any]], Sequence[Any]]
+"""Makes answers of those to all parts; called with the cluster and what is given before them."""
 
 
 class Told(NamedTuple):
@@ -56,7 +64,14 @@ def opened(wanted: str) -> Iterator[Workers]:
 
 
 def told(
-    args: argparse.Namespace, workers: Workers, ask: Ask, given: object, parts: Sequence[object], *, command: str
+    args: argparse.Namespace,
+    workers: Workers,
+    ask: Ask,
+    given: object,
+    parts: Sequence[object],
+    *,
+    command: str,
+    merge: Merge | None = None,
 ) -> Iterator[Told]:
     """Ask every part of a question of every cluster that the arguments name; yield the clusters in their order.
 
@@ -69,7 +84,8 @@ def told(
     if len(args.snapshots) > 1:
         check_snapshots(args)
         _import_engine()
-        answers = in_order(workers.run(_of_cluster, (ask, given, tuple(parts), args), _clusters(args, workers)))
+        common = ask, given, tuple(parts), args, merge
+        answers = in_order(workers.run(_of_cluster, common, _clusters(args, workers)))
         yield from _counted(answers, len(args.snapshots), command)
         return
     for cluster in bases(args):
@@ -77,12 +93,72 @@ def told(
         if cluster.base is not None:
             answers = in_order(workers.run(_of_part, (ask, given, cluster), parts))
             found = tuple(_counted(answers, len(parts), command))
+            found = merge(cluster, given, found) if merge is not None else found
         yield Told(cluster._replace(base=None), tuple(found))
+
+
+def told_whole(
+    args: argparse.Namespace,
+    workers: Workers,
+    ask: AskWhole,
+    given: object,
+    *,
+    command: str,
+    reporter: Reporter,
+) -> Iterator[Told]:
+    """Ask one question of every cluster that the arguments name; yield clusters in their order, with an answer each.
+
+    Several snapshots are asked side by side; of one cluster what the question is made of.
+
+    Raises:
+        UsageError: where the flags name no cluster that can be had.
+        WorkersError: where the workers are lost.
+    """
+    if len(args.snapshots) > 1:
+        yield from told(args, workers, _of_whole, (ask, given), (None,), command=command)
+        return
+    for cluster in bases(args):
+        found = (ask(cluster, given, each_of(workers), reporter),) if cluster.base is not None else ()
+        yield Told(cluster._replace(base=None), found)
+
+
+def each_of(workers: Workers) -> Each:
+    """Return what has workers ask many things at once."""
+    from karptui.provisioning.reporter import one_by_one
+
+    def each(ask: AskOne, common: object, items: Iterable[object], _reporter: Reporter) -> Iterator[Any]:
+        return in_order(workers.run(_of_item, (ask, common), items))
+
+    return each if workers.count > 1 else one_by_one
+
+
+def _of_item(common: Any, item: object, is_stopped: Callable[[], bool]) -> Any:
+    ask, given = common
+    return ask(given, item, ends_when(is_stopped))
+
+
+def ends_when(is_stopped: Callable[[], bool]) -> Reporter:
+    """Return what ends a run once nobody waits for it any more."""
+    from karptui.provisioning.reporter import Cancelled
+
+    def report(done: int, total: int) -> None:  # noqa: ARG001 - progress is told by what is ready
+        if is_stopped():
+            raise Cancelled
+
+    return report
+
+
+def _of_whole(cluster: NamedBase, given: Any, _part: object, is_stopped: Callable[[], bool]) -> Any:
+    from karptui.provisioning.reporter import one_by_one
+
+    ask, own = given
+    return ask(cluster, own, one_by_one, ends_when(is_stopped))
 
 
 def _import_engine() -> None:
     """Import here what is needed there: processes that are forked have it then."""
-    for name in ("cli.evidence", "session.sweeper", "session.whatif_base", "sources.snapshot.reader", "whatif.sweep"):
+    names = ("cli.evidence", "session.sweeper", "session.prepare", "sources.snapshot.reader", "whatif.sweep")
+    for name in (*names, "plan.rollout"):
         import_module(f"karptui.{name}")
 
 
@@ -93,9 +169,12 @@ def _clusters(args: argparse.Namespace, workers: Workers) -> Iterator[str | Name
 
 
 def _of_cluster(common: Any, item: str | NamedBase, is_stopped: Callable[[], bool]) -> Told:
-    ask, given, parts, args = common
+    ask, given, parts, args, merge = common
     cluster = base_of_snapshot(item, args) if isinstance(item, str) else item
-    found = [ask(cluster, given, part, is_stopped) for part in parts] if cluster.base is not None else ()
+    found: Sequence[Any] = ()
+    if cluster.base is not None:
+        found = [ask(cluster, given, part, is_stopped) for part in parts]
+        found = merge(cluster, given, found) if merge is not None else found
     return Told(cluster._replace(base=None), tuple(found))
 
 

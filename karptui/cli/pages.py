@@ -127,6 +127,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui plan -f nodepool.yaml", "what applying it does to the current context, risks first"),
             Entry("karptui plan -f manifests/ --snapshot prod.json.gz -o markdown", "for a pull request"),
             Entry("karptui plan -f nodepool.yaml --fail-on pending --fail-on stall", "a check for CI"),
+            Entry("karptui plan -f nodepool.yaml fleet/*.json --workers 8", "many clusters, side by side"),
         ),
         "drill": (
             Entry(
@@ -148,12 +149,12 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
                 "weights with which these pods come to a NodePool, as a scenario",
             ),
             Entry("karptui solve families --nodepool general -o patch", "families to add, as kubectl commands"),
-            Entry("karptui solve consolidate-after --evictions 20", "by playing each value forward for a day"),
+            Entry("karptui solve consolidate-after --evictions 20 --workers 8", "by playing days, side by side"),
         ),
         "policies": (
             Entry("karptui policies", "every policy with some values of consolidateAfter, for all NodePools alike"),
             Entry("karptui policies --pool general --policy Balanced --after 0s,10m,1h --horizon 24h", "for one"),
-            Entry("karptui policies --snapshot prod.json.gz -o json", "for a script"),
+            Entry("karptui policies --seeds 5 --workers 8 -o json", "with what chance changes, side by side"),
         ),
         "unreached": (
             Entry("karptui unreached", "by what Karpenter's metrics say, where they are read"),

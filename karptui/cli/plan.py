@@ -6,10 +6,11 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.forward import horizon
+from karptui.cli.many import add_workers_flag, opened, told_whole
 from karptui.cli.options import add_cluster_flags, add_price_flags, file_name
 from karptui.cli.streams import given_text
 from karptui.cli.whatif_scenarios import parse_condition
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import FailCondition, NamedBase
     from karptui.plan.manifests import Manifests
     from karptui.plan.plan import Plan
+    from karptui.provisioning.reporter import Each, Reporter
 
 STALLED: Final = "stall"
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
@@ -57,6 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_cluster_flags(parser, takes_several=False)
     add_price_flags(parser)
+    add_workers_flag(parser, default="this one alone")
 
 
 def _condition(text: str) -> FailCondition | str:
@@ -65,16 +68,18 @@ def _condition(text: str) -> FailCondition | str:
 
 def run(args: argparse.Namespace) -> int:
     """Print what the manifests do to the cluster; 1 where something is missing, 3 where a condition is met."""
-    from karptui.cli.whatif_scenarios import bases
     from karptui.plan.manifests import ManifestError, manifests_of
+    from karptui.provisioning.reporter import silent
 
     status = 0
     try:
         manifests = manifests_of(read_manifests(args.filename))
         if not manifests.edits:
             fail(f"{', '.join(args.filename)}: no object that Karpenter's decisions depend on", "plan")
-        for named in bases(args):
-            status = max(status, _answer(named, manifests, args))
+        with opened(args.workers or "1") as workers:
+            given = manifests, args
+            for named, answers in told_whole(args, workers, _planned, given, command="plan", reporter=silent):
+                status = max(status, _answer(named, answers, args))
     except (UsageError, ManifestError) as error:
         fail(str(error), "plan")
     for note in manifests.notes:
@@ -82,24 +87,44 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-def _answer(named: NamedBase, manifests: Manifests, args: argparse.Namespace) -> int:
-    """Print the plan of one cluster."""
-    from karptui.cli.whatif_scenarios import FAILED
+class _Answer(NamedTuple):
+    """What is printed of one cluster."""
+
+    text: str = ""
+    failures: tuple[str, ...] = ()
+    """Conditions that are met, in words."""
+    problem: str = ""
+    """Why there is no plan."""
+
+
+def _planned(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> _Answer:
+    """Plan for one cluster; in another process as well."""
     from karptui.plan.plan import plan
     from karptui.whatif.edits import EditError
 
-    if named.base is None:
-        fail(f"{named.name}: {named.problem}", "plan")
+    manifests, args = given
+    assert named.base is not None
     try:
-        found = plan(named.base, manifests.edits, horizon_ns=args.horizon)
+        found = plan(named.base, manifests.edits, horizon_ns=args.horizon, reporter=reporter, each=each)
     except EditError as error:
-        fail(str(error), "plan")
-    _print(named, manifests, found, args.output)
+        return _Answer(problem=str(error))
+    return _Answer(_text(named, manifests, found, args.output), tuple(_failures(found, args.fail_on)))
+
+
+def _answer(named: NamedBase, answers: Sequence[_Answer], args: argparse.Namespace) -> int:
+    """Print the plan of one cluster."""
+    from karptui.cli.whatif_scenarios import FAILED
+
+    if not answers:
+        fail(f"{named.name}: {named.problem}", "plan")
+    (answer,) = answers
+    if answer.problem:
+        fail(answer.problem, "plan")
+    sys.stdout.write(answer.text)
     status = named.tell("plan")
-    failures = list(_failures(found, args.fail_on))
-    for failure in failures:
+    for failure in answer.failures:
         _say(f"{named.name}: {failure}" if args.snapshots else failure)
-    return FAILED if failures else status
+    return FAILED if answer.failures else status
 
 
 def read_manifests(names: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -127,7 +152,7 @@ def _failures(found: Plan, conditions: Sequence[FailCondition | str]) -> Iterato
             yield f"--fail-on {one.text}: {why}"
 
 
-def _print(named: NamedBase, manifests: Manifests, found: Plan, form: str) -> None:
+def _text(named: NamedBase, manifests: Manifests, found: Plan, form: str) -> str:
     from karptui.views.plan import markdown_lines, text_lines
     from karptui.views.sanitize import clean
 
@@ -135,12 +160,11 @@ def _print(named: NamedBase, manifests: Manifests, found: Plan, form: str) -> No
         from karptui.cli.listing import json_text
 
         document: dict[str, Any] = {**found.as_json(named.name), "objects": list(manifests.names), **named.versions}
-        sys.stdout.write(json_text(document) + "\n")
-        return
+        return json_text(document) + "\n"
     lines = text_lines(named.name, found)
     if form == "markdown":
         lines = markdown_lines(named.name, manifests.names, found)
-    sys.stdout.write("".join(f"{clean(line)}\n" for line in lines))
+    return "".join(f"{clean(line)}\n" for line in lines)
 
 
 def _say(sentence: str) -> None:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.forward import horizon, seed
+from karptui.cli.forward import horizon, seed, seeds
+from karptui.cli.many import add_workers_flag, each_of, opened
+from karptui.cli.streams import say_progress
 from karptui.cli.study import add_study_flags, one_base, print_document, table_lines
 
 if TYPE_CHECKING:
@@ -47,14 +49,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--after",
         metavar="DURATIONS",
         type=_afters,
-        default="0s,5m,1h",
-        help="values of consolidateAfter, or Never (default: 0s,5m,1h)",
+        default=(),
+        help="values of consolidateAfter, or Never (default: 0s, 5m, 1h and those in use)",
     )
     parser.add_argument(
         "--horizon", metavar="DURATION", type=horizon, default="6h", help="how far each is played (default: 6h)"
     )
     parser.add_argument("--seed", metavar="N", type=seed, default=0, help="decides what is left to chance (default: 0)")
+    parser.add_argument(
+        "--seeds",
+        metavar="N",
+        type=seeds,
+        default=1,
+        help="play each with so many seeds, from that one on, and tell what chance changes (default: 1)",
+    )
     add_study_flags(parser)
+    add_workers_flag(parser, default="this one alone")
 
 
 def _afters(text: str) -> tuple[str, ...]:
@@ -81,19 +91,28 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         named, base = one_base(args)
-        found = compare(
-            base,
-            pools=args.pool,
-            policies=args.policy or POLICIES,
-            afters=args.after,
-            horizon_ns=args.horizon,
-            seed=args.seed,
-        )
+        with opened(args.workers or "1") as workers:
+            found = compare(
+                base,
+                pools=args.pool,
+                policies=args.policy or POLICIES,
+                afters=args.after,
+                horizon_ns=args.horizon,
+                seed=args.seed,
+                seeds=args.seeds,
+                reporter=_progress,
+                each=each_of(workers),
+            )
+            say_progress("")
     except (UsageError, PolicyError, EditError) as error:
         fail(str(error), "policies")
     document = {"name": named.name, **found.as_json(), **named.versions}
     print_document(document, ("outcomes", COLUMNS), _lines(named.name, found), args.output)
     return named.tell("policies")
+
+
+def _progress(done: int, total: int) -> None:
+    say_progress(f"karptui policies: {done} of {total} played")
 
 
 def _lines(name: str, found: Comparison) -> Iterator[str]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.options import add_cluster_flags, add_price_flags
+from karptui.cli.many import add_workers_flag, opened, told_whole
+from karptui.cli.options import add_cluster_flags, add_price_flags, file_name
 from karptui.cli.streams import say_progress
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
+    from karptui.provisioning.reporter import Each, Reporter
     from karptui.solve.answer import Solved
 
 FORMS: Final = ("text", "json", "markdown", "scenario", "yaml", "patch")
@@ -25,6 +27,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     listed = "; ".join(f"{goal.name} ({goal.title})" for goal in GOALS.values())
     parser.add_argument("goal", metavar="GOAL", choices=tuple(GOALS), help=f"what is looked for: {listed}")
+    parser.add_argument(
+        "snapshots",
+        metavar="SNAPSHOT",
+        type=file_name,
+        nargs="*",
+        help="files or directories, each a snapshot of a cluster of its own, instead of a cluster",
+    )
     for name, (metavar, said) in _flags().items():
         parser.add_argument(f"--{name}", metavar=metavar, dest=_dest(name), help=said.replace("%", "%%"))
     parser.add_argument(
@@ -37,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_cluster_flags(parser, takes_several=False)
     add_price_flags(parser)
-    parser.set_defaults(snapshots=[])
+    add_workers_flag(parser, default="this one alone")
 
 
 def _dest(name: str) -> str:
@@ -63,29 +72,62 @@ def _flags() -> dict[str, tuple[str, str]]:
 
 def run(args: argparse.Namespace) -> int:
     """Print the answer; 1 where something is missing, 3 where nothing that was tried reaches the goal."""
-    from karptui.cli.whatif_scenarios import bases
+    given = {name: value for name in _flags() if (value := getattr(args, _dest(name))) is not None}
+    asked = args.goal, given, args.output, len(args.snapshots) > 1
+    status = 0
+    try:
+        with opened(args.workers or "1") as workers:
+            for named, answers in told_whole(args, workers, _solved, asked, command="solve", reporter=_progress):
+                say_progress("")
+                answer = answers[0] if answers else _Answer(problem=f"{named.name}: {named.problem}")
+                status = max(status, _tell(named, answer, args))
+    except UsageError as error:
+        say_progress("")
+        fail(str(error), "solve")
+    return status
+
+
+class _Answer(NamedTuple):
+    """What is printed of one cluster."""
+
+    text: str = ""
+    not_reached: str | None = None
+    """Why the goal is not reached; None where it is."""
+    problem: str = ""
+    """Why there is no answer."""
+
+
+def _solved(named: NamedBase, asked: Any, each: Each, reporter: Reporter) -> _Answer:
+    """Look for the change in one cluster; in another process as well."""
     from karptui.solve.catalogue import SolveError
     from karptui.solve.run import solve_goal
 
-    given = {name: value for name in _flags() if (value := getattr(args, _dest(name))) is not None}
+    goal, given, form, is_of_several = asked
+    assert named.base is not None
     try:
-        (named,) = bases(args)
-        assert named.base is not None  # only of snapshots that are given by themselves
-        solved = solve_goal(named.base, args.goal, given, _progress)
-    except (UsageError, SolveError) as error:
-        say_progress("")
-        fail(str(error), "solve")
-    say_progress("")
-    _print(named, solved, args.output)
+        solved = solve_goal(named.base, goal, given, reporter, each)
+    except SolveError as error:
+        return _Answer(problem=f"{named.name}: {error}" if is_of_several else str(error))
+    return _Answer(_text(named, solved, form), None if solved.is_reached else solved.because)
+
+
+def _tell(named: NamedBase, answer: _Answer, args: argparse.Namespace) -> int:
+    """Print the answer of one cluster; of several each may have a problem of its own."""
+    if answer.problem and len(args.snapshots) <= 1:
+        fail(answer.problem, "solve")
+    sys.stdout.write(answer.text)
     status = named.tell("solve")
-    if solved.is_reached:
+    if answer.problem:
+        _say(answer.problem)
+        return 1
+    if answer.not_reached is None:
         return status
     if args.output != "text":
-        _say(f"not reached: {solved.because}")
+        _say(f"not reached: {answer.not_reached}")
     return NOT_REACHED
 
 
-def _print(named: NamedBase, solved: Solved, form: str) -> None:
+def _text(named: NamedBase, solved: Solved, form: str) -> str:
     from karptui.solve.export import commands_text, manifests_text
     from karptui.views.sanitize import clean
     from karptui.views.solve import headline, markdown_lines, text_lines
@@ -98,18 +140,18 @@ def _print(named: NamedBase, solved: Solved, form: str) -> None:
             from karptui.cli.listing import json_text
 
             document: dict[str, Any] = {**solved.as_json(named.name, headline(solved)), **named.versions}
-            sys.stdout.write(json_text(document) + "\n")
+            return json_text(document) + "\n"
         case "scenario":
-            sys.stdout.write(scenario or "# nothing is edited\n")
+            return scenario or "# nothing is edited\n"
         case "yaml":
-            sys.stdout.write(manifests_text(named.base, solved))
+            return manifests_text(named.base, solved)
         case "patch":
-            sys.stdout.write(commands_text(named.base, solved))
+            return commands_text(named.base, solved)
         case _:
             lines = text_lines(named.name, solved)
             if form == "markdown":
                 lines = markdown_lines(named.name, solved, scenario)
-            sys.stdout.write("".join(f"{clean(line)}\n" for line in lines))
+            return "".join(f"{clean(line)}\n" for line in lines)
 
 
 def _progress(done: int, total: int) -> None:

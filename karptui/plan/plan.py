@@ -16,7 +16,7 @@ from karptui.forward.result import Played, StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, duration_text
 from karptui.plan.rollout import rollout, spent
-from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.difference import Difference
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.edits.apply import apply
@@ -154,7 +154,14 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         }
 
 
-def plan(base: WhatIfBase, edits: Sequence[AnyEdit], *, horizon_ns: int, reporter: Reporter = silent) -> Plan:
+def plan(
+    base: WhatIfBase,
+    edits: Sequence[AnyEdit],
+    *,
+    horizon_ns: int,
+    reporter: Reporter = silent,
+    each: Each = one_by_one,
+) -> Plan:
     """Return what edits do to a cluster.
 
     Args:
@@ -162,6 +169,7 @@ def plan(base: WhatIfBase, edits: Sequence[AnyEdit], *, horizon_ns: int, reporte
         edits: What is applied.
         horizon_ns: How far the cluster is played forward.
         reporter: Told of progress; may raise ``Cancelled``.
+        each: Plays both, here or side by side elsewhere.
 
     Raises:
         EditError: for the first edit that cannot be made.
@@ -171,15 +179,22 @@ def plan(base: WhatIfBase, edits: Sequence[AnyEdit], *, horizon_ns: int, reporte
     scenario = Scenario(name="plan", edits=tuple(edits), replay=Replay.PENDING)
     *_, answer = answers(base, scenario, reporter, edited=edited)
     gained, lost = _advice(base, edited)
+    now, then = each(_played, (base, horizon_ns), ((), tuple(edits)), reporter)
     return Plan(
         answer=answer,
         decisions_now=_decisions(base),
         decisions_edited=_decisions(edited),
-        now=rollout(base).play(horizon_ns=horizon_ns, reporter=reporter),
-        edited=rollout(base, edited).play(horizon_ns=horizon_ns, reporter=reporter),
+        now=now,
+        edited=then,
         gained=gained,
         lost=lost,
     )
+
+
+def _played(common: Any, edits: Any, reporter: Reporter) -> Played:
+    """Return what becomes of the cluster as it is, or as edits make it."""
+    base, horizon_ns = common
+    return rollout(base, apply(base, edits) if edits else None).play(horizon_ns=horizon_ns, reporter=reporter)
 
 
 def _decisions(situation: Situation) -> dict[str, Any]:

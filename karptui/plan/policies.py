@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -11,10 +12,10 @@ from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import Played, StepKind
 from karptui.forward.run import HORIZON_NS
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED, NodePool
-from karptui.kube.durations import format_duration
+from karptui.kube.durations import format_duration, parse_duration
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.plan.rollout import rollout, spent
-from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
@@ -22,7 +23,8 @@ from karptui.whatif.situation import WhatIfBase
 POLICIES: Final = (WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED, BALANCED)
 NEVER: Final = "Never"
 AFTERS: Final = ("0s", "5m", "1h")
-"""What is tried of consolidateAfter unless somebody says otherwise."""
+"""What is tried of consolidateAfter beside what is in use."""
+_MOST_OWN: Final = 3
 ALL_COUNT: Final = "evictions and dollars are of everything that happens, drift, expiry and repair too"
 _PATH: Final = ("spec", "disruption")
 _NS_PER_HOUR: Final = 3600 * NS_PER_SECOND
@@ -30,6 +32,20 @@ _NS_PER_HOUR: Final = 3600 * NS_PER_SECOND
 
 class PolicyError(ValueError):
     """NodePools that cannot be compared, in a sentence."""
+
+
+class PolicySpread(msgspec.Struct, frozen=True, kw_only=True):
+    """The least and the greatest of what plays with different seeds come to."""
+
+    seeds: int
+    saved: tuple[float, float]
+    evictions: tuple[int, int]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the form of ``karptui policies -o json``."""
+        pairs = {"dollarsSaved": self.saved, "evictions": self.evictions}
+        told = {name: {"least": least, "greatest": greatest} for name, (least, greatest) in pairs.items()}
+        return {"seeds": self.seeds, **told}
 
 
 class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +74,8 @@ class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Until the last command."""
     kept: tuple[tuple[str, int], ...]
     """What keeps nodes at the end, in words, and how many."""
+    spread: PolicySpread | None = None
+    """What chance changes, where it was played with several seeds; the figures above are those of the first."""
     is_beaten: bool = False
     """Whether another one costs no more and evicts no more, and is better in one of them."""
 
@@ -87,6 +105,7 @@ class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
             "lastCommandSeconds": self.seconds,
             "kept": [{"by": words, "nodes": count} for words, count in self.kept],
             "isBeaten": self.is_beaten,
+            "spread": None if self.spread is None else self.spread.as_json(),
         }
 
 
@@ -120,10 +139,12 @@ def compare(
     *,
     pools: Iterable[str] = (),
     policies: Sequence[str] = POLICIES,
-    afters: Sequence[str] = AFTERS,
+    afters: Sequence[str] = (),
     horizon_ns: int = HORIZON_NS,
     seed: int = 0,
+    seeds: int = 1,
     reporter: Reporter = silent,
+    each: Each = one_by_one,
 ) -> Comparison:
     """Play the cluster as it is and with every policy and consolidateAfter, each from the same moment.
 
@@ -131,10 +152,12 @@ def compare(
         base: The cluster as it is.
         pools: NodePools that are edited; all that are not static where there are none.
         policies: What is tried.
-        afters: What is tried of consolidateAfter.
+        afters: What is tried of consolidateAfter; where there is nothing, a few values and those in use.
         horizon_ns: How far is played.
         seed: Decides what kube-scheduler leaves to chance.
+        seeds: How many seeds, from that one on, each is played with.
         reporter: Told of progress; may raise ``Cancelled``.
+        each: Plays, here or side by side elsewhere.
 
     Raises:
         PolicyError: for a NodePool that there is not, or that is not consolidated.
@@ -143,28 +166,78 @@ def compare(
     """
     chosen = _chosen(base, tuple(pools))
     variants: list[tuple[str, str]] = [("", "")]
-    variants += [(policy, after) for policy in policies for after in afters]
-    found = []
-    plays: list[Played] = []
-    for done, (policy, after) in enumerate(variants):
-        reporter(done, len(variants))
-        edits = tuple(edit for pool in chosen for edit in _edits(pool, policy, after)) if policy else ()
-        played = rollout(base, apply(base, edits) if edits else None).play(
-            horizon_ns=horizon_ns,
-            seed=seed,
-            reporter=lambda *_, at=done: reporter(at, len(variants)),
-        )
-        plays.append(played)
-        found.append(_outcome(policy, after, edits, played, horizon_ns))
+    variants += [(policy, after) for policy in policies for after in afters or tried_afters(chosen)]
+    edits_of = [
+        tuple(edit for pool in chosen for edit in _edits(pool, policy, after)) if policy else ()
+        for policy, after in variants
+    ]
+    parts = [
+        _Part(policy, after, edits, seed + number)
+        for (policy, after), edits in zip(variants, edits_of, strict=True)
+        for number in range(seeds)
+    ]
+    every: list[_Told] = []
+
+    def report(done: int, total: int) -> None:  # noqa: ARG001 - plays are counted, not their seconds
+        reporter(len(every), len(parts))
+
+    for one in each(_played, (base, horizon_ns), parts, report):
+        every.append(one)
+        reporter(len(every), len(parts))
+    found = [_with_spread([one.outcome for one in every[at : at + seeds]]) for at in range(0, len(every), seeds)]
     beaten = [any(_beats(other, one) for other in found) for one in found]
     marked = (msgspec.structs.replace(one, is_beaten=is_so) for one, is_so in zip(found, beaten, strict=True))
     return Comparison(
         pools=tuple((pool.name, pool.consolidation_policy, _after_text(pool)) for pool in chosen),
         horizon_ns=horizon_ns,
         outcomes=tuple(marked),
-        assumed=(ALL_COUNT, *plays[0].assumptions),
-        not_modelled=plays[0].not_modelled,
+        assumed=(ALL_COUNT, *every[0].assumed),
+        not_modelled=every[0].not_modelled,
     )
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """One play."""
+
+    policy: str
+    after: str
+    edits: tuple[AnyEdit, ...]
+    seed: int
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """What a play comes to."""
+
+    outcome: PolicyOutcome
+    assumed: tuple[str, ...]
+    not_modelled: tuple[str, ...]
+
+
+def _played(common: Any, part: Any, reporter: Reporter) -> _Told:
+    base, horizon_ns = common
+    edited = apply(base, part.edits) if part.edits else None
+    played = rollout(base, edited).play(horizon_ns=horizon_ns, seed=part.seed, reporter=reporter)
+    outcome = _outcome(part.policy, part.after, part.edits, played, horizon_ns)
+    return _Told(outcome, played.assumptions, played.not_modelled)
+
+
+def _with_spread(outcomes: Sequence[PolicyOutcome]) -> PolicyOutcome:
+    """Return the first of what differs in its seed alone, with what all of them have between them."""
+    first = outcomes[0]
+    if len(outcomes) == 1:
+        return first
+    saved, evictions = [one.saved for one in outcomes], [one.evictions for one in outcomes]
+    spread = PolicySpread(
+        seeds=len(outcomes), saved=(min(saved), max(saved)), evictions=(min(evictions), max(evictions))
+    )
+    return msgspec.structs.replace(first, spread=spread)
+
+
+def tried_afters(pools: Iterable[NodePool]) -> tuple[str, ...]:
+    """Return what is tried of consolidateAfter unless somebody says otherwise: a few values, and those most in use."""
+    used = Counter(_after_text(pool) for pool in pools)
+    own = sorted(used.keys() - set(AFTERS), key=lambda one: (-used[one], one))[:_MOST_OWN]
+    return tuple(sorted({*AFTERS, *own}, key=lambda one: float("inf") if one == NEVER else parse_duration(one)))
 
 
 def _chosen(base: WhatIfBase, names: tuple[str, ...]) -> list[NodePool]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod
 from karptui.provisioning.order import usable_pools
-from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.reporter import Ask, Each, Reporter, one_by_one, silent
 from karptui.solve.answer import Criterion, Effort, Figures, Solved, Tried, ranked
 from karptui.solve.catalogue import Goal, SolveError, with_defaults
 from karptui.whatif.drift.drift import drift_changes
@@ -22,6 +23,7 @@ from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import WhatIfBase
 
+KeyT = TypeVar("KeyT")
 TOO_LOW: Final = (
     "what instances really have: with a percent that is too low Karpenter launches nodes on which the pods do not fit"
 )
@@ -35,16 +37,25 @@ class Question:
         goal: What is asked for.
         given: Values by the names of the goal's parameters; what is missing is as by default.
         reporter: Told how many changes were tried, and of how many; may raise ``Cancelled``.
+        each: Measures changes, here or side by side elsewhere.
 
     Raises:
         SolveError: where something is given that the goal does not take, or missing.
     """
 
-    def __init__(self, base: WhatIfBase, goal: Goal, given: Mapping[str, str], reporter: Reporter = silent) -> None:
+    def __init__(
+        self,
+        base: WhatIfBase,
+        goal: Goal,
+        given: Mapping[str, str],
+        reporter: Reporter = silent,
+        each: Each = one_by_one,
+    ) -> None:
         self.base = base
         self.goal = goal
         self._given = with_defaults(goal, given)
         self._reporter = reporter
+        self._each = each
         self.asked = goal.title
         """What is asked, in words."""
         self.tried = 0
@@ -86,22 +97,45 @@ class Question:
         """Return what the cluster comes to without a change."""
         return replay(self.base, mode, self.report)
 
-    def measured(self, edits: Iterable[AnyEdit], mode: Replay) -> tuple[Figures, ReplayOutcome] | None:
-        """Return what a change comes to, in figures and whole; None where it cannot be made.
+    def measured(
+        self, changes: Iterable[tuple[KeyT, tuple[AnyEdit, ...]]], modes: tuple[Replay, ...]
+    ) -> Iterator[tuple[KeyT, tuple[Figures, ...] | None]]:
+        """Yield what each change comes to in some ways of replaying it; None for one that cannot be made.
+
+        Args:
+            changes: Each with what it is known by.
+            modes: The ways.
 
         Raises:
             Cancelled: when the reporter does.
         """
+        return self.asked_of_each(_figures_of_change, modes, changes)
+
+    def asked_of_each(
+        self, ask: Ask, given: object, items: Iterable[tuple[KeyT, object]]
+    ) -> Iterator[tuple[KeyT, Any]]:
+        """Yield what is told of each item, in their order.
+
+        Args:
+            ask: A function of a module, called with the cluster and what is given as one, and an item.
+            given: What all items have in common.
+            items: What is tried, each with what it is known by; the next is taken when it can be worked on.
+
+        Raises:
+            Cancelled: when the reporter does.
+        """
+        keys = deque[KeyT]()
+
+        def taken() -> Iterator[object]:
+            for key, item in items:
+                keys.append(key)
+                yield item
+
         self.report()
-        try:
-            edited = apply(self.base, tuple(edits))
-        except EditError:
-            return None
-        finally:
+        for found in self._each(ask, (self.base, given), taken(), self.report):
             self.tried += 1
-        outcome = replay(edited, mode, self.report)
-        gained, _ = drift_changes(self.base, edited)
-        return replace(figures_of(outcome, self.as_it_is(mode)), drifts=len(gained)), outcome
+            self.report()
+            yield keys.popleft(), found
 
     def now(self, mode: Replay) -> Figures:
         """Return the cluster as it is in figures."""
@@ -163,6 +197,34 @@ class Question:
             approximated=honest.approximated,
             not_modelled=honest.not_modelled,
         )
+
+
+def measure(
+    base: WhatIfBase, edits: tuple[AnyEdit, ...], mode: Replay, reporter: Reporter
+) -> tuple[Figures, ReplayOutcome]:
+    """Return what a change comes to, in figures and whole.
+
+    Args:
+        base: The cluster as it is.
+        edits: The change.
+        mode: How it is replayed.
+        reporter: Called now and then; may raise ``Cancelled``.
+
+    Raises:
+        EditError: where it cannot be made.
+    """
+    edited = apply(base, edits)
+    outcome = replay(edited, mode, reporter)
+    gained, _ = drift_changes(base, edited)
+    return replace(figures_of(outcome, replay(base, mode, reporter)), drifts=len(gained)), outcome
+
+
+def _figures_of_change(common: Any, edits: Any, reporter: Reporter) -> tuple[Figures, ...] | None:
+    base, modes = common
+    try:
+        return tuple(measure(base, edits, mode, reporter)[0] for mode in modes)
+    except EditError:
+        return None
 
 
 def figures_of(outcome: ReplayOutcome, as_it_is: ReplayOutcome) -> Figures:

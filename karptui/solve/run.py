@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.solve.answer import Solved
 from karptui.solve.catalogue import GOALS, SolveError
 from karptui.solve.goals import consolidate_after, families, overhead, pending, weight
@@ -25,7 +25,13 @@ _FINDERS: Final[Mapping[str, Callable[[Question], Solved]]] = MappingProxyType(
 """By the name of the goal."""
 
 
-def solve_goal(base: WhatIfBase, goal: str, given: Mapping[str, str], reporter: Reporter = silent) -> Solved:
+def solve_goal(
+    base: WhatIfBase,
+    goal: str,
+    given: Mapping[str, str],
+    reporter: Reporter = silent,
+    each: Each = one_by_one,
+) -> Solved:
     """Return the change that reaches a goal.
 
     Args:
@@ -33,6 +39,7 @@ def solve_goal(base: WhatIfBase, goal: str, given: Mapping[str, str], reporter: 
         goal: Its name.
         given: Values by the names of its parameters; what is missing is as by default.
         reporter: Told how many changes were tried, and of about how many; may raise ``Cancelled``.
+        each: Measures changes, here or side by side elsewhere; the answer is the same.
 
     Raises:
         SolveError: where the question cannot be asked of this cluster.
@@ -41,4 +48,4 @@ def solve_goal(base: WhatIfBase, goal: str, given: Mapping[str, str], reporter: 
     known = GOALS.get(goal)
     if known is None:
         raise SolveError(f"there is no goal {goal!r:.60}; there are {', '.join(GOALS)}")
-    return _FINDERS[goal](Question(base, known, given, reporter))
+    return _FINDERS[goal](Question(base, known, given, reporter, each))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, islice
 from math import comb
 from typing import Any, Final
@@ -26,7 +26,7 @@ class Line(msgspec.Struct, frozen=True):
     """Whether of those tried every one below the answer is good, and none above."""
 
 
-def highest_good(count: int, is_good: Callable[[int], bool], most: int) -> Line:
+def highest_good(count: int, are_good: Callable[[Iterable[int]], Iterable[bool]], most: int) -> Line:
     """Return the last good one of some values that begin good and, as a rule, end bad.
 
     Halves the line and then tries values on either side. Where one does not fit, the rule does not hold: then all
@@ -34,14 +34,18 @@ def highest_good(count: int, is_good: Callable[[int], bool], most: int) -> Line:
 
     Args:
         count: How many values there are; at least one.
-        is_good: Tells whether the value at a position is good; asked once for each.
+        are_good: Tells of positions whether the value at each is good; asked once for each, and for several at a time
+            where none depends on the other.
         most: How many values are tried where the rule does not hold.
     """
     known: dict[int, bool] = {}
 
+    def learn(positions: Iterable[int]) -> None:
+        wanted = [one for one in dict.fromkeys(positions) if one not in known]
+        known.update(zip(wanted, are_good(wanted), strict=True))
+
     def good(position: int) -> bool:
-        if position not in known:
-            known[position] = is_good(position)
+        learn([position])
         return known[position]
 
     def edge(low: int, high: int) -> int:
@@ -52,12 +56,10 @@ def highest_good(count: int, is_good: Callable[[int], bool], most: int) -> Line:
         return low
 
     found = edge(0, count) if good(0) else -1
-    for position in (*_spread(0, found, _PROBES), *_spread(found + 1, count, _PROBES)):
-        good(position)
+    learn((*_spread(0, found, _PROBES), *_spread(found + 1, count, _PROBES)))
     is_monotone = all(is_one is (position <= found) for position, is_one in known.items())
     if not is_monotone:
-        for position in _spread(0, count, most):
-            good(position)
+        learn(_spread(0, count, most))
         found = max((position for position, is_one in known.items() if is_one), default=-1)
         if found >= 0:
             found = edge(found, min((one for one in known if one > found), default=count))
@@ -90,7 +92,7 @@ def search_sets(
     count: int,
     largest: int,
     most: int,
-    value: Callable[[Chosen], Any],
+    values: Callable[[Iterable[Chosen]], Iterable[Any]],
     excludes: Callable[[Chosen], bool],
     *,
     listed: int = 0,
@@ -101,31 +103,38 @@ def search_sets(
         count: How many things there are.
         largest: How many of them a set holds at most.
         most: How many sets are tried at most.
-        value: Called once for each set that is tried; tells a key by which the less is the better.
+        values: Called with sets that are tried, each once; tells of each a key by which the less is the better. Takes
+            the next set when it can do something with it.
         excludes: Tells whether a set cannot be, or is like one that was tried; it counts as none.
         listed: Up to how many sets are gone through one by one, where most of them are excluded; ``most`` at least.
     """
     sizes = range(1, min(largest, count) + 1)
     total = sum(comb(count, size) for size in sizes)
     if total <= max(most, listed):
-        tried = 0
-        for one in (one for size in sizes for one in combinations(range(count), size)):
-            if excludes(one):
-                total -= 1
-            elif tried < most:
-                value(one)
-                tried += 1
-        return Sets(tried, total)
+        tried = excluded = 0
+
+        def allowed(size: int) -> Iterator[Chosen]:
+            nonlocal tried, excluded
+            for one in combinations(range(count), size):
+                if excludes(one):
+                    excluded += 1
+                elif tried < most:
+                    tried += 1
+                    yield one
+
+        # A size after the other: what is known of the smaller ones may exclude larger ones.
+        for size in sizes:
+            for _ in values(allowed(size)):
+                pass
+        return Sets(tried, total - excluded)
     known: set[Chosen] = set()
     best: list[Chosen] = []
     alone: list[int] = list(range(count))
     for size in sizes:
         grown = ((one,) for one in range(count)) if size == 1 else _grown(best[:_KEPT], alone)
-        level: list[tuple[Any, Chosen]] = []
-        for one in islice(_new(grown, known, excludes), most - len(known)):
-            known.add(one)
-            level.append((value(one), one))
-        best = [one for _, one in sorted(level)]
+        drawn: list[Chosen] = []
+        keys = list(values(_noted(islice(_new(grown, known, excludes), most - len(known)), known, drawn)))
+        best = [one for _, one in sorted(zip(keys, drawn, strict=True))]
         if size == 1:
             alone = [one[0] for one in best]
         if not best or len(known) >= most:
@@ -133,12 +142,20 @@ def search_sets(
     return Sets(len(known), total)
 
 
-def _grown(sets: Sequence[Chosen], things: Iterable[int]) -> Iterator[Chosen]:
+def _grown(sets: list[Chosen], things: Iterable[int]) -> Iterator[Chosen]:
     """Yield sets with one thing more: first each with what is best by itself."""
     for more in things:
         for one in sets:
             if more not in one:
                 yield tuple(sorted((*one, more)))
+
+
+def _noted(sets: Iterable[Chosen], known: set[Chosen], drawn: list[Chosen]) -> Iterator[Chosen]:
+    """Yield sets, and note each as it is taken."""
+    for one in sets:
+        known.add(one)
+        drawn.append(one)
+        yield one
 
 
 def _new(sets: Iterable[Chosen], known: set[Chosen], excludes: Callable[[Chosen], bool]) -> Iterator[Chosen]:

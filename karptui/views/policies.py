@@ -77,6 +77,10 @@ def story_lines(outcome: PolicyOutcome) -> Iterator[str]:
     """Yield what else is told of one."""
     if outcome.commands:
         yield f"the last command comes after {duration_text(outcome.seconds)}"
+    if (spread := outcome.spread) is not None:
+        saved = " to ".join(dict.fromkeys(map(_dollars, spread.saved)))
+        evictions = " to ".join(dict.fromkeys(map(count_text, spread.evictions)))
+        yield f"{spread.seeds} seeds: {saved} saved, {evictions} evictions"
     if outcome.is_beaten:
         yield "another one saves as much with as few evictions, and is better in one of them"
     if outcome.kept:

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from itertools import combinations
 from math import comb
+from typing import TypeVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from karptui.solve.search import Chosen, Sets, highest_good, search_sets
+
+ItemT = TypeVar("ItemT")
+FoundT = TypeVar("FoundT")
+
+
+def of_each(one: Callable[[ItemT], FoundT]) -> Callable[[Iterable[ItemT]], Iterable[FoundT]]:
+    """Return what answers many at once, as workers do: a few are taken before the first is answered."""
+
+    def found(items: Iterable[ItemT]) -> Iterable[FoundT]:
+        ahead = deque[ItemT]()
+        for item in items:
+            ahead.append(item)
+            if len(ahead) > 3:
+                yield one(ahead.popleft())
+        yield from map(one, ahead)
+
+    return found
 
 
 @given(st.integers(1, 300), st.integers(-1, 299))
@@ -21,7 +40,7 @@ def test_halving_finds_the_edge(count: int, last: int) -> None:
         asked.append(position)
         return position <= last
 
-    line = highest_good(count, is_good, most=count)
+    line = highest_good(count, of_each(is_good), most=count)
     assert line.highest == (min(last, count - 1) if last >= 0 else None)
     assert line.is_monotone
     assert sorted(asked) == list(line.tried)
@@ -30,7 +49,7 @@ def test_halving_finds_the_edge(count: int, last: int) -> None:
 
 @given(st.lists(st.booleans(), min_size=1, max_size=60))
 def test_values_that_rise_and_fall_are_gone_through(good: list[bool]) -> None:
-    line = highest_good(len(good), good.__getitem__, most=len(good))
+    line = highest_good(len(good), of_each(good.__getitem__), most=len(good))
     linear = max((position for position, is_one in enumerate(good) if is_one), default=None)
     if line.is_monotone:
         # None of those that were tried is an exception: the answer is an edge among them.
@@ -43,7 +62,7 @@ def test_values_that_rise_and_fall_are_gone_through(good: list[bool]) -> None:
 
 @given(st.lists(st.booleans(), min_size=1, max_size=16))
 def test_few_values_are_all_looked_at(good: list[bool]) -> None:
-    line = highest_good(len(good), good.__getitem__, most=16)
+    line = highest_good(len(good), of_each(good.__getitem__), most=16)
     if len(line.tried) == len(good):
         assert line.highest == max((position for position, is_one in enumerate(good) if is_one), default=None)
 
@@ -52,7 +71,7 @@ def test_too_many_values_are_spread_and_followed_to_an_edge() -> None:
     def is_good(position: int) -> bool:
         return position < 10 or 500 <= position <= 733
 
-    line = highest_good(1000, is_good, most=20)
+    line = highest_good(1000, of_each(is_good), most=20)
     assert line.highest == 733
     assert not line.is_monotone
     assert len(line.tried) < 60
@@ -75,7 +94,7 @@ def test_every_set_is_tried_where_the_bound_allows_it(count: int, largest: int, 
     sets = all_sets(count, min(largest, count))
     excluded = set(data.draw(st.lists(st.sampled_from(sets), unique=True))) if sets else set()
     tried: list[Chosen] = []
-    found = search_sets(count, largest, len(sets), noting(tried), excluded.__contains__)
+    found = search_sets(count, largest, len(sets), of_each(noting(tried)), excluded.__contains__)
     assert tried == [one for one in sets if one not in excluded]
     assert found == Sets(len(tried), len(tried))
 
@@ -88,7 +107,7 @@ def test_the_bound_holds_and_what_adds_up_is_found(worth: list[int], largest: in
         tried.append(chosen)
         return -sum(worth[one] for one in chosen)
 
-    found = search_sets(len(worth), largest, most, value, lambda _: False)
+    found = search_sets(len(worth), largest, most, of_each(value), lambda _: False)
     assert len(tried) == len(set(tried)) == found.tried <= most
     assert found.all == sum(comb(len(worth), size) for size in range(1, largest + 1))
     if most >= len(worth) + 2 * len(worth) * 6:
@@ -98,11 +117,11 @@ def test_the_bound_holds_and_what_adds_up_is_found(worth: list[int], largest: in
 
 def test_sets_that_are_like_one_that_was_tried_do_not_use_up_the_bound() -> None:
     tried: list[Chosen] = []
-    found = search_sets(6, 2, 3, noting(tried), lambda one: sum(one) % 2 == 1, listed=100)
+    found = search_sets(6, 2, 3, of_each(noting(tried)), lambda one: sum(one) % 2 == 1, listed=100)
     assert tried == [(0,), (2,), (4,)]
     assert found == Sets(3, sum(sum(one) % 2 == 0 for one in all_sets(6, 2)))
 
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_nothing_to_choose_from(count: int) -> None:
-    assert search_sets(count, 3, 10, len, lambda _: False) == Sets(count, count)
+    assert search_sets(count, 3, 10, of_each(len), lambda _: False) == Sets(count, count)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -15,6 +15,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted
 from karptui.plan.rollout import rollout
 from karptui.provisioning.order import served_pools
+from karptui.provisioning.reporter import Reporter
 from karptui.solve.answer import LEAST_CHANGE, MOST_NOTED, Effort, Figures, Solved, Tried
 from karptui.solve.catalogue import SolveError
 from karptui.solve.question import Question
@@ -45,29 +46,25 @@ def find(question: Question) -> Solved:
     known: dict[int, Tried] = {}
     assumed: list[str] = list(as_it_is.assumptions)
 
-    def is_good(position: int) -> bool:
-        value = LADDER[position]
-        edits = tuple(_edit(pool, value) for pool in pools)
-        edited = apply(question.base, edits)
-        played = rollout(question.base, edited).play(
-            horizon_ns=DAY_NS, reporter=question.report, pause=question.base.pause
-        )
-        question.tried += 1
-        figures = _figures(played)
-        is_enough = (figures.evictions or 0) <= most
-        parts = (f"{whose}: consolidateAfter {value}",)
-        why = "" if is_enough else f"evicts {counted(figures.evictions or 0, 'pod')} within a day"
-        known[position] = Tried(
-            parts=parts,
-            outcome=f"{counted(figures.evictions or 0, 'eviction')} within a day",
-            edits=edits,
-            figures=figures,
-            is_enough=is_enough,
-            why_not=why,
-        )
-        return is_enough
+    def edits_at(position: int) -> tuple[AnyEdit, ...]:
+        return tuple(_edit(pool, LADDER[position]) for pool in pools)
 
-    line = highest_good(len(LADDER), is_good, len(LADDER))
+    def are_good(positions: Iterable[int]) -> Iterator[bool]:
+        days = ((position, edits_at(position)) for position in positions)
+        for position, figures in question.asked_of_each(_day_of, None, days):
+            evictions = figures.evictions or 0
+            is_enough = evictions <= most
+            known[position] = Tried(
+                parts=(f"{whose}: consolidateAfter {LADDER[position]}",),
+                outcome=f"{counted(evictions, 'eviction')} within a day",
+                edits=edits_at(position),
+                figures=figures,
+                is_enough=is_enough,
+                why_not="" if is_enough else f"evicts {counted(evictions, 'pod')} within a day",
+            )
+            yield is_enough
+
+    line = highest_good(len(LADDER), are_good, len(LADDER))
     good = {at: one for at, one in known.items() if one.is_enough}
     # Of equal cost the calmest.
     best_at = min(good, key=lambda at: (round(good[at].figures.price_per_hour, 4), at), default=None)
@@ -111,6 +108,13 @@ def _pools(question: Question) -> list[NodePool]:
 
 def _edit(pool: NodePool, value: str) -> AnyEdit:
     return SetField(ObjectRef("NodePool", pool.name), ("spec", "disruption", "consolidateAfter"), value)
+
+
+def _day_of(common: Any, edits: Any, reporter: Reporter) -> Figures:
+    """Return what a day comes to with edits."""
+    base, _ = common
+    edited = apply(base, edits)
+    return _figures(rollout(base, edited).play(horizon_ns=DAY_NS, reporter=reporter, pause=base.pause))
 
 
 def _figures(played: Played) -> Figures:

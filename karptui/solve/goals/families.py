@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -63,24 +63,25 @@ def find(question: Question) -> Solved:
     def edits_of(chosen: Chosen) -> tuple[AnyEdit, ...] | None:
         return composed(question.base, [families[one].edits for one in chosen])
 
-    def value(chosen: Chosen) -> tuple[float, ...]:
-        edits = edits_of(chosen)
-        assert edits is not None  # such sets are left out
-        measured = question.measured(edits, mode)
-        if measured is None:
-            return (float("inf"),)
-        figures = measured[0]
-        one = Tried(
-            parts=tuple(f"NodePool {pool.name}: allow {families[one].words}" for one in chosen),
-            outcome=_outcome(figures, now),
-            edits=edits,
-            figures=figures,
-            is_enough=not figures.lost and figures.price_per_hour < now.price_per_hour - LEAST_CHANGE,
-        )
-        tried.append(one)
-        return tuple(criterion.value(one) for criterion in CRITERIA)
+    def values(sets: Iterable[Chosen]) -> Iterator[tuple[float, ...]]:
+        wanted = ((chosen, edits_of(chosen) or ()) for chosen in sets)
+        known = (((chosen, edits), edits) for chosen, edits in wanted)
+        for (chosen, edits), measured in question.measured(known, (mode,)):
+            if measured is None:
+                yield (float("inf"),)
+                continue
+            (figures,) = measured
+            one = Tried(
+                parts=tuple(f"NodePool {pool.name}: allow {families[one].words}" for one in chosen),
+                outcome=_outcome(figures, now),
+                edits=edits,
+                figures=figures,
+                is_enough=not figures.lost and figures.price_per_hour < now.price_per_hour - LEAST_CHANGE,
+            )
+            tried.append(one)
+            yield tuple(criterion.value(one) for criterion in CRITERIA)
 
-    sets = search_sets(len(families), largest, most, value, lambda chosen: edits_of(chosen) is None)
+    sets = search_sets(len(families), largest, most, values, lambda chosen: edits_of(chosen) is None)
     cut = len(families) - most
     effort = Effort(
         tried=sets.tried,

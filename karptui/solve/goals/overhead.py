@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -36,11 +36,13 @@ def find(question: Question) -> Solved:
     question.to_try = 28  # to halve a thousand steps, and the values on either side of the answer
     known: dict[int, Tried] = {}
 
-    def is_good(position: int) -> bool:
-        known[position] = _tried(question, position, now, share)
-        return known[position].is_enough
+    def are_good(positions: Iterable[int]) -> Iterator[bool]:
+        changes = ((position, _edits(position)) for position in positions)
+        for position, measured in question.measured(changes, (Replay.PENDING, Replay.SCRATCH)):
+            known[position] = _tried(position, measured, now, share)
+            yield known[position].is_enough
 
-    line = highest_good(STEPS, is_good, most)
+    line = highest_good(STEPS, are_good, most)
     best = known[line.highest] if line.highest is not None else None
     above = known.get(line.highest + 1) if line.highest is not None else None
     rest = sorted((one for one in known.values() if one is not best and one is not above), key=_percent, reverse=True)
@@ -72,17 +74,18 @@ def find(question: Question) -> Solved:
     )
 
 
-def _tried(question: Question, position: int, now: Figures, share: float | None) -> Tried:
-    text = f"{position / STEPS:g}"
-    edits = (SetSetting(SETTING, text),)
-    parts = (f"{SETTING} {text}",)
-    waiting = question.measured(edits, Replay.PENDING)
-    scratch = question.measured(edits, Replay.SCRATCH)
-    question.tried -= 1  # one value, both ways
-    if waiting is None or scratch is None:
+def _edits(position: int) -> tuple[SetSetting, ...]:
+    return (SetSetting(SETTING, f"{position / STEPS:g}"),)
+
+
+def _tried(position: int, measured: tuple[Figures, ...] | None, now: Figures, share: float | None) -> Tried:
+    edits = _edits(position)
+    parts = (f"{SETTING} {edits[0].value}",)
+    if measured is None:
         return Tried(parts=parts, edits=edits, outcome="", figures=now, is_enough=False, why_not="cannot be set")
-    lost = tuple(dict.fromkeys((*waiting[0].lost, *scratch[0].lost)))
-    figures = replace(scratch[0], lost=lost)
+    waiting, scratch = measured
+    lost = tuple(dict.fromkeys((*waiting.lost, *scratch.lost)))
+    figures = replace(scratch, lost=lost)
     why = _why_not(figures, now, share)
     outcome = why or "all that fits today still fits"
     return Tried(parts=parts, outcome=outcome, edits=edits, figures=figures, is_enough=not why, why_not=why)

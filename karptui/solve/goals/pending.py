@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -77,25 +77,26 @@ def find(question: Question) -> Solved:
     def edits_of(chosen: Chosen) -> tuple[AnyEdit, ...] | None:
         return composed(question.base, [changes[one].edits for one in chosen])
 
-    def value(chosen: Chosen) -> tuple[float, ...]:
-        edits = edits_of(chosen)
-        assert edits is not None
-        measured = question.measured(edits, Replay.PENDING)
-        if measured is None:
-            return (float("inf"),)
-        figures, _ = measured
-        one = Tried(
-            parts=_parts([changes[one] for one in chosen], edits),
-            outcome=_outcome(figures),
-            edits=edits,
-            figures=figures,
-            is_enough=not figures.pending,
-        )
-        tried.append(one)
-        return tuple(criterion.value(one) for criterion in CRITERIA)
+    def values(sets: Iterable[Chosen]) -> Iterator[tuple[float, ...]]:
+        wanted = ((chosen, edits_of(chosen) or ()) for chosen in sets)
+        known = (((chosen, edits), edits) for chosen, edits in wanted)
+        for (chosen, edits), measured in question.measured(known, (Replay.PENDING,)):
+            if measured is None:
+                yield (float("inf"),)
+                continue
+            (figures,) = measured
+            one = Tried(
+                parts=_parts([changes[one] for one in chosen], edits),
+                outcome=_outcome(figures),
+                edits=edits,
+                figures=figures,
+                is_enough=not figures.pending,
+            )
+            tried.append(one)
+            yield tuple(criterion.value(one) for criterion in CRITERIA)
 
     largest = max(min(len(groups), MOST_GROUPS), 1)
-    sets = search_sets(len(changes), largest, most, value, lambda chosen: edits_of(chosen) is None)
+    sets = search_sets(len(changes), largest, most, values, lambda chosen: edits_of(chosen) is None)
     effort = Effort(
         tried=sets.tried,
         all=sets.all,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod
 from karptui.kube.units import counted, verb
 from karptui.provisioning.order import usable_pools
+from karptui.provisioning.reporter import Reporter
 from karptui.solve.answer import (
     CHEAPER,
     FEWER_CHANGES,
@@ -25,13 +26,14 @@ from karptui.solve.answer import (
     Tried,
 )
 from karptui.solve.catalogue import SolveError
-from karptui.solve.question import Question
+from karptui.solve.question import Question, measure
 from karptui.solve.search import Chosen, search_sets
 from karptui.whatif.difference import difference
-from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, SetField
+from karptui.whatif.edits import AnyEdit, DeleteObject, EditError, ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.lines import PodPlace
 from karptui.whatif.outcome import ReplayOutcome
+from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 
 LEAST: Final = 1
@@ -80,25 +82,29 @@ def find(question: Question) -> Solved:
     orders = {_order(pools, ())}
     enough: list[int] = []
 
-    def value(chosen: Chosen) -> tuple[float, ...]:
-        picked = [moves[one] for one in chosen]
-        edits = tuple(one.edit for one in picked)
-        orders.add(_order(pools, picked))
-        measured = question.measured(edits, mode)
-        if measured is None:
-            return (float("inf"),)
-        figures = _with_pods(measured[0], measured[1], as_it_is, wanted, pool.name)
-        one = Tried(
-            parts=tuple(one.words for one in picked),
-            outcome=_outcome(figures, len(wanted), pool.name),
-            edits=edits,
-            figures=figures,
-            is_enough=figures.wanted == len(wanted) and not figures.lost,
-        )
-        tried.append(one)
-        if one.is_enough:
-            enough.append(len(chosen))
-        return tuple(criterion.value(one) for criterion in criteria)
+    def taken(sets: Iterable[Chosen]) -> Iterator[tuple[list[_Move], tuple[AnyEdit, ...]]]:
+        for chosen in sets:
+            picked = [moves[one] for one in chosen]
+            orders.add(_order(pools, picked))
+            yield picked, tuple(one.edit for one in picked)
+
+    def values(sets: Iterable[Chosen]) -> Iterator[tuple[float, ...]]:
+        given = mode, wanted, pool.name
+        for picked, figures in question.asked_of_each(_figures_of_weights, given, taken(sets)):
+            if figures is None:
+                yield (float("inf"),)
+                continue
+            one = Tried(
+                parts=tuple(one.words for one in picked),
+                outcome=_outcome(figures, len(wanted), pool.name),
+                edits=tuple(one.edit for one in picked),
+                figures=figures,
+                is_enough=figures.wanted == len(wanted) and not figures.lost,
+            )
+            tried.append(one)
+            if one.is_enough:
+                enough.append(len(picked))
+            yield tuple(criterion.value(one) for criterion in criteria)
 
     def excludes(chosen: Chosen) -> bool:
         picked = [moves[one] for one in chosen]
@@ -107,7 +113,7 @@ def find(question: Question) -> Solved:
 
     weights = {one.name: one.weight for one in pools}
     criteria = _criteria(len(wanted), weights)
-    sets = search_sets(len(moves), MOST_POOLS, most, value, excludes, listed=MOST_LISTED)
+    sets = search_sets(len(moves), MOST_POOLS, most, values, excludes, listed=MOST_LISTED)
     effort = Effort(
         tried=sets.tried,
         all=sets.all,
@@ -155,6 +161,15 @@ def _is_asked(pod: Pod, parts: Sequence[str], owners: OwnerIndex) -> bool:
         owner = owners.of(pod)
         return owner is not None and [owner.kind, owner.namespace, owner.name] == list(parts)
     return len(parts) == 2 and fnmatchcase(pod.namespace, parts[0]) and fnmatchcase(pod.name, parts[1])
+
+
+def _figures_of_weights(common: Any, edits: Any, reporter: Reporter) -> Figures | None:
+    base, (mode, wanted, pool) = common
+    try:
+        figures, outcome = measure(base, edits, mode, reporter)
+    except EditError:
+        return None
+    return _with_pods(figures, outcome, replay(base, mode, reporter), wanted, pool)
 
 
 def _with_pods(
