@@ -38,6 +38,7 @@ from karptui.forward.run import kept_nodes
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ZONE
 from tests.provisioning.loading import load
 
+from .decisions import not_held
 from .fleets import fleet_types, make_fleet
 from .servers.build import MODELLED
 from .whole_cluster import WholeCluster, whole_cluster
@@ -47,11 +48,12 @@ QUIET, LONGEST = 85.0, 1500.0
 """Seconds without anything after which a fleet has come to its end, and after which it is given up."""
 SIZES = range(25, 51)
 """Nodes of a fleet before it shrinks, were they full: there are up to half as many more."""
-SPREAD = 8
-"""Plays of a fleet, each with other choices of kube-scheduler."""
+SPREAD = 32
+"""Plays of a fleet, each with other choices of what kube-scheduler and Karpenter leave to chance."""
 FIRST = 5
 """Commands that are to be foretold in order."""
 RECORDED = ("before", "after", "commands")
+"""And ``watch``: everything that became of the cluster, a line each."""
 PRIORITY = -15
 """Of a cluster's programs: on a machine that does other things too Karpenter's passes would take seconds."""
 Place = tuple[str, str, str, str]
@@ -237,6 +239,13 @@ class Figures(NamedTuple):
     price_spread: tuple[float, float]
     """The least and the greatest of several seeds."""
     seconds: tuple[float, float]
+    decided: tuple[int, int]
+    """Commands of the cluster that Karpenter's rules permit on the cluster as it was, each by itself; and all."""
+
+    @property
+    def is_foretold(self) -> bool:
+        """Whether the first commands are those of one of the plays, in order: what chance permits."""
+        return self.foretold > 0
 
 
 def compare(folder: Path, seed: int) -> Figures:
@@ -265,6 +274,7 @@ def compare(folder: Path, seed: int) -> Figures:
         ours.shapes == real.shapes,
         (min(prices), max(prices)),
         (ours.seconds, real.seconds),
+        (len(real.commands) - len(not_held(folder, seed)), len(real.commands)),
     )
 
 
@@ -317,30 +327,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", type=Path)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--seeds", type=_range, default=range(1, 11), help="such as 1-10")
-    parser.add_argument("--nodes", type=_range, default=SIZES, help="before they shrink, about: such as 30-80")
+    parser.add_argument("--seeds", type=numbers, default=range(1, 11), help="such as 1-10")
+    parser.add_argument("--nodes", type=numbers, default=SIZES, help="before they shrink, about: such as 30-80")
     parser.add_argument("--karpenter", default=MODELLED, help=f"version of the core ({MODELLED})")
     parser.add_argument("--at-once", type=int, default=2, help="clusters that run at a time (2)")
     parser.add_argument("--again", action="store_true", help="compare what was recorded, and run nothing")
     given = parser.parse_args(arguments)
-    given.folder.mkdir(parents=True, exist_ok=True)
-    status = 0
-    if not given.again:
-        stopping = threading.Event()
-        for one in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(one, lambda *_: stopping.set())
-        sizes = (given.nodes.start, given.nodes.stop - 1)
-        start = partial(whole_cluster, given.programs, given.karpenter, stopping)
-        task = partial(live, start, given.folder, sizes)
-        with ThreadPoolExecutor(given.at_once, initializer=_raise_priority) as pool:
-            for problem in pool.map(partial(_safely, task), given.seeds):
-                if problem:
-                    sys.stderr.write(problem)
-                    status = 1
-    for seed in given.seeds:
-        if all((given.folder / f"{seed}-{name}.json").exists() for name in RECORDED):
-            sys.stdout.write(f"{row(compare(given.folder, seed))}\n")
-    return status
+    problems = "" if given.again else record(given.programs, given.folder, given.seeds, **_options(given))
+    sys.stderr.write(problems)
+    for seed in sorted(recorded(given.folder) & set(given.seeds)):
+        sys.stdout.write(f"{row(compare(given.folder, seed))}\n")
+    return 1 if problems else 0
+
+
+def _options(given: argparse.Namespace) -> dict[str, Any]:
+    return {"sizes": given.nodes, "karpenter": given.karpenter, "at_once": given.at_once}
+
+
+def record(
+    programs: Path,
+    folder: Path,
+    seeds: Iterable[int],
+    *,
+    sizes: range = SIZES,
+    karpenter: str = MODELLED,
+    at_once: int = 2,
+) -> str:
+    """Let fleets live through it and write down what becomes of them; return what went wrong."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stopping = threading.Event()
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, lambda *_: stopping.set())
+    start = partial(whole_cluster, programs, karpenter, stopping)
+    task = partial(live, start, folder, (sizes.start, sizes.stop - 1))
+    with ThreadPoolExecutor(at_once, initializer=_raise_priority) as pool:
+        return "".join(pool.map(partial(_safely, task), seeds))
+
+
+def recorded(folder: Path) -> set[int]:
+    """Return the seeds of the fleets that are recorded whole."""
+    seeds = {int(path.name.partition("-")[0]) for path in folder.glob(f"*-{RECORDED[-1]}.json")}
+    return {seed for seed in seeds if all((folder / f"{seed}-{name}.json").exists() for name in RECORDED)}
 
 
 def row(found: Figures) -> str:
@@ -359,11 +386,13 @@ def row(found: Figures) -> str:
         "yes" if found.is_kept_alike else "no",
         "yes" if found.is_shaped_alike else "no",
         f"{found.seconds[0]:.0f} / {found.seconds[1]:.0f}",
+        f"{found.decided[0]} of {found.decided[1]}",
     )
     return f"| {' | '.join(map(str, cells))} |"
 
 
-def _range(text: str) -> range:
+def numbers(text: str) -> range:
+    """Return the numbers of ``1-10``, or of ``7`` alone."""
     first, _, last = text.partition("-")
     return range(int(first), int(last or first) + 1)
 

@@ -1,0 +1,121 @@
+"""Each command of a recorded cluster by itself: whether it is what Karpenter does by its rules, as it was then.
+
+A play that has parted from the cluster tells nothing of the commands that follow; here each begins with the cluster as
+its API server had it when Karpenter looked. When that was is known to a few seconds: 15 s before commands of Emptiness
+and consolidation, and as long as the pass took.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from karptui.disruption.chance import LIKELIEST, Chance
+from karptui.disruption.command import Method
+from karptui.disruption.methods import next_pass, observed_fleet
+from karptui.disruption.removal import EngineSimulator
+from tests.provisioning.loading import load
+
+VALIDATION = 15.0
+SECONDS_BEFORE = (0.15, 0.0, -0.15, 0.4, 0.8, 1.3, 2.0, 3.0, 4.0)
+"""Before a command was begun: when its pass may have looked at the cluster, the likeliest first."""
+EVENTS_LATE = 2.0
+"""Karpenter's events of what it has nominated come so much later."""
+DRAWN = 24
+"""Orders of Go's maps that are tried."""
+Told = tuple[str, str, tuple[str, ...]]
+
+
+class Line(NamedTuple):
+    """Something that became of the cluster."""
+
+    at: datetime
+    is_gone: bool
+    value: Mapping[str, Any]
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Kind, namespace and name."""
+        metadata = self.value["metadata"]
+        return self.value["kind"], metadata.get("namespace", ""), metadata["name"]
+
+
+def read_lines(text: Iterable[str]) -> list[Line]:
+    """Return what was recorded, in order."""
+    found = (json.loads(line) for line in text)
+    lines = (Line(datetime.fromisoformat(one["at"]), one["type"] == "DELETED", one["object"]) for one in found)
+    return sorted(lines, key=lambda line: line.at)
+
+
+def cluster_at(lines: Iterable[Line], moment: datetime) -> list[Mapping[str, Any]]:
+    """Return the objects of a moment; events that tell of it came later."""
+    known: dict[tuple[str, str, str], Mapping[str, Any]] = {}
+    late = moment + timedelta(seconds=EVENTS_LATE)
+    for line in lines:
+        if line.at > (late if line.value["kind"] == "Event" else moment):
+            continue
+        if line.is_gone:
+            known.pop(line.key, None)
+        else:
+            known[line.key] = line.value
+    return list(known.values())
+
+
+def permitted(snapshot: Mapping[str, Any], *, may_follow: bool) -> Iterator[Told]:
+    """Yield the commands that the next pass may come to, the likeliest first.
+
+    Args:
+        snapshot: The cluster.
+        may_follow: Whether MultiNodeConsolidation may have found something that its second look refused.
+    """
+    prepared = load(snapshot)
+    fleet = observed_fleet(prepared)
+    for after in (None, Method.MULTI_NODE) if may_follow else (None,):
+        for chance in (LIKELIEST, *(Chance(random.Random(seed)) for seed in range(1, DRAWN))):
+            simulator = EngineSimulator(prepared, fleet, is_brief=True)
+            acting = next_pass(prepared, fleet, simulator, after=after, chance=chance).acting
+            for one in acting.commands if acting is not None else ():
+                names = tuple(sorted(candidate.name for candidate in one.candidates))
+                yield str(acting.method.reason) if acting is not None else "", str(one.decision), names
+
+
+def is_held(told: Told, begun: datetime, lines: Sequence[Line], like: Mapping[str, Any], *, may_follow: bool) -> bool:
+    """Return whether a command is what Karpenter's rules permit at one of the moments at which it may have looked.
+
+    Args:
+        told: The command.
+        begun: When its pass looked, or a little later.
+        lines: What was recorded.
+        like: A snapshot of the same cluster.
+        may_follow: Whether a refused command of MultiNodeConsolidation may have come before.
+    """
+    for seconds in SECONDS_BEFORE:
+        moment = begun - timedelta(seconds=seconds)
+        captured = moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        snapshot = {**like, "capturedAt": captured, "objects": cluster_at(lines, moment)}
+        if told in permitted(snapshot, may_follow=may_follow):
+            return True
+    return False
+
+
+def not_held(folder: Path, seed: int) -> list[int]:
+    """Return the places, from 1 on, of a fleet's commands that the rules do not permit."""
+    like, logged = (json.loads((folder / f"{seed}-{name}.json").read_text()) for name in ("before", "commands"))
+    with (folder / f"{seed}-watch.jsonl").open() as text:
+        lines = read_lines(text)
+    found: list[int] = []
+    last: datetime | None = None
+    for place, one in enumerate(logged, 1):
+        reason = str(one["command"]).partition("/")[0]
+        at = datetime.fromisoformat(one["time"])
+        begun = at - timedelta(seconds=0 if reason == "Drifted" else VALIDATION)
+        names = tuple(sorted(str(node["Node"]["name"]) for node in one["disrupted-nodes"]))
+        waited = last is not None and begun - last >= timedelta(seconds=VALIDATION)
+        if not is_held((reason, str(one["decision"]), names), begun, lines, like, may_follow=waited):
+            found.append(place)
+        last = at
+    return found
