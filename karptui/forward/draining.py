@@ -46,6 +46,10 @@ class Drains:
         self._due: set[tuple[str, int]] = set()
         self._seen: dict[str, tuple[int, int, int | None]] = {}
         """What a drain depended on when it was last looked at, and until when that holds; None for ever."""
+        self._refused: dict[str, int] = {}
+        """When the eviction of a pod was first refused."""
+        self._tries: dict[str, int] = {}
+        """When it is tried again, since the PodDisruptionBudget allows it."""
 
     def advance(self) -> None:
         """Evict what may be evicted now from every node that goes."""
@@ -62,8 +66,9 @@ class Drains:
             )
             waiting = [one for one in found if one.pod.uid in world.pods]
             if waiting:
-                self._seen[claim.name] = (*self._versions(claim), self._expect(waiting))
-                self._evict_free(waiting)
+                versions = self._versions(claim)
+                dates = [at_ns for at_ns in (self._expect(waiting), self._evict_free(waiting)) if at_ns is not None]
+                self._seen[claim.name] = (*versions, min(dates, default=None))
             else:
                 self._ending.add(claim.name)
                 self._agenda.at(now_ns + self._durations.termination_ns, partial(self._end_instance, claim.name))
@@ -98,16 +103,41 @@ class Drains:
                 self._agenda.at(at_ns + 1, self._agenda.wake, Turn.CALENDAR)
         return min(dates)[0] if dates else None
 
-    def _evict_free(self, waiting: Iterable[WaitingPod]) -> None:
-        """Evict the pods of the first tier that nothing holds, and those that are forced."""
-        world = self._world
+    def _evict_free(self, waiting: Iterable[WaitingPod]) -> int | None:
+        """Evict the pods of the first tier that nothing holds, and those that are forced.
+
+        Returns:
+            The instant before which no refused eviction is tried again, None where none is.
+        """
         tier = min(one.tier for one in waiting)
+        tries = []
         for one in waiting:
-            is_free = one.hold is Hold.EVICTED_NOW and one.tier == tier and world.allowed(one.pod)
+            is_free = one.hold is Hold.EVICTED_NOW and one.tier == tier and self._is_granted(one.pod)
             if is_free or one.hold is Hold.FORCED:
-                self._evict(world.pods[one.pod.uid])
+                self._evict(self._world.pods[one.pod.uid])
+            elif one.pod.uid in self._tries:
+                tries.append(self._tries[one.pod.uid] - 1)
+        return min(tries, default=None)
+
+    def _is_granted(self, pod: Pod) -> bool:
+        """Return whether a pod is evicted now: PodDisruptionBudgets allow it, and it is its turn to be tried."""
+        now_ns, uid = self._agenda.now_ns, pod.uid
+        try_ns = self._tries.get(uid)
+        if not self._world.allowed(pod):
+            self._refused.setdefault(uid, now_ns)
+            self._tries.pop(uid, None)
+            return False
+        first_ns = self._refused.get(uid)
+        if first_ns is None or try_ns == now_ns or not self._durations.eviction_retry_ns:
+            return True
+        if try_ns is None or try_ns < now_ns:
+            try_ns = self._tries[uid] = self._durations.next_eviction(first_ns, now_ns)
+            self._agenda.at(try_ns, _look)
+        return False
 
     def _evict(self, pod: Pod) -> None:
+        self._refused.pop(pod.uid, None)
+        self._tries.pop(pod.uid, None)
         if pod.is_terminating:
             self.pod_gone(pod.uid)
             return
@@ -137,3 +167,7 @@ class Drains:
         node = self._world.node_of(claim)
         self._world.remove_claim(name, self._agenda.now_ns)
         self._agenda.note(StepKind.DRAIN, nodes=(node.name if node is not None else name,))
+
+
+def _look() -> None:
+    """Do nothing: at the end of an instant drains are looked at."""

@@ -35,6 +35,10 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The same, as the NodeClaims of each NodePool tell: the median."""
     pod_start_ns: int = 10 * NS_PER_SECOND
     """From a place to a pod that is ready."""
+    eviction_retry_ns: int = NS_PER_SECOND // 10
+    """Before an eviction that a PodDisruptionBudget refused is tried again; twice as long after each refusal."""
+    eviction_retry_most_ns: int = 10 * NS_PER_SECOND
+    """The longest of these waits; pkg/controllers/node/termination/terminator/eviction.go."""
     pod_end_share: float = 1.0
     """How much of its grace period a pod takes to end."""
     termination_ns: int = 1 * NS_PER_SECOND
@@ -50,6 +54,18 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Return how long a new node of a NodePool takes until it takes pods."""
         return self.start_ns_by_pool.get(pool_name, self.start_ns)
 
+    def next_eviction(self, first_ns: int, now_ns: int) -> int:
+        """Return when an eviction that was refused at an instant, and ever since, is tried next."""
+        wait_ns, next_ns = self.eviction_retry_ns, first_ns
+        if not wait_ns:
+            return now_ns
+        while next_ns <= now_ns and wait_ns < self.eviction_retry_most_ns:
+            next_ns += wait_ns
+            wait_ns *= 2
+        if next_ns <= now_ns:
+            next_ns += ((now_ns - next_ns) // self.eviction_retry_most_ns + 1) * self.eviction_retry_most_ns
+        return next_ns
+
 
 INSTANT: Final = Durations(
     batch_ns=0,
@@ -57,6 +73,7 @@ INSTANT: Final = Durations(
     validation_ns=0,
     start_ns=0,
     pod_start_ns=0,
+    eviction_retry_ns=0,
     pod_end_share=0.0,
     termination_ns=0,
     instance_end_ns=0,

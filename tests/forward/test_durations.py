@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karptui.forward.durations import observed
+from karptui.forward.durations import INSTANT, Durations, observed
 from karptui.karpenter.nodeclaim import NodeClaim
 from tests.builders import NOW_NS, SECOND_NS, a_condition, a_nodeclaim
 
@@ -24,3 +24,16 @@ def test_few_claims_and_troubled_ones_tell_nothing() -> None:
     assert observed([a_start(0, 40), a_start(1, 41)]).start_of("general") == 60 * SECOND_NS
     assert observed([a_start(i, 7200) for i in range(5)]).start_of("general") == 60 * SECOND_NS
     assert observed([a_nodeclaim(stage="Launched")] * 3).start_of("general") == 60 * SECOND_NS
+
+
+def test_a_refused_eviction_is_tried_again_after_twice_as_long_until_ten_seconds() -> None:
+    tries, now_ns = [], NOW_NS
+    while now_ns < NOW_NS + 45 * SECOND_NS:
+        now_ns = Durations().next_eviction(NOW_NS, now_ns)
+        tries.append((now_ns - NOW_NS) / SECOND_NS)
+    assert tries == [0.1, 0.3, 0.7, 1.5, 3.1, 6.3, 12.7, 22.7, 32.7, 42.7, 52.7]
+    assert Durations().next_eviction(NOW_NS, NOW_NS + 10 * SECOND_NS) == NOW_NS + 12_700_000_000
+
+
+def test_without_time_an_eviction_is_tried_as_soon_as_it_may_be() -> None:
+    assert INSTANT.next_eviction(NOW_NS, NOW_NS + 5) == NOW_NS + 5
