@@ -18,7 +18,6 @@ from karptui.disruption.schedule import Schedule, ScheduleError, parse_schedule
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import DurationError, parse_duration
-from karptui.kube.objects import condition_of
 from karptui.provisioning.state_node import StateNode
 
 UNLIMITED: Final = (1 << 31) - 1
@@ -180,24 +179,18 @@ def count_use(nodes: Iterable[StateNode], commanded: frozenset[str] = frozenset(
     deleting: dict[str, list[str]] = {}
     not_ready: dict[str, list[str]] = {}
     for node in nodes:
-        claim = node.claim
-        if claim is None or not (node.is_initialized or node.is_rebooting) or claim.is_true("InstanceTerminating"):
+        if node.claim is None or not (node.is_initialized or node.is_rebooting) or node.is_ending:
             continue
         pool = node.nodepool_name
         totals[pool] = totals.get(pool, 0) + 1
         if node.is_marked_for_deletion or node.is_rebooting or node.name in commanded:
             deleting.setdefault(pool, []).append(node.name)
-        elif not _is_ready(node):
+        elif not node.is_ready:
             not_ready.setdefault(pool, []).append(node.name)
     return {
         pool: PoolUse(count, tuple(sorted(deleting.get(pool, ()))), tuple(sorted(not_ready.get(pool, ()))))
         for pool, count in totals.items()
     }
-
-
-def _is_ready(node: StateNode) -> bool:
-    ready = condition_of(node.node.conditions, "Ready") if node.node is not None else None
-    return ready is not None and ready.status == "True"
 
 
 def budget_state(pool: NodePool, reason: Reason, use: PoolUse | None, now_ns: int) -> BudgetState:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
+from operator import attrgetter
 from typing import Final
 
 from karptui.disruption.budgets import PoolUse, count_use
@@ -21,6 +22,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode
 
+_by_name: Final = attrgetter("name")
 _MOST_KNOWN: Final = 3
 """Nodes that are remembered for each that there is, those of moments before included."""
 
@@ -28,7 +30,7 @@ _MOST_KNOWN: Final = 3
 class NodePods:
     """What was worked out of the pods of one node; None what nobody has asked yet. It does not change with time."""
 
-    __slots__ = ("cost", "guarded", "is_empty", "listed", "reschedulable")
+    __slots__ = ("cost", "guarded", "is_empty", "is_sound", "listed", "reschedulable")
 
     def __init__(self, node: StateNode) -> None:
         self.listed = tuple(sorted((*node.pods, *node.ending), key=lambda pod: (pod.namespace, pod.name)))
@@ -36,6 +38,7 @@ class NodePods:
         self.reschedulable: tuple[Pod, ...] | None = None
         self.cost: float | None = None
         self.is_empty: bool | None = None
+        self.is_sound: bool | None = None
 
 
 class Fleet:
@@ -67,7 +70,7 @@ class Fleet:
         buffered: frozenset[str] = frozenset(),
     ) -> None:
         self.inventory = inventory
-        self.nodes = tuple(sorted(nodes, key=lambda node: node.name))
+        self.nodes = tuple(sorted(nodes, key=_by_name))
         self.pools = pools
         self.settings = settings
         self.now_ns = now_ns
@@ -103,7 +106,7 @@ class Fleet:
         """Go on to a later moment in place."""
         self.pods = self.pods.later(inventory.pdbs, now_ns)
         self.inventory = inventory
-        self.nodes = tuple(sorted(nodes, key=lambda node: node.name))
+        self.nodes = tuple(sorted(nodes, key=_by_name))
         self.now_ns = now_ns
         if len(self._known) > _MOST_KNOWN * len(self.nodes):
             self._known = {node: self._known[node] for node in self.nodes if node in self._known}
@@ -113,6 +116,13 @@ class Fleet:
         if found is None:
             found = self._known[node] = NodePods(node)
         return found
+
+    def is_sound(self, node: StateNode, work_out: Callable[[Fleet, StateNode], bool]) -> bool:
+        """Return what is worked out of a node and its NodePool alone, pods and moment aside; once for a node."""
+        found = self._of(node)
+        if found.is_sound is None:
+            found.is_sound = work_out(self, node)
+        return found.is_sound
 
     def pods_of(self, node: StateNode) -> tuple[Pod, ...]:
         """Return the pods bound to a node, by namespace and name; of those that ended only what is being deleted."""

@@ -44,6 +44,9 @@ POD_GATES: Final = frozenset({Gate.POD_DND, Gate.PDB_MULTIPLE, Gate.PDB_EXHAUSTE
 """Gates that a terminationGracePeriod opens for Drift and StaticDrift."""
 
 
+_OF_THE_MOMENT: Final = frozenset({Gate.IN_COMMAND, Gate.NOMINATED})
+
+
 class GateCheck(msgspec.Struct, frozen=True, gc=False):
     """The answer of one gate for one node."""
 
@@ -69,7 +72,26 @@ def first_failure(fleet: Fleet, node: StateNode, recorder: Recorder | None = Non
         node: The node.
         recorder: Gets what Karpenter says about the pods it weighs on the way, up to the first protected one.
     """
+    if _is_free(fleet, node):
+        return None
     return next((check for check in iter_gates(fleet, node, recorder) if check.is_open is False), None)
+
+
+def _is_free(fleet: Fleet, node: StateNode) -> bool:
+    """Return whether no gate is shut, as far as that is told at once: so of most nodes."""
+    return (
+        fleet.is_sound(node, _has_open_gates)
+        and node.name not in fleet.commanded
+        and fleet.nominated.get(node.name, 0) <= fleet.now_ns
+        and not fleet.guarded_pods(node)
+    )
+
+
+def _has_open_gates(fleet: Fleet, node: StateNode) -> bool:
+    """Return whether the gates are open of which neither time nor commands nor pods decide."""
+    if node.claim is None:
+        return False
+    return all(check.is_open for check in iter_node_gates(fleet, node) if check.gate not in _OF_THE_MOMENT)
 
 
 def all_gates(fleet: Fleet, node: StateNode) -> tuple[GateCheck, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from typing import Final
 
 import msgspec
@@ -25,7 +26,7 @@ _LAUNCH_ORDER: Final = tuple(
     Requirements((Requirement.of(CAPACITY_TYPE, "In", (capacity_type,)),))
     for capacity_type in (RESERVED, SPOT, ON_DEMAND)
 )
-_COST_LABELS: Final = (INSTANCE_TYPE, CAPACITY_TYPE, ZONE, NODEPOOL)
+_cost_labels: Final = itemgetter(INSTANCE_TYPE, CAPACITY_TYPE, ZONE, NODEPOOL)
 
 
 class PricedOffering(msgspec.Struct, frozen=True, gc=False):
@@ -127,8 +128,9 @@ def pool_costs(claims: Iterable[NodeClaim], books: Mapping[str, ReckonedPrices])
     """
     totals: dict[str, float] = {}
     for claim in claims:
-        type_name, capacity_type, zone, pool = (claim.labels.get(key, "") for key in _COST_LABELS)
-        if not all(key in claim.labels for key in _COST_LABELS):
+        try:
+            type_name, capacity_type, zone, pool = _cost_labels(claim.labels)
+        except KeyError:
             continue
         book = books.get(pool)
         price = book.price(type_name, zone, capacity_type) if book is not None else 0.0

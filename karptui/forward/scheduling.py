@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 from karptui.karpenter.labels import HOSTNAME, ZONE
@@ -30,6 +31,8 @@ from karptui.provisioning.stage_memory import StageMemory
 
 _FULL: Final = 100
 _FEW: Final = 100
+_MOST_SCORES: Final = 64
+"""Scores that are remembered of a node."""
 _TAINTS, _AFFINITY, _SPREAD = 3, 2, 2
 _DEFAULT_SPREAD: Final = (
     TopologySpreadConstraint(3, HOSTNAME, SCHEDULE_ANYWAY),
@@ -64,7 +67,6 @@ class Scheduler:
             first: Index of the node with which the search begins.
         """
         self._bound = bound
-        self._labels = {state.node.name: state.labels for state in prepared.states if state.node is not None}
         self._prepared = prepared
         self._rng = rng
         self._run = Run(prepared, Variant(excluded=frozenset(closed), is_scheduler=True))
@@ -77,6 +79,11 @@ class Scheduler:
         self._enough = enough(len(prepared.destinations))
         self.first = first % max(len(prepared.destinations), 1)
         """Index of the node with which the next search begins."""
+
+    @cached_property
+    def _labels(self) -> dict[str, Mapping[str, str]]:
+        """Labels of the nodes, by name."""
+        return {state.node.name: state.labels for state in self._prepared.states if state.node is not None}
 
     def place(self, pods: Sequence[Pod]) -> dict[str, str]:
         """Return the node of each pod that finds one, by uid: by priority, then the oldest first, then by chance."""
@@ -119,7 +126,7 @@ class Scheduler:
         if len(nodes) == 1:
             return nodes[0]
         template = queued.pod.template
-        scores = [self._resources(queued, one) for one in nodes]
+        scores = self._room_scores(queued.owner.row, nodes)
         repelling = [self._repelling(one.kind, template) for one in nodes]
         if any(repelling):
             _add(scores, [_FULL - one for one in _scaled(repelling)], _TAINTS)
@@ -130,12 +137,27 @@ class Scheduler:
         equals = [one for one, score in zip(nodes, scores, strict=True) if score == greatest]
         return equals[0] if len(equals) == 1 else self._rng.choice(equals)
 
-    def _resources(self, queued: QueuedPod, node: Destination) -> int:
+    def _room_scores(self, row: tuple[int, ...], nodes: Iterable[Destination]) -> list[int]:
+        """Return the score of each node's room for a pod; of those on which nothing was placed yet it is remembered."""
+        filled = self._run.node_check.filled
+        scores = []
+        for node in nodes:
+            if node.index in filled:
+                score = self._resources(row, node, filled[node.index].room)
+            else:
+                known = node.scores
+                if row in known:
+                    score = known[row]
+                else:
+                    if len(known) >= _MOST_SCORES:
+                        known.clear()
+                    score = known[row] = self._resources(row, node, node.room)
+            scores.append(score)
+        return scores
+
+    def _resources(self, row: tuple[int, ...], node: Destination, room: Sequence[int]) -> int:
         """Return the scores for the room that is left, and for what the pod does to the balance of cpu and memory."""
-        filled = self._run.node_check.filled.get(node.index)
-        room = node.room if filled is None else filled.room
         whole_of = node.state.allocatable_nano
-        row = queued.owner.row
         free, before, after = [], [], []
         for name, column, default in self._columns:
             whole = whole_of.get(name, 0)

@@ -6,6 +6,7 @@ Rules: ``pkg/controllers/provisioning/scheduling/existingnode.go``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from operator import attrgetter
 from typing import Final
 
@@ -14,7 +15,7 @@ from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.taints import Taint
-from karptui.provisioning.amounts import AmountIndex, Columns, roomy
+from karptui.provisioning.amounts import AmountIndex, Columns
 from karptui.provisioning.daemonsets import DaemonPod
 from karptui.provisioning.pod_class import Stage
 from karptui.provisioning.ports import OwnedPorts
@@ -41,7 +42,19 @@ class DestinationKind:
 class Destination:
     """One node before the run places anything on it."""
 
-    __slots__ = ("attached", "hostname", "index", "is_full", "kind", "limits", "order", "ports", "room", "state")
+    __slots__ = (
+        "attached",
+        "hostname",
+        "index",
+        "is_full",
+        "kind",
+        "limits",
+        "order",
+        "ports",
+        "room",
+        "scores",
+        "state",
+    )
 
     def __init__(self, state: StateNode, kind: DestinationKind, room: list[int], *, is_full: bool) -> None:
         self.state = state
@@ -59,11 +72,14 @@ class Destination:
         """Claims by driver."""
         self.limits: Mapping[str, int] = {}
         """Attachments allowed, by driver."""
+        self.scores: dict[tuple[int, ...], int] = {}
+        """What kube-scheduler makes of the room, by what a pod asks; for whoever scores to remember."""
 
     def at(self, index: int) -> Destination:
         """Return the same at another place in the order."""
         found = Destination(self.state, self.kind, self.room, is_full=self.is_full)
         found.index, found.ports, found.attached, found.limits = index, self.ports, self.attached, self.limits
+        found.scores = self.scores
         return found
 
 
@@ -209,31 +225,100 @@ class DestinationBuilder:
 _tried = attrgetter("order")
 
 
+def _amount(destination: Destination, column: int) -> int | None:
+    """Return how much a destination has of a column, None where it takes nothing."""
+    return None if destination.is_full else destination.room[column]
+
+
+def _move(by_amount: dict[int, int], bit: int, before: int | None, after: int | None) -> None:
+    """Enter a destination under another amount."""
+    if before is not None:
+        by_amount[before] ^= bit
+        if not by_amount[before]:
+            del by_amount[before]
+    if after is not None:
+        by_amount[after] = by_amount.get(after, 0) | bit
+
+
 class DestinationIndex:
     """Index of the destinations before a run places anything on them."""
 
     def __init__(self, destinations: Sequence[Destination], columns: Columns) -> None:
+        self._destinations = destinations
         self.kinds: dict[DestinationKind, int] = {}
         """Destinations of each kind, as bits."""
         self.suited: dict[Stage, int] = {}
         """What `NodeCheck` has found of the nodes that suit a stage, as bits."""
         self._place: dict[str, int] = {}
-        self._roomy: dict[tuple[int, ...], int] = {}
-        amounts: list[dict[int, int]] = [{} for _ in columns.names]
+        self._not_full = 0
         for destination in destinations:
             bit = 1 << destination.index
             self._place[destination.state.provider_id] = bit
             self.kinds[destination.kind] = self.kinds.get(destination.kind, 0) | bit
             if not destination.is_full:
-                for column, amount in zip(amounts, destination.room, strict=True):
-                    column[amount] = column.get(amount, 0) | bit
-        self._amount_indexes = [AmountIndex(column) for column in amounts]
+                self._not_full |= bit
+        self._roomy: dict[tuple[int, ...], int] = {}
+        self._by_amount: list[dict[int, int] | None] = [None] * len(columns.names)
+        """By column, where somebody has asked: destinations by how much of it they have."""
+        self._amount_indexes: list[AmountIndex | None] = [None] * len(columns.names)
+
+    def later(self, destinations: Sequence[Destination]) -> DestinationIndex | None:
+        """Return the index of a later moment, made of this one; None where nodes have come, gone or changed places."""
+        before = self._destinations
+        if len(before) != len(destinations):
+            return None
+        changes = [(was, now) for was, now in zip(before, destinations, strict=True) if was is not now]
+        if any(was.state.provider_id != now.state.provider_id for was, now in changes):
+            return None
+        found = copy(self)
+        found._take_changes(destinations, changes)  # noqa: SLF001 - its own
+        return found
+
+    def _take_changes(
+        self, destinations: Sequence[Destination], changes: Sequence[tuple[Destination, Destination]]
+    ) -> None:
+        self._destinations = destinations
+        self._roomy = {}
+        if any(was.kind is not now.kind for was, now in changes):
+            self.kinds, self.suited = dict(self.kinds), {}
+        for was, now in changes:
+            bit = 1 << now.index
+            self._not_full = self._not_full & ~bit if now.is_full else self._not_full | bit
+            if was.kind is not now.kind:
+                self.kinds[now.kind] = self.kinds.get(now.kind, 0) | bit
+                self.kinds[was.kind] ^= bit
+                if not self.kinds[was.kind]:
+                    del self.kinds[was.kind]
+        self._by_amount = list(self._by_amount)
+        self._amount_indexes = list(self._amount_indexes)
+        for column, known in enumerate(self._by_amount):
+            moved = [(was, now) for was, now in changes if _amount(was, column) != _amount(now, column)]
+            if known is not None and moved:
+                self._by_amount[column] = by_amount = dict(known)
+                self._amount_indexes[column] = None
+                for was, now in moved:
+                    _move(by_amount, 1 << now.index, _amount(was, column), _amount(now, column))
 
     def roomy(self, need: tuple[int, ...]) -> int:
         """Return the destinations that have room for a row of amounts."""
         found = self._roomy.get(need)
         if found is None:
-            found = self._roomy[need] = roomy(self._amount_indexes, need)
+            found = self._not_full
+            for column, amount in enumerate(need):
+                if amount:
+                    found &= self._amounts(column).at_least(amount)
+            self._roomy[need] = found
+        return found
+
+    def _amounts(self, column: int) -> AmountIndex:
+        found = self._amount_indexes[column]
+        if found is None:
+            by_amount = self._by_amount[column]
+            if by_amount is None:
+                by_amount = self._by_amount[column] = {}
+                for destination in self._destinations:
+                    _move(by_amount, 1 << destination.index, None, _amount(destination, column))
+            found = self._amount_indexes[column] = AmountIndex(by_amount)
         return found
 
     def of(self, provider_ids: Iterable[str]) -> int:

@@ -5,6 +5,7 @@ Rules: ``filterByRemainingResources`` and ``subtractMax`` in ``pkg/controllers/p
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from karptui.karpenter.nodepool import NodePool
@@ -34,14 +35,14 @@ class LimitsLeft:
             states: nodes that are not going away, of every NodePool.
         """
         self._states = states
-        self._by_provider: dict[str, list[StateNode]] = {}
-        self._by_pool: dict[str, list[StateNode]] = {}
+        self._by_provider: dict[str, StateNode] = {}
+        self._by_pool: defaultdict[str, list[StateNode]] = defaultdict(list)
         self._known: dict[str, dict[str, int]] = {}
 
     def _index(self) -> None:
+        self._by_provider = {state.provider_id: state for state in self._states}
         for state in self._states:
-            self._by_provider.setdefault(state.provider_id, []).append(state)
-            self._by_pool.setdefault(state.nodepool_name, []).append(state)
+            self._by_pool[state.nodepool_name].append(state)
         self._states = ()
 
     def of(self, pool: NodePool, excluded: Iterable[str]) -> dict[str, int]:
@@ -53,12 +54,8 @@ class LimitsLeft:
         known = self._known.get(pool.name)
         if known is None:
             known = self._known[pool.name] = remaining_limits(pool, self._by_pool.get(pool.name, ()))
-        gone = [
-            state
-            for provider_id in excluded
-            for state in self._by_provider.get(provider_id, ())
-            if state.nodepool_name == pool.name
-        ]
+        found = map(self._by_provider.get, excluded)
+        gone = [state for state in found if state is not None and state.nodepool_name == pool.name]
         return {name: left + sum(state.capacity_nano.get(name, 0) for state in gone) for name, left in known.items()}
 
 

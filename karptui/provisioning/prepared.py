@@ -35,7 +35,13 @@ from karptui.provisioning.topology_counts import DomainUniverse, NodeLabels, Run
 from karptui.provisioning.topology_spec import NamespaceIndex, asked_keys, is_constrained, selector_keys
 from karptui.provisioning.types import InstanceTypes, catalogues_of, guessed_pools, types_by_pool
 from karptui.provisioning.volumes import Attachments, VolumeIndex, VolumeLimits, VolumeLookupError
-from karptui.provisioning.waiting_pods import buffer_pods, leaving_pods, pending_pods
+from karptui.provisioning.waiting_pods import (
+    LeavingPods,
+    buffer_pods,
+    leaving_by_node,
+    leaving_pods,
+    pending_pods,
+)
 
 
 class Variant(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +82,7 @@ def _uids_of_daemons(inventory: Inventory) -> frozenset[str]:
 
 def _tracks_all(states: Iterable[StateNode], inventory: Inventory) -> bool:
     """Return whether every Node is tracked, so that all bound pods are among those of the states."""
-    return sum(1 for state in states if state.node is not None) == len(inventory.nodes)
+    return sum([state.node is not None for state in states]) == len(inventory.nodes)
 
 
 class Prepared:
@@ -122,6 +128,8 @@ class Prepared:
         self.daemons = daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests)
         self._daemon_uids = _uids_of_daemons(inventory)
         self._known_destinations: Mapping[StateNode, Destination] = {}
+        self._leaving_before: Mapping[StateNode, LeavingPods] = {}
+        self._index_before: DestinationIndex | None = None
         self._running_before: tuple[RunningPods, list[StateNode]] | None = None
         self._holders: dict[StateNode, tuple[Holder, ...]] = {}
         self._holders_before: Mapping[StateNode, tuple[Holder, ...]] = {}
@@ -198,6 +206,8 @@ class Prepared:
         """Go on to a later moment in place; see `later`, which leaves this one as it is."""
         if "destinations" in vars(self):
             self._known_destinations = {one.state: one for one in self.destinations}
+        if "destination_index" in vars(self):
+            self._index_before = self.destination_index
         if "_running" in vars(self):
             self._running_before = (self._running, self.states) if _tracks_all(self.states, self.inventory) else None
         if self._holders:
@@ -275,12 +285,15 @@ class Prepared:
     def destination_index(self) -> DestinationIndex:
         """The same by what they have in common."""
         self._pause()
-        return DestinationIndex(self.destinations, self.columns)
+        before = self._index_before
+        found = before.later(self.destinations) if before is not None else None
+        return found or DestinationIndex(self.destinations, self.columns)
 
     @cached_property
     def leaving(self) -> list[Pod]:
         """Pods of nodes that go away, which need another place."""
-        return leaving_pods(self.states, self._predicates)
+        self._leaving_before = leaving_by_node(self.states, self._predicates, self._leaving_before)
+        return leaving_pods(self._leaving_before, self._predicates)
 
     @cached_property
     def leaving_node_names(self) -> frozenset[str]:

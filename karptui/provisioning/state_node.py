@@ -89,8 +89,19 @@ class StateNode:
         if self.is_commanded:
             return True
         if claim is not None:
-            return claim.is_deleting or claim.is_true("InstanceTerminating")
+            return claim.is_deleting or self.is_ending
         return node is not None and node.is_deleting
+
+    @cached_property
+    def is_ending(self) -> bool:
+        """Whether its instance has been told to end."""
+        return self.claim is not None and self.claim.is_true("InstanceTerminating")
+
+    @cached_property
+    def is_ready(self) -> bool:
+        """Whether its Node says that it is ready."""
+        ready = condition_of(self.node.conditions, "Ready") if self.node is not None else None
+        return ready is not None and ready.status == "True"
 
     @cached_property
     def is_rebooting(self) -> bool:

@@ -6,7 +6,8 @@ Rules: ``GetPendingPods`` in ``pkg/controllers/provisioning/provisioner.go``, ``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 
 import msgspec
 
@@ -100,13 +101,30 @@ def pending_pods(pods: Iterable[Pod], volumes: VolumeIndex) -> tuple[list[Pod], 
     return pending, ignored
 
 
-def leaving_pods(states: Iterable[StateNode], predicates: PodPredicates) -> list[Pod]:
+LeavingPods = tuple[tuple[Pod, bool], ...]
+"""Pods that come back elsewhere when their node goes, in order, each with whether anything may pin it there."""
+
+
+def leaving_by_node(
+    states: Iterable[StateNode], predicates: PodPredicates, known: Mapping[StateNode, LeavingPods]
+) -> dict[StateNode, LeavingPods]:
+    """Return the nodes that go away, in order, with their pods; what is known of nodes serves again."""
+    going = sorted([state for state in states if state.is_marked_for_deletion], key=attrgetter("name"))
+    return {state: known[state] if state in known else _leaving(state, predicates) for state in going}
+
+
+def _leaving(state: StateNode, predicates: PodPredicates) -> LeavingPods:
+    listed = sorted((*state.pods, *state.ending), key=_listed)
+    return tuple([(pod, predicates.may_hold(pod)) for pod in listed if predicates.is_reschedulable(pod)])
+
+
+def leaving_pods(by_node: Mapping[StateNode, LeavingPods], predicates: PodPredicates) -> list[Pod]:
     """Return the pods of nodes that go away which need another place now."""
     return [
         pod
-        for state in sorted((one for one in states if one.is_marked_for_deletion), key=lambda state: state.name)
-        for pod in sorted((*state.pods, *state.ending), key=_listed)
-        if predicates.is_currently_reschedulable(pod)
+        for pods in by_node.values()
+        for pod, may_hold in pods
+        if not may_hold or predicates.is_currently_reschedulable(pod)
     ]
 
 
