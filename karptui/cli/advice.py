@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import sys
 from typing import Final
 
@@ -18,6 +19,8 @@ from karptui.cli.options import (
     add_usage_flag,
     refuse_unused,
 )
+from karptui.decode.kinds import Kind
+from karptui.views.sanitize import clean
 
 STATUSES: Final = {"error": 4, "warning": 3, "info": 0}
 """Exit status by the worst severity; info is no reason to fail."""
@@ -57,7 +60,6 @@ def run(args: argparse.Namespace) -> int:
         except UsageError as error:
             fail(str(error), "advice")
     from karptui.cli.loading import load
-    from karptui.decode.kinds import Kind
     from karptui.session.advice import AdviceEntry, advice_entries
     from karptui.session.advising import advice_of
     from karptui.session.readiness import unready_because
@@ -93,7 +95,6 @@ def _status(worst: str | None, fail_on: str) -> int:
 
 
 def _say(sentences: tuple[str, ...]) -> None:
-    from karptui.views.sanitize import clean
 
     for sentence in sentences:
         print(f"karptui advice: {clean(sentence)}", file=sys.stderr)
@@ -120,8 +121,6 @@ def _rules(args: argparse.Namespace) -> int:
             print(f"{rule.id:<{width}}  {rule.title}")
         return 0
     if args.explain not in BY_ID:
-        import difflib
-
         near = difflib.get_close_matches(args.explain, BY_ID, n=1)
         hint = f"did you mean {near[0]}?" if near else "--rules lists them"
         fail(f"there is no rule {args.explain!r}; {hint}", "advice")

@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.listing import refuse_unseen, report
+from karptui.cli.listing import json_text, print_csv, refuse_unseen, report
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, file_name
+from karptui.decode.kinds import Kind
+from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.provisioning.prepared import Prepared
@@ -50,9 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the blockers; 1 where something is missing from them, 2 where nothing can be read."""
     from karptui.cli.loading import load
-    from karptui.decode.kinds import Kind
     from karptui.session.prepare import prepare_view
-    from karptui.views.sanitize import clean
 
     if args.snapshots and args.snapshot:
         fail("give snapshots either by themselves or with --snapshot", "blockers")
@@ -99,13 +99,9 @@ def blocker_rows(prepared: Prepared, *, node_name: str | None, simulates: bool) 
 
 def _print(rows: list[dict[str, Any]], form: str) -> None:
     if form == "json":
-        from karptui.cli.listing import json_text
-
         sys.stdout.write(json_text(rows) + "\n")
         return
     if form == "csv":
-        from karptui.cli.listing import print_csv
-
         print_csv((*COLUMNS, "wanted"), rows)
         return
     cells = [[_cell(name, row[name]) for name in COLUMNS] for row in without_idle(rows)]
@@ -139,7 +135,6 @@ def _folded(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _cell(name: str, value: object) -> str:
-    from karptui.views.sanitize import clean
 
     if value is None or value == "":
         return "-" if name != "pricePerHour" else "n/a"

@@ -6,10 +6,13 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
-from karptui.cli.loading import analysed
+from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of, width_of_terminal
+from karptui.cli.loading import analysed, load
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags, add_why_flags
+from karptui.decode.kinds import Kind
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -38,10 +41,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the parts of the cluster; 1 where something is missing from them."""
-    from msgspec.structs import replace
-
-    from karptui.cli.loading import load
-    from karptui.decode.kinds import Kind
     from karptui.disruption.churn.report import churn_of
     from karptui.session.capacity import capacity_entries
     from karptui.session.churn import unknown_because
@@ -77,7 +76,6 @@ def _check_picture(args: argparse.Namespace) -> None:
 
 
 def _print_picture(loaded: Loaded, resource: str) -> None:
-    from karptui.cli.listing import width_of_terminal
     from karptui.session.packing import bins_of
     from karptui.views.packing import packing_lines
 

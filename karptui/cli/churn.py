@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import json
+import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
+from karptui.decode.kinds import Kind
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -64,7 +67,6 @@ def _load(args: argparse.Namespace) -> tuple[Loaded, Churn]:
         UsageError: when nothing can be said of it, or there is no such NodePool.
     """
     from karptui.cli.loading import load
-    from karptui.decode.kinds import Kind
     from karptui.disruption.churn.report import churn_of
     from karptui.session.churn import unknown_because
     from karptui.state.inventory import inventory_of
@@ -81,8 +83,6 @@ def _load(args: argparse.Namespace) -> tuple[Loaded, Churn]:
 
 def _print_lines(churn: Churn, args: argparse.Namespace, loaded: Loaded) -> None:
     """Print the window, the charts and the loops above a table."""
-    import shutil
-
     from karptui.session.churn import events_hidden
     from karptui.views.churn.sentences import summary_lines
 
@@ -106,7 +106,6 @@ def _details(churn: Churn, pools: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _print_json(churn: Churn, details: dict[str, Any]) -> None:
-    import json
 
     from karptui.views.churn.sentences import window_values
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 
+from msgspec.structs import replace
+
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
+from karptui.decode.kinds import Kind
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -18,10 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the NodeClaims; 1 where something is missing from them."""
-    from msgspec.structs import replace
-
     from karptui.cli.loading import analysed, load
-    from karptui.decode.kinds import Kind
     from karptui.session.claims import claim_entries
     from karptui.views.claims.columns import TABLE
 

@@ -7,6 +7,7 @@ import argparse
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_row_flags
+from karptui.decode.kinds import Kind
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +19,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the time line; 1 where something is missing from it."""
     from karptui.cli.loading import load
-    from karptui.decode.kinds import Kind
     from karptui.session.events import Timeline
     from karptui.views.events import TABLE
 

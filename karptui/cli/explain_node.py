@@ -12,6 +12,7 @@ from karptui.cli.errors import no_such
 from karptui.cli.loading import Loaded
 from karptui.cli.options import MOST_SIMULATED
 from karptui.disruption.json_form import blocker_json
+from karptui.disruption.outlook import Outcome
 from karptui.disruption.study import Study
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
@@ -27,7 +28,6 @@ from karptui.views.why.detail import landing_cell, why_lines, with_landings
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeDetail, NodeFindings
-    from karptui.disruption.outlook import Outcome
 
 _SHOWN = ("name", "namespace", "cpu", "mem", "owner", "protection", "age", "lands_on")
 
@@ -146,7 +146,6 @@ def _values(entry: NodeEntry, detail: NodeDetail | None, pods: tuple[PodEntry, .
 def _blockers(found: NodeFindings | None) -> list[dict[str, Any]]:
     if found is None:
         return []
-    from karptui.disruption.outlook import Outcome
 
     without: tuple[Outcome, ...] = found.outlook.without if found.outlook is not None else ()
     return [

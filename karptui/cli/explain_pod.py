@@ -20,7 +20,7 @@ from karptui.session.pending_questions import PendingQuestions
 from karptui.session.pending_report import PendingEntry, PodDetail
 from karptui.session.pods import PodEntry
 from karptui.session.prepare import prepare_view
-from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
+from karptui.views.pending.explained import explained_lines, explained_values, remedies_sentence, title_text
 from karptui.views.pending.remedies import gain_text, remedy_words
 from karptui.views.pods import TABLE as PODS
 from karptui.views.pods import explain_pod as pod_sentence
@@ -36,8 +36,6 @@ def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
     Raises:
         UsageError: when there is no such pod, or several.
     """
-    from karptui.views.pending.explained import explained_values
-
     view = loaded.view
     pod = find_pod(view, args.name, args.namespace)
     prepared, notes = prepare_view(view, loaded.now_ns)

@@ -7,9 +7,17 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import msgspec
+
 from karptui.cli.errors import UsageError, fail
+from karptui.cli.listing import json_text
 from karptui.cli.many import add_workers_flag, ends_when, opened, told
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, file_name
+from karptui.cli.whatif_scenarios import read_files
+from karptui.kube.durations import DurationError, parse_duration
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.views.sanitize import clean
+from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
@@ -61,9 +69,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def horizon(text: str) -> int:
     """Return how far to play, in nanoseconds: the type of an argument."""
-    from karptui.kube.durations import DurationError, parse_duration
-    from karptui.kube.timestamps import NS_PER_SECOND
-
     try:
         horizon_ns = parse_duration(text)
     except DurationError:
@@ -89,8 +94,6 @@ def seeds(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Print what becomes of each cluster; 1 where one cannot be read or an edit cannot be made."""
-    from karptui.cli.whatif_scenarios import read_files
-
     try:
         edited = read_files(args.scenario)
         # For people the cluster as it is comes first; a script gets one line for what it asks.
@@ -129,7 +132,6 @@ class _Part(NamedTuple):
 def _ask(named: NamedBase, args: Any, part: Any, is_stopped: Callable[[], bool]) -> tuple[str, Played | str]:
     """Return the name of the scenario, and the play or why there is none; in another process as well."""
     from karptui.plan.rollout import rollout
-    from karptui.whatif.edits import EditError
     from karptui.whatif.edits.apply import apply
 
     base, scenario = named.base, part.scenario
@@ -146,8 +148,6 @@ def _ask(named: NamedBase, args: Any, part: Any, is_stopped: Callable[[], bool])
 
 def _merged(named: NamedBase, args: Any, found: Sequence[tuple[str, Played | str]]) -> list[_Answer]:
     """Return what is printed of each scenario, whose plays differ in their seeds."""
-    import msgspec
-
     from karptui.forward.spread import spread_of
 
     answers = []
@@ -175,18 +175,15 @@ def _text(named: NamedBase, scenario: str, played: Played, form: str) -> str:
         document = {**played.as_json(named.name), **named.versions}
         return _json({"name": named.name, "scenario": scenario, **document} if scenario else document)
     from karptui.views.forward.sentences import lines_of
-    from karptui.views.sanitize import clean
 
     return "\n".join(clean(line) for line in lines_of(named.name, scenario, played)) + "\n\n"
 
 
 def _json(document: dict[str, Any]) -> str:
-    from karptui.cli.listing import json_text
 
     return json_text(document) + "\n"
 
 
 def _say(sentence: str) -> None:
-    from karptui.views.sanitize import clean
 
     print(clean(f"karptui forward: {sentence}"), file=sys.stderr)

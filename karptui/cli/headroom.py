@@ -7,9 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from karptui.cli.errors import UsageError, fail
+from karptui.cli.listing import json_text
 from karptui.cli.options import file_name
 from karptui.cli.streams import given_text
 from karptui.cli.study import add_study_flags, one_base, print_study, say, table_lines
+from karptui.cli.whatif_scenarios import FAILED
+from karptui.kube.quantity import QuantityError, parse_quantity
+from karptui.whatif.edits import EditError, ObjectRef, PutObject
 
 if TYPE_CHECKING:
     from karptui.plan.headroom import Headroom, Sample
@@ -69,7 +73,6 @@ def _reference(text: str) -> tuple[str, str, str]:
 
 
 def _requests(text: str) -> dict[str, str]:
-    from karptui.kube.quantity import QuantityError, parse_quantity
 
     found: dict[str, str] = {}
     for part in text.split(","):
@@ -92,9 +95,7 @@ def _count(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Print how many more fit; 1 where something is missing, 3 where fewer fit than asked."""
-    from karptui.cli.whatif_scenarios import FAILED
     from karptui.plan.headroom import MOST, HeadroomError, headroom, headrooms, samples
-    from karptui.whatif.edits import EditError
 
     try:
         _refuse(args)
@@ -136,10 +137,8 @@ def _sample(base: WhatIfBase, args: argparse.Namespace) -> Sample | None:
         HeadroomError: where there is none.
         UsageError: where a manifest cannot be read.
     """
-    from karptui.cli.listing import json_text
     from karptui.plan.headroom import sample_of, sample_of_manifest
     from karptui.plan.manifests import ManifestError, manifests_of
-    from karptui.whatif.edits import ObjectRef, PutObject
 
     if args.of:
         kind, namespace, name = args.of

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from karptui.cli.errors import UsageError
-from karptui.cli.evidence import await_prices, evidence_for
+from karptui.cli.evidence import await_prices, evidence_for, measured_once
 from karptui.cli.options import MOST_SIMULATED
 from karptui.cli.source import open_source
+from karptui.karpenter.rules import version_note
+from karptui.sources.base import Phase, SourceError
+from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.decode.kinds import Kind
@@ -69,7 +72,6 @@ def load(args: argparse.Namespace, needed: Sequence[Kind]) -> Loaded:
     Raises:
         UsageError: with a sentence, when nothing can be had.
     """
-    from karptui.cli.evidence import measured_once
     from karptui.session.cluster_view import ClusterView
 
     source, clock = open_source(args)
@@ -115,7 +117,6 @@ def follow(
     Raises:
         UsageError: when the source cannot start, cannot connect, or takes too long.
     """
-    from karptui.sources.base import Phase, SourceError
     from karptui.sources.mailbox import Mailbox
     from karptui.state.cluster import EMPTY
     from karptui.state.reducer import reduce
@@ -147,7 +148,6 @@ def follow(
 
 
 def _is_missing(status: SourceStatus, needed: Sequence[Kind]) -> bool:
-    from karptui.sources.base import Phase
 
     return status.kind in needed and (status.phase is Phase.FORBIDDEN or bool(status.last_error))
 
@@ -160,10 +160,8 @@ def prepare_snapshot(snapshot: Snapshot, *, command: str) -> Prepared:
         command: Name of the command, for the notes.
     """
     from karptui.aws.evidence import Evidence
-    from karptui.karpenter.rules import version_note
     from karptui.provisioning import prepare
     from karptui.session.offered_types import offered_types
-    from karptui.views.sanitize import clean
 
     evidence = Evidence(settings=snapshot.settings, instance_types=snapshot.instance_types)
     offered = offered_types(snapshot.inventory, snapshot.settings, evidence)

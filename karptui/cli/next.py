@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, report, rows_of, versions_json
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
+from karptui.decode.kinds import Kind
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -47,10 +51,7 @@ def _load(args: argparse.Namespace) -> Loaded:
     Raises:
         UsageError: when nothing can be said of it.
     """
-    from msgspec.structs import replace
-
     from karptui.cli.loading import load
-    from karptui.decode.kinds import Kind
     from karptui.disruption.study import Study, study_all
     from karptui.session.cluster_view import ClusterView
     from karptui.session.prepare import prepare_view
@@ -83,7 +84,6 @@ def _print_lines(args: argparse.Namespace, loaded: Loaded) -> None:
 
 
 def _print_json(document: dict[str, Any]) -> None:
-    import json
 
     # ASCII only: names from a cluster may hold what a terminal would act on.
     json.dump(document, sys.stdout, indent=2)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 
+from msgspec.structs import replace
+
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import check_resources, print_rows, refuse_unseen, report, rows_of
-from karptui.cli.loading import analysed
+from karptui.cli.loading import analysed, load
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags, add_usage_flag, add_why_flags, words
+from karptui.decode.kinds import Kind
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,10 +33,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the nodes; 1 where something is missing from them."""
-    from msgspec.structs import replace
-
-    from karptui.cli.loading import load
-    from karptui.decode.kinds import Kind
     from karptui.views.nodes.columns import nodes_table
 
     labels = tuple(args.extra_labels)

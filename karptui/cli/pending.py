@@ -6,9 +6,13 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
+from karptui.decode.kinds import Kind
+from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,10 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the pods that wait, folded by cause; 1 where something is missing from them."""
-    from msgspec.structs import replace
-
     from karptui.cli.loading import load
-    from karptui.decode.kinds import Kind
     from karptui.pending.study import study_pending
     from karptui.session.pending_entries import hears_events
     from karptui.session.pending_report import PendingEntry
@@ -60,7 +61,6 @@ def run(args: argparse.Namespace) -> int:
 def _tell(entries: Sequence[PendingEntry]) -> None:
     """Say where the verdicts differ, as the screen does under its table."""
     from karptui.views.pending.sentences import disagreement_lines
-    from karptui.views.sanitize import clean
 
     for entry in entries:
         for line in disagreement_lines(entry.group):

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.forward import horizon
+from karptui.cli.listing import json_text
 from karptui.cli.many import add_workers_flag, opened, told_whole
 from karptui.cli.options import add_cluster_flags, add_price_flags, file_name
 from karptui.cli.streams import given_text
-from karptui.cli.whatif_scenarios import parse_condition
+from karptui.cli.whatif_scenarios import FAILED, parse_condition
+from karptui.views.sanitize import clean
+from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import FailCondition, NamedBase
@@ -100,7 +103,6 @@ class _Answer(NamedTuple):
 def _planned(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> _Answer:
     """Plan for one cluster; in another process as well."""
     from karptui.plan.plan import plan
-    from karptui.whatif.edits import EditError
 
     manifests, args = given
     assert named.base is not None
@@ -113,8 +115,6 @@ def _planned(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> _A
 
 def _answer(named: NamedBase, answers: Sequence[_Answer], args: argparse.Namespace) -> int:
     """Print the plan of one cluster."""
-    from karptui.cli.whatif_scenarios import FAILED
-
     if not answers:
         fail(f"{named.name}: {named.problem}", "plan")
     (answer,) = answers
@@ -154,11 +154,8 @@ def _failures(found: Plan, conditions: Sequence[FailCondition | str]) -> Iterato
 
 def _text(named: NamedBase, manifests: Manifests, found: Plan, form: str) -> str:
     from karptui.views.plan import markdown_lines, text_lines
-    from karptui.views.sanitize import clean
 
     if form == "json":
-        from karptui.cli.listing import json_text
-
         document: dict[str, Any] = {**found.as_json(named.name), "objects": list(manifests.names), **named.versions}
         return json_text(document) + "\n"
     lines = text_lines(named.name, found)
@@ -168,6 +165,5 @@ def _text(named: NamedBase, manifests: Manifests, found: Plan, form: str) -> str
 
 
 def _say(sentence: str) -> None:
-    from karptui.views.sanitize import clean
 
     print(clean(f"karptui plan: {sentence}"), file=sys.stderr)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_row_flags, add_usage_flag
+from karptui.decode.kinds import Kind
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -27,7 +28,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the pods; 1 where something is missing from them."""
     from karptui.cli.loading import load
-    from karptui.decode.kinds import Kind
     from karptui.views.pods import TABLE
 
     try:

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Final
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.forward import horizon, seed, seeds
 from karptui.cli.many import add_workers_flag, each_of, opened
+from karptui.cli.options import words
 from karptui.cli.streams import say_progress
 from karptui.cli.study import add_study_flags, one_base, print_document, table_lines
+from karptui.kube.durations import DurationError, parse_duration
+from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:
     from karptui.plan.policies import Comparison
@@ -68,8 +71,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _afters(text: str) -> tuple[str, ...]:
-    from karptui.cli.options import words
-    from karptui.kube.durations import DurationError, parse_duration
 
     found = tuple(words(text))
     for one in found:
@@ -87,7 +88,6 @@ def _afters(text: str) -> tuple[str, ...]:
 def run(args: argparse.Namespace) -> int:
     """Print what comes of each policy; 1 where something is missing."""
     from karptui.plan.policies import POLICIES, PolicyError, compare
-    from karptui.whatif.edits import EditError
 
     try:
         named, base = one_base(args)

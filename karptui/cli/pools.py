@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
+from karptui.decode.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,10 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print NodePools, or one; 1 where something is missing from them."""
-    from msgspec.structs import replace
-
     from karptui.cli.loading import load
-    from karptui.decode.kinds import Kind
     from karptui.session.pools import pool_rows
 
     needed = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODE, Kind.NODECLAIM, Kind.DAEMONSET, Kind.POD)
@@ -95,7 +96,6 @@ def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loade
 
 
 def _print_pool(row: PoolRow, args: argparse.Namespace, loaded: Loaded) -> None:
-    import json
 
     from karptui.session.pools import daemon_rows
     from karptui.views.pools.columns import pools_table

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import secrets
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.options import add_cluster_flags, refuse_live, refuse_unused, target_name
+from karptui.cli.source import resolve
 from karptui.cli.streams import say_progress
+from karptui.clock import SystemClock
+from karptui.files import read_file, write_file
+from karptui.paths import state_dir
+from karptui.sources.base import SourceError
+from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.sources.snapshot.redact import Redactor
@@ -27,17 +37,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Record; 1 where something could not be read."""
-    from pathlib import Path
-
-    from karptui.sources.base import SourceError
     from karptui.sources.snapshot.recording import write_recording
-    from karptui.views.sanitize import clean
 
     try:
         document, missing = _document(args)
         if args.file == "-":
-            import msgspec
-
             sys.stdout.buffer.write(msgspec.json.encode(document) + b"\n")
         else:
             size = write_recording(document, Path(args.file), may_replace=args.force)
@@ -86,12 +90,9 @@ def _from_files(args: argparse.Namespace, redactor: Redactor | None) -> tuple[di
 
 
 def _from_cluster(args: argparse.Namespace, redactor: Redactor | None) -> tuple[dict[str, Any], list[str]]:
-    from karptui.cli.source import resolve
-    from karptui.clock import SystemClock
     from karptui.sources.cluster.export import export_cluster
     from karptui.sources.snapshot.recording import build_recording
     from karptui.sources.snapshot.scrub import scrub
-    from karptui.views.sanitize import clean
 
     refuse_unused(args, {"now": "--now"}, "needs --snapshot or --demo")
     connection = resolve(args, args.context)
@@ -118,10 +119,6 @@ def _progress(resource: str, count: int) -> None:
 
 def _redactor() -> Redactor:
     """Return a redactor whose key is made once per user, so that recordings can be compared with each other."""
-    import secrets
-
-    from karptui.files import read_file, write_file
-    from karptui.paths import state_dir
     from karptui.sources.snapshot.redact import Redactor
 
     try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.options import file_name
 from karptui.cli.study import add_study_flags, one_base, print_study, say, table_lines
+from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:
     from karptui.plan.rehearsal import Rehearsal
@@ -57,7 +58,6 @@ def run(args: argparse.Namespace) -> int:
     from karptui.cli.whatif_scenarios import FAILED
     from karptui.plan.manifests import ManifestError, manifests_of
     from karptui.plan.rehearsal import RehearsalError, rehearsals
-    from karptui.whatif.edits import EditError
 
     try:
         manifests = manifests_of(read_manifests(args.filename))

@@ -6,9 +6,13 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
+from karptui.decode.kinds import Kind
+from karptui.session.grouping import Folding
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -39,12 +43,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the remedies; 1 where something is missing from them."""
-    from msgspec.structs import replace
-
     from karptui.cli.loading import analysed, load
-    from karptui.decode.kinds import Kind
     from karptui.session.blockers import BlockerGroup, BlockerGrouping, blocker_entries, grouped
-    from karptui.session.grouping import Folding
     from karptui.state.inventory import WORKLOAD_KINDS
     from karptui.views.blockers.trials import REPORT
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from karptui.cli.errors import UsageError, fail
+from karptui.cli.listing import json_text
 from karptui.cli.options import (
     CLUSTER_FLAGS,
     PRICE_FLAGS,
@@ -18,6 +23,8 @@ from karptui.cli.options import (
     refuse_unused,
 )
 from karptui.cli.whatif_scenarios import parse_condition, run_scenarios, run_self_check
+from karptui.sources.base import SourceError
+from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.provisioning import Prepared, Solution
@@ -129,7 +136,6 @@ def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: boo
     """
     from karptui.cli.loading import collector_at_rest, prepare_snapshot
     from karptui.provisioning.not_modelled import not_modelled
-    from karptui.sources.base import SourceError
 
     try:
         with collector_at_rest():
@@ -150,10 +156,6 @@ def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: boo
 
 def _name_in(path: str) -> str:
     """Return the name that a snapshot which cannot be understood gives itself, or else its file's."""
-    from pathlib import Path
-
-    import msgspec
-
     from karptui.sources.snapshot.documents import SnapshotError, read_bytes, unpack
 
     file = Path(path)
@@ -169,8 +171,6 @@ def _name_in(path: str) -> str:
 
 def _decide(prepared: Prepared, times: int) -> tuple[float, Solution]:
     """Return the least time of several decisions in milliseconds, each on a cluster prepared anew, and the decision."""
-    import time
-
     from karptui.provisioning import prepare, solve
 
     if not times:
@@ -218,7 +218,6 @@ def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> dict
 
 
 def _print_json(document: dict[str, Any]) -> None:
-    from karptui.cli.listing import json_text
 
     sys.stdout.write(json_text(document) + "\n")
 
@@ -229,8 +228,6 @@ MAX_NAMES: Final = 3
 
 def lines_of(document: dict[str, Any]) -> Iterator[str]:
     """Yield an answer as lines for people; nothing in them acts on a terminal."""
-    from karptui.views.sanitize import clean
-
     for line in _lines(document):
         yield clean(line)
 

@@ -7,9 +7,12 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.cli.errors import UsageError, fail
+from karptui.cli.listing import json_text
 from karptui.cli.many import add_workers_flag, opened, told_whole
 from karptui.cli.options import add_cluster_flags, add_price_flags, file_name
 from karptui.cli.streams import say_progress
+from karptui.solve.catalogue import GOALS, SolveError
+from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
@@ -23,8 +26,6 @@ NOT_REACHED: Final = 3
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments: a flag for each parameter of any goal."""
-    from karptui.solve.catalogue import GOALS
-
     listed = "; ".join(f"{goal.name} ({goal.title})" for goal in GOALS.values())
     parser.add_argument("goal", metavar="GOAL", choices=tuple(GOALS), help=f"what is looked for: {listed}")
     parser.add_argument(
@@ -55,8 +56,6 @@ def _dest(name: str) -> str:
 
 def _flags() -> dict[str, tuple[str, str]]:
     """Return metavar and help of each flag: what it means, and for which goals."""
-    from karptui.solve.catalogue import GOALS
-
     said: dict[str, dict[str, list[str]]] = {}
     metavars: dict[str, str] = {}
     for goal in GOALS.values():
@@ -99,7 +98,6 @@ class _Answer(NamedTuple):
 
 def _solved(named: NamedBase, asked: Any, each: Each, reporter: Reporter) -> _Answer:
     """Look for the change in one cluster; in another process as well."""
-    from karptui.solve.catalogue import SolveError
     from karptui.solve.run import solve_goal
 
     goal, given, form, is_of_several = asked
@@ -129,7 +127,6 @@ def _tell(named: NamedBase, answer: _Answer, args: argparse.Namespace) -> int:
 
 def _text(named: NamedBase, solved: Solved, form: str) -> str:
     from karptui.solve.export import commands_text, manifests_text
-    from karptui.views.sanitize import clean
     from karptui.views.solve import headline, markdown_lines, text_lines
     from karptui.whatif.scenario import write_scenarios
 
@@ -137,8 +134,6 @@ def _text(named: NamedBase, solved: Solved, form: str) -> str:
     scenario = write_scenarios([solved.scenario]) if solved.best is not None else ""
     match form:
         case "json":
-            from karptui.cli.listing import json_text
-
             document: dict[str, Any] = {**solved.as_json(named.name, headline(solved)), **named.versions}
             return json_text(document) + "\n"
         case "scenario":
@@ -159,6 +154,5 @@ def _progress(done: int, total: int) -> None:
 
 
 def _say(sentence: str) -> None:
-    from karptui.views.sanitize import clean
 
     print(clean(f"karptui solve: {sentence}"), file=sys.stderr)

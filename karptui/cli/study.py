@@ -8,7 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from karptui.cli.errors import UsageError
+from karptui.cli.listing import json_text, print_csv
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags
+from karptui.views.row import Row
+from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
@@ -41,7 +44,6 @@ def one_base(args: argparse.Namespace) -> tuple[NamedBase, WhatIfBase]:
 
 def table_lines(spec: TableSpec[ItemT], items: Sequence[ItemT]) -> Iterator[str]:
     """Yield records as aligned columns, in the order they are in."""
-    from karptui.views.row import Row
     from karptui.views.table import as_text
 
     rows = [
@@ -61,16 +63,10 @@ def print_study(documents: Sequence[dict[str, Any]], columns: Sequence[str], lin
         form: of ``-o``.
     """
     if form == "json":
-        from karptui.cli.listing import json_text
-
         sys.stdout.write(json_text(list(documents)) + "\n")
     elif form == "csv":
-        from karptui.cli.listing import print_csv
-
         print_csv(columns, map(_flat, documents))
     else:
-        from karptui.views.sanitize import clean
-
         sys.stdout.write("".join(f"{clean(line)}\n" for line in lines))
 
 
@@ -84,8 +80,6 @@ def print_document(document: dict[str, Any], rows: tuple[str, Sequence[str]], li
         form: of ``-o``.
     """
     if form == "json":
-        from karptui.cli.listing import json_text
-
         sys.stdout.write(json_text(document) + "\n")
     else:
         part, columns = rows
@@ -98,6 +92,4 @@ def _flat(document: dict[str, Any]) -> dict[str, Any]:
 
 def say(command: str, sentence: str) -> None:
     """Say something on standard error."""
-    from karptui.views.sanitize import clean
-
     print(clean(f"karptui {command}: {sentence}"), file=sys.stderr)

@@ -8,10 +8,16 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.listing import print_csv
+from karptui.cli.listing import json_text, print_csv
 from karptui.cli.many import add_workers_flag, opened, told
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, file_name
+from karptui.cli.whatif_scenarios import read_files
+from karptui.cli.whatif_table import table
+from karptui.session.sweeper import point_of
+from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
@@ -91,9 +97,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _asked(args: argparse.Namespace) -> tuple[Sweep, Replay]:
-    import msgspec
 
-    from karptui.cli.whatif_scenarios import read_files
     from karptui.whatif.scenario import Replay
     from karptui.whatif.sweep import SweepError, parse_sweep
 
@@ -113,8 +117,6 @@ def _asked(args: argparse.Namespace) -> tuple[Sweep, Replay]:
 
 def _point_of(cluster: NamedBase, given: Any, value: Any, is_stopped: Callable[[], bool]) -> SweepPoint:
     """Return what one value comes to; in another process as well."""
-    from karptui.session.sweeper import point_of
-
     return point_of((cluster.base, *given), value, is_stopped)
 
 
@@ -147,17 +149,13 @@ def _point(point: SweepPoint) -> dict[str, Any]:
 
 
 def _say(sentence: str) -> None:
-    from karptui.views.sanitize import clean
 
     print(clean(f"karptui sweep: {sentence}"), file=sys.stderr)
 
 
 def _print(document: dict[str, Any], form: str) -> None:
-    from karptui.views.sanitize import clean
 
     if form == "json":
-        from karptui.cli.listing import json_text
-
         sys.stdout.write(json_text(document) + "\n")
     elif form == "csv" and "error" in document:
         _say(document["error"])
@@ -170,8 +168,6 @@ def _print(document: dict[str, Any], form: str) -> None:
 
 def lines_of(document: dict[str, Any]) -> Iterator[str]:
     """Yield a sweep as a table with a bar for what each value costs."""
-    from karptui.cli.whatif_table import table
-
     if "error" in document:
         yield document["error"]
         return

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.listing import print_csv, print_rows, refuse_unseen, report, rows_of
+from karptui.cli.listing import json_text, print_csv, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.options import (
     CLUSTER_FLAGS,
     PRICE_FLAGS,
@@ -20,6 +23,10 @@ from karptui.cli.options import (
     refuse_unused,
     words,
 )
+from karptui.decode.kinds import Kind
+from karptui.kube.objects import object_words
+from karptui.sources.base import SourceError
+from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.aws.case import TypesCase
@@ -49,8 +56,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the answer; 1 where Karpenter finds no types for the case, 2 where it or the cluster cannot be read."""
-    from karptui.sources.base import SourceError
-
     try:
         if args.case is None:
             return _run_pools(args)
@@ -68,7 +73,6 @@ def _run_case(args: argparse.Namespace) -> int:
     """
     from karptui.aws.case import CaseError, answer
     from karptui.aws.nodeclass import NodeClassError
-    from karptui.views.sanitize import clean
     from karptui.views.types.case import CASE_TABLE, case_types
     from karptui.whatif.drift.hashes import ec2_nodeclass_hash
 
@@ -101,7 +105,6 @@ def _run_case(args: argparse.Namespace) -> int:
 
 def _case(path: str) -> TypesCase:
     from karptui.aws.case import parse_case
-    from karptui.kube.objects import object_words
     from karptui.sources.snapshot.documents import documents
 
     found = list(documents([path]))
@@ -116,7 +119,6 @@ def _case(path: str) -> TypesCase:
 
 
 def _print_json(document: dict[str, Any], names: Sequence[str]) -> None:
-    from karptui.cli.listing import json_text
 
     shown = {name: document["types"][name] for name in names}
     ruled_out = [name for name in document["incompatible"] if name in shown]
@@ -125,10 +127,7 @@ def _print_json(document: dict[str, Any], names: Sequence[str]) -> None:
 
 def _run_pools(args: argparse.Namespace) -> int:
     """Print NodePools, the types of one, or the ledger of one type; 1 where something is missing from them."""
-    from msgspec.structs import replace
-
     from karptui.cli.loading import load
-    from karptui.decode.kinds import Kind
     from karptui.session.offered_types import offered_types_of
     from karptui.session.types import pool_entries
 
@@ -201,7 +200,6 @@ def _print_pool(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> No
 
 
 def _print_ledger(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> None:
-    import json
 
     from karptui.views.types.cells import fit_of
     from karptui.views.types.columns import types_table

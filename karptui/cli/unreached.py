@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.study import add_study_flags, one_base, print_document, table_lines
+from karptui.kube.durations import DurationError, parse_duration
+from karptui.kube.timestamps import NS_PER_SECOND
 
 if TYPE_CHECKING:
     from karptui.plan.unreached import Unreached
@@ -34,8 +36,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _duration(text: str) -> float:
-    from karptui.kube.durations import DurationError, parse_duration
-    from karptui.kube.timestamps import NS_PER_SECOND
 
     try:
         seconds = parse_duration(text) / NS_PER_SECOND

@@ -7,10 +7,13 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
+
 from karptui.cli.advice import STATUSES
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import refuse_unseen, report
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_why_flags
+from karptui.decode.kinds import Kind
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -36,7 +39,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the findings; 1 where something is missing from them, 3 or 4 where one is as bad as ``--fail-on`` says."""
-    from karptui.decode.kinds import Kind
     from karptui.session.verdict import verdict_of_view
     from karptui.views.verdict import money_text, pending_reasons, verdict_values
 
@@ -65,10 +67,7 @@ def _loaded(args: argparse.Namespace) -> Loaded:
     Raises:
         UsageError: when it cannot be read.
     """
-    from msgspec.structs import replace
-
     from karptui.cli.loading import analysed, load
-    from karptui.decode.kinds import Kind
     from karptui.pending.study import study_pending
     from karptui.session.cluster_view import ClusterView
     from karptui.session.pending_report import PendingAnswer

@@ -8,10 +8,17 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from karptui.cli.errors import UsageError
-from karptui.cli.listing import versions_json
+from karptui.cli.evidence import evidence_for
+from karptui.cli.listing import json_text, versions_json
 from karptui.cli.options import ASKING_FLAGS, LIVE_FLAGS, refuse_unused
 from karptui.cli.streams import given_text
+from karptui.cli.whatif_table import lines_of
+from karptui.decode.kinds import Kind
+from karptui.sources.base import SourceError
+from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.karpenter.metrics import ControllerMetrics
@@ -40,8 +47,6 @@ class NamedBase(NamedTuple):
 
     def tell(self, command: str) -> int:
         """Say on standard error what was assumed and what is missing, and return the exit status that goes with it."""
-        from karptui.views.sanitize import clean
-
         for sentence in (*self.notes, *self.complaints):
             print(f"karptui {command}: {clean(sentence)}", file=sys.stderr)
         return 1 if self.complaints else 0
@@ -78,10 +83,8 @@ def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
     """Return the cluster of a snapshot that is given by itself, or why there is none."""
     from karptui.aws.evidence import prices_of
     from karptui.aws.region import place_of
-    from karptui.cli.evidence import evidence_for
     from karptui.cli.loading import collector_at_rest
     from karptui.session.prepare import types_for
-    from karptui.sources.base import SourceError
     from karptui.sources.snapshot.reader import SnapshotReader
     from karptui.sources.snapshot.source import SnapshotSource
     from karptui.whatif.situation import WhatIfBase
@@ -109,7 +112,6 @@ def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
 
 def _of_flags(args: argparse.Namespace) -> NamedBase:
     from karptui.cli.loading import collector_at_rest, load
-    from karptui.decode.kinds import Kind
     from karptui.session.prepare import base_of
 
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET)
@@ -273,8 +275,6 @@ def scenario_answer(
         mode: What is replayed, instead of what the scenario says.
         conditions: Of ``--fail-on``.
     """
-    from msgspec.structs import replace
-
     from karptui.views.whatif.sentences import headline_text
     from karptui.whatif.json_form import answer_json
     from karptui.whatif.run import answers
@@ -294,19 +294,14 @@ def scenario_answer(
 
 
 def _say(sentence: str) -> None:
-    from karptui.views.sanitize import clean
 
     print(clean(f"karptui simulate: {sentence}"), file=sys.stderr)
 
 
 def _print(document: dict[str, Any], form: str) -> None:
     if form == "json":
-        from karptui.cli.listing import json_text
-
         sys.stdout.write(json_text(document) + "\n")
         return
-    from karptui.cli.whatif_table import lines_of
-    from karptui.views.sanitize import clean
 
     print("\n".join(clean(line) for line in _spaced(lines_of(document))))
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from karptui.config import Config
+from karptui.session.last_answer import LastAnswer
+from karptui.session.nodes import going_nodes
 from karptui.session.row_server import List
 from karptui.views.nodes.columns import nodes_spec
 from karptui.views.served import served
@@ -72,7 +74,6 @@ def _events() -> List:
 
 def _claims() -> List:
     from karptui.session.claims import ClaimEntry, claim_entries, expiries_of
-    from karptui.session.last_answer import LastAnswer
     from karptui.views.claims.columns import TABLE
 
     last: LastAnswer[tuple[ClaimEntry, ...]] = LastAnswer()
@@ -92,7 +93,6 @@ def _claims() -> List:
 def _budgets() -> List:
     from karptui.clock import LocalZone
     from karptui.session.budgets import BudgetEntry, budget_entries
-    from karptui.session.last_answer import LastAnswer
     from karptui.views.budgets.columns import budgets_table
 
     last: LastAnswer[tuple[BudgetEntry, ...]] = LastAnswer()
@@ -112,7 +112,6 @@ def _budgets() -> List:
 def _capacity(config: Config, churn: _Churn) -> List:
     """Return the parts of the cluster by what is asked for."""
     from karptui.session.capacity import GROUPINGS, CapacityEntry, capacity_entries
-    from karptui.session.last_answer import LastAnswer
     from karptui.views.capacity import capacity_table
 
     last: LastAnswer[tuple[CapacityEntry, ...]] = LastAnswer()
@@ -151,7 +150,6 @@ class _Churn:
     def pools(self) -> List:
         """Return the list of NodePools."""
         from karptui.session.churn import churn_entries
-        from karptui.session.last_answer import LastAnswer
         from karptui.views.churn.columns import TABLE
 
         last: LastAnswer[tuple[ChurnEntry, ...]] = LastAnswer()
@@ -165,7 +163,6 @@ class _Churn:
     def replacements(self) -> List:
         """Return the list of NodeClaims that were removed; of a NodePool, or of all."""
         from karptui.session.churn import replacements
-        from karptui.session.last_answer import LastAnswer
         from karptui.views.churn.replacements import TABLE
 
         last: LastAnswer[tuple[ReplacedClaim, ...]] = LastAnswer()
@@ -192,8 +189,6 @@ def _pool_meant(of: str) -> tuple[bool, str]:
 
 
 def _next() -> List:
-    from karptui.session.last_answer import LastAnswer
-    from karptui.session.nodes import going_nodes
     from karptui.views.next import TABLE
 
     last: LastAnswer[tuple[NodeEntry, ...]] = LastAnswer()
@@ -212,7 +207,6 @@ def _next() -> List:
 
 
 def _pending() -> List:
-    from karptui.session.last_answer import LastAnswer
     from karptui.session.pending_entries import pending_entries
     from karptui.session.pending_report import PendingEntry
     from karptui.views.pending.columns import TABLE
@@ -235,7 +229,6 @@ def _pools(config: Config) -> List:
 
 def _daemonsets() -> List:
     """Return the DaemonSets as a new node of a NodePool meets them."""
-    from karptui.session.last_answer import LastAnswer
     from karptui.session.pools import DaemonRow, PoolRow, daemon_rows, pool_rows
     from karptui.views.pools.detail import DAEMONSETS
 
@@ -267,7 +260,6 @@ def _types() -> List:
 def _advice() -> List:
     from karptui.session.advice import AdviceEntry, AdviceGrouping, AdviceLine, advice_entries, grouped
     from karptui.session.grouping import Folding
-    from karptui.session.last_answer import LastAnswer
     from karptui.views.advice import TABLE
 
     last: LastAnswer[Sequence[AdviceLine]] = LastAnswer()
@@ -298,7 +290,6 @@ def _blockers() -> List:
 
 
 def _sources() -> List:
-    from karptui.session.last_answer import LastAnswer
     from karptui.session.source_rows import SourceRow, source_rows
     from karptui.views.sources import TABLE
 

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from karptui import crash
 from karptui.session.border import Focus
 from karptui.session.pace import KEYBOARD, Keyboard, NoTurns, Rhythm, Turns
@@ -237,7 +239,6 @@ class Analyst:
         return max(self._rhythm.wait_seconds(self._clock(), self._waiting_since), self._not_before - self._clock(), 0.0)
 
     def _fail(self, error: Exception) -> None:
-        from msgspec.structs import replace  # noqa: PLC0415 - as below
 
         from karptui.disruption.analysis import Analysis  # noqa: PLC0415 - as below
 
