@@ -34,6 +34,7 @@ from karptui.kube.quantity import Quantity
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.catalogue import allocatable_nano
+from karptui.provisioning.solution import NewClaim
 
 _ORDER: Final = (RESERVED, SPOT, ON_DEMAND)
 
@@ -49,6 +50,18 @@ class LaunchOrder(msgspec.Struct, frozen=True, eq=False):
     pods: tuple[str, ...] = ()
     """``namespace/name`` of the pods it is made for."""
     annotations: Mapping[str, str] = {}
+
+
+def order_of(claim: NewClaim) -> LaunchOrder:
+    """Return the order for a node that provisioning wants."""
+    types = claim.catalogue.types
+    return LaunchOrder(
+        claim.pool,
+        [types[i] for i in claim.by_price()],
+        claim.requirements,
+        claim.requests,
+        tuple(pod.key for pod in claim.pods),
+    )
 
 
 class Launch(msgspec.Struct, frozen=True, eq=False):

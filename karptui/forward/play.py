@@ -29,7 +29,7 @@ from karptui.forward.draining import Drains
 from karptui.forward.durations import Durations
 from karptui.forward.jobs import job_times
 from karptui.forward.journal import Journal
-from karptui.forward.launching import Launch, LaunchOrder, launch, ready
+from karptui.forward.launching import Launch, LaunchOrder, launch, order_of, ready
 from karptui.forward.result import Moment, Played, StepKind
 from karptui.forward.scheduling import Scheduler
 from karptui.forward.sight import Sight
@@ -345,15 +345,7 @@ class Play:
             self._agenda.at(self.now_ns + for_ns, self._agenda.wake)
 
     def _launch_new(self, claim: NewClaim) -> bool:
-        types = claim.catalogue.types
-        order = LaunchOrder(
-            claim.pool,
-            [types[i] for i in claim.by_price()],
-            claim.requirements,
-            claim.requests,
-            tuple(pod.key for pod in claim.pods),
-        )
-        prepared = self._prepare_launch(order)
+        prepared = self._prepare_launch(order_of(claim))
         if prepared is not None:
             self._launch(prepared)
         return prepared is not None

@@ -13,7 +13,7 @@ import msgspec
 from karptui.disruption.no_place import reason_of
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.disruption.simulation import no_place
-from karptui.forward.launching import LaunchOrder, launch, ready
+from karptui.forward.launching import launch, order_of, ready
 from karptui.forward.scheduling import Scheduler
 from karptui.forward.world import World
 from karptui.karpenter.inventory import Inventory
@@ -437,16 +437,8 @@ class _Trial:
 
     def _launched(self, claims: Iterable[NewClaim], number: int) -> Iterator[tuple[NewClaim, Any]]:
         for place, claim in enumerate(claims):
-            types = claim.catalogue.types
-            order = LaunchOrder(
-                claim.pool,
-                [types[i] for i in claim.by_price()],
-                claim.requirements,
-                claim.requests,
-                tuple(pod.key for pod in claim.pods),
-            )
             rules, now_ns = self._situation.settings.rules, self._prepared.now_ns
-            made = launch(order, rules, name=f"headroom-{number}-{place}", now_ns=now_ns)
+            made = launch(order_of(claim), rules, name=f"headroom-{number}-{place}", now_ns=now_ns)
             if made is not None:
                 yield claim, ready(made.claim, None, now_ns)
 

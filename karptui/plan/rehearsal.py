@@ -12,15 +12,13 @@ from karptui.disruption.owner import OwnerIndex
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, ZONE, capacity_type_of
 from karptui.karpenter.pdb_limits import PdbLimits
-from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.node import Node
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.whatif.difference import difference
-from karptui.whatif.drill import Launch, launches_of
-from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, RemoveNode
+from karptui.whatif.drill import AT_THE_CHEAPEST, Launch, left_by, unplaced_json
+from karptui.whatif.edits import AnyEdit
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.lines import PlaceKind, Unplaced
-from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import Situation, WhatIfBase
 
@@ -35,7 +33,7 @@ GROUP_LABELS: Final = (
 _FARGATE: Final = "eks.amazonaws.com/compute-type"
 ASSUMED: Final = (
     "the nodes are drained at once; a real drain goes node by node and waits for PodDisruptionBudgets",
-    "a new node counts at the cheapest offering that it may have; AWS may launch a dearer one",
+    AT_THE_CHEAPEST,
     "pods that wait today look for a place beside them",
 )
 
@@ -98,10 +96,7 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
             "onNewNodes": self.on_new,
             "newNodes": self.launched,
             "launches": [one.as_json() for one in self.launches],
-            "pending": [
-                {"pod": one.pod_key, "owner": one.owner, "reason": one.reason, "karpenterSays": one.karpenter_says}
-                for one in self.pending
-            ],
+            "pending": [unplaced_json(one) for one in self.pending],
             "lost": list(self.lost),
             "heldByBudgets": list(self.held),
             "daemonSets": [{"name": name, "pods": count} for name, count in self.daemons],
@@ -178,38 +173,32 @@ def _nodes(inventory: Inventory, name: str) -> tuple[Node, ...]:
 
 def _rehearse(base: WhatIfBase, name: str, nodes: Sequence[Node], manifests: tuple[AnyEdit, ...]) -> Rehearsal:
     inventory = base.inventory
-    names = {node.name for node in nodes}
-    there = [pod for pod in inventory.pods if pod.node_name in names]
-    coming = [pod for pod in there if is_reschedulable(pod)]
-    lost = [pod for pod in coming if not pod.owners]
-    moved = frozenset(pod.key for pod in coming if pod.owners)
-    edits: tuple[AnyEdit, ...] = (
-        *manifests,
-        *(RemoveNode(one) for one in sorted(names)),
-        *(DeleteObject(ObjectRef("Pod", pod.name, pod.namespace)) for pod in lost),
-    )
+    left = left_by(inventory, (node.name for node in nodes))
+    edits = (*manifests, *left.edits)
     edited = apply(base, edits)
     found = difference(base, edited, Replay.PENDING)
-    places = replay(edited, Replay.PENDING).places
-    counts = Counter(places[key].kind for key in moved)
+    places = left.places(edited)
     prices = [_price(base, node) for node in nodes]
     limits = PdbLimits(inventory.pdbs)
+    there = [pod for pod in inventory.pods if pod.node_name in left.nodes]
     held = [
-        pod.key for pod in coming if any(pdb.disruptions_allowed <= 0 for pdb in limits.matching(pod)) and pod.owners
+        pod.key
+        for pod in there
+        if pod.key in left.moved and any(pdb.disruptions_allowed <= 0 for pdb in limits.matching(pod))
     ]
     owners = OwnerIndex(inventory.workloads)
     daemons = Counter(str(owners.of(pod)) for pod in there if pod.template.is_daemonset_owned and pod.is_active)
     return Rehearsal(
         group=name,
-        nodes=tuple(sorted(names)),
+        nodes=left.nodes,
         price_before=sum(price for price in prices if price is not None),
         unpriced=prices.count(None),
-        pods=len(moved),
-        on_nodes=counts[PlaceKind.NODE],
-        on_new=counts[PlaceKind.CLAIM],
-        launches=launches_of(one for one in found.claims if not moved.isdisjoint(one.pods)),
-        pending=tuple(one for one in (*found.no_longer_fit, *found.still_pending) if one.pod_key in moved),
-        lost=tuple(sorted(pod.key for pod in lost)),
+        pods=len(left.moved),
+        on_nodes=places[PlaceKind.NODE],
+        on_new=places[PlaceKind.CLAIM],
+        launches=left.launches(found),
+        pending=tuple(one for one in (*found.no_longer_fit, *found.still_pending) if one.pod_key in left.moved),
+        lost=left.lost_keys,
         held=tuple(sorted(held)),
         daemons=tuple(sorted(daemons.items())),
         edits=edits,

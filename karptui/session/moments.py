@@ -10,17 +10,16 @@ import msgspec
 
 from karptui.aws.evidence import Evidence
 from karptui.clock import Clock, FrozenClock
-from karptui.decode.kinds import Kind
 from karptui.forward.journal import Journal
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.units import clock_text
 from karptui.session.analyst import Analyst
 from karptui.session.border import PlayMoment
 from karptui.session.session import Session
-from karptui.sources.base import Phase, SourceError, SourceStatus
+from karptui.sources.base import SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
-from karptui.state.inventory import objects_of
+from karptui.sources.snapshot.source import put_all
 
 if TYPE_CHECKING:
     from karptui.session.feed import Feed
@@ -87,20 +86,7 @@ class MomentSource:
 
     def start(self, mailbox: Mailbox) -> None:
         """Put every object into the mailbox."""
-        objects = objects_of(self._inventory)
-        for kind in Kind:
-            items = objects.get(kind, {})
-            if items:
-                mailbox.replace(kind, items)
-            mailbox.report(
-                SourceStatus(
-                    kind=kind,
-                    phase=Phase.OFFLINE,
-                    since_ns=self._at_ns,
-                    count=len(items),
-                    last_contact_ns=self._at_ns,
-                )
-            )
+        put_all(mailbox, self._inventory, self._at_ns)
 
     def stop(self) -> None:
         """Do nothing: nothing runs."""

@@ -60,6 +60,9 @@ _TRIES: Final = Parameter(
     default="200",
     numbers=(1, MOST_TRIES),
 )
+_NODEPOOL: Final = Parameter(
+    name="nodepool", metavar="NAME", title="NodePool", help="the NodePool that is meant", is_required=True
+)
 _GOALS: Final = (
     Goal(
         name="pending",
@@ -108,9 +111,7 @@ _GOALS: Final = (
                 help="the pods: namespace/name, in which * stands for anything, or Kind/namespace/name of their owner",
                 is_required=True,
             ),
-            Parameter(
-                name="nodepool", metavar="NAME", title="NodePool", help="the NodePool that is meant", is_required=True
-            ),
+            _NODEPOOL,
             _TRIES,
         ),
     ),
@@ -118,9 +119,7 @@ _GOALS: Final = (
         name="families",
         title="the instance families to add that make a NodePool cheapest",
         parameters=(
-            Parameter(
-                name="nodepool", metavar="NAME", title="NodePool", help="the NodePool that is meant", is_required=True
-            ),
+            _NODEPOOL,
             Parameter(
                 name="most",
                 metavar="N",

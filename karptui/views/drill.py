@@ -8,6 +8,7 @@ from typing import Final
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, verb
+from karptui.plan.rehearsal import Rehearsal
 from karptui.views.column import Heading
 from karptui.views.plain import count_column, money_column, number_heading, text_column
 from karptui.views.row import Tone
@@ -28,16 +29,8 @@ def headline(drill: Drill) -> str:
 
 
 def _said(drill: Drill) -> Iterator[str]:
-    pods, count = counted(drill.pods, "pod"), len(drill.pending)
-    placed = [f"{drill.on_nodes:,} fit on other nodes"] if drill.on_nodes else []
-    if drill.on_new:
-        placed.append(f"{drill.on_new:,} need {counted(drill.launched, 'new node')} ({_dollars(drill.launches)})")
-    if not drill.pods:
-        yield "no pod has to move"
-    elif count:
-        yield ", ".join((f"{count:,} of {pods} {verb(count, 'stays', 'stay')} pending", *placed))
-    else:
-        yield f"{pods} {verb(drill.pods, 'finds', 'find')} another place: {', '.join(placed)}"
+    waiting = f"{verb(len(drill.pending), 'stays', 'stay')} pending"
+    yield places_text(drill, waiting, f" ({_dollars(drill.launches)})")
     if drill.also_pending:
         also = len(drill.also_pending)
         yield f"{counted(also, 'pod')} that would get a place today {verb(also, 'gets', 'get')} none"
@@ -45,6 +38,25 @@ def _said(drill: Drill) -> Iterator[str]:
         yield f"{counted(len(drill.lost), 'pod')} without an owner {verb(len(drill.lost), 'is', 'are')} lost"
     gone = len(drill.nodes)
     yield f"{gone:,} of {counted(drill.nodes_before, 'node')} {verb(gone, 'is', 'are')} gone"
+
+
+def places_text(found: Drill | Rehearsal, waiting: str, dollars: str = "") -> str:
+    """Return where pods that have to move land, in words.
+
+    Args:
+        found: How many there are, and where they land.
+        waiting: What is said of those that find no place.
+        dollars: What new nodes cost, said behind them.
+    """
+    pods, count = counted(found.pods, "pod"), len(found.pending)
+    placed = [f"{found.on_nodes:,} fit on other nodes"] if found.on_nodes else []
+    if found.on_new:
+        placed.append(f"{found.on_new:,} need {counted(found.launched, 'new node')}{dollars}")
+    if not found.pods:
+        return "no pod has to move"
+    if count:
+        return ", ".join((f"{count:,} of {pods} {waiting}", *placed))
+    return f"{pods} {verb(found.pods, 'finds', 'find')} another place: {', '.join(placed)}"
 
 
 def _dollars(launches: Sequence[Launch]) -> str:

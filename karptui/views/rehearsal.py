@@ -9,7 +9,7 @@ from karptui.aws.money import per_hour_change_text, per_hour_text
 from karptui.kube.units import counted, verb
 from karptui.plan.rehearsal import Rehearsal
 from karptui.views.column import Heading
-from karptui.views.drill import launch_text, part, reasons_text
+from karptui.views.drill import launch_text, part, places_text, reasons_text
 from karptui.views.plain import count_column, money_column, number_heading, text_column
 from karptui.views.row import Tone
 from karptui.views.table import Sort, TableSpec
@@ -28,18 +28,8 @@ def headline(found: Rehearsal) -> str:
     what = f"without node group {name_of(found)} ({counted(len(found.nodes), 'node')})"
     if found.group == "all together":
         what = f"without any node group ({counted(len(found.nodes), 'node')})"
-    waiting = len(found.pending)
-    pods = counted(found.pods, "pod")
-    placed = [f"{found.on_nodes:,} fit on other nodes"] if found.on_nodes else []
-    if found.on_new:
-        placed.append(f"{found.on_new:,} need {counted(found.launched, 'new node')}")
-    if not found.pods:
-        said = "no pod has to move"
-    elif waiting:
-        said = ", ".join((f"{waiting:,} of {pods} {verb(waiting, 'finds', 'find')} no place", *placed))
-    else:
-        said = f"{pods} {verb(found.pods, 'finds', 'find')} another place: {', '.join(placed)}"
-    return f"{what} {said}; {_dollars(found)}"
+    waiting = f"{verb(len(found.pending), 'finds', 'find')} no place"
+    return f"{what} {places_text(found, waiting)}; {_dollars(found)}"
 
 
 def _dollars(found: Rehearsal) -> str:

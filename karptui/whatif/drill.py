@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -14,18 +14,19 @@ from karptui.karpenter.labels import NODEPOOL, ZONE, capacity_type_of
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.pod import Pod
 from karptui.provisioning.reporter import Reporter, silent
-from karptui.whatif.difference import difference
+from karptui.whatif.difference import Difference, difference
 from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, RemoveNode, TakeOut
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.honesty import honesty
 from karptui.whatif.lines import ClaimLine, PlaceKind, Unplaced
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
-from karptui.whatif.situation import WhatIfBase
+from karptui.whatif.situation import Situation, WhatIfBase
 
+AT_THE_CHEAPEST: Final = "a new node counts at the cheapest offering that it may have; AWS may launch a dearer one"
 ASSUMED: Final = (
     "all its nodes go at once: nothing drains, and no PodDisruptionBudget holds a pod",
-    "a new node counts at the cheapest offering that it may have; AWS may launch a dearer one",
+    AT_THE_CHEAPEST,
 )
 OTHERS_MOVE_TOO: Final = "whether AWS has the new nodes then: everybody in the region moves to what is left"
 
@@ -84,6 +85,38 @@ class Launch(msgspec.Struct, frozen=True):
         }
 
 
+class LeftBehind(NamedTuple):
+    """What nodes leave behind when they go."""
+
+    nodes: tuple[str, ...]
+    moved: frozenset[str]
+    """Pods that their owners make again: ``namespace/name``."""
+    lost: tuple[Pod, ...]
+    """Pods that nobody makes again."""
+
+    @property
+    def edits(self) -> tuple[AnyEdit, ...]:
+        """That they go, as a scenario."""
+        return (
+            *(RemoveNode(name) for name in self.nodes),
+            *(DeleteObject(ObjectRef("Pod", pod.name, pod.namespace)) for pod in self.lost),
+        )
+
+    @property
+    def lost_keys(self) -> tuple[str, ...]:
+        """``namespace/name`` of the pods that nobody makes again."""
+        return tuple(sorted(pod.key for pod in self.lost))
+
+    def places(self, edited: Situation) -> Counter[PlaceKind]:
+        """Return where the pods that are made again land, and how many."""
+        places = replay(edited, Replay.PENDING).places
+        return Counter(places[key].kind for key in self.moved)
+
+    def launches(self, found: Difference) -> tuple[Launch, ...]:
+        """Return the new nodes that some of them get, by NodePool."""
+        return _launches(one for one in found.claims if not self.moved.isdisjoint(one.pods))
+
+
 class Drill(msgspec.Struct, frozen=True, kw_only=True):
     """What comes of a loss."""
 
@@ -140,8 +173,8 @@ class Drill(msgspec.Struct, frozen=True, kw_only=True):
             "newNodes": self.launched,
             "newPricePerHour": self.price_per_hour,
             "launches": [one.as_json() for one in self.launches],
-            "pending": [_unplaced(one) for one in self.pending],
-            "alsoPending": [_unplaced(one) for one in self.also_pending],
+            "pending": [unplaced_json(one) for one in self.pending],
+            "alsoPending": [unplaced_json(one) for one in self.also_pending],
             "lost": list(self.lost),
             "closedNodePools": list(self.closed),
             "assumed": list(self.assumed),
@@ -191,9 +224,8 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
     has_pool = pool in {one.name for one in inventory.nodepools}
     if not gone and not has_pool:
         raise DrillError(_unknown(inventory, loss))
-    moved, lost = _pods(inventory, gone)
-    edits: list[AnyEdit] = [RemoveNode(name) for name in gone]
-    edits += [DeleteObject(ObjectRef("Pod", pod.name, pod.namespace)) for pod in lost]
+    left = left_by(inventory, gone)
+    edits = list(left.edits)
     if not pool:
         is_zone = loss.kind is LossKind.ZONE
         edits.append(TakeOut(zone=loss.name) if is_zone else TakeOut(capacity_type=loss.name))
@@ -201,21 +233,20 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
         edits.append(DeleteObject(ObjectRef("NodePool", pool)))
     edited = apply(base, edits)
     found = difference(base, edited, Replay.PENDING, reporter)
-    places = replay(edited, Replay.PENDING).places
-    counts = Counter(places[key].kind for key in moved)
+    places = left.places(edited)
     told = honesty(base, edited, Replay.PENDING)
     unplaced = sorted((*found.no_longer_fit, *found.still_pending), key=lambda one: one.pod_key)
     return Drill(
         loss=loss,
         nodes=gone,
         nodes_before=len(members),
-        pods=len(moved),
-        on_nodes=counts[PlaceKind.NODE],
-        on_new=counts[PlaceKind.CLAIM],
-        launches=launches_of(one for one in found.claims if not moved.isdisjoint(one.pods)),
-        pending=tuple(one for one in unplaced if one.pod_key in moved),
-        also_pending=tuple(one for one in found.no_longer_fit if one.pod_key not in moved),
-        lost=tuple(sorted(pod.key for pod in lost)),
+        pods=len(left.moved),
+        on_nodes=places[PlaceKind.NODE],
+        on_new=places[PlaceKind.CLAIM],
+        launches=left.launches(found),
+        pending=tuple(one for one in unplaced if one.pod_key in left.moved),
+        also_pending=tuple(one for one in found.no_longer_fit if one.pod_key not in left.moved),
+        lost=left.lost_keys,
         closed=tuple(sorted(set(edited.prepared.left_out) - set(base.prepared.left_out))),
         edits=tuple(edits),
         assumed=(*ASSUMED, *(() if pool else edited.notes), *base.types.notes),
@@ -241,14 +272,18 @@ def _unknown(inventory: Inventory, loss: Loss) -> str:
     return f"{loss}: no node has it; {there}"
 
 
-def _pods(inventory: Inventory, gone: Iterable[str]) -> tuple[frozenset[str], list[Pod]]:
-    """Return the pods of nodes that come back, by ``namespace/name``, and those that nobody makes again."""
-    names = set(gone)
+def left_by(inventory: Inventory, gone: Iterable[str]) -> LeftBehind:
+    """Return what nodes, and NodeClaims without one, leave behind when they go."""
+    names = frozenset(gone)
     coming = [pod for pod in inventory.pods if pod.node_name in names and is_reschedulable(pod)]
-    return frozenset(pod.key for pod in coming if pod.owners), [pod for pod in coming if not pod.owners]
+    return LeftBehind(
+        tuple(sorted(names)),
+        frozenset(pod.key for pod in coming if pod.owners),
+        tuple(pod for pod in coming if not pod.owners),
+    )
 
 
-def launches_of(claims: Iterable[ClaimLine]) -> tuple[Launch, ...]:
+def _launches(claims: Iterable[ClaimLine]) -> tuple[Launch, ...]:
     """Return new nodes by NodePool."""
     by_pool: dict[str, list[ClaimLine]] = {}
     for claim in claims:
@@ -273,5 +308,6 @@ def _launch(pool_name: str, claims: list[ClaimLine]) -> Launch:
     )
 
 
-def _unplaced(pod: Unplaced) -> dict[str, Any]:
+def unplaced_json(pod: Unplaced) -> dict[str, Any]:
+    """Return a pod without a place as JSON has it."""
     return {"pod": pod.pod_key, "owner": pod.owner, "reason": pod.reason, "karpenterSays": pod.karpenter_says}

@@ -2,17 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from karptui.decode.kinds import Kind
+from karptui.karpenter.inventory import Inventory
 from karptui.sources.base import Phase, SourceError, SourceStatus, kept_as
 from karptui.sources.mailbox import Mailbox
 from karptui.state.inventory import objects_of
 
 if TYPE_CHECKING:
     from karptui.sources.snapshot.reader import Snapshot
+
+
+def put_all(
+    mailbox: Mailbox, inventory: Inventory, at_ns: int, unread: Mapping[Kind, tuple[str, ...]] = MappingProxyType({})
+) -> None:
+    """Put a whole cluster into a mailbox, of which nothing more will be heard.
+
+    Args:
+        mailbox: Gets objects, and how it stands with every kind.
+        inventory: The cluster.
+        at_ns: When it was so: nanoseconds since the epoch.
+        unread: Sentences about what could not be read, by kind.
+    """
+    objects = objects_of(inventory)
+    for kind in Kind:
+        items = objects.get(kind, {})
+        if items:
+            mailbox.replace(kind, items)
+        mailbox.report(
+            SourceStatus(
+                kind=kind,
+                phase=Phase.OFFLINE,
+                since_ns=at_ns,
+                last_error=_first_of(unread.get(kind, ())),
+                count=len(items),
+                last_contact_ns=at_ns,
+            )
+        )
 
 
 class SnapshotSource:
@@ -33,22 +64,7 @@ class SnapshotSource:
 
     def start(self, mailbox: Mailbox) -> None:
         """Put every object into the mailbox."""
-        taken_ns = self.snapshot.captured_at_ns
-        objects = objects_of(self.snapshot.inventory)
-        for kind in Kind:
-            items = objects.get(kind, {})
-            if items:
-                mailbox.replace(kind, items)
-            mailbox.report(
-                SourceStatus(
-                    kind=kind,
-                    phase=Phase.OFFLINE,
-                    since_ns=taken_ns,
-                    last_error=_first_of(self.snapshot.unread.get(kind, ())),
-                    count=len(items),
-                    last_contact_ns=taken_ns,
-                )
-            )
+        put_all(mailbox, self.snapshot.inventory, self.snapshot.captured_at_ns, self.snapshot.unread)
 
     def stop(self) -> None:
         """Do nothing: nothing runs."""

@@ -12,14 +12,11 @@ from karptui.forward.result import Moment, Played, Step, StepKind
 from karptui.kube.units import clock_text, count_text
 from karptui.session.questions import PlayFound
 from karptui.views.column import Column, Field, FieldKind, Heading
-from karptui.views.forward.sentences import AS_IT_IS, claims_text, names_text
+from karptui.views.forward.sentences import AS_IT_IS, SHOWN, claims_text, names_text
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import short_name
 from karptui.views.table import Sort, TableSpec
 from karptui.views.why.lanes import SHORT
-
-SHOWN: Final = frozenset({StepKind.DISRUPT, StepKind.PROVISION, StepKind.EXPIRE, StepKind.REJECT})
-"""Steps that are decisions; the others follow from them."""
 
 
 class PlayedStep(msgspec.Struct, frozen=True):

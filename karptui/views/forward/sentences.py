@@ -17,7 +17,8 @@ AS_IT_IS: Final = "as it is"
 CHART_WIDTH: Final = 40
 MAX_COMMANDS: Final = 40
 _BLOCKS: Final = "▁▂▃▄▅▆▇█"
-_SHOWN: Final = frozenset({StepKind.DISRUPT, StepKind.PROVISION, StepKind.EXPIRE, StepKind.REJECT})
+SHOWN: Final = frozenset({StepKind.DISRUPT, StepKind.PROVISION, StepKind.EXPIRE, StepKind.REJECT})
+"""Steps that are decisions; the others follow from them."""
 _MAX_NAMES: Final = 3
 
 
@@ -61,7 +62,7 @@ def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
         yield f"  kept   {kept_text(played)}"
     if played.spread is not None:
         yield f"  chance {spread_text(played.spread)}"
-    shown = [step for step in played.steps if step.kind in _SHOWN]
+    shown = [step for step in played.steps if step.kind in SHOWN]
     for step in shown[:MAX_COMMANDS]:
         yield f"  {clock_text(step.at_ns)}  {step_text(step)}"
     if len(shown) > MAX_COMMANDS:
