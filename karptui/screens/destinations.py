@@ -9,7 +9,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from karptui.session.border import PlayMoment
-    from karptui.session.questions import PlayFound
+    from karptui.session.whatif_questions import PlayFound
     from karptui.whatif.edits import AnyEdit
     from karptui.whatif.scenario import Scenario
 

@@ -19,7 +19,7 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import MadeRows
 from karptui.session.border import Focus, ObjectWanted, PlayMoment
-from karptui.session.questions import PlayProgressWanted, PlaysWanted
+from karptui.session.whatif_questions import PlayProgressWanted, PlaysWanted
 from karptui.views.forward.charts import answer_lines, play_lines
 from karptui.views.forward.columns import TABLE, PlayedStep, played_steps
 from karptui.views.forward.sentences import AS_IT_IS, step_text

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from karptui.screens.destinations import ToMoment, ToScreen
     from karptui.session.border import Border, Focus, PlayMoment
     from karptui.session.costs import Held
-    from karptui.session.questions import Replays
+    from karptui.session.whatif_questions import Replays
     from karptui.views.tour import Tour
     from karptui.whatif.opening import Opening
 

@@ -11,7 +11,8 @@ from textual.binding import Binding, BindingType
 
 from karptui.screens.frame import FrameScreen
 from karptui.screens.panel import Panel
-from karptui.session.questions import PackedFound, PackedWanted, PackingWanted
+from karptui.session.questions import PackingWanted
+from karptui.session.whatif_questions import PackedFound, PackedWanted
 from karptui.views.packing import RESOURCES, packed_lines, packing_lines
 from karptui.views.row import Pieces, Tone
 from karptui.whatif.scenario import Scenario

@@ -18,7 +18,7 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import MadeRows
 from karptui.session.border import Focus
-from karptui.session.questions import StudyProgressWanted
+from karptui.session.whatif_questions import StudyProgressWanted
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.studies import Study

@@ -10,40 +10,42 @@ from typing import TYPE_CHECKING, Any
 
 from karptui.session.moments import KeptPlays
 from karptui.session.questions import (
-    ComparedWanted,
-    ControllerWanted,
     DescriptionWanted,
-    DrillsWanted,
-    HeadroomsWanted,
-    KnownValuesWanted,
     NamesWanted,
     NodeWanted,
     OpeningWanted,
-    PackedWanted,
     PackingFound,
     PackingWanted,
-    PlanWanted,
-    PlayProgressWanted,
-    PlaysWanted,
     PodWaitWanted,
-    PointWanted,
-    PoliciesWanted,
     ProportionWanted,
     Question,
     ReasonsWanted,
-    RehearsalsWanted,
     RemediesWanted,
+    TrialsWanted,
+    TypeSourcesWanted,
+)
+from karptui.session.row_server import Answerer
+from karptui.session.shared_base import SharedBase
+from karptui.session.whatif_questions import (
+    ComparedWanted,
+    ControllerWanted,
+    DrillsWanted,
+    HeadroomsWanted,
+    KnownValuesWanted,
+    PackedWanted,
+    PlanWanted,
+    PlayProgressWanted,
+    PlaysWanted,
+    PointWanted,
+    PoliciesWanted,
+    RehearsalsWanted,
     SelfCheckWanted,
     SolveWanted,
     StudyProgressWanted,
     SweepUnwanted,
     SweepWanted,
-    TrialsWanted,
-    TypeSourcesWanted,
     UnreachedWanted,
 )
-from karptui.session.row_server import Answerer
-from karptui.session.shared_base import SharedBase
 
 if TYPE_CHECKING:
     from karptui.serving.blockers import Remedies

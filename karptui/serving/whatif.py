@@ -17,7 +17,9 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.last_answer import LastAnswer
 from karptui.session.offered_types import offered_types_of
 from karptui.session.packing import packed
-from karptui.session.questions import (
+from karptui.session.shared_base import SharedBase
+from karptui.session.sweeper import Sweeper
+from karptui.session.whatif_questions import (
     ComparedFound,
     ComparedWanted,
     ControllerFound,
@@ -35,8 +37,6 @@ from karptui.session.questions import (
     SweepUnwanted,
     SweepWanted,
 )
-from karptui.session.shared_base import SharedBase
-from karptui.session.sweeper import Sweeper
 from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.views.whatif.compare import self_check_text
 from karptui.whatif.edits import EditError

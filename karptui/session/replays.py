@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from karptui import crash
 from karptui.session.pace import Turns
-from karptui.session.questions import Replayed, ReplayState, ReplayStateWanted, ReplayWanted
 from karptui.session.shared_base import SharedBase
+from karptui.session.whatif_questions import Replayed, ReplayState, ReplayStateWanted, ReplayWanted
 
 if TYPE_CHECKING:
     from karptui.session.cluster_view import ClusterView

@@ -19,7 +19,7 @@ from karptui.plan.policies import Comparison
 from karptui.plan.rehearsal import Rehearsal
 from karptui.plan.sheet import PlanSheet
 from karptui.plan.unreached import Unreached
-from karptui.session import border, claims, nodes, questions
+from karptui.session import border, claims, nodes, questions, whatif_questions
 from karptui.session.blockers import BlockerEntry
 from karptui.session.facts import Around, Fact
 from karptui.session.nodes import NodeEntry
@@ -43,39 +43,40 @@ MessageT = TypeVar("MessageT")
 for _module in (nodes, claims):
     vars(_module).setdefault("NodeFindings", NodeFindings)
 vars(border).update(Fact=Fact, Around=Around, Finding=Finding)
-vars(questions).update(
-    PlanSheet=PlanSheet,
-    AnyEdit=AnyEdit,
-    Rehearsal=Rehearsal,
-    Unreached=Unreached,
-    Comparison=Comparison,
-    Drill=Drill,
-    Headroom=Headroom,
-    Solved=Solved,
-    Bin=Bin,
-    PackedNode=PackedNode,
-    Answer=Answer,
-    KnownValues=KnownValues,
-    Replay=Replay,
-    Scenario=Scenario,
-    Settings=Settings,
-    Sweep=Sweep,
-    SweepPoint=SweepPoint,
-    BlockerEntry=BlockerEntry,
-    BlockerRemedy=BlockerRemedy,
-    BlockerRemedyKind=BlockerRemedyKind,
-    LiveUsage=LiveUsage,
-    NodeDetail=NodeDetail,
-    NodeEntry=NodeEntry,
-    PendingGroup=PendingGroup,
-    PodDetail=PodDetail,
-    PodEntry=PodEntry,
-    PodSurroundings=PodSurroundings,
-    ObjectRef=ObjectRef,
-    Opening=Opening,
-    Played=Played,
-    Trial=Trial,
-)
+for _module in (questions, whatif_questions):
+    vars(_module).update(
+        PlanSheet=PlanSheet,
+        AnyEdit=AnyEdit,
+        Rehearsal=Rehearsal,
+        Unreached=Unreached,
+        Comparison=Comparison,
+        Drill=Drill,
+        Headroom=Headroom,
+        Solved=Solved,
+        Bin=Bin,
+        PackedNode=PackedNode,
+        Answer=Answer,
+        KnownValues=KnownValues,
+        Replay=Replay,
+        Scenario=Scenario,
+        Settings=Settings,
+        Sweep=Sweep,
+        SweepPoint=SweepPoint,
+        BlockerEntry=BlockerEntry,
+        BlockerRemedy=BlockerRemedy,
+        BlockerRemedyKind=BlockerRemedyKind,
+        LiveUsage=LiveUsage,
+        NodeDetail=NodeDetail,
+        NodeEntry=NodeEntry,
+        PendingGroup=PendingGroup,
+        PodDetail=PodDetail,
+        PodEntry=PodEntry,
+        PodSurroundings=PodSurroundings,
+        ObjectRef=ObjectRef,
+        Opening=Opening,
+        Played=Played,
+        Trial=Trial,
+    )
 
 
 def encoded(message: msgspec.Struct) -> bytes:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from karptui.kube.units import count_text, counted, cpu_pair_text, memory_pair_text, percent_text, verb
 from karptui.session.packing import Bin, Block, PackedNode
-from karptui.session.questions import PackedFound
+from karptui.session.whatif_questions import PackedFound
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 from karptui.views.whatif.placements import wrapped

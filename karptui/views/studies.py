@@ -13,7 +13,8 @@ from karptui.plan.policies import PolicyOutcome
 from karptui.plan.rehearsal import ASSUMED as REHEARSED
 from karptui.plan.rehearsal import Rehearsal
 from karptui.plan.unreached import Turn
-from karptui.session.questions import (
+from karptui.session.questions import Question
+from karptui.session.whatif_questions import (
     DrillsFound,
     DrillsWanted,
     HeadroomsFound,
@@ -23,7 +24,6 @@ from karptui.session.questions import (
     PlayFound,
     PoliciesFound,
     PoliciesWanted,
-    Question,
     RehearsalsFound,
     RehearsalsWanted,
     SolvedFound,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from karptui.serving.whatif import WhatIfs
-from karptui.session.questions import PointWanted, SweepUnwanted, SweepWanted
 from karptui.session.shared_base import SharedBase
+from karptui.session.whatif_questions import PointWanted, SweepUnwanted, SweepWanted
 from karptui.whatif.scenario import Replay
 from karptui.whatif.sweep import Sweep
 from tests.builders import NOW_NS

@@ -46,31 +46,37 @@ from karptui.session.overview import overview_of
 from karptui.session.pods import PodEntry
 from karptui.session.prepare import base_of
 from karptui.session.questions import (
-    ComparedWanted,
-    ControllerWanted,
     DescriptionWanted,
-    DrillsWanted,
-    HeadroomsWanted,
-    KnownValuesWanted,
     NamesWanted,
     NodeWanted,
     OpeningWanted,
-    PackedWanted,
     PackingWanted,
+    PodWaitWanted,
+    ProportionWanted,
+    Question,
+    ReasonsWanted,
+    RemediesWanted,
+    TrialsWanted,
+    TypeSourcesWanted,
+)
+from karptui.session.row_server import RowServer
+from karptui.session.shared_base import SharedBase
+from karptui.session.whatif_questions import (
+    ComparedWanted,
+    ControllerWanted,
+    DrillsWanted,
+    HeadroomsWanted,
+    KnownValuesWanted,
+    PackedWanted,
     PlanWanted,
     PlayProgressWanted,
     PlaysFound,
     PlaysWanted,
-    PodWaitWanted,
     PointFound,
     PointWanted,
     PoliciesFound,
     PoliciesWanted,
-    ProportionWanted,
-    Question,
-    ReasonsWanted,
     RehearsalsWanted,
-    RemediesWanted,
     Replayed,
     ReplayState,
     ReplayStateWanted,
@@ -80,12 +86,8 @@ from karptui.session.questions import (
     StudyProgressWanted,
     SweepUnwanted,
     SweepWanted,
-    TrialsWanted,
-    TypeSourcesWanted,
     UnreachedWanted,
 )
-from karptui.session.row_server import RowServer
-from karptui.session.shared_base import SharedBase
 from karptui.session.wire import decoded, encoded, plain
 from karptui.views.events import TABLE as EVENTS
 from karptui.views.nodes.columns import nodes_table

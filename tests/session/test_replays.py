@@ -13,10 +13,10 @@ from karptui.decode.kinds import Kind
 from karptui.provisioning.reporter import Cancelled
 from karptui.session import replays as module
 from karptui.session.cluster_view import ClusterView
-from karptui.session.questions import Replayed, ReplayStateWanted, ReplayWanted
 from karptui.session.replays import FOLLOW_AFTER_NS, FOLLOW_TYPED_NS, Progress, Question, Replayer, Replays, _Report
 from karptui.session.session import Session
 from karptui.session.shared_base import SharedBase
+from karptui.session.whatif_questions import Replayed, ReplayStateWanted, ReplayWanted
 from karptui.sources.demo.source import DemoSource
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.reducer import reduce

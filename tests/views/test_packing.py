@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from karptui.session.packing import Bin, Block, PackedNode, bins_of
-from karptui.session.questions import PackedFound
+from karptui.session.whatif_questions import PackedFound
 from karptui.views.packing import LEGEND, blocks, packed_lines, packed_sentence, packing_lines
 from karptui.views.row import Tone
 from karptui.whatif.scenario import Scenario

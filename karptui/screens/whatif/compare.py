@@ -15,7 +15,7 @@ from textual.content import Content
 from karptui.kube.units import count_text
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
-from karptui.session.questions import ComparedWanted, PointWanted, SweepUnwanted, SweepWanted
+from karptui.session.whatif_questions import ComparedWanted, PointWanted, SweepUnwanted, SweepWanted
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.compare import (

@@ -17,7 +17,7 @@ from karptui.screens.whatif.kept import KeptScenarios
 from karptui.screens.whatif.workbook import Workbook, open_scenarios, save_scenarios
 from karptui.session.border import Border
 from karptui.session.pace import KEYBOARD
-from karptui.session.questions import (
+from karptui.session.whatif_questions import (
     ControllerFound,
     ControllerWanted,
     KnownValuesWanted,

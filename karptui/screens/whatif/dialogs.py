@@ -18,7 +18,7 @@ from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.quick_edits import QuickEdits, control_of
 from karptui.screens.whatif.workbook import FileError, FileIsThereError
-from karptui.session.questions import SelfCheckWanted
+from karptui.session.whatif_questions import SelfCheckWanted
 from karptui.views.row import Tone
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.path import path_text

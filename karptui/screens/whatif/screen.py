@@ -25,7 +25,7 @@ from karptui.screens.whatif.editor_pane import EditorPane
 from karptui.screens.whatif.quick_edits import QuickEdits
 from karptui.screens.whatif.result_pane import ResultPane
 from karptui.session.border import ObjectWanted
-from karptui.session.questions import Replayed
+from karptui.session.whatif_questions import Replayed
 from karptui.sources.base import SourceError
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.placements import INSTANCE_TYPE, Target

@@ -9,7 +9,7 @@ from typing import Final
 from karptui.aws.money import per_hour_change_text, per_hour_text
 from karptui.forward.result import Played
 from karptui.kube.units import clock_text, count_text, counted
-from karptui.session.questions import PlayFound
+from karptui.session.whatif_questions import PlayFound
 from karptui.views.forward.columns import moment_at
 from karptui.views.forward.sentences import AS_IT_IS, chart, headline, kept_text, sampled, spread_text, waiting_text
 from karptui.views.row import Pieces, Tone

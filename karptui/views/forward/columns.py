@@ -10,7 +10,7 @@ import msgspec
 from karptui.aws.money import node_price_text, per_hour_text
 from karptui.forward.result import Moment, Played, Step, StepKind
 from karptui.kube.units import clock_text, count_text
-from karptui.session.questions import PlayFound
+from karptui.session.whatif_questions import PlayFound
 from karptui.views.column import Column, Field, FieldKind, Heading
 from karptui.views.forward.sentences import AS_IT_IS, SHOWN, claims_text, names_text
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell

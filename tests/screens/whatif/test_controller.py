@@ -8,7 +8,7 @@ import pytest
 
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.workbook import FileError, FileIsThereError
-from karptui.session.questions import Replayed, ReplayState
+from karptui.session.whatif_questions import Replayed, ReplayState
 from karptui.sources.base import SourceError
 from karptui.whatif.edits import ObjectRef, RemoveNode, SetField
 from karptui.whatif.opening import Opening

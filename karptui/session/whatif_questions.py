@@ -1,0 +1,391 @@
+"""What screens ask of clusters as they would be, and what they are told: what-ifs, plays, what follows from both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from karptui.session.questions import Question
+
+if TYPE_CHECKING:
+    from karptui.forward.result import Played
+    from karptui.karpenter.settings import Settings
+    from karptui.plan.headroom import Headroom
+    from karptui.plan.policies import Comparison
+    from karptui.plan.rehearsal import Rehearsal
+    from karptui.plan.sheet import PlanSheet
+    from karptui.plan.unreached import Unreached
+    from karptui.session.packing import PackedNode
+    from karptui.solve.answer import Solved
+    from karptui.whatif.drill import Drill
+    from karptui.whatif.edits import AnyEdit
+    from karptui.whatif.run import Answer
+    from karptui.whatif.scenario import Replay, Scenario
+    from karptui.whatif.schema.offers import KnownValues
+    from karptui.whatif.sweep import Sweep, SweepPoint
+
+
+# What-ifs
+
+
+class ReplayWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """A scenario that is to be replayed, in the place of the one before."""
+
+    scenario: Scenario
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+    is_typing: bool = False
+    """Whether somebody types: then the cluster may stay as it was for longer."""
+    is_first: bool = False
+    """Whether nothing counts that was asked before."""
+
+
+class ReplayStateWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the last scenario has come."""
+
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+    is_typing: bool = False
+    """Whether somebody types."""
+
+
+class ReplayState(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the last scenario has come."""
+
+    number: int = 0
+    """Of the last question, 0 before there is one; of later ones it is higher."""
+    is_busy: bool = False
+    """Whether it has no answer yet."""
+    done: int = 0
+    total: int = 0
+    is_outdated: bool = False
+    """Whether the cluster has changed since."""
+    moves: bool = False
+    """Whether another question would be answered on a newer cluster."""
+    is_due: bool = False
+    """Whether it was asked so long ago that a change of the cluster is to be followed."""
+
+
+class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a scenario; told when it is known, and again with what takes longer."""
+
+    number: int
+    """Of the question."""
+    answer: Answer
+
+
+class Replays(Protocol):
+    """What-ifs that are replayed beside the screen."""
+
+    def replay(self, wanted: ReplayWanted) -> ReplayState:
+        """Have a scenario replayed, in the place of whatever was asked before."""
+        ...
+
+    def state(self, wanted: ReplayStateWanted) -> ReplayState:
+        """Return how far the last question has come, and whether it is to be asked again."""
+        ...
+
+    def tell(self, hear: Callable[[Replayed], None], /) -> None:
+        """Tell somebody every answer as soon as it is known, in whatever thread."""
+        ...
+
+
+class ControllerFound(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of Karpenter itself."""
+
+    settings: Settings
+    version: str
+    """Such as ``1.14.1``; empty where it is not known."""
+    title: str
+    """What runs it, such as ``Deployment kube-system/karpenter``; empty where that is not known."""
+
+
+class ControllerWanted(Question[ControllerFound], frozen=True, kw_only=True):
+    """What is known of Karpenter itself."""
+
+
+class KnownValuesFound(msgspec.Struct, frozen=True, kw_only=True):
+    """Names and values of the cluster that are offered while typing."""
+
+    generation: int
+    """Of the cluster that has them."""
+    values: KnownValues
+
+
+class KnownValuesWanted(Question[KnownValuesFound], frozen=True, kw_only=True):
+    """Names and values of the cluster that are offered while typing; takes a while."""
+
+
+class ComparedFound(msgspec.Struct, frozen=True, kw_only=True):
+    """What comes of one of several scenarios."""
+
+    answer: Answer
+
+
+class ComparedWanted(Question[ComparedFound], frozen=True, kw_only=True):
+    """One of several scenarios, on the cluster as it is; takes a while."""
+
+    scenario: Scenario
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class PackedFound(msgspec.Struct, frozen=True, kw_only=True):
+    """How pods fill nodes as it is and as a scenario makes it."""
+
+    nodes: tuple[PackedNode, ...] = ()
+    left_out: int = 0
+    """Nodes of the edited side without a picture: on their way out, or nobody knows yet what they have."""
+    waiting_before: int = 0
+    """Pods without a place."""
+    waiting_after: int = 0
+    problem: str = ""
+    """Why there is no answer, in a sentence."""
+
+
+class PackedWanted(Question[PackedFound], frozen=True, kw_only=True):
+    """How pods fill nodes as it is and as a scenario makes it; takes a while."""
+
+    scenario: Scenario
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class SelfCheckFound(msgspec.Struct, frozen=True, kw_only=True):
+    """How well the model does."""
+
+    text: str
+
+
+class SelfCheckWanted(Question[SelfCheckFound], frozen=True, kw_only=True):
+    """How many of the NodeClaims created lately the model makes too; takes a while."""
+
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class SweepBegun(msgspec.Struct, frozen=True, kw_only=True):
+    """A sweep that is at work."""
+
+    number: int
+
+
+class SweepWanted(Question[SweepBegun], frozen=True, kw_only=True):
+    """One parameter over several values; takes a while to begin."""
+
+    sweep: Sweep
+    replay: Replay
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class PointFound(msgspec.Struct, frozen=True, kw_only=True):
+    """The next point of a sweep, in whatever order they come."""
+
+    position: int = 0
+    """Of its value."""
+    point: SweepPoint | None = None
+    """None where there are no more."""
+
+
+class PointWanted(Question[PointFound], frozen=True, kw_only=True):
+    """The next point of a sweep; takes until it is there."""
+
+    number: int
+
+
+class SweepEnded(msgspec.Struct, frozen=True, kw_only=True):
+    """A sweep that nobody waits for any more."""
+
+
+class SweepUnwanted(Question[SweepEnded], frozen=True, kw_only=True):
+    """A sweep that nobody waits for any more."""
+
+    number: int
+
+
+# What becomes of a cluster
+
+
+class PlayFound(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster played forward."""
+
+    name: str
+    """Of the scenario; empty for the cluster as it is."""
+    played: Played | None = None
+    number: int = 0
+    """Under which the session can show the cluster at any moment of it; 0 where it cannot."""
+    problem: str = ""
+    """Why it cannot be played, in a sentence."""
+
+
+class PlaysFound(msgspec.Struct, frozen=True, kw_only=True):
+    """The cluster as it is and as scenarios make it, played forward; none of them where somebody gave up on it."""
+
+    plays: tuple[PlayFound, ...] = ()
+
+
+class PlaysWanted(Question[PlaysFound], frozen=True, kw_only=True):
+    """What becomes of the cluster as it is, and beside it as scenarios make it; takes a while."""
+
+    scenarios: tuple[Scenario, ...] = ()
+    horizon_ns: int
+    """How far, in nanoseconds."""
+    seeds: int = 1
+    """How many seeds each is played with, for what chance changes."""
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class PlayProgressFound(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a play has come."""
+
+    name: str = ""
+    """The scenario that is played."""
+    seconds: int = 0
+    """Of the horizon."""
+    total: int = 0
+    """All of them; 0 while nothing is played."""
+
+
+class PlayProgressWanted(Question[PlayProgressFound], frozen=True, kw_only=True):
+    """How far the play that was asked last has come."""
+
+    gives_up: bool = False
+    """Whether nobody waits for it any more."""
+
+
+# What follows from replays and plays: worked out one at a time
+
+
+class StudyProgressFound(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the newest study has come."""
+
+    done: int = 0
+    total: int = 0
+    """Steps of it; 0 while none is at work."""
+
+
+class StudyProgressWanted(Question[StudyProgressFound], frozen=True, kw_only=True):
+    """How far the study that was asked last has come."""
+
+    gives_up: bool = False
+    """Whether nobody waits for it any more."""
+
+
+class DrillsFound(msgspec.Struct, frozen=True, kw_only=True):
+    """What comes of losses; nothing where somebody gave up on it."""
+
+    found: tuple[Drill, ...] = ()
+    problem: str = ""
+    """Why there is no answer, in a sentence."""
+
+
+class DrillsWanted(Question[DrillsFound], frozen=True, kw_only=True):
+    """What is left when any zone, capacity type or NodePool goes away at once; takes a while."""
+
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class SolvedFound(msgspec.Struct, frozen=True, kw_only=True):
+    """The change that reaches a goal; nothing where somebody gave up on it."""
+
+    found: Solved | None = None
+    problem: str = ""
+    """Why there is no answer, in a sentence."""
+
+
+class SolveWanted(Question[SolvedFound], frozen=True, kw_only=True):
+    """The change that reaches a goal; takes a while."""
+
+    goal: str
+    """Of `karptui.solve.catalogue.GOALS`."""
+    given: tuple[tuple[str, str], ...] = ()
+    """Its parameters by name."""
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class HeadroomsFound(msgspec.Struct, frozen=True, kw_only=True):
+    """How many more of some pods fit; nothing where somebody gave up on it."""
+
+    found: tuple[Headroom, ...] = ()
+    problem: str = ""
+    """Why there is no answer, in a sentence."""
+
+
+class HeadroomsWanted(Question[HeadroomsFound], frozen=True, kw_only=True):
+    """How many more of a pod fit, or of the pods of every workload; takes a while."""
+
+    kind: str = ""
+    """As the API writes it; empty for every workload."""
+    key: str = ""
+    """``namespace/name``."""
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class PoliciesFound(msgspec.Struct, frozen=True, kw_only=True):
+    """Policies of consolidation beside each other; nothing where somebody gave up on it."""
+
+    found: Comparison | None = None
+    problem: str = ""
+    """Why there is no answer, in a sentence."""
+
+
+class PoliciesWanted(Question[PoliciesFound], frozen=True, kw_only=True):
+    """What policies of consolidation save, and how many pods they evict for it; takes a while."""
+
+    pools: tuple[str, ...] = ()
+    """NodePools that are edited; all that are not static where there are none."""
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class UnreachedFound(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a pass of consolidation comes; nothing where somebody gave up on it."""
+
+    found: Unreached | None = None
+
+
+class UnreachedWanted(Question[UnreachedFound], frozen=True, kw_only=True):
+    """Which nodes consolidation never looks at, as its time is over before their turn; takes a while."""
+
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class RehearsalsFound(msgspec.Struct, frozen=True, kw_only=True):
+    """What comes of moving node groups to Karpenter; nothing where somebody gave up on it."""
+
+    found: tuple[Rehearsal, ...] = ()
+    problem: str = ""
+    """Why there is no answer, in a sentence."""
+
+
+class RehearsalsWanted(Question[RehearsalsFound], frozen=True, kw_only=True):
+    """What comes of moving each node group to Karpenter, and all of them; takes a while."""
+
+    manifests: tuple[AnyEdit, ...] = ()
+    """What is applied before: NodePools and DaemonSets as they would be."""
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
+class PlanFound(msgspec.Struct, frozen=True, kw_only=True):
+    """What making a scenario so would do; nothing where somebody gave up on it."""
+
+    found: PlanSheet | None = None
+    problem: str = ""
+    """Why there is no answer, in a sentence."""
+
+
+class PlanWanted(Question[PlanFound], frozen=True, kw_only=True):
+    """What making a scenario so would do: risks, rollout and its order, the text for a pull request; takes a while."""
+
+    scenario: Scenario
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
