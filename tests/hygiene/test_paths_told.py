@@ -1,0 +1,56 @@
+"""Paths that CONTRIBUTING.md and docs/architecture.md name are there, and every package is told of."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("CONTRIBUTING.md", "docs/architecture.md")
+FOLDERS = ("benchmarks", "docs", "karptui", "tests", "tools")
+FILES = tuple(
+    path.relative_to(ROOT).as_posix()
+    for folder in FOLDERS
+    for path in (ROOT / folder).rglob("*")
+    if "__pycache__" not in path.parts
+)
+PATH = re.compile(r"`((?:[\w.-]+/)*[\w-]+(?:\.(?:py|md|tcss|yaml))?)`")
+
+
+def told(text: str) -> set[str]:
+    """Return the paths that a text names; of packages only those that stand below a folder of the repository."""
+    found = PATH.findall(text)
+    return {path for path in found if path.endswith((".py", ".tcss")) or path.partition("/")[0] in FOLDERS}
+
+
+def missing(text: str) -> list[str]:
+    """Return the paths that lead nowhere; the beginning of one may be left out."""
+    top = {path.name for path in ROOT.iterdir()}
+    return sorted(
+        path for path in told(text) - top if not any(one == path or one.endswith(f"/{path}") for one in FILES)
+    )
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_path_is_there(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert len(told(text)) > 20
+    assert missing(text) == []
+
+
+@pytest.mark.parametrize("path", ["order.py", "provisioning/order.py", "karptui/plan", "docs/solve.md"])
+def test_a_path_that_is_there_is_found(path: str) -> None:
+    assert missing(f"see `{path}` there") == []
+
+
+@pytest.mark.parametrize("path", ["ordering.py", "pending/order.py", "karptui/plans", "docs/solved.md"])
+def test_a_path_that_leads_nowhere_is_missed(path: str) -> None:
+    assert missing(f"see `{path}` there") == [path]
+
+
+def test_every_package_is_told_of() -> None:
+    table = (ROOT / "docs/architecture.md").read_text(encoding="utf-8").partition("## From the API server")[0]
+    packages = {path.parent.name for path in (ROOT / "karptui").glob("*/__init__.py")}
+    assert packages - set(re.findall(r"`(\w+)`", table)) == set()
