@@ -26,6 +26,13 @@ def strips_of(app: App[Any]) -> list[Strip]:
     return app.screen._compositor.render_strips(app.size)
 
 
+def whole_of(app: App[Any]) -> list[Strip]:
+    """Return the lines on the screen, with those of the screens that shine through."""
+    update = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens)
+    assert isinstance(update, LayoutUpdate)
+    return [Strip.join(row) for row in update.strips]
+
+
 class Canvas:
     """The cells of a terminal."""
 

@@ -15,13 +15,14 @@ from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
+from textual.events import Resize
 from textual.widget import Widget
 
 from karptui.screens import routes
 from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.list_keys import LIST_KEYS
 from karptui.screens.listing import Groups, Listing
-from karptui.screens.panel import Story, StoryLines
+from karptui.screens.panel import Panel, Story, StoryLines
 from karptui.screens.row_sources import Asked, AskedRows, MadeRows, Making, RowSource
 from karptui.session.grouping import GroupHeading
 from karptui.views.column import ItemT
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
 
 BUILT_AT_ONCE: Final = 3_000
 """Items of which rows are built at once; more are built in a thread."""
+LEAST_ROWS: Final = 3
+"""Lines that rows have, however few they are: what is said where there are none needs them."""
+TABLE_EDGE: Final = 2
+"""Lines of a table that are no rows: its title and its headings."""
 _OBJECT_ACTIONS: Final = frozenset({"yaml", "describe", "explain_why"})
 
 FactT = TypeVar("FactT")
@@ -99,6 +104,9 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         self.listing = Listing(spec, source, sort=sort, groups=groups)
         self.story = StoryLines(story, is_hanging=is_story_hanging) if story is not None else None
         self._above, self._below = tuple(above), tuple(below)
+        panels = (widget for widget in self._above if isinstance(widget, Panel))
+        self._beside: StoryLines[ItemT] | Panel | None = self.story or next(panels, None)
+        """The sentences that say what a row cannot."""
         self._title = ""
         self._making: Making[ItemT] = Making()
 
@@ -214,6 +222,21 @@ class ListScreen(FrameScreen, Generic[ItemT]):
             self.show_title()
             self.table.set_placeholder(*self.placeholder(rows))
             self.table.set_rows(rows, self.listing.sort)
+        self.call_after_refresh(self._share_height)
+
+    @on(Resize)
+    def _resized(self) -> None:
+        self.call_after_refresh(self._share_height)
+
+    def _share_height(self) -> None:
+        """Let sentences beside the table have the lines that its rows leave, where that is more than they have."""
+        beside = self._beside
+        if beside is None or (cap := beside.styles.base.max_height) is None:
+            return
+        height = self.table.outer_size.height + beside.outer_size.height
+        left = height - max(len(self.table.rows), LEAST_ROWS) - TABLE_EDGE
+        is_more = left > cap.resolve(self.size, self.size)
+        beside.styles.max_height = left if is_more else None
 
     @property
     def table_title(self) -> str:

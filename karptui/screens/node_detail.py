@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 
 from karptui.screens import routes
-from karptui.screens.list_screen import ListScreen
+from karptui.screens.list_screen import LEAST_ROWS, TABLE_EDGE, ListScreen
 from karptui.screens.row_sources import MadeRows
 from karptui.session.border import Focus
 from karptui.session.nodes import NodeEntry
@@ -31,12 +31,6 @@ from karptui.widgets.titled_pane import TitledPane
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeDetail
     from karptui.disruption.node_verdict import Landing
-
-
-LEAST_ROWS: Final = 3
-"""Lines that the pods have, however few they are: what is said where there are none needs them."""
-TABLE_EDGE: Final = 2
-"""Lines of a table that are no rows: its title and its headings."""
 
 
 class FactsScroll(VerticalScroll):

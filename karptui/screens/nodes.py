@@ -106,6 +106,11 @@ class NodesScreen(ListScreen[NodeEntry]):
         is_waiting = self.host.border.overview().counts["pending"] > 0
         self.host.look_at(Focus(keys=self.table.visible_keys, asks_pending=is_waiting))
 
+    def on_resize(self) -> None:
+        """Break the verdict anew."""
+        if self.listing.rows is not None:
+            self._show_verdict()
+
     def _show_verdict(self) -> None:
         """Show what holds or endangers the cluster: as many findings as there is room for, or all of them."""
         if self.host.border.overview().sizes["nodes"] >= MANY_NODES:

@@ -10,7 +10,6 @@ from textual.content import Content
 
 from karptui.views.column import ItemT
 from karptui.views.row import Pieces
-from karptui.widgets.hanging import hanging
 from karptui.widgets.sentences import Sentences
 
 
@@ -63,4 +62,7 @@ class StoryLines(Sentences, Generic[ItemT]):
     def show(self, item: ItemT | None) -> None:
         """Tell of an item, or of nothing."""
         lines = self._story(item) if item is not None else ()
-        self.set_wrapped(hanging(lines, self.content_size.width) if self._is_hanging else lines)
+        if self._is_hanging:
+            self.set_hanging(lines)
+        else:
+            self.set_wrapped(lines)

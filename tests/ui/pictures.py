@@ -2,29 +2,115 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from html import escape
+from string import ascii_letters
+from typing import Any, Final
 
 import pytest_textual_snapshot
+from rich.cells import cell_len
+from rich.color import Color
+from rich.style import Style
 from syrupy.assertion import SnapshotAssertion
 from textual.pilot import Pilot
+from textual.strip import Strip
 
 from karptui.app import KarptuiApp
+from tests.canvas import whole_of
 from tests.ui.stage import settled
 
-SIZES = ((80, 24), (120, 40), (200, 60))
-THEMES = ("textual-dark", "textual-light", "karptui-colour-blind")
+SIZES: Final = ((80, 24), (200, 60), (120, 40))
+"""The last is what keys are pressed at."""
+THEMES: Final = ("textual-dark", "textual-light", "karptui-colour-blind")
+WIDTH, HEIGHT, BASE, FONT_SIZE = 12, 24, 18, 19.6
+"""Of a cell in a picture, where letters stand in it, and of letters that are a little narrower than a cell."""
+_PIECE: Final = re.compile(r"[!-~]+(?: [!-~]+)*|[^ -~]+")
+"""What is written at one place: fonts differ in how wide other letters are than those of ASCII."""
 
 
-async def pictured(pilot: Pilot[Any], app: KarptuiApp, snapshot: SnapshotAssertion) -> list[str]:
+async def pictured(pilot: Pilot[Any], app: KarptuiApp, snapshot: SnapshotAssertion, name: str) -> list[str]:
     """Return the names of the pictures that are not as they were: what is in front, in every size and theme."""
     drawn = snapshot.use_extension(pytest_textual_snapshot.SVGImageExtension)
-    changed = []
+    changed, themes = [], list(THEMES)
     for width, height in SIZES:
         await pilot.resize_terminal(width, height)
-        for theme in THEMES:
+        for theme in themes:
             app.theme = theme
             await settled(pilot)
-            name = f"{width}x{height}-{theme}"
-            if drawn(name=name) != app.export_screenshot():
-                changed.append(name)
+            picture = f"{name}-{width}x{height}-{theme}"
+            if drawn(name=picture) != svg(whole_of(app)):
+                changed.append(picture)
+        themes.reverse()  # the next size begins with the theme that is on
     return changed
+
+
+def svg(lines: Sequence[Strip]) -> str:
+    """Return lines of a terminal as a picture: one line of text for each of them, and a path for each ground."""
+    grounds: dict[str, list[str]] = defaultdict(list)
+    names: dict[str, str] = {}
+    written = []
+    for y, line in enumerate(lines):
+        letters = []
+        for x, text, style in _runs(line):
+            ink, ground = _rules(style)
+            grounds[ground].append(f"M{x * WIDTH} {y * HEIGHT}h{cell_len(text) * WIDTH}v{HEIGHT}H{x * WIDTH}")
+            if text.isspace():
+                continue
+            name = names.setdefault(ink, _letters(len(names)))
+            for piece in _PIECE.finditer(text):
+                at = (x + cell_len(text[: piece.start()])) * WIDTH
+                letters.append(f'<text class="{name}" x="{at}" y="{y * HEIGHT + BASE}">{escape(piece[0])}</text>')
+        written.append("".join(letters))
+    width, height = max(line.cell_length for line in lines) * WIDTH, len(lines) * HEIGHT
+    return "\n".join(
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-size="{FONT_SIZE}">',
+            "<style>text{font-family:Fira Code,DejaVu Sans Mono,monospace;white-space:pre}",
+            *(f".{name}{{{ink}}}" for ink, name in names.items()),
+            "</style>",
+            *(f'<path fill="{ground}" d="{"".join(paths)}"/>' for ground, paths in sorted(grounds.items())),
+            *written,
+            "</svg>",
+            "",
+        )
+    )
+
+
+def _runs(line: Strip) -> Iterator[tuple[int, str, Style]]:
+    """Yield where a run of letters of one look begins, the letters, and the look."""
+    x, begun, letters, look = 0, 0, "", Style()
+    for text, style, _ in line:
+        if letters and (style or Style()) != look:
+            yield begun, letters, look
+            begun, letters = x, ""
+        look, letters, x = style or Style(), letters + text, x + cell_len(text)
+    if letters:
+        yield begun, letters, look
+
+
+def _rules(style: Style) -> tuple[str, str]:
+    """Return how letters are drawn, and the ground behind them."""
+    ink, ground = _hex(style.color, "#c5c8c6"), _hex(style.bgcolor, "#000")
+    if style.reverse:
+        ink, ground = ground, ink
+    lines = " ".join(word for word, on in (("underline", style.underline), ("line-through", style.strike)) if on)
+    rules = (
+        f"fill:{ink}",
+        "font-weight:bold" if style.bold else "",
+        "font-style:italic" if style.italic else "",
+        "opacity:.6" if style.dim else "",
+        f"text-decoration:{lines}" if lines else "",
+    )
+    return ";".join(filter(None, rules)), ground
+
+
+def _hex(color: Color | None, default: str) -> str:
+    return default if color is None or color.is_default else color.get_truecolor().hex
+
+
+def _letters(number: int) -> str:
+    """Return a name in one letter, or in two."""
+    more, last = divmod(number, len(ascii_letters))
+    return (ascii_letters[more - 1] if more else "") + ascii_letters[last]

@@ -44,11 +44,6 @@ def marked(app: KarptuiApp) -> str:
     return next(line for line in screen_text(app).splitlines() if "▲" in line)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-def test_what_becomes_of_the_cluster(snap_compare: Compare, app: KarptuiApp, size: tuple[int, int]) -> None:
-    assert snap_compare(app, terminal_size=size, run_before=pressing("F", "down"))
-
-
 async def test_the_row_under_the_cursor_is_the_instant_of_the_charts(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("colon", *"forward", "enter")(pilot)

@@ -24,7 +24,6 @@ from tests.story_a import StoryASource, evidence
 from tests.ui.fleet import screen_text
 from tests.ui.stage import an_app, settled
 
-SIZES = [(80, 24), (120, 40), (200, 60)]
 Compare = Callable[..., bool]
 MakeApp = Callable[..., KarptuiApp]
 
@@ -62,33 +61,26 @@ def pressing(*keys: str, is_framed: bool = False) -> Callable[[Pilot[None]], Awa
     return run
 
 
-@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_story_a(snap_compare: Compare, make_story: MakeApp, size: tuple[int, int], theme: str) -> None:
-    assert snap_compare(make_story(theme=theme), terminal_size=size, run_before=pressing("down", "down"))
+def test_story_a(snap_compare: Compare, make_story: MakeApp) -> None:
+    assert snap_compare(make_story(), terminal_size=(120, 40), run_before=pressing("down", "down"))
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_story_a_counted_by_karpenter(snap_compare: Compare, make_story: MakeApp, size: tuple[int, int]) -> None:
+def test_story_a_counted_by_karpenter(snap_compare: Compare, make_story: MakeApp) -> None:
     app = make_story(known=evidence(has_metrics=True))
-    assert snap_compare(app, terminal_size=size, run_before=pressing())
+    assert snap_compare(app, terminal_size=(120, 40), run_before=pressing())
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_story_c(snap_compare: Compare, make_story: MakeApp, size: tuple[int, int]) -> None:
-    assert snap_compare(make_story("c"), terminal_size=size, run_before=pressing("slash", *"small", "enter"))
+def test_story_c(snap_compare: Compare, make_story: MakeApp) -> None:
+    assert snap_compare(make_story("c"), terminal_size=(120, 40), run_before=pressing("slash", *"small", "enter"))
 
 
-@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_story_c_in_detail(snap_compare: Compare, make_story: MakeApp, size: tuple[int, int], theme: str) -> None:
+def test_story_c_in_detail(snap_compare: Compare, make_story: MakeApp) -> None:
     keys = ("slash", *"small", "enter", "enter")
-    assert snap_compare(make_story("c", theme=theme), terminal_size=size, run_before=pressing(*keys))
+    assert snap_compare(make_story("c"), terminal_size=(120, 40), run_before=pressing(*keys))
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_story_a_in_detail(snap_compare: Compare, make_story: MakeApp, size: tuple[int, int]) -> None:
-    assert snap_compare(make_story(), terminal_size=size, run_before=pressing("enter"))
+def test_story_a_in_detail(snap_compare: Compare, make_story: MakeApp) -> None:
+    assert snap_compare(make_story(), terminal_size=(120, 40), run_before=pressing("enter"))
 
 
 async def test_pools_stand_in_the_order_in_which_they_are_tried(make_story: MakeApp) -> None:

@@ -21,7 +21,6 @@ from tests.ui.whatif.bench import make_app
 from tests.ui.whatif.test_stories_page import NAMES, read, steps_of
 
 Compare = Callable[..., bool]
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 
 
 @pytest.fixture
@@ -34,16 +33,6 @@ def app() -> KarptuiApp:
 def typed(command: str) -> tuple[str, ...]:
     keys = {" ": "space", "/": "slash", "-": "minus"}
     return "colon", *(keys.get(character, character) for character in command), "enter"
-
-
-@SIZES
-def test_how_many_more_pods_fit(snap_compare: Compare, app: KarptuiApp, size: tuple[int, int]) -> None:
-    assert snap_compare(app, terminal_size=size, run_before=pressing(*typed("headroom"), "down"))
-
-
-@SIZES
-def test_what_is_left_after_a_loss(snap_compare: Compare, app: KarptuiApp, size: tuple[int, int]) -> None:
-    assert snap_compare(app, terminal_size=size, run_before=pressing(*typed("drill")))
 
 
 async def test_a_pod_is_told_with_each_nodepool_from_where_it_stands(app: KarptuiApp) -> None:
@@ -83,20 +72,10 @@ async def test_the_story_of_a_plan_is_played() -> None:
             assert not missing, f"{missing} not in\n{text}"
 
 
-@SIZES
-def test_a_plan_of_a_scenario(snap_compare: Compare, app: KarptuiApp, size: tuple[int, int]) -> None:
-    assert snap_compare(app, terminal_size=size, run_before=pressing("2", "ctrl+t", "right", "P"))
-
-
 async def test_a_plan_needs_edits(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing(*typed("plan"))(pilot)
         assert "a plan is of a scenario that edits something" in screen_text(app)
-
-
-@SIZES
-def test_policies_beside_each_other(snap_compare: Compare, app: KarptuiApp, size: tuple[int, int]) -> None:
-    assert snap_compare(app, terminal_size=size, run_before=pressing("2", "P", "down"))
 
 
 async def test_the_order_of_consolidation_and_node_groups_have_screens(app: KarptuiApp) -> None:

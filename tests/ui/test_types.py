@@ -19,7 +19,6 @@ from karptui.sources.evidence import EvidenceSource
 from tests.stories import stories_source
 from tests.ui.stage import an_app, settled
 
-SIZES = [(80, 24), (120, 40), (200, 60)]
 NO_LOGIN = FactStatus(
     phase=FactPhase.UNAVAILABLE, sentence="no AWS credentials were found: the built-in catalogue and prices are used"
 )
@@ -60,21 +59,16 @@ def typing(*steps: str) -> Callable[[Pilot[None]], Awaitable[None]]:
 LEDGER_OF_STORY_D = (":types trino", "G", "up", "up", "enter")
 
 
-@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_pools(snap_compare: Compare, make_stories: MakeApp, size: tuple[int, int], theme: str) -> None:
-    assert snap_compare(make_stories(theme=theme), terminal_size=size, run_before=typing())
+def test_pools(snap_compare: Compare, make_stories: MakeApp) -> None:
+    assert snap_compare(make_stories(), terminal_size=(120, 40), run_before=typing())
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_story_c(snap_compare: Compare, make_stories: MakeApp, size: tuple[int, int]) -> None:
-    assert snap_compare(make_stories(), terminal_size=size, run_before=typing(":types small", "G"))
+def test_story_c(snap_compare: Compare, make_stories: MakeApp) -> None:
+    assert snap_compare(make_stories(), terminal_size=(120, 40), run_before=typing(":types small", "G"))
 
 
-@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_story_d(snap_compare: Compare, make_stories: MakeApp, size: tuple[int, int], theme: str) -> None:
-    assert snap_compare(make_stories(theme=theme), terminal_size=size, run_before=typing(*LEDGER_OF_STORY_D))
+def test_story_d(snap_compare: Compare, make_stories: MakeApp) -> None:
+    assert snap_compare(make_stories(), terminal_size=(120, 40), run_before=typing(*LEDGER_OF_STORY_D))
 
 
 def test_no_aws(snap_compare: Compare, make_stories: MakeApp) -> None:

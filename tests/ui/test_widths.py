@@ -3,11 +3,12 @@ from __future__ import annotations
 import pytest
 
 from karptui.clock import FrozenClock
+from karptui.screens.panel import StoryLines
 from karptui.screens.registry import ENTRIES
 from karptui.views.row import Cell
 from karptui.widgets.row_table import RowTable
 from karptui.widgets.row_table.layout import Placed, text_width
-from tests.ui.fleet import NOW_NS
+from tests.ui.fleet import NOW_NS, screen_text
 from tests.ui.stage import demo_app, settled
 
 SIZES = ((80, 24), (120, 40), (200, 60))
@@ -71,3 +72,28 @@ async def test_no_verdict_of_a_node_is_cut(size: tuple[int, int]) -> None:
         assert {"BUDGET 0/2", "AFTER due", "SPOT 6/15"} <= {cell.text for cell in cells_of(table, why)}
         assert cut(table, why) == []
         assert why.x + why.width <= table.scrollable_content_region.width
+
+
+async def test_a_terminal_that_becomes_smaller_shows_what_a_small_one_does() -> None:
+    shown = []
+    for size in (SIZES[1], SIZES[0]):
+        async with demo_app(FrozenClock(NOW_NS)).run_test(size=size) as pilot:
+            app = await settled(pilot)
+            await pilot.resize_terminal(*SIZES[0])
+            await settled(pilot)
+            shown.append(screen_text(app))
+    assert shown[0] == shown[1]
+
+
+async def test_sentences_have_the_lines_that_rows_leave() -> None:
+    async with demo_app(FrozenClock(NOW_NS)).run_test(size=(80, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("5")
+        await settled(pilot)
+        story, table = app.screen.query_one(StoryLines), app.screen.query_one(RowTable)
+        assert "kube-scheduler" in screen_text(app)
+        assert story.outer_size.height > 9
+        assert table.outer_size.height >= len(table.rows) + 2
+        await pilot.resize_terminal(80, 24)
+        await settled(pilot)
+        assert story.outer_size.height <= 10
