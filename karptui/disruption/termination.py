@@ -13,16 +13,14 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP
+from karptui.karpenter.labels import TERMINATION_TIMESTAMP
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.event import Event
 from karptui.kube.objects import Condition
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
-from karptui.provisioning.state_node import StateNode
-
-DISRUPTION_REASON: Final = "DisruptionReason"
+from karptui.provisioning.state_node import DISRUPTION_REASON, StateNode
 
 
 def command_condition(node: StateNode) -> Condition | None:
@@ -32,13 +30,8 @@ def command_condition(node: StateNode) -> Condition | None:
 
 
 def is_commanded(node: StateNode) -> bool:
-    """Return whether a command waits for replacements: tainted and marked, and not being deleted yet.
-
-    After a restart Karpenter forgets the command and takes both marks away again within moments.
-    """
-    if node.node is None or not any(taint.matches(DISRUPTED_TAINT) for taint in node.node.taints):
-        return False
-    return not node.is_marked_for_deletion and command_condition(node) is not None
+    """Return whether a command waits for replacements."""
+    return node.is_held_by_command
 
 
 def commanded_names(nodes: Iterable[StateNode]) -> frozenset[str]:

@@ -95,8 +95,11 @@ class Prepared:
         settings: Settings,
         now_ns: int,
         pause: Pause = no_pause,
+        *,
+        heeds_commands: bool = False,
     ) -> None:
         self._pause = pause
+        self._heeds_commands = heeds_commands
         self.inventory = inventory
         self.settings = settings
         self.now_ns = now_ns
@@ -110,7 +113,7 @@ class Prepared:
         self.states = track_nodes(inventory)
         """Every node that Karpenter tracks."""
         pause()
-        self.active_states = [state for state in self.states if not state.is_marked_for_deletion]
+        self.active_states = [state for state in self.states if not self._leaves(state)]
         self.types_by_pool = types_by_pool(inventory, instance_types, settings)
         """Instance types of every NodePool, with NodeOverlays applied: also of those that take no part."""
         self.catalogues = catalogues_of(self.pools, self.types_by_pool, settings.rules)
@@ -189,7 +192,14 @@ class Prepared:
             then = daemon_pods(inventory, ignore_dra=self.settings.ignore_dra_requests)
             are_like = map(DaemonPod.is_like, self.daemons, then)
             if len(then) != len(self.daemons) or not all(are_like):
-                return Prepared(inventory, self.given_types, self.settings, now_ns, self._pause)
+                return Prepared(
+                    inventory,
+                    self.given_types,
+                    self.settings,
+                    now_ns,
+                    self._pause,
+                    heeds_commands=self._heeds_commands,
+                )
         found = copy(self)
         found.advance(inventory, states, now_ns, pods=pods, unbound=unbound)
         return found
@@ -217,7 +227,7 @@ class Prepared:
         self.inventory = inventory
         self.now_ns = now_ns
         self.states = states
-        self.active_states = [state for state in states if not state.is_marked_for_deletion]
+        self.active_states = [state for state in states if not self._leaves(state)]
         if not pods.keys() >= self._daemon_uids:
             self._daemon_uids = _uids_of_daemons(inventory)
         if self.buffer_pods:
@@ -292,13 +302,18 @@ class Prepared:
     @cached_property
     def leaving(self) -> list[Pod]:
         """Pods of nodes that go away, which need another place."""
-        self._leaving_before = leaving_by_node(self.states, self._predicates, self._leaving_before)
+        going = filter(self._leaves, self.states)
+        self._leaving_before = leaving_by_node(going, self._predicates, self._leaving_before)
         return leaving_pods(self._leaving_before, self._predicates)
 
     @cached_property
     def leaving_node_names(self) -> frozenset[str]:
         """Names of the nodes that go away."""
-        return frozenset(state.name for state in self.states if state.is_marked_for_deletion)
+        return frozenset(state.name for state in self.states if self._leaves(state))
+
+    def _leaves(self, state: StateNode) -> bool:
+        """Return whether a node is on its way out, also by a command that waits for replacements."""
+        return state.is_marked_for_deletion or (self._heeds_commands and state.is_held_by_command)
 
     @cached_property
     def _running(self) -> RunningPods:
@@ -397,6 +412,8 @@ def prepare(
     settings: Settings,
     now_ns: int,
     pause: Pause = no_pause,
+    *,
+    heeds_commands: bool = False,
 ) -> Prepared:
     """Index a cluster for runs.
 
@@ -406,5 +423,6 @@ def prepare(
         settings: Karpenter's own.
         now_ns: The instant of the decision, nanoseconds since the epoch.
         pause: Called now and then, also later on where something is indexed that nobody has asked for yet.
+        heeds_commands: Whether nodes that a command seems to hold are leaving, as a Karpenter that runs remembers it.
     """
-    return Prepared(inventory, instance_types, settings, now_ns, pause)
+    return Prepared(inventory, instance_types, settings, now_ns, pause, heeds_commands=heeds_commands)

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Final
 
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import HOSTNAME, INITIALIZED, INSTANCE_TYPE, NODEPOOL, REGISTERED
+from karptui.karpenter.labels import DISRUPTED_TAINT, HOSTNAME, INITIALIZED, INSTANCE_TYPE, NODEPOOL, REGISTERED
 from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.node import Node
@@ -32,6 +32,8 @@ _EPHEMERAL: Final = frozenset(
     }
 )
 """Taints that a new node loses by itself."""
+DISRUPTION_REASON: Final = "DisruptionReason"
+"""The condition by which Karpenter marks a NodeClaim of a command."""
 _REBOOTING: Final = ("karpenter.sh/rebooting", NO_SCHEDULE)
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
 _READINESS_PREFIX: Final = "readiness.k8s.io/"
@@ -102,6 +104,18 @@ class StateNode:
         """Whether its Node says that it is ready."""
         ready = condition_of(self.node.conditions, "Ready") if self.node is not None else None
         return ready is not None and ready.status == "True"
+
+    @cached_property
+    def is_held_by_command(self) -> bool:
+        """Whether a command waits for replacements: tainted and marked, and not being deleted yet.
+
+        After a restart Karpenter forgets the command and takes both marks away again within moments.
+        """
+        if self.node is None or self.claim is None or self.is_marked_for_deletion:
+            return False
+        return self.claim.is_true(DISRUPTION_REASON) and any(
+            taint.matches(DISRUPTED_TAINT) for taint in self.node.taints
+        )
 
     @cached_property
     def is_rebooting(self) -> bool:

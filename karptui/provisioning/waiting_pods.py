@@ -106,11 +106,11 @@ LeavingPods = tuple[tuple[Pod, bool], ...]
 
 
 def leaving_by_node(
-    states: Iterable[StateNode], predicates: PodPredicates, known: Mapping[StateNode, LeavingPods]
+    going: Iterable[StateNode], predicates: PodPredicates, known: Mapping[StateNode, LeavingPods]
 ) -> dict[StateNode, LeavingPods]:
-    """Return the nodes that go away, in order, with their pods; what is known of nodes serves again."""
-    going = sorted([state for state in states if state.is_marked_for_deletion], key=attrgetter("name"))
-    return {state: known[state] if state in known else _leaving(state, predicates) for state in going}
+    """Return nodes that go away, in order, with their pods; what is known of nodes serves again."""
+    ordered = sorted(going, key=attrgetter("name"))
+    return {state: known[state] if state in known else _leaving(state, predicates) for state in ordered}
 
 
 def _leaving(state: StateNode, predicates: PodPredicates) -> LeavingPods:

@@ -32,7 +32,8 @@ def prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tup
     pause()
     told = view.evidence.version_note
     notes = (*((told,) if told else ()), *unheeded(view), *refused_selectors(inventory.pdbs), *offered.notes)
-    return prepare(inventory, offered.types, view.evidence.settings, now_ns, pause), notes
+    prepared = prepare(inventory, offered.types, view.evidence.settings, now_ns, pause, heeds_commands=True)
+    return prepared, notes
 
 
 def base_of(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> WhatIfBase:

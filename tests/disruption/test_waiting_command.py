@@ -1,0 +1,36 @@
+"""Nodes of a command that waits for its replacements: a Karpenter that runs counts them as leaving."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.disruption.methods import next_pass, observed_fleet
+from karptui.disruption.removal import EngineSimulator
+from karptui.karpenter.labels import DISRUPTED_TAINT
+from karptui.karpenter.settings import Settings
+from karptui.provisioning import prepare
+from tests.builders import NOW_NS, a_condition, a_pod
+from tests.forward.making import TYPES, a_pair, a_world
+
+
+@pytest.mark.parametrize("heeds_commands", [False, True])
+def test_their_pods_take_the_room_that_others_would_go_to(heeds_commands: bool) -> None:
+    held, claim = a_pair("held")
+    mark = a_condition("DisruptionReason", since_ns=NOW_NS)
+    pairs = (
+        (replace(held, taints=(DISRUPTED_TAINT,)), replace(claim, conditions=(*claim.conditions, mark))),
+        a_pair("room"),
+        a_pair("small"),
+    )
+    pods = [
+        a_pod(name="leaves", node="held", cpu="1400m"),
+        a_pod(name="stays", node="room", cpu="300m"),
+        a_pod(name="could-go", node="small", cpu="500m"),
+    ]
+    prepared = prepare(a_world(*pairs, pods=pods), TYPES, Settings(), NOW_NS, heeds_commands=heeds_commands)
+    assert [pod.name for pod in prepared.leaving] == (["leaves"] if heeds_commands else [])
+    fleet = observed_fleet(prepared)
+    commands = next_pass(prepared, fleet, EngineSimulator(prepared, fleet)).commands
+    gone = [one.name for command in commands for one in command.candidates]
+    assert gone == ([] if heeds_commands else ["room"])
