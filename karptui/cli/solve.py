@@ -38,6 +38,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for name, (metavar, said) in _flags().items():
         parser.add_argument(f"--{name}", metavar=metavar, dest=_dest(name), help=said.replace("%", "%%"))
     parser.add_argument(
+        "--scenario",
+        metavar="FILE",
+        type=file_name,
+        help="edits that are made before: those of the first scenario of a file",
+    )
+    parser.add_argument(
         "-o",
         "--output",
         choices=FORMS,
@@ -71,10 +77,13 @@ def _flags() -> dict[str, tuple[str, str]]:
 
 def run(args: argparse.Namespace) -> int:
     """Print the answer; 1 where something is missing, 3 where nothing that was tried reaches the goal."""
+    from karptui.cli.whatif_scenarios import read_files
+
     given = {name: value for name in _flags() if (value := getattr(args, _dest(name))) is not None}
-    asked = args.goal, given, args.output, len(args.snapshots) > 1
     status = 0
     try:
+        before = read_files([args.scenario])[0] if args.scenario else None
+        asked = args.goal, given, args.output, len(args.snapshots) > 1, before
         with opened(args.workers or "1") as workers:
             for named, answers in told_whole(args, workers, _solved, asked, command="solve", reporter=_progress):
                 say_progress("")
@@ -100,10 +109,10 @@ def _solved(named: NamedBase, asked: Any, each: Each, reporter: Reporter) -> _An
     """Look for the change in one cluster; in another process as well."""
     from karptui.solve.run import solve_goal
 
-    goal, given, form, is_of_several = asked
+    goal, given, form, is_of_several, before = asked
     assert named.base is not None
     try:
-        solved = solve_goal(named.base, goal, given, reporter, each)
+        solved = solve_goal(named.base, goal, given, reporter, each=each, on_top_of=before)
     except SolveError as error:
         return _Answer(problem=f"{named.name}: {error}" if is_of_several else str(error))
     return _Answer(_text(named, solved, form), None if solved.is_reached else solved.because)

@@ -303,7 +303,7 @@ def _solve(app: CommandHost, text: str) -> None:
         with_defaults(GOALS[name], given)
     except SolveError as error:
         raise CommandError(clean(str(error))) from error
-    app.go(ToSolve(name, tuple(given.items())))
+    app.go(ToSolve(name, tuple(given.items()), front.scenario_in_front() if front is not None else None))
 
 
 def _workload_words(app: CommandHost) -> Sequence[str]:
@@ -318,10 +318,10 @@ def _rehearse(app: CommandHost) -> None:
 
 
 def _plan(app: CommandHost) -> None:
-    found = app.front.scenarios_to_play() if app.front is not None else ()
-    if not found:
-        raise CommandError("a plan is of a scenario that edits something: begin one with ctrl+t")
-    app.go(ToPlan(found[0]))
+    found = app.front.scenario_to_plan() if app.front is not None else None
+    if found is None:
+        raise CommandError("a plan is of a scenario that edits something: edit this one, or begin one with ctrl+t")
+    app.go(ToPlan(found))
 
 
 def _next(app: CommandHost) -> None:

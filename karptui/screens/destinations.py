@@ -131,6 +131,8 @@ class ToSolve(msgspec.Struct, frozen=True):
     goal: str
     given: tuple[tuple[str, str], ...] = ()
     """Its parameters by name."""
+    on_top_of: Scenario | None = None
+    """Edits that are made before."""
 
 
 class ToPlan(msgspec.Struct, frozen=True):

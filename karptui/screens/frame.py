@@ -236,6 +236,10 @@ class FrameScreen(SwiftScreen):
         """Return the what-if that is worked on here, None without one that edits anything."""
         return None
 
+    def scenario_to_plan(self) -> Scenario | None:
+        """Return the scenario that a plan is of, None where nothing in front edits anything."""
+        return next(iter(self.scenarios_to_play()), None)
+
     def scenarios_to_play(self) -> Sequence[Scenario]:
         """Return what is played forward beside the cluster as it is."""
         return ()

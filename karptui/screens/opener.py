@@ -87,8 +87,8 @@ def _study_screen(to: ToStudy) -> FrameScreen:
             return StudyScreen(studies.unreached_study())
         case ToRehearsal(manifests):
             return StudyScreen(studies.rehearsal_study(manifests))
-        case ToSolve(goal, given):
-            return StudyScreen(studies.solve_study(goal, given))
+        case ToSolve(goal, given, on_top_of):
+            return StudyScreen(studies.solve_study(goal, given, on_top_of))
         case ToPlan(scenario):
             return StudyScreen(studies.plan_study(scenario))
         case _:

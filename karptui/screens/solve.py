@@ -38,7 +38,7 @@ async def ask_for_goal(screen: FrameScreen) -> None:
         if answer is None:
             return
         given |= given_of(answer)
-    screen.host.go(ToSolve(goal.name, tuple(given.items())))
+    screen.host.go(ToSolve(goal.name, tuple(given.items()), screen.scenario_in_front()))
 
 
 async def _needed(screen: FrameScreen, parameter: Parameter) -> str | None:

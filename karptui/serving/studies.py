@@ -72,7 +72,8 @@ class Studies:
 
         def looked(base: WhatIfBase, reporter: Reporter) -> SolvedFound:
             try:
-                return SolvedFound(found=solve_goal(base, wanted.goal, dict(wanted.given), reporter))
+                given = dict(wanted.given)
+                return SolvedFound(found=solve_goal(base, wanted.goal, given, reporter, on_top_of=wanted.on_top_of))
             except SolveError as error:
                 return SolvedFound(problem=str(error))
 

@@ -305,6 +305,8 @@ class SolveWanted(Question[SolvedFound], frozen=True, kw_only=True):
     """Of `karptui.solve.catalogue.GOALS`."""
     given: tuple[tuple[str, str], ...] = ()
     """Its parameters by name."""
+    on_top_of: Scenario | None = None
+    """Edits that are made before."""
     now_ns: int
     """The present instant: nanoseconds since the epoch."""
 

@@ -149,6 +149,10 @@ class Solved(msgspec.Struct, frozen=True, kw_only=True):
     effort: Effort
     approximated: tuple[str, ...] = ()
     not_modelled: tuple[str, ...] = ()
+    risk: str = ""
+    """What the answer may bring about that is not modelled, where that can undo it."""
+    on_top_of: Scenario | None = None
+    """Edits that were made before; ``now`` is the cluster with them, and every change opens with them."""
 
     @property
     def scenario(self) -> Scenario:
@@ -170,6 +174,8 @@ class Solved(msgspec.Struct, frozen=True, kw_only=True):
             "isReached": self.is_reached,
             "sentence": sentence,
             "because": self.because or None,
+            "risk": self.risk or None,
+            "onTopOf": None if self.on_top_of is None else self.on_top_of.name,
             "now": self.now.as_json(),
             "answer": self._tried(self.best),
             "runnerUp": self._tried(self.runner_up),
@@ -191,9 +197,10 @@ class Solved(msgspec.Struct, frozen=True, kw_only=True):
 
 def scenario_of(solved: Solved, tried: Tried | None) -> Scenario:
     """Return a change as the what-if opens it; no edits where there is none."""
+    before = solved.on_top_of.edits if solved.on_top_of is not None else ()
     if tried is None:
-        return Scenario(f"solve {solved.goal}", solved.replay)
-    return Scenario(tried.words[:_LONGEST_NAME], solved.replay, tried.edits)
+        return Scenario(f"solve {solved.goal}", solved.replay, before)
+    return Scenario(tried.words[:_LONGEST_NAME], solved.replay, (*before, *tried.edits))
 
 
 class Criterion(msgspec.Struct, frozen=True):

@@ -24,6 +24,8 @@ from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import WhatIfBase
 
 KeyT = TypeVar("KeyT")
+LESS_MEMORY: Final = "new nodes may have less memory than Karpenter then reckons with, and pods not fit on them"
+"""The risk of a percent that is lower than today's."""
 TOO_LOW: Final = (
     "what instances really have: with a percent that is too low Karpenter launches nodes on which the pods do not fit"
 )

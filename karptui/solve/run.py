@@ -6,11 +6,16 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from msgspec.structs import replace
+
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.solve.answer import Solved
 from karptui.solve.catalogue import GOALS, SolveError
 from karptui.solve.goals import consolidate_after, families, overhead, pending, weight
 from karptui.solve.question import Question
+from karptui.whatif.edited_base import edited_base
+from karptui.whatif.edits import EditError
+from karptui.whatif.scenario import Scenario
 from karptui.whatif.situation import WhatIfBase
 
 _FINDERS: Final[Mapping[str, Callable[[Question], Solved]]] = MappingProxyType(
@@ -30,7 +35,9 @@ def solve_goal(
     goal: str,
     given: Mapping[str, str],
     reporter: Reporter = silent,
+    *,
     each: Each = one_by_one,
+    on_top_of: Scenario | None = None,
 ) -> Solved:
     """Return the change that reaches a goal.
 
@@ -40,6 +47,7 @@ def solve_goal(
         given: Values by the names of its parameters; what is missing is as by default.
         reporter: Told how many changes were tried, and of about how many; may raise ``Cancelled``.
         each: Measures changes, here or side by side elsewhere; the answer is the same.
+        on_top_of: Edits that are made before.
 
     Raises:
         SolveError: where the question cannot be asked of this cluster.
@@ -48,4 +56,9 @@ def solve_goal(
     known = GOALS.get(goal)
     if known is None:
         raise SolveError(f"there is no goal {goal!r:.60}; there are {', '.join(GOALS)}")
-    return _FINDERS[goal](Question(base, known, given, reporter, each))
+    try:
+        start = edited_base(base, on_top_of.edits) if on_top_of is not None else base
+    except EditError as error:
+        raise SolveError(str(error)) from error
+    found = _FINDERS[goal](Question(start, known, given, reporter, each))
+    return replace(found, on_top_of=on_top_of) if on_top_of is not None else found

@@ -30,11 +30,28 @@ def headline(solved: Solved) -> str:
     """Return the answer in a sentence: the change, what it comes to, and the runner-up with why it lost."""
     best = solved.best
     if best is None:
-        return f"nothing has to change: {solved.because}" if solved.is_reached else f"not reached: {solved.because}"
-    said = f"{together(best.parts)}: {best.outcome}, {price_text(solved, best)}"
+        said = f"nothing has to change: {solved.because}" if solved.is_reached else f"not reached: {solved.because}"
+        return f"{_before(solved)}{said}"
+    said = _answer(solved, best)
     if not solved.is_reached:
-        return f"not reached: {solved.because}; nearest is {said}"
+        return f"{_before(solved)}not reached: {solved.because}; nearest is {said}"
+    said = f"{_before(solved)}{said}"
     return f"{said}; {runner_up_text(solved)}"
+
+
+def _before(solved: Solved) -> str:
+    return f"on top of {solved.on_top_of.name}: " if solved.on_top_of is not None else ""
+
+
+def _answer(solved: Solved, best: Tried) -> str:
+    risk = f"; at the risk that {solved.risk}" if solved.risk else ""
+    return f"{together(best.parts)}: {best.outcome}, {price_text(solved, best)}{risk}"
+
+
+def _as_before(solved: Solved) -> str:
+    """Return what the changes are compared with, in words."""
+    words = _AS_IT_IS[solved.replay]
+    return words if solved.on_top_of is None else words.replace("as it is", f"as {solved.on_top_of.name} makes it", 1)
 
 
 def runner_up_text(solved: Solved) -> str:
@@ -81,14 +98,14 @@ def answer_text(solved: Solved) -> str:
     best = solved.best
     if best is None or not solved.is_reached:
         return headline(solved)
-    return f"{together(best.parts)}: {best.outcome}, {price_text(solved, best)}"
+    return f"{_before(solved)}{_answer(solved, best)}"
 
 
 def more_lines(solved: Solved) -> Iterator[str]:
     """Yield what is told below the answer: the runner-up, how far the search went, what was left out."""
     if solved.runner_up is not None:
         yield runner_up_text(solved)
-    yield f"{_AS_IT_IS[solved.replay]}: {figures_text(solved.now)}"
+    yield f"{_as_before(solved)}: {figures_text(solved.now)}"
     yield search_text(solved)
     yield from (f"not tried: {one}" for one in solved.effort.not_tried)
 
@@ -98,7 +115,7 @@ def parts_of(solved: Solved) -> Iterator[tuple[str, list[str]]]:
     best, second = solved.best, solved.runner_up
     if best is not None:
         yield "Change", list(best.parts)
-    rows = [(_AS_IT_IS[solved.replay], solved.now)]
+    rows = [(_as_before(solved), solved.now)]
     rows += [(name, one.figures) for name, one in (("with it", best), ("runner-up", second)) if one is not None]
     yield "Comes to", [f"{words}: {figures_text(figures)}" for words, figures in rows]
     losers = ((second, *solved.others) if second is not None else solved.others)[:_FEW]

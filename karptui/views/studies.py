@@ -265,12 +265,15 @@ def rehearsal_study(manifests: tuple[AnyEdit, ...] = ()) -> Study[RehearsalsFoun
 # Goals
 
 
-def solve_study(goal: str, given: Sequence[tuple[str, str]]) -> Study[SolvedFound, solve_views.SolveRow]:
+def solve_study(
+    goal: str, given: Sequence[tuple[str, str]], on_top_of: Scenario | None = None
+) -> Study[SolvedFound, solve_views.SolveRow]:
     """Return the change that reaches a goal, above those that lost.
 
     Args:
         goal: Its name.
         given: Its parameters.
+        on_top_of: Edits that are made before.
     """
 
     def lines(found: SolvedFound) -> Sequence[Pieces]:
@@ -279,11 +282,12 @@ def solve_study(goal: str, given: Sequence[tuple[str, str]]) -> Study[SolvedFoun
         return said(solve_views.answer_text(found.found), solve_views.more_lines(found.found))
 
     known = GOALS.get(goal)
+    before = f" ─ on top of {clean(on_top_of.name)}" if on_top_of is not None else ""
     return Study(
-        title=f"Solve ─ {known.title if known is not None else clean(goal)}",
+        title=f"Solve ─ {known.title if known is not None else clean(goal)}{before}",
         rows_title="Changes tried",
         table=solve_views.TABLE,
-        wanted=lambda now_ns: SolveWanted(goal=goal, given=tuple(given), now_ns=now_ns),
+        wanted=lambda now_ns: SolveWanted(goal=goal, given=tuple(given), on_top_of=on_top_of, now_ns=now_ns),
         rows=lambda found: solve_views.rows_of(found.found) if found.found is not None else (),
         lines=lines,
         name_of=lambda row: row.tried.words,

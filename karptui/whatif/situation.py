@@ -157,14 +157,15 @@ class WhatIfBase(Situation):
         pause()
         super().__init__(inventory, settings, types_for(inventory, settings), now_ns, prices=prices, pause=pause)
         self.karpenter_version = karpenter_version
-        self._types_for = types_for
+        self.types_for = types_for
+        """Works out instance types of any inventory and settings."""
         self._known_types: dict[tuple[object, ...], TypesResult] = {}
         self._indexes: dict[str, dict[Any, Any]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Say what makes the same base in another process; what was worked out is left behind."""
         made = partial(WhatIfBase, karpenter_version=self.karpenter_version, prices=self.prices)
-        return made, (self.inventory, self._types_for, self.settings, self.now_ns)
+        return made, (self.inventory, self.types_for, self.settings, self.now_ns)
 
     def index(self, field: str, key_of: Callable[[Any], Any]) -> Mapping[Any, Any]:
         """Return the objects of a field of the inventory by key, made once.
@@ -185,7 +186,7 @@ class WhatIfBase(Situation):
             tuple((pool.name, pool.node_class_ref) for pool in inventory.nodepools),
             settings_of_types(settings),
         )
-        found = self._known_types.pop(key, None) or self._types_for(inventory, settings)
+        found = self._known_types.pop(key, None) or self.types_for(inventory, settings)
         while len(self._known_types) >= _TYPES_KEPT:
             del self._known_types[next(iter(self._known_types))]
         self._known_types[key] = found

@@ -18,7 +18,7 @@ from karptui.views.solve import headline, markdown_lines, text_lines
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField, SetSetting
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.replay import replay
-from karptui.whatif.scenario import Replay, read_scenarios, write_scenarios
+from karptui.whatif.scenario import Replay, Scenario, read_scenarios, write_scenarios
 from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests.builders import NOW_NS, a_pod, a_requirement, amounts, an_instance_type
 from tests.whatif.remedies.asking import a_base, a_pool
@@ -41,6 +41,25 @@ def price(base: WhatIfBase, edits: tuple[AnyEdit, ...], mode: Replay) -> float:
 
 
 # Nothing pending
+
+
+def test_a_search_goes_on_from_a_scenario_and_its_answer_holds_both() -> None:
+    types = (a_type("m5.large", "2", 0.1), a_type("c5.4xlarge", "16", 0.7))
+    small = a_pool(name="small", requirements=(a_requirement(FAMILY, "In", "m5"),))
+    labelled = a_pod(name="gold", cpu="1", node_selector={"tier": "gold"})
+    base = a_base(labelled, a_pod(name="large", cpu="8"), pools=(small,), types=types)
+    whole = solved(base, "pending")
+    assert whole.best is not None
+    assert len(whole.best.parts) == 2
+    first = Scenario("larger", edits=whole.best.edits[:1])
+    found = solve_goal(base, "pending", {}, on_top_of=first)
+    assert found.best is not None
+    assert len(found.best.parts) == 1
+    assert found.now.pending == 1
+    assert found.scenario.edits == (*first.edits, *found.best.edits)
+    assert not replay(apply(base, found.scenario.edits), Replay.PENDING).unplaced
+    assert headline(found).startswith("on top of larger: NodePool small: ")
+    assert found.as_json("x", "")["onTopOf"] == "larger"
 
 
 def test_nothing_pending_needs_no_change() -> None:
@@ -134,6 +153,14 @@ def test_the_highest_overhead_is_that_of_going_through_all_values() -> None:
     assert found.runner_up is not None
     assert found.runner_up.why_not == "leaves 1 pod without a place that fit today: default/big"
     assert found.effort.is_monotone
+
+
+def test_the_risk_of_less_overhead_is_in_the_first_sentence() -> None:
+    found = solved(overhead_base(a_pod(name="big", cpu="1", memory="60Gi")), "pending")
+    assert found.best is not None
+    assert found.best.parts[0].startswith("VM_MEMORY_OVERHEAD_PERCENT 0.0")
+    assert "at the risk that new nodes may have less memory than Karpenter then reckons with" in headline(found)
+    assert found.as_json("x", "")["risk"] == found.risk
 
 
 def test_an_overhead_may_be_bounded_by_what_it_costs() -> None:

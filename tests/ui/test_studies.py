@@ -76,6 +76,11 @@ async def test_a_plan_needs_edits(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing(*typed("plan"))(pilot)
         assert "a plan is of a scenario that edits something" in screen_text(app)
+        await pressing("2", "ctrl+t", *typed("plan"))(pilot)
+        assert isinstance(app.screen, WhatIfScreen)
+        assert "edit this one" in screen_text(app)
+        await pressing("right", *typed("solve pending"))(pilot)
+        assert " on top of " in screen_text(app)
 
 
 async def test_the_order_of_consolidation_and_node_groups_have_screens(app: KarptuiApp) -> None:

@@ -352,6 +352,10 @@ class WhatIfScreen(FrameScreen):
         found = self.whatif.book.scenario_at(self.whatif.book.index)
         return found if found.edits else None
 
+    def scenario_to_plan(self) -> Scenario | None:
+        """Return the scenario in front: another one is not what somebody means who has not edited this one."""
+        return self.scenario_in_front()
+
     def scenarios_to_play(self) -> Sequence[Scenario]:
         """Return the scenarios that change something, the one in front first."""
         at = self.whatif.book.index

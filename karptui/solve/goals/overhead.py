@@ -12,7 +12,7 @@ from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted
 from karptui.solve.answer import LEAST_CHANGE, MOST_NOTED, Effort, Figures, Solved, Tried
 from karptui.solve.catalogue import SolveError
-from karptui.solve.question import TOO_LOW, Question, names_of
+from karptui.solve.question import LESS_MEMORY, TOO_LOW, Question, names_of
 from karptui.solve.search import highest_good
 from karptui.whatif.edits import SetSetting
 from karptui.whatif.remedies.pending.search import FIXED_TYPES, SETTING
@@ -71,6 +71,7 @@ def find(question: Question) -> Solved:
         ),
         approximated=honest.approximated,
         not_modelled=(*honest.not_modelled, TOO_LOW),
+        risk=LESS_MEMORY if best is not None and _percent(best) < today else "",
     )
 
 

@@ -25,7 +25,7 @@ from karptui.solve.answer import (
     Tried,
 )
 from karptui.solve.compose import composed
-from karptui.solve.question import TOO_LOW, Question, names_of
+from karptui.solve.question import LESS_MEMORY, TOO_LOW, Question, names_of
 from karptui.solve.search import Chosen, search_sets
 from karptui.whatif.edits import AnyEdit, SetField, SetSetting
 from karptui.whatif.edits.apply import apply
@@ -106,7 +106,7 @@ def find(question: Question) -> Solved:
     )
     solved = question.answer(Replay.PENDING, now, tried, CRITERIA, effort)
     if solved.best is not None and any(isinstance(edit, SetSetting) for edit in solved.best.edits):
-        solved = replace(solved, not_modelled=(TOO_LOW, *solved.not_modelled))
+        solved = replace(solved, risk=LESS_MEMORY, not_modelled=(TOO_LOW, *solved.not_modelled))
     return solved if solved.is_reached else replace(solved, because=_still(question, solved.best))
 
 
