@@ -98,8 +98,7 @@ class Prepared:
         *,
         heeds_commands: bool = False,
     ) -> None:
-        self._pause = pause
-        self._heeds_commands = heeds_commands
+        self._pause, self._heeds_commands = pause, heeds_commands
         self.inventory = inventory
         self.settings = settings
         self.now_ns = now_ns
