@@ -10,7 +10,7 @@ from karptui.cli.errors import UsageError, fail
 from karptui.cli.study import add_study_flags, one_base, print_study, say, table_lines
 
 if TYPE_CHECKING:
-    from karptui.whatif.drill import Drill, Loss
+    from karptui.plan.drill import Drill, Loss
 
 _FIGURES: Final = ("pods", "onNodes", "onNewNodes", "newNodes", "newPricePerHour", "nodesBefore")
 COLUMNS: Final = ("without", "pending", "alsoPending", *_FIGURES, "nodesGone", "lost")
@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _loss(text: str) -> Loss:
-    from karptui.whatif.drill import Loss, LossKind
+    from karptui.plan.drill import Loss, LossKind
 
     kind, _, name = text.partition("=")
     if kind not in tuple(LossKind) or not name:
@@ -48,7 +48,7 @@ def _loss(text: str) -> Loss:
 def run(args: argparse.Namespace) -> int:
     """Print what comes of each loss; 1 where something is missing, 3 where pods are left without a place."""
     from karptui.cli.whatif_scenarios import FAILED
-    from karptui.whatif.drill import DrillError, drills
+    from karptui.plan.drill import DrillError, drills
 
     try:
         named, base = one_base(args)

@@ -16,7 +16,8 @@ from karptui.kube.quantity import QuantityError, parse_quantity
 from karptui.whatif.edits import EditError, ObjectRef, PutObject
 
 if TYPE_CHECKING:
-    from karptui.plan.headroom import Headroom, Sample
+    from karptui.plan.headroom import Headroom
+    from karptui.plan.samples import Sample
     from karptui.whatif.situation import WhatIfBase
 
 COLUMNS: Final = (
@@ -95,7 +96,8 @@ def _count(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Print how many more fit; 1 where something is missing, 3 where fewer fit than asked."""
-    from karptui.plan.headroom import MOST, HeadroomError, headroom, headrooms, samples
+    from karptui.plan.headroom import MOST, headroom, headrooms
+    from karptui.plan.samples import HeadroomError, samples
 
     try:
         _refuse(args)
@@ -137,8 +139,8 @@ def _sample(base: WhatIfBase, args: argparse.Namespace) -> Sample | None:
         HeadroomError: where there is none.
         UsageError: where a manifest cannot be read.
     """
-    from karptui.plan.headroom import sample_of, sample_of_manifest
     from karptui.plan.manifests import ManifestError, manifests_of
+    from karptui.plan.samples import sample_of, sample_of_manifest
 
     if args.of:
         kind, namespace, name = args.of

@@ -17,12 +17,11 @@ from karptui.forward.launching import launch, order_of, ready
 from karptui.forward.scheduling import Scheduler
 from karptui.forward.world import World
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.pod import Pod
+from karptui.plan.samples import HeadroomError, Sample
 from karptui.provisioning import Prepared
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.solution import NewClaim, Solution, solve
-from karptui.whatif.edits import AnyEdit, CopyPod, ObjectRef, PutObject, ScaleWorkload
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.outcome import cost_of_option
 from karptui.whatif.situation import Situation, WhatIfBase
@@ -36,30 +35,6 @@ ASSUMED: Final = (
     "a new node comes as the cheapest offering of the first capacity type that has any",
     "which of several nodes kube-scheduler takes is approximated",
 )
-
-
-class HeadroomError(ValueError):
-    """A pod that cannot be added, in a sentence."""
-
-
-class Sample(msgspec.Struct, frozen=True):
-    """The pod that is added over and over."""
-
-    name: str
-    """``Kind/namespace/name`` of its workload or of the pod; what it asks for where it is a made-up one."""
-    ref: ObjectRef
-    """What is scaled or copied."""
-    first: tuple[AnyEdit, ...] = ()
-    """What puts it into the cluster."""
-    present: int = 0
-    """Pods that are there before the first is added: those of a workload that is scaled, or one that was put there."""
-
-    def edits(self, count: int) -> tuple[AnyEdit, ...]:
-        """Return what adds so many pods."""
-        if self.ref.kind != "Pod":
-            return (*self.first, ScaleWorkload(self.ref, self.present + count))
-        copies = count - len(self.first)
-        return (*self.first, *((CopyPod(self.ref, copies),) if copies > 0 else ()))
 
 
 class PoolRoom(msgspec.Struct, frozen=True):
@@ -151,59 +126,6 @@ class Headroom(msgspec.Struct, frozen=True, kw_only=True):
             "tried": self.tried,
             "assumed": list(self.assumed),
         }
-
-
-def sample_of(base: WhatIfBase, ref: ObjectRef) -> Sample:
-    """Return a pod of the cluster, or one of a workload's.
-
-    Raises:
-        HeadroomError: where there is none.
-    """
-    name = f"{ref.kind}/{ref.key}"
-    pods = [pod for pod in base.inventory.pods if pod.is_active]
-    if ref.kind == "Pod":
-        if any(pod.key == ref.key for pod in pods):
-            return Sample(name, ref)
-        raise HeadroomError(f"there is no pod {ref.key}")
-    owners = OwnerIndex(base.inventory.workloads)
-    origins = OriginIndex(owners)
-    own = [pod for pod in pods if name in (str(owners.of(pod)), origins.of(pod))]
-    if own:
-        newest = max(own, key=lambda pod: (pod.created_ns, pod.name))
-        return Sample(name, ObjectRef("Pod", newest.name, newest.namespace))
-    known = any((one.kind, one.namespace, one.name) == (ref.kind, ref.namespace, ref.name) for one in _scalable(base))
-    if known:
-        return Sample(name, ref)
-    raise HeadroomError(f"there is no {ref.kind} {ref.key} with pods or a template")
-
-
-def _scalable(base: WhatIfBase) -> Iterable[Any]:
-    return (one for one in base.inventory.workloads if hasattr(one, "replicas"))
-
-
-def sample_of_manifest(base: WhatIfBase, edit: PutObject, ref: ObjectRef) -> Sample:
-    """Return the pod of a manifest, which is put into the cluster: of a Pod, or of a workload."""
-    ref = ref if ref.namespace else msgspec.structs.replace(ref, namespace="default")
-    present = 0
-    if ref.kind != "Pod":
-        owners = OwnerIndex(base.inventory.workloads)
-        name = f"{ref.kind}/{ref.key}"
-        present = sum(1 for pod in base.inventory.pods if pod.is_active and str(owners.of(pod)) == name)
-    return Sample(f"{ref.kind}/{ref.key}", ref, (edit,), present)
-
-
-def samples(inventory: Inventory) -> tuple[Sample, ...]:
-    """Return a pod of every workload whose pods may run anywhere else, by name."""
-    origins = OriginIndex(OwnerIndex(inventory.workloads))
-    newest: dict[str, Pod] = {}
-    for pod in inventory.pods:
-        if not pod.owners or not pod.is_active or not is_reschedulable(pod):
-            continue
-        origin = origins.of(pod)
-        known = newest.get(origin)
-        if known is None or (pod.created_ns, pod.name) > (known.created_ns, known.name):
-            newest[origin] = pod
-    return tuple(Sample(name, ObjectRef("Pod", newest[name].name, newest[name].namespace)) for name in sorted(newest))
 
 
 def headrooms(

@@ -13,9 +13,9 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, ZONE, capacity_type_of
 from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.kube.node import Node
+from karptui.plan.drill import AT_THE_CHEAPEST, Launch, left_by, unplaced_json
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.whatif.difference import difference
-from karptui.whatif.drill import AT_THE_CHEAPEST, Launch, left_by, unplaced_json
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.lines import PlaceKind, Unplaced

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from karptui.forward.run import HORIZON_NS
-from karptui.plan.headroom import HeadroomError, headroom, headrooms, sample_of, samples
+from karptui.plan.drill import drills
+from karptui.plan.headroom import headroom, headrooms
 from karptui.plan.plan import plan
 from karptui.plan.policies import PolicyError, compare
 from karptui.plan.rehearsal import RehearsalError, rehearsals
+from karptui.plan.samples import HeadroomError, sample_of, samples
 from karptui.plan.sheet import PlanSheet, objects_of
 from karptui.plan.unreached import unreached
 from karptui.provisioning.reporter import Cancelled, Reporter
@@ -39,7 +41,6 @@ from karptui.solve.catalogue import SolveError
 from karptui.solve.run import solve_goal
 from karptui.views.plan import markdown_lines, price_text, rollout_lines
 from karptui.views.whatif.sentences import headline_text
-from karptui.whatif.drill import drills
 from karptui.whatif.edits import EditError, ObjectRef
 from karptui.whatif.situation import WhatIfBase
 

@@ -12,6 +12,7 @@ from karptui.session.questions import Question
 if TYPE_CHECKING:
     from karptui.forward.result import Played
     from karptui.karpenter.settings import Settings
+    from karptui.plan.drill import Drill
     from karptui.plan.headroom import Headroom
     from karptui.plan.policies import Comparison
     from karptui.plan.rehearsal import Rehearsal
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from karptui.plan.unreached import Unreached
     from karptui.session.packing import PackedNode
     from karptui.solve.answer import Solved
-    from karptui.whatif.drill import Drill
     from karptui.whatif.edits import AnyEdit
     from karptui.whatif.run import Answer
     from karptui.whatif.scenario import Replay, Scenario

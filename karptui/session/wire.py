@@ -14,6 +14,7 @@ from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.karpenter.settings import Settings
 from karptui.kube.live_usage import LiveUsage
 from karptui.pending.groups import PendingGroup
+from karptui.plan.drill import Drill
 from karptui.plan.headroom import Headroom
 from karptui.plan.policies import Comparison
 from karptui.plan.rehearsal import Rehearsal
@@ -27,7 +28,6 @@ from karptui.session.packing import Bin, PackedNode
 from karptui.session.pending_report import PodDetail, PodSurroundings
 from karptui.session.pods import PodEntry
 from karptui.solve.answer import Solved
-from karptui.whatif.drill import Drill
 from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.opening import Opening
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind

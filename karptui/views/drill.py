@@ -8,12 +8,12 @@ from typing import Final
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, verb
+from karptui.plan.drill import Drill, Launch, LossKind
 from karptui.plan.rehearsal import Rehearsal
 from karptui.views.column import Heading
 from karptui.views.plain import count_column, money_column, number_heading, text_column
 from karptui.views.row import Tone
 from karptui.views.table import Sort, TableSpec
-from karptui.whatif.drill import Drill, Launch, LossKind
 from karptui.whatif.lines import Unplaced
 
 MAX_LINES: Final = 12

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from karptui.plan.drill import Drill
 from karptui.plan.headroom import MOST, Headroom, PoolRoom
 from karptui.plan.policies import PolicyOutcome
 from karptui.plan.rehearsal import ASSUMED as REHEARSED
@@ -44,7 +45,6 @@ from karptui.views.forward.sentences import step_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import TableSpec
-from karptui.whatif.drill import Drill
 from karptui.whatif.edits import AnyEdit, RemoveNode
 from karptui.whatif.scenario import Replay, Scenario
 

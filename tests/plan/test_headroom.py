@@ -11,16 +11,9 @@ from karptui.karpenter.inventory import CapacityBuffer
 from karptui.kube.objects import Condition
 from karptui.kube.pod import HostPort
 from karptui.kube.workload import Workload
-from karptui.plan.headroom import (
-    HeadroomError,
-    Sample,
-    headroom,
-    headrooms,
-    sample_of,
-    sample_of_manifest,
-    samples,
-)
+from karptui.plan.headroom import headroom, headrooms
 from karptui.plan.rollout import rollout
+from karptui.plan.samples import HeadroomError, Sample, sample_of, sample_of_manifest, samples
 from karptui.provisioning.solution import solve
 from karptui.views.headroom import headline, more_lines, overview, requests_text
 from karptui.whatif.edits import ObjectRef, PutObject
