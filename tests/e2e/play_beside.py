@@ -29,13 +29,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import urllib3
+from msgspec.structs import replace
 
 from karptui.disruption.command import Method
-from karptui.forward.durations import observed
+from karptui.forward.durations import Durations, observed
 from karptui.forward.play import Play
 from karptui.forward.result import StepKind
 from karptui.forward.run import kept_nodes
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ZONE
+from karptui.kube.timestamps import NS_PER_SECOND
 from tests.provisioning.loading import load
 
 from .decisions import not_held
@@ -50,6 +52,8 @@ SIZES = range(25, 51)
 """Nodes of a fleet before it shrinks, were they full: there are up to half as many more."""
 SPREAD = 32
 """Plays of a fleet, each with other choices of what kube-scheduler and Karpenter leave to chance."""
+PASSES = (0, 1, 2, 3)
+"""Seconds that a pass of Karpenter takes, by turns of the plays: how busy the machine will be nobody knows."""
 FIRST = 5
 """Commands that are to be foretold in order."""
 RECORDED = ("before", "after", "commands")
@@ -104,7 +108,7 @@ def predicted(snapshot: Mapping[str, Any], seed: int) -> End:
         prepared.settings,
         now_ns,
         until_ns=now_ns + HOUR_NS,
-        durations=observed(inventory.nodeclaims),
+        durations=_with_passes(observed(inventory.nodeclaims), PASSES[seed % len(PASSES)]),
         seed=seed,
     )
     played = play.run()
@@ -122,6 +126,12 @@ def predicted(snapshot: Mapping[str, Any], seed: int) -> End:
     last_ns = max((step.at_ns for step in played.steps), default=now_ns)
     kept = Counter((named(one.node), one.code) for one in kept_nodes(play.fleet()))
     return _end(commands, looks_of(snapshot), nodes, kept, (last_ns - now_ns) / 10**9)
+
+
+def _with_passes(durations: Durations, seconds: int) -> Durations:
+    """Return the waits with the time that a pass takes before them."""
+    taken_ns = seconds * NS_PER_SECOND
+    return replace(durations, validation_ns=durations.validation_ns + taken_ns, poll_ns=durations.poll_ns + taken_ns)
 
 
 def lived(before: Mapping[str, Any], after: Mapping[str, Any], logged: Iterable[Mapping[str, Any]]) -> End:
