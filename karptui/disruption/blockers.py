@@ -17,8 +17,8 @@ from karptui.disruption.gates import Gate, GateCheck, iter_node_gates
 from karptui.disruption.pod_blockers import PodBlockers
 from karptui.disruption.pool_blockers import PoolBlockers
 from karptui.disruption.repair import RepairCode, Stop
+from karptui.disruption.should_disrupt import Wanted, Wishes
 from karptui.disruption.termination import command_condition, deadline_of
-from karptui.disruption.wants import Wanted, Wishes
 from karptui.karpenter.labels import CAPACITY_TYPE, DO_NOT_DISRUPT, INSTANCE_TYPE, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.provisioning.state_node import StateNode

@@ -22,7 +22,7 @@ from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.node_verdict import Verdict
 from karptui.disruption.outlook import Outcome
-from karptui.disruption.wants import Wanted
+from karptui.disruption.should_disrupt import Wanted
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning.state_node import StateNode
 

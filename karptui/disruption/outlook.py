@@ -24,9 +24,9 @@ from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
+from karptui.disruption.should_disrupt import Wishes
 from karptui.disruption.simulation import Simulation, SimulationError, no_place
 from karptui.disruption.terminate_first import remove_or_terminate_first
-from karptui.disruption.wants import Wishes
 from karptui.karpenter.nodepool import NodePool
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.state_node import StateNode

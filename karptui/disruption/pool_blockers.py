@@ -22,8 +22,8 @@ from karptui.disruption.consolidate_after import quiet_period
 from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import ReckonedPrices
+from karptui.disruption.should_disrupt import Wanted
 from karptui.disruption.termination import deadline_of
-from karptui.disruption.wants import Wanted
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
 from karptui.karpenter.nodepool import WHEN_EMPTY, NodePool
 from karptui.kube.objects import condition_of

@@ -39,9 +39,9 @@ from karptui.disruption.methods import next_pass, observed_fleet
 from karptui.disruption.node_verdict import landings_of, replacements_of, verdict_of
 from karptui.disruption.outlook import Outcome, Outlook
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
+from karptui.disruption.should_disrupt import Wanted
 from karptui.disruption.simulation import SimulationError, Simulator
 from karptui.disruption.survey_memory import SurveyMemory
-from karptui.disruption.wants import Wanted
 from karptui.provisioning.overlap import Overlap, overlap_steps
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.state_node import StateNode

@@ -22,9 +22,9 @@ from karptui.disruption.events import Recorder, nominations, window_ns
 from karptui.disruption.methods import MethodRun, observed_fleet, simulate, weigh_departing_pods
 from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.removal import EngineSimulator
+from karptui.disruption.should_disrupt import NOTHING_WANTED, Wishes
 from karptui.disruption.static_drift import headroom
 from karptui.disruption.termination import commanded_names, initiator_of
-from karptui.disruption.wants import NOTHING_WANTED, Wishes
 from karptui.karpenter import labels
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.karpenter.settings import parse_settings

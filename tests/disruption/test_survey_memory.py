@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import astuple, replace
 
 from karptui.disruption.analysis import Analysis
+from karptui.disruption.should_disrupt import Wanted
 from karptui.disruption.study import Study, key_of
-from karptui.disruption.wants import Wanted
 from karptui.karpenter import labels
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
