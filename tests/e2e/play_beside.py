@@ -93,8 +93,7 @@ class _Watched(Play):
     def _note_moment(self) -> None:
         for name, node in self.world.nodes.items():
             if name not in self.places:
-                keys = (NODEPOOL, INSTANCE_TYPE, CAPACITY_TYPE, ZONE)
-                self.places[name] = tuple(node.labels.get(key, "") for key in keys)  # type: ignore[assignment]
+                self.places[name] = _place(node.labels)
         super()._note_moment()
 
 
@@ -202,18 +201,13 @@ def _end(
     )
 
 
+def _place(labels: Mapping[str, str]) -> Place:
+    return labels.get(NODEPOOL, ""), labels.get(INSTANCE_TYPE, ""), labels.get(CAPACITY_TYPE, ""), labels.get(ZONE, "")
+
+
 def _places(snapshot: Mapping[str, Any]) -> dict[str, Place]:
-    found = {}
-    for one in snapshot["objects"]:
-        if one["kind"] == "Node":
-            labels = one["metadata"]["labels"]
-            found[one["metadata"]["name"]] = (
-                labels[NODEPOOL],
-                labels[INSTANCE_TYPE],
-                labels[CAPACITY_TYPE],
-                labels[ZONE],
-            )
-    return found
+    nodes = (one["metadata"] for one in snapshot["objects"] if one["kind"] == "Node")
+    return {node["name"]: _place(node["labels"]) for node in nodes}
 
 
 def _prices() -> Iterator[tuple[tuple[str, str, str], float]]:

@@ -72,24 +72,25 @@ def until_true(mailbox: WatchedMailbox, client: Client) -> None:
         mailbox.until(lambda kind=kind, there=there: mailbox.keys(kind) == there, SECONDS)  # type: ignore[misc]
 
 
+def stopped(plane: ControlPlane, change: Callable[[], object]) -> None:
+    """Do something to the storage while neither the server nor etcd runs."""
+    plane.kill_server()
+    plane.kill_etcd()
+    change()
+    plane.start_etcd()
+    plane.start_server()
+
+
 def test_a_restore_leaves_no_phantoms(
     plane: ControlPlane, client: Client, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    plane.kill_server()
-    plane.kill_etcd()
-    plane.back_up(tmp_path / "backup")
-    plane.start_etcd()
-    plane.start_server()
+    stopped(plane, lambda: plane.back_up(tmp_path / "backup"))
     with following(plane) as (_, mailbox):
         until_true(mailbox, client)
         client.create(PODS_PATH, (a_pod(f"phantom-{i}", f"node-{i % 5}") for i in range(100)))
         until_true(mailbox, client)
         assert sum("phantom" in key for key in mailbox.keys(Kind.POD)) == 100
-        plane.kill_server()
-        plane.kill_etcd()
-        plane.restore(tmp_path / "backup")
-        plane.start_etcd()
-        plane.start_server()
+        stopped(plane, lambda: plane.restore(tmp_path / "backup"))
         began = time.monotonic()
         mailbox.until(lambda: not any("phantom" in key for key in mailbox.keys(Kind.POD)), SECONDS)
         record_property("seconds_to_truth", time.monotonic() - began)
@@ -120,21 +121,13 @@ def test_a_restore_that_has_written_more_leaves_no_phantoms(
     plane: ControlPlane, client: Client, tmp_path: Path, away: threading.Event
 ) -> None:
     """Nothing of the server is seen until the restored storage counts further than the lost one did."""
-    plane.kill_server()
-    plane.kill_etcd()
-    plane.back_up(tmp_path / "backup")
-    plane.start_etcd()
-    plane.start_server()
+    stopped(plane, lambda: plane.back_up(tmp_path / "backup"))
     with following(plane) as (source, mailbox):
         until_true(mailbox, client)
         client.create(PODS_PATH, (a_pod(f"phantom-{i}", f"node-{i % 5}") for i in range(300)))
         until_true(mailbox, client)
         away.set()
-        plane.kill_server()
-        plane.kill_etcd()
-        plane.restore(tmp_path / "backup")
-        plane.start_etcd()
-        plane.start_server()
+        stopped(plane, lambda: plane.restore(tmp_path / "backup"))
         client.create(PODS_PATH, (a_pod(f"later-{i}", f"node-{i % 5}") for i in range(700)))
         away.clear()
         source.refresh()

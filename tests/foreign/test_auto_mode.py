@@ -9,18 +9,11 @@ from typing import Any
 
 import pytest
 
-from karptui.cli.evidence import evidence_source
 from karptui.cli.main import main
-from karptui.clock import FrozenClock
-from karptui.config import Config
-from karptui.screens.registry import ENTRIES
-from karptui.sources.snapshot.reader import SnapshotReader
-from karptui.sources.snapshot.source import SnapshotSource
 from tests.foreign.clusters import AUTO_MODE, snapshot
-from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app, settled
+from tests.foreign.said import asked, screens_saying
 
-FALSE = re.compile(r"not Ready|types? seen|not known|UNKNOWN|EC2NodeClass|t3\\.(nano|micro|small)")
+FALSE = re.compile(r"not Ready|types? seen|not known|UNKNOWN|EC2NodeClass|t3\.(nano|micro|small)")
 """What would be false, or is known."""
 
 
@@ -37,11 +30,6 @@ def path(tmp_path: Path) -> str:
     file = tmp_path / "cluster.json"
     file.write_text(json.dumps(cluster()))
     return str(file)
-
-
-def asked(capsys: pytest.CaptureFixture[str], path: str, *command: str) -> Any:
-    main([*command, "-o", "json", "--snapshot", path])
-    return json.loads(capsys.readouterr().out)
 
 
 def test_pods_are_placed_by_the_labels_that_aws_documents(path: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,13 +63,4 @@ def test_it_is_said_what_the_types_are_taken_from(path: str, capsys: pytest.Capt
 
 
 async def test_no_screen_says_what_is_false(path: str) -> None:
-    source = SnapshotSource(SnapshotReader().read([path], keeps_manifests=True))
-    clock = FrozenClock(source.snapshot.captured_at_ns)
-    app = an_app(source, clock=clock, evidence=evidence_source(source, Config()))
-    async with app.run_test(size=(160, 44)) as pilot:
-        await settled(pilot)
-        for entry in ENTRIES:
-            await pilot.press(entry.key)
-            await settled(pilot)
-            found = FALSE.search(screen_text(app))
-            assert found is None, f"{entry.name}: {found}"
+    assert await screens_saying(FALSE, path) == {}

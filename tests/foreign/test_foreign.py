@@ -10,16 +10,9 @@ from typing import Any
 
 import pytest
 
-from karptui.cli.evidence import evidence_source
 from karptui.cli.main import main
-from karptui.clock import FrozenClock
-from karptui.config import Config
-from karptui.screens.registry import ENTRIES
-from karptui.sources.snapshot.reader import SnapshotReader
-from karptui.sources.snapshot.source import SnapshotSource
 from tests.foreign.clusters import PROVIDERS, Provider, snapshot
-from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app, settled
+from tests.foreign.said import asked, screens_saying
 
 COMMANDS = (
     *(["nodes"], ["pods"], ["claims"], ["pools"], ["types"], ["budgets"], ["pending"], ["blockers"], ["advice"]),
@@ -44,11 +37,6 @@ def path(provider: Provider, tmp_path: Path) -> str:
     file = tmp_path / "cluster.json"
     file.write_text(json.dumps(snapshot(provider)))
     return str(file)
-
-
-def asked(capsys: pytest.CaptureFixture[str], path: str, *command: str) -> Any:
-    main([*command, "-o", "json", "--snapshot", path])
-    return json.loads(capsys.readouterr().out)
 
 
 def test_no_command_says_what_cannot_be_known(path: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,13 +88,4 @@ def test_nothing_is_repaired_by_the_policies_of_another_provider(
 
 
 async def test_no_screen_says_what_cannot_be_known(path: str) -> None:
-    source = SnapshotSource(SnapshotReader().read([path], keeps_manifests=True))
-    clock = FrozenClock(source.snapshot.captured_at_ns)
-    app = an_app(source, clock=clock, evidence=evidence_source(source, Config()))
-    async with app.run_test(size=(160, 44)) as pilot:
-        await settled(pilot)
-        for entry in ENTRIES:
-            await pilot.press(entry.key)
-            await settled(pilot)
-            found = FALSE.search(screen_text(app))
-            assert found is None, f"{entry.name}: {found}"
+    assert await screens_saying(FALSE, path) == {}

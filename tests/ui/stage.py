@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
+from textual.app import App
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from karptui.app import KarptuiApp
 from karptui.cli.evidence import evidence_source
@@ -17,8 +19,10 @@ from karptui.session.analyst import Analyst
 from karptui.sources.demo.source import DemoSource
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.source import Source
+from karptui.widgets.row_table import RowTable
 
 PATIENCE_SECONDS = 60.0
+Front = TypeVar("Front", bound=Screen[Any])
 
 
 def stepped_analyst() -> Analyst:
@@ -51,6 +55,18 @@ def demo_app(clock: Clock, **given: Any) -> KarptuiApp:
     """Return the app over the demo standing still, with what its Karpenter says of prices."""
     source = DemoSource(clock=clock, is_stepped=True)
     return an_app(source, clock=clock, evidence=evidence_source(source, Config()), **given)
+
+
+def front(app: App[Any], kind: type[Front]) -> Front:
+    """Return the screen in front, which is of a kind."""
+    assert isinstance(app.screen, kind)
+    return app.screen
+
+
+def column(app: App[Any], position: int = 0) -> list[str]:
+    """Return the cells of a column of the table in front."""
+    rows = app.screen.query_one(RowTable).rows
+    return [rows[index].cells[position].text.strip() for index in range(len(rows))]
 
 
 async def settled(pilot: Pilot[Any], *, is_analysed: bool = True) -> KarptuiApp:

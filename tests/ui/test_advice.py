@@ -17,12 +17,11 @@ from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.pools import PoolDetailScreen
 from karptui.screens.text import TextScreen
 from karptui.session.analyst import Analyst
-from karptui.widgets.row_table import RowTable
 from tests import traps
 from tests.builders import NOW_NS
 from tests.story_e import story_evidence
 from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app, settled
+from tests.ui.stage import an_app, column, settled
 
 Compare = Callable[..., bool]
 MakeTraps = Callable[..., KarptuiApp]
@@ -55,17 +54,13 @@ def pressing(*keys: str) -> Callable[[Pilot[None]], Any]:
     return run
 
 
-def cells(app: KarptuiApp, column: int) -> list[str]:
-    return [row.cells[column].text.strip() for row in app.screen.query_one(RowTable).rows]  # type: ignore[attr-defined]
-
-
 async def test_the_worst_come_first_and_the_tab_counts(make_traps: MakeTraps) -> None:
     async with make_traps().run_test(size=(200, 60)) as pilot:
         app = await opened(pilot)
         assert isinstance(app.screen, AdviceScreen)
-        severities = [cell.split()[-1] for cell in cells(app, 0)]
+        severities = [cell.split()[-1] for cell in column(app, 0)]
         assert severities == sorted(severities, key=["error", "warning", "info"].index)
-        rules = cells(app, 5)
+        rules = column(app, 5)
         assert rules[0] == "pod-several-pdbs"
         for rule in (
             "pool-wildcard-value",
@@ -89,18 +84,18 @@ async def test_the_sentences_follow_the_cursor(make_traps: MakeTraps) -> None:
         await settled(pilot)
         assert 'says do-not-disrupt "1d", which protects nothing' in screen_text(app)
         await pilot.press("escape", "ctrl+z")
-        assert "· info" not in cells(app, 0)
+        assert "· info" not in column(app, 0)
 
 
 async def test_filters_ask_for_severity_object_and_money(make_traps: MakeTraps) -> None:
     async with make_traps().run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
         await pilot.press("slash", *"severity=error", "enter")
-        assert set(cells(app, 0)) == {"✘ error"}
+        assert set(column(app, 0)) == {"✘ error"}
         assert isinstance(app.screen, AdviceScreen)
         app.screen.filter_entered("object=batch $>0.5")
         await settled(pilot)
-        assert cells(app, 2) == ["batch"]
+        assert column(app, 2) == ["batch"]
         assert "[1/" in screen_text(app)
 
 
@@ -108,19 +103,19 @@ async def test_groups_fold(make_traps: MakeTraps) -> None:
     async with make_traps().run_test(size=(160, 40)) as pilot:
         app = await opened(pilot)
         await pilot.press("b")
-        assert cells(app, 0)[0] == "▾ error"
+        assert column(app, 0)[0] == "▾ error"
         await pilot.press("enter")
-        assert cells(app, 0)[:2] == ["▸ error", "▾ warning"]
+        assert column(app, 0)[:2] == ["▸ error", "▾ warning"]
         await pilot.press("b", "f")
-        assert all(cell.startswith("▸") for cell in cells(app, 0))
+        assert all(cell.startswith("▸") for cell in column(app, 0))
         await pilot.press("f")
-        assert "✘ error" in cells(app, 0)
+        assert "✘ error" in column(app, 0)
         await pilot.press("b")
-        assert cells(app, 0)[0] == "▾ PodDisruptionBudget db/postgres"
+        assert column(app, 0)[0] == "▾ PodDisruptionBudget db/postgres"
         await pilot.press("b")
         assert "not grouped" in screen_text(app)
         await pilot.press("f")
-        assert all(cell.startswith("▸") for cell in cells(app, 0))
+        assert all(cell.startswith("▸") for cell in column(app, 0))
 
 
 async def test_one_finding_at_length_and_its_objects(make_traps: MakeTraps) -> None:
@@ -140,7 +135,7 @@ async def test_one_finding_at_length_and_its_objects(make_traps: MakeTraps) -> N
             "enter or o goes to the object",
         ):
             assert part in text
-        assert cells(app, 3) == ["postgres", "postgres-old", "postgres"]
+        assert column(app, 3) == ["postgres", "postgres-old", "postgres"]
         await pilot.press("o")
         await settled(pilot)
         assert isinstance(app.screen, TextScreen)

@@ -11,12 +11,17 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.event import Event
+from karptui.screens.budgets import BudgetsScreen
+from karptui.screens.claims import ClaimsScreen
+from karptui.screens.events import EventsScreen
+from karptui.screens.list_screen import ListScreen
 from karptui.screens.node_detail import NodeDetailScreen
+from karptui.screens.nodes import NodesScreen
 from karptui.screens.text import TextScreen
 from karptui.sources.base import Phase
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, Fleet, a_fleet, conditions
-from tests.ui.stage import settled
+from tests.ui.stage import front, settled
 from tests.ui.test_looks import Compare, pressing
 
 BUDGETS = {
@@ -99,23 +104,25 @@ async def test_a_budget_leads_to_the_nodes_of_its_pool(make_app: MakeApp) -> Non
         await settled(pilot)
         await pilot.press("slash", *"left=0", "enter")
         await settled(pilot)
-        names = app.screen.listing.rows.keys  # type: ignore[attr-defined]
-        assert set(names) == {"general/Drifted", "general/Underutilized"} | {
+        rows = front(app, BudgetsScreen).listing.rows
+        assert rows is not None
+        assert set(rows.keys) == {"general/Drifted", "general/Underutilized"} | {
             f"{pool}/{reason}" for pool in ("gpu", "runners") for reason in ("Drifted", "Empty", "Underutilized")
         }
         await pilot.press("o")
         await settled(pilot)
-        assert app.screen.listing.query_text == "pool=general"  # type: ignore[attr-defined]
+        assert front(app, NodesScreen).listing.query_text == "pool=general"
 
 
 async def test_a_claim_leads_to_its_node(make_app: MakeApp) -> None:
     app = make_app(a_told_fleet(), screen="claims")
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
-        first = app.screen.current  # type: ignore[attr-defined]
-        assert first.claim.name == "general-x7k2p"
+        screen = front(app, ClaimsScreen)
+        assert screen.current is not None
+        assert screen.current.claim.name == "general-x7k2p"
         await pilot.press("o")
-        assert "has no node" in str(app.screen.info.pieces)  # type: ignore[attr-defined]
+        assert "has no node" in str(screen.info.pieces)
         await pilot.press("d")
         await settled(pilot)
         assert isinstance(app.screen, TextScreen)
@@ -134,12 +141,16 @@ async def test_events_of_one_object_and_their_messages(make_app: MakeApp) -> Non
         await settled(pilot)
         await pilot.press("slash", *"reason=FailedScheduling", "enter")
         await settled(pilot)
-        assert app.screen.current.object_key == "trino/trino-worker-1"  # type: ignore[attr-defined]
-        assert "\x1b" not in app.screen.story.content.plain  # type: ignore[attr-defined]
-        assert "[bold]trino[/bold]" in app.screen.story.content.plain  # type: ignore[attr-defined]
+        screen = front(app, EventsScreen)
+        assert screen.current is not None
+        assert screen.current.object_key == "trino/trino-worker-1"
+        assert screen.story is not None
+        story = str(screen.story.content)
+        assert "\x1b" not in story
+        assert "[bold]trino[/bold]" in story
         await pilot.press("o")
         await settled(pilot)
-        assert app.screen.listing.query_text == "kind=Pod object=trino/trino-worker-1"  # type: ignore[attr-defined]
+        assert screen.listing.query_text == "kind=Pod object=trino/trino-worker-1"
         await pilot.press("enter")
         await settled(pilot)
         assert isinstance(app.screen, TextScreen)
@@ -152,7 +163,8 @@ async def test_nothing_is_there(make_app: MakeApp, screen: str) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         await pilot.press("d", "o", "y")
-        assert app.screen.current is None  # type: ignore[attr-defined]
+        assert isinstance(app.screen, ListScreen)
+        assert app.screen.current is None
 
 
 async def test_before_budgets_are_worked_out(make_app: MakeApp) -> None:
@@ -167,4 +179,4 @@ async def test_before_budgets_are_worked_out(make_app: MakeApp) -> None:
         source.mailbox.report(status(Kind.POD, Phase.FORBIDDEN, last_error="pods: forbidden"))
         app.poll_now()
         await pilot.pause()
-        assert app.screen.current is not None  # type: ignore[attr-defined]
+        assert front(app, BudgetsScreen).current is not None

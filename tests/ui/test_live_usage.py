@@ -8,9 +8,10 @@ import pytest
 
 from karptui.decode.kinds import Kind
 from karptui.kube.live_usage import LiveUsage, Sample, first_seen
+from karptui.screens.nodes import NodesScreen
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import NOW_NS, SECOND, a_fleet, screen_text
-from tests.ui.stage import settled
+from tests.ui.stage import front, settled
 from tests.ui.test_looks import Compare, pressing
 
 NODE = "ip-10-0-71-204.eu-west-1.compute.internal"
@@ -74,7 +75,7 @@ async def test_it_is_asked_for_only_while_it_is_looked_at(make_app: MakeApp) -> 
         assert meter.wanted == []
         await pilot.press("1", "ctrl+w")
         await settled(pilot)
-        app.front.refresh_view(is_forced=True)  # type: ignore[union-attr]
+        front(app, NodesScreen).refresh_view(is_forced=True)
         assert meter.wanted
         before = len(meter.wanted)
         await pilot.press("4")

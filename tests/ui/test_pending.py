@@ -23,11 +23,10 @@ from karptui.screens.text import TextScreen
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.snapshot.source import SnapshotSource
-from karptui.widgets.row_table import RowTable
 from karptui.widgets.tab_line import TabLine
 from tests.story_d import hostile_document, story_snapshot
 from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app, pressing, settled
+from tests.ui.stage import an_app, column, pressing, settled
 
 Compare = Callable[..., bool]
 MakeStory = Callable[..., KarptuiApp]
@@ -49,10 +48,6 @@ def make_story(tmp_path: Path) -> MakeStory:
     return make
 
 
-def rows(app: KarptuiApp, column: int = 0) -> list[str]:
-    return [row.cells[column].text.strip() for row in app.screen.query_one(RowTable).rows]  # type: ignore[attr-defined]
-
-
 def said(app: KarptuiApp, name: str) -> str:
     return str(app.screen.query_one(name, Static).content)
 
@@ -60,7 +55,7 @@ def said(app: KarptuiApp, name: str) -> str:
 async def test_pods_are_folded_with_three_verdicts_side_by_side(make_story: MakeStory) -> None:
     async with make_story().run_test(size=(200, 60)) as pilot:
         app = await settled(pilot)
-        assert rows(app) == [
+        assert column(app) == [
             "batch/flex-{0,1,2}",
             "trino/worker-{0,1}",
             "infra/host-0",
@@ -104,11 +99,11 @@ async def test_story_d_is_explained_with_what_would_help(make_story: MakeStory) 
         assert "✘ memory short by 6,846Mi on r5a.8xlarge" in lines
         assert "nodes  3 tried: 3 memory" in lines
         assert "Karpenter 2m ago, 9 times: FailedScheduling" in lines
-        assert rows(app)[:2] == [
+        assert column(app)[:2] == [
             "VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488",
             "ask for at most 238,914Mi (233Gi) of memory",
         ]
-        assert "allow node.kubernetes.io/instance-type r5a.12xlarge" in rows(app)
+        assert "allow node.kubernetes.io/instance-type r5a.12xlarge" in column(app)
         assert "6 single changes tried on the engine, 5 help" in screen_text(app)
 
 
@@ -135,7 +130,7 @@ async def test_the_nodes_that_were_tried_open_one_by_one(make_story: MakeStory) 
         await pilot.press("n")
         await settled(pilot)
         assert isinstance(app.screen, PendingNodesScreen)
-        assert rows(app, 1) == ["memory"] * 3
+        assert column(app, 1) == ["memory"] * 3
         assert "3 tried: 3 memory" in screen_text(app)
         await pilot.press("c", "enter")
         await settled(pilot)

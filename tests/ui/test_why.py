@@ -18,11 +18,10 @@ from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.remedies import RemediesScreen
 from karptui.whatif.opening import Opening
 from karptui.whatif.scenario import Replay
-from karptui.widgets.row_table import RowTable
 from tests.builders import NOW_NS
 from tests.story_e import StorySource, story_evidence
 from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app, settled
+from tests.ui.stage import an_app, column, settled
 
 Compare = Callable[..., bool]
 MakeStory = Callable[..., KarptuiApp]
@@ -53,10 +52,6 @@ def pressing(*keys: str) -> Callable[[Pilot[None]], Any]:
     return run
 
 
-def rows(app: KarptuiApp, column: int = 0) -> list[str]:
-    return [row.cells[column].text.strip() for row in app.screen.query_one(RowTable).rows]  # type: ignore[attr-defined]
-
-
 async def test_every_node_says_why(make_story: MakeStory) -> None:
     async with make_story().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
@@ -70,15 +65,15 @@ async def test_filter_sort_and_blocked_only(make_story: MakeStory) -> None:
     async with make_story().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
         await pilot.press("slash", *"why=DND", "enter")
-        assert rows(app) == ["ip-10-0-17-9", "ip-10-0-33-7", "ip-10-0-71-204", "ip-10-0-90-13"]
+        assert column(app) == ["ip-10-0-17-9", "ip-10-0-33-7", "ip-10-0-71-204", "ip-10-0-90-13"]
         await pilot.press("escape", "ctrl+z")
-        assert "ip-10-0-8-41" not in rows(app)
-        assert "ip-10-0-12-88" in rows(app)
+        assert "ip-10-0-8-41" not in column(app)
+        assert "ip-10-0-12-88" in column(app)
         await pilot.press("escape")
         app.run_command("sort why")
         await pilot.pause()
-        assert rows(app)[:2] == ["ip-10-0-33-7", "ip-10-0-71-204"]
-        assert rows(app)[-1] == "ip-10-0-8-41"
+        assert column(app)[:2] == ["ip-10-0-33-7", "ip-10-0-71-204"]
+        assert column(app)[-1] == "ip-10-0-8-41"
 
 
 async def test_the_line_below_is_the_product_in_one_line(make_story: MakeStory) -> None:
@@ -131,8 +126,8 @@ async def test_blockers_in_groups_by_money(make_story: MakeStory) -> None:
         await pilot.press("6")
         await settled(pilot)
         assert isinstance(app.screen, BlockersScreen)
-        assert rows(app)[0] == "▾ gitlab/runner"
-        assert rows(app)[1:7] == ["POD-DND"] * 6
+        assert column(app)[0] == "▾ gitlab/runner"
+        assert column(app)[1:7] == ["POD-DND"] * 6
         text = screen_text(app)
         assert "Blockers [8] ─ $4.56/h held ($3,327/mo) ─ by owner" in text
         assert "Blockers·8" in text
@@ -140,20 +135,20 @@ async def test_blockers_in_groups_by_money(make_story: MakeStory) -> None:
         assert "terminationGracePeriod 24h ends the wait for drift and expiry, never for consolidation" in text
         assert "own pool for these pods · cordon" in text
         await pilot.press("enter")
-        assert rows(app)[:2] == ["▸ gitlab/runner", "▾ NodePool/batch"]
+        assert column(app)[:2] == ["▸ gitlab/runner", "▾ NodePool/batch"]
         await pilot.press("f")
-        assert [one[0] for one in rows(app)] == ["▸"] * 3
+        assert [one[0] for one in column(app)] == ["▸"] * 3
         await pilot.press("f", "b")
-        assert "▾ gitlab" in rows(app)
+        assert "▾ gitlab" in column(app)
         await pilot.press("b")
-        assert "▾ runners" in rows(app)
+        assert "▾ runners" in column(app)
         await pilot.press("b")
-        assert "▾ POD-DND" in rows(app)
+        assert "▾ POD-DND" in column(app)
         await pilot.press("b")
-        assert len(rows(app)) == 8
+        assert len(column(app)) == 8
         assert "not grouped" in screen_text(app)
         await pilot.press("slash", *"kind=PDB", "enter")
-        assert rows(app) == ["PDB"]
+        assert column(app) == ["PDB"]
         assert "[1/8]" in screen_text(app)
 
 
@@ -219,7 +214,7 @@ async def test_remedies_explanations_and_the_next_command_from_blockers(make_sto
         text = screen_text(app)
         assert "Next: SingleNodeConsolidation (Underutilized), saves $0.7680/h" in text
         assert "delete ip-10-0-8-41" in text
-        assert rows(app)[0] == "ip-10-0-71-204"
+        assert column(app)[0] == "ip-10-0-71-204"
 
 
 async def test_help_lists_what_the_codes_mean(make_story: MakeStory) -> None:

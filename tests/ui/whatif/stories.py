@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from textual.pilot import Pilot
+from textual.widgets import OptionList
 
 from tests.ui.whatif.bench import begin, control, press
 
@@ -37,9 +38,9 @@ async def story_b(pilot: Pilot[Any]) -> None:
     screen.whatif.put_text(screen.edit_pane.editor.text.replace('cpu: "480"', 'cpu: "4800"'), "limit")
     await scale(pilot, "Deployment web/front", 1200)
     await press(pilot, "a", *"split", "enter", "enter")
-    options = pilot.app.screen.query_one("OptionList")
+    options = pilot.app.screen.query_one(OptionList)
     for family in ("c7i-flex", "m7i-flex"):
-        options.highlighted = options.get_option_index(family)  # type: ignore[attr-defined]
+        options.highlighted = options.get_option_index(family)
         await pilot.press("space")
     await press(pilot, "enter", "ctrl+u", *"flex", "enter")
 

@@ -17,6 +17,7 @@ from karptui.screens.packing import PackingScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.whatif.compare import CompareScreen
 from karptui.screens.whatif.screen import WhatIfScreen
+from karptui.sources.demo.source import DemoSource
 from karptui.whatif.edits import RemoveNode, SetSetting, TakeOut
 from karptui.whatif.scenario import Replay
 from tests.builders import SECOND_NS
@@ -292,7 +293,8 @@ async def test_the_base_follows_the_cluster() -> None:
         screen = await begin(pilot)
         first = app.whatif.book.answers[0]
         forward(app, 30 * SECOND_NS)
-        app.session.source.step()  # type: ignore[union-attr]
+        assert isinstance(app.session.source, DemoSource)
+        app.session.source.step()
         await settled(pilot)
         assert app.whatif.book.answers[0] is not first
         assert "cluster changed" in str(screen.result.border_title)
