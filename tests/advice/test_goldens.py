@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +13,9 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding
 from karptui.advice.report import advise
 from karptui.disruption.methods import fleet_of
-from tests.provisioning.loading import load
+from tests.provisioning.loading import GOLDENS, load, scenarios
 
-GOLDENS = Path(__file__).resolve().parent.parent / "goldens"
 Answer = dict[str, Any]
-
-
-@cache
-def catalog(path: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(gzip.decompress(path.read_bytes()))
-    return found
-
-
-def scenarios(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt") as lines:
-        yield from map(json.loads, lines)
 
 
 def launches_nothing(finding: Finding, answer: Answer) -> bool:
@@ -100,8 +85,7 @@ def test_findings_agree_with_karpenter(path: Path) -> None:
     seen = set()
     for scenario in scenarios(path):
         snapshot = scenario["snapshot"]
-        types = catalog(path.parent / f"{snapshot['catalog']}.gz") if "catalog" in snapshot else []
-        prepared = load(snapshot, types)
+        prepared = load(snapshot, path.parent)
         report = advise(AdviceContext(prepared, fleet_of(prepared)), ASKED)
         assert report.failures == ()
         answers = [scenario["expected"], *scenario.get("alternatives", ())]

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from karptui.disruption.deletion_costs import managed_costs
 from karptui.disruption.json_form import legacy_repair_json, method_json
 from karptui.disruption.methods import simulate
-from tests.provisioning.loading import load
+from tests.provisioning.loading import GOLDENS, load
 
-GOLDENS = Path(__file__).resolve().parent.parent / "goldens"
 COMPARED = (
     "DisruptionBlocked",
     "Unconsolidatable",
@@ -27,23 +24,9 @@ _OTHERS = re.compile(r" and (\d+) other\(s\)$")
 _UNPLACED = "Not all pods would schedule, "
 
 
-def scenarios(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the scenarios of a file of goldens."""
-    with gzip.open(path, "rt") as lines:
-        for line in lines:
-            yield json.loads(line)
-
-
-@cache
-def catalog(path: Path) -> Sequence[Mapping[str, Any]]:
-    """Return a catalog of instance types."""
-    types: list[Mapping[str, Any]] = json.loads(gzip.decompress(path.read_bytes()))
-    return types
-
-
-def answer(snapshot: Mapping[str, Any], types: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+def answer(snapshot: Mapping[str, Any], folder: Path = GOLDENS) -> dict[str, Any]:
     """Return our answer to a snapshot, in the form of the oracle's."""
-    report = simulate(load(snapshot, types))
+    report = simulate(load(snapshot, folder))
     methods = [method_json(result) for result in report.methods]
     if report.legacy_repairs is not None:
         methods.append(legacy_repair_json(report.legacy_repairs))

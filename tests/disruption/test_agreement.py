@@ -15,8 +15,7 @@ from karptui.disruption.codes import CODES, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.gates import Gate
 from karptui.disruption.study import Study, study_all
-from tests.disruption.parity import GOLDENS, catalog, scenarios
-from tests.provisioning.loading import load
+from tests.provisioning.loading import GOLDENS, load, scenarios
 
 KARPENTER: Final = GOLDENS / "karpenter-1.14.1"
 FILES: Final = (
@@ -37,8 +36,7 @@ def test_everything_that_is_told_of_a_node_agrees(path: Path) -> None:
         snapshot = scenario["snapshot"]
         if not snapshot.get("disruption"):
             continue
-        types = catalog(path.parent / f"{snapshot['catalog']}.gz") if "catalog" in snapshot else ()
-        study = Study(load(snapshot, types), 1)
+        study = Study(load(snapshot, path.parent), 1)
         study_all(study)
         study.ask_next()
         found = [*_differences(study), *_unsaid(study.analysis, scenario["expected"])]

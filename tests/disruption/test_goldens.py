@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.disruption.parity import GOLDENS, answer, catalog, decisions, events, scenarios
+from tests.disruption.parity import answer, decisions, events
+from tests.provisioning.loading import GOLDENS, scenarios
 
 KARPENTER = GOLDENS / "karpenter-1.14.1"
 RULES = GOLDENS / "rules"
@@ -38,8 +39,7 @@ def _differences(path: Path) -> dict[str, Any]:
         snapshot = scenario["snapshot"]
         if not snapshot.get("disruption"):
             continue
-        types = catalog(path.parent / f"{snapshot['catalog']}.gz") if "catalog" in snapshot else ()
-        ours = answer(snapshot, types)
+        ours = answer(snapshot, path.parent)
         theirs = [scenario["expected"], *scenario.get("alternatives", ())]
         right = [one for one in theirs if decisions(one) == decisions(ours)]
         if not any(events(one) == events(ours) for one in right):

@@ -14,8 +14,7 @@ from karptui.disruption.gates import Gate
 from karptui.disruption.lanes import lanes_of
 from karptui.disruption.methods import fleet_of
 from karptui.provisioning import Prepared
-from tests.disruption.parity import GOLDENS, catalog, scenarios
-from tests.provisioning.loading import load
+from tests.provisioning.loading import GOLDENS, load, scenarios
 
 FILES = (
     *sorted((GOLDENS / "karpenter-1.14.1").glob("*.jsonl.gz")),
@@ -32,8 +31,7 @@ def test_a_method_that_wants_a_node_past_the_gates_has_it_as_candidate(path: Pat
         snapshot = scenario["snapshot"]
         if not snapshot.get("disruption"):
             continue
-        types = catalog(path.parent / f"{snapshot['catalog']}.gz") if "catalog" in snapshot else ()
-        ours = _candidates(load(snapshot, types))
+        ours = _candidates(load(snapshot, path.parent))
         for method in scenario["expected"]["disruption"]:
             if method["name"] != "LegacyRepair" and set(method["candidates"]) != ours[method["name"]]:
                 wrong[snapshot["name"], method["name"]] = set(method["candidates"]) ^ ours[method["name"]]

@@ -221,7 +221,7 @@ def test_what_is_looked_at_comes_first() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_random_fleets_after_random_changes(seed: int) -> None:
     chance = random.Random(seed)
-    prepared = load(FleetGenerator(f"memory-{seed}").snapshot("x"), ())
+    prepared = load(FleetGenerator(f"memory-{seed}").snapshot("x"))
     types: Any = prepared.given_types
     inventory, now_ns = prepared.inventory, prepared.now_ns
     analysis = studied(inventory, now_ns=now_ns, types=types, settings=prepared.settings).analysis

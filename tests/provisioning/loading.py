@@ -1,10 +1,14 @@
-"""Reads snapshot documents for the engine's tests."""
+"""Reads snapshot documents and goldens for the engines' tests; what one test has read is not kept for the next."""
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -19,6 +23,7 @@ from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.timestamps import parse_timestamp
 from karptui.provisioning.prepared import Prepared, prepare
 
+GOLDENS: Final = Path(__file__).resolve().parent.parent / "goldens"
 _FIELD_OF_KIND = {
     Kind.POD: "pods",
     Kind.NODE: "nodes",
@@ -88,14 +93,25 @@ def load_instance_type(raw: Mapping[str, Any]) -> InstanceType:
     )
 
 
-_PARSED: dict[int, tuple[object, tuple[InstanceType, ...]]] = {}
+def scenarios(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the scenarios of a file of goldens."""
+    with gzip.open(path, "rt") as lines:
+        yield from map(json.loads, lines)
 
 
-def load_types(raw: Sequence[Mapping[str, Any]]) -> tuple[InstanceType, ...]:
-    """Return instance types; a list is parsed once, as catalogs are shared by many snapshots."""
-    if id(raw) not in _PARSED:
-        _PARSED[id(raw)] = (raw, tuple(load_instance_type(one) for one in raw))
-    return _PARSED[id(raw)][1]
+@lru_cache(maxsize=8)
+def catalog(path: Path) -> tuple[InstanceType, ...]:
+    """Return a list of instance types that snapshots share."""
+    data = path.read_bytes()
+    return tuple(map(load_instance_type, json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)))
+
+
+def types_of(snapshot: Mapping[str, Any], folder: Path) -> tuple[InstanceType, ...]:
+    """Return the instance types of a snapshot: its own, or those of the catalog in a folder that it names."""
+    if "catalog" in snapshot:
+        packed = folder / f"{snapshot['catalog']}.gz"
+        return catalog(packed if packed.exists() else folder / snapshot["catalog"])
+    return tuple(map(load_instance_type, snapshot.get("instanceTypes") or ()))
 
 
 def load_settings(snapshot: Mapping[str, Any]) -> Settings:
@@ -111,10 +127,11 @@ def load_settings(snapshot: Mapping[str, Any]) -> Settings:
     )
 
 
-def load(snapshot: Mapping[str, Any], catalog: Sequence[Mapping[str, Any]] = ()) -> Prepared:
+def load(snapshot: Mapping[str, Any], folder: Path = GOLDENS) -> Prepared:
+    """Return a snapshot as engines take it; a catalog that it names is looked for in a folder."""
     return prepare(
         load_inventory(snapshot["objects"]),
-        load_types(snapshot.get("instanceTypes") or catalog),
+        types_of(snapshot, folder),
         load_settings(snapshot),
         parse_timestamp(snapshot["capturedAt"]),
     )

@@ -15,9 +15,8 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -51,20 +50,19 @@ class Tally:
         batch = list(files)
         for file, theirs in zip(batch, ask(ORACLE, batch), strict=True):
             snapshot = json.loads(file.read_text())
-            types = _catalog(file.parent / snapshot["catalog"]) if "catalog" in snapshot else ()
             karpenter = Karpenter(ORACLE, file, theirs)
             self.total += 1
             self.compared.update(kinds_of(snapshot))
             self.refused += karpenter.refuses
-            solution = solve(load(snapshot, types))
+            solution = solve(load(snapshot, file.parent))
             found = karpenter.difference(solution.as_json())
             if not found:
                 continue
             if not solution.met_tie:
                 self.differing[snapshot["name"]] = found
-            elif all(map(karpenter.difference, thrown(partial(solve, load(snapshot, types)), THROWS))):
+            elif all(map(karpenter.difference, thrown(partial(solve, load(snapshot, file.parent)), THROWS))):
                 self.by_chance += 1
-                if not any(map(karpenter.has_shape, thrown(partial(solve, load(snapshot, types)), THROWS))):
+                if not any(map(karpenter.has_shape, thrown(partial(solve, load(snapshot, file.parent)), THROWS))):
                     self.differing[snapshot["name"]] = "shape"
 
     def __str__(self) -> str:
@@ -75,11 +73,6 @@ class Tally:
             f"{self.by_chance} left to chance",
         )
         return "\n".join(["", *lines, ", ".join((*counts, f"{self.refused} refused by Karpenter"))])
-
-
-@cache
-def _catalog(path: Path) -> Any:
-    return json.loads(path.read_text())
 
 
 def batches(files: list[Path]) -> Iterator[list[Path]]:

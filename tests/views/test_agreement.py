@@ -36,8 +36,7 @@ from karptui.views.why.codes import why_text
 from karptui.views.why.detail import why_lines
 from karptui.views.why.lanes import lane_message
 from karptui.views.why.sentences import why_sentence
-from tests.disruption.parity import GOLDENS, catalog, scenarios
-from tests.provisioning.loading import load
+from tests.provisioning.loading import GOLDENS, load, scenarios
 from tests.ui.fleet import status
 
 FILES: Final = (
@@ -57,16 +56,15 @@ def test_screens_and_commands_say_the_same_of_a_node(path: Path) -> None:
         snapshot = scenario["snapshot"]
         if not snapshot.get("disruption"):
             continue
-        types = catalog(path.parent / f"{snapshot['catalog']}.gz") if "catalog" in snapshot else ()
-        found = [*_differences(*_view(snapshot, types))]
+        found = [*_differences(*_view(snapshot, path.parent))]
         if found:
             wrong[snapshot["name"]] = found
     assert wrong == {}
 
 
-def _view(snapshot: Any, types: Any) -> tuple[ClusterView, int]:
+def _view(snapshot: Any, folder: Path) -> tuple[ClusterView, int]:
     """Return what screens and commands are drawn from, and the instant."""
-    prepared = load(snapshot, types)
+    prepared = load(snapshot, folder)
     study = Study(prepared, 1)
     study_all(study)
     study.ask_next()
@@ -245,8 +243,7 @@ def test_explain_says_what_the_row_says(family: str) -> None:
     wrong = {}
     for scenario in list(scenarios(path))[:: 8 * EVERY]:
         snapshot = scenario["snapshot"]
-        types = catalog(path.parent / f"{snapshot['catalog']}.gz") if "catalog" in snapshot else ()
-        view, now_ns = _view(snapshot, types)
+        view, now_ns = _view(snapshot, path.parent)
         for entry in view.node_entries[:6]:
             unanalysed = ClusterView(view.state, view.statuses, evidence=view.evidence)
             values, _, _ = explain_node(Namespace(name=entry.name), Loaded(unanalysed, now_ns, ()))

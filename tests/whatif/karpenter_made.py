@@ -4,38 +4,34 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping
-from copy import deepcopy
-from functools import cache
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.timestamps import format_timestamp, parse_timestamp
 from tests.builders import HOUR_NS, SECOND_NS
+from tests.provisioning.loading import scenarios
 from tests.whatif.snapshots import FOLDER, decoded
 
 LIFECYCLE = ("Launched", "Registered", "Initialized")
 Manifest = dict[str, Any]
 
 
-@cache
-def _lines(family: str) -> tuple[dict[str, Any], ...]:
-    with gzip.open(FOLDER / f"{family}.jsonl.gz", "rt") as lines:
-        return tuple(json.loads(line) for line in lines)
-
-
-@cache
+@lru_cache(maxsize=2)
 def _types(catalog: str) -> tuple[dict[str, Any], ...]:
     return tuple(json.loads(gzip.decompress((FOLDER / f"{catalog}.gz").read_bytes())))
 
 
-def snapshots(family: str) -> list[Manifest]:
-    """Return those snapshots of a family for which Karpenter makes NodeClaims, after it has made them."""
-    return [_after(line) for line in _lines(family) if line["expected"]["provisioning"]["newNodeClaims"]]
+def snapshots(family: str) -> Iterator[Manifest]:
+    """Yield those snapshots of a family for which Karpenter makes NodeClaims, after it has made them."""
+    for line in scenarios(FOLDER / f"{family}.jsonl.gz"):
+        if line["expected"]["provisioning"]["newNodeClaims"]:
+            yield _after(line)
 
 
 def _after(line: dict[str, Any]) -> Manifest:
-    snapshot, answer = deepcopy(line["snapshot"]), line["expected"]["provisioning"]
+    snapshot, answer = line["snapshot"], line["expected"]["provisioning"]
     types = _types(snapshot["catalog"]) if "catalog" in snapshot else tuple(snapshot["instanceTypes"])
     by_name = {one["name"]: one for one in types}
     decided_ns = parse_timestamp(snapshot["capturedAt"])
@@ -133,7 +129,7 @@ def requests_of(pod: Manifest) -> Mapping[str, int]:
     return _requests_of(json.dumps(pod["spec"]))
 
 
-@cache
+@lru_cache(maxsize=256)
 def _requests_of(spec: str) -> Mapping[str, int]:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "any"}, "spec": json.loads(spec)}
     return {name: amount.nano for name, amount in decoded(pod).requests.items()}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-from functools import cache, partial
-from pathlib import Path
+from collections.abc import Iterator
+from functools import lru_cache, partial
 from typing import Any
 
 from karptui.decode.kinds import kind_of
@@ -16,18 +16,17 @@ from karptui.karpenter.settings import parse_settings
 from karptui.kube.timestamps import parse_timestamp
 from karptui.sources.snapshot.objects import Manifest, ObjectPile
 from karptui.whatif.situation import TypesResult, WhatIfBase
+from tests.provisioning.loading import GOLDENS, scenarios
 
-FOLDER = Path(__file__).resolve().parent.parent / "goldens" / "karpenter-1.14.1"
-
-
-@cache
-def documents(family: str) -> list[dict[str, Any]]:
-    """Return the snapshots of a family."""
-    with gzip.open(FOLDER / f"{family}.jsonl.gz", "rt") as lines:
-        return [json.loads(line)["snapshot"] for line in lines]
+FOLDER = GOLDENS / "karpenter-1.14.1"
 
 
-@cache
+def documents(family: str) -> Iterator[dict[str, Any]]:
+    """Yield the snapshots of a family."""
+    return (scenario["snapshot"] for scenario in scenarios(FOLDER / f"{family}.jsonl.gz"))
+
+
+@lru_cache(maxsize=16)
 def catalog(name: str) -> tuple[InstanceType, ...]:
     """Return a list of instance types."""
     from karptui.sources.snapshot.instance_types import Catalogs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -88,7 +89,7 @@ def test_what_the_model_made_it_makes_again() -> None:
 
 @pytest.mark.parametrize("family", ["weights", "storyA", "topology", "daemons"])
 def test_golden_clusters(family: str) -> None:
-    for document in documents(family)[:2]:
+    for document in islice(documents(family), 2):
         start = base_of(document)
         found = self_check(launched(start), last=5)
         made = {one.claim_name: one for one in found.claims if one.claim_name.startswith("claim-")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from karptui.disruption.json_form import legacy_repair_json, method_json
@@ -13,13 +14,13 @@ from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.solution import solve
 from karptui.sources.snapshot.recording import build_recording
 from karptui.sources.snapshot.redact import Redactor
-from tests.provisioning.loading import load, load_settings, load_types
+from tests.provisioning.loading import GOLDENS, load, load_settings, types_of
 
 
-def changed_decision(snapshot: Mapping[str, Any], catalog: Sequence[Mapping[str, Any]] = ()) -> str:
+def changed_decision(snapshot: Mapping[str, Any], folder: Path = GOLDENS) -> str:
     """Return the first thing that is answered otherwise once a snapshot is redacted, empty where nothing is."""
     settings = load_settings(snapshot)
-    types = load_types(snapshot.get("instanceTypes") or catalog)
+    types = types_of(snapshot, folder)
     redactor = Redactor(b"k")
     recording = build_recording(
         snapshot["objects"],
@@ -33,7 +34,7 @@ def changed_decision(snapshot: Mapping[str, Any], catalog: Sequence[Mapping[str,
         wants_disruption=snapshot.get("disruption", False),
         redactor=redactor,
     )
-    wanted = _Renamed(redactor).answer(_answer(load(snapshot, catalog), snapshot.get("disruption", False)))
+    wanted = _Renamed(redactor).answer(_answer(load(snapshot, folder), snapshot.get("disruption", False)))
     found = _answer(load(recording), recording.get("disruption", False))
     for part, value in wanted.items():
         if _settled(value) != _settled(found[part]):
