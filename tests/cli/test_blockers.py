@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from karptui.cli.blockers import without_idle
 from karptui.cli.main import main
-from tests.disruption.parity import GOLDENS, catalog, scenarios
+from tests.provisioning.loading import GOLDENS, scenarios
 
 STORY = GOLDENS / "karpenter-1.14.1" / "storyE.jsonl.gz"
 
@@ -23,7 +24,9 @@ def runners(tmp_path: Path) -> str:
     snapshot = dict(
         next(scenario["snapshot"] for scenario in scenarios(STORY) if scenario["snapshot"]["name"][-1] == "2")
     )
-    snapshot["instanceTypes"] = list(catalog(STORY.parent / f"{snapshot.pop('catalog')}.gz"))
+    snapshot["instanceTypes"] = json.loads(
+        gzip.decompress((STORY.parent / f"{snapshot.pop('catalog')}.gz").read_bytes())
+    )
     path = tmp_path / "runners.json"
     path.write_text(json.dumps(snapshot))
     return str(path)

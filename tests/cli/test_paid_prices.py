@@ -24,7 +24,7 @@ MULTIPLIER, SURCHARGE = 0.5, 0.125
 @pytest.fixture(scope="module")
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return a recording whose instance types have prices, and of which Karpenter would replace nodes."""
-    document = documents("consolidation")[0]
+    document = next(documents("consolidation"))
     folder = tmp_path_factory.mktemp("recording")
     types = folder / f"{document['catalog']}.gz"
     types.parent.mkdir(parents=True, exist_ok=True)

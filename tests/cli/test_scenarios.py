@@ -32,7 +32,7 @@ def answers(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def snapshot(tmp_path: Path) -> str:
-    document = documents("storyE")[0]
+    document = next(documents("storyE"))
     if "catalog" in document:
         from tests.whatif.snapshots import FOLDER
 

@@ -165,10 +165,14 @@ def test_refresh_tries_every_kind_at_once(plane: ControlPlane, client: Client, m
             for name in ("FIRST_SECONDS", "LONGEST_SECONDS"):
                 patch.setattr(waits, name, 10 * SECONDS)
             told = {one.kind for one in mailbox.history if one.phase is Phase.DISCONNECTED}
-            for _ in range(2):  # the first refresh ends the waits that had begun before
+
+            def refreshed() -> None:
                 tries = len(mailbox.history)
                 source.refresh()
-                mailbox.until(lambda tries=tries: {one.kind for one in mailbox.history[tries:]} >= told, SECONDS)
+                mailbox.until(lambda: {one.kind for one in mailbox.history[tries:]} >= told, SECONDS)
+
+            refreshed()  # ends the waits that had begun before
+            refreshed()
         plane.start_server()
         source.refresh()
         until_true(mailbox, client)
