@@ -16,7 +16,7 @@ import pytest
 
 SETTLE_SECONDS: Final = 0.3
 """Timers that are due within so long belong to what has been begun; those of clocks and polls are further away."""
-PATIENCE_SECONDS: Final = 60.0
+PATIENCE_SECONDS: Final = 180.0
 """Of real time, for a thread that works: a test that takes longer is stuck."""
 
 

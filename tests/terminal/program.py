@@ -20,7 +20,7 @@ from typing import Any, Final, Self
 
 from tests.terminal.emulator import Emulator
 
-PATIENCE_SECONDS: Final = 40.0
+PATIENCE_SECONDS: Final = 90.0
 """How long something may take to show up; on a machine with nothing else to do it is a fraction of a second."""
 FRAME_SECONDS: Final = 0.03
 """How long a key takes to be seen."""

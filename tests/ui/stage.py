@@ -21,7 +21,7 @@ from karptui.sources.evidence import EvidenceSource
 from karptui.sources.source import Source
 from karptui.widgets.row_table import RowTable
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
 Front = TypeVar("Front", bound=Screen[Any])
 
 
