@@ -66,7 +66,7 @@ class NodeFindings(msgspec.Struct, frozen=True, eq=False):
     otherwise_ns: int = 0
     """Since when its simulation says otherwise than ``freed_before``; 0 where it does not."""
     is_early: bool = False
-    """Whether held nodes are still to be simulated for the first time: none is counted until all are."""
+    """Whether held nodes are still to be simulated, for the first time or with other prices: all count at once."""
     lanes: tuple[Lane, ...] = ()
     """What each method makes of it, in Karpenter's order; nothing for nodes that it did not make."""
     warning: InstanceWarning | None = None
@@ -147,7 +147,9 @@ class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     managed: int = 0
     """Nodes that Karpenter manages."""
     is_counted: bool = False
-    """Whether held nodes count: all of them have been simulated once."""
+    """Whether held nodes count: all of them have been simulated once, with the prices of now."""
+    counted_from: int = 0
+    """The generation from which simulations are of the prices, offerings and settings of now."""
     detail: NodeDetail | None = None
     next: NextReport | None = None
     overlap: Overlap | None = None

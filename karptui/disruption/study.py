@@ -33,7 +33,7 @@ from karptui.disruption.command import Command, Method
 from karptui.disruption.drain import DrainStage, DrainState, drain_state
 from karptui.disruption.fleet import arrivals
 from karptui.disruption.gates import all_gates
-from karptui.disruption.held import is_due, simulated, taken_over
+from karptui.disruption.held import counted, early, is_due, simulated, taken_over
 from karptui.disruption.lanes import Lane, NodeCase, Why, lanes_of, why_of
 from karptui.disruption.methods import next_pass, observed_fleet
 from karptui.disruption.node_verdict import landings_of, replacements_of, verdict_of
@@ -64,6 +64,7 @@ class Study:
         before: The analysis before this one: what did not change is taken over as the same objects.
         notes: What was assumed about instance types.
         prices: What is made of Karpenter's prices where dollars are told; they decide nothing.
+        is_repriced: Whether the analysis before is of other prices, offerings or settings.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Study:
         notes: tuple[str, ...] = (),
         *,
         prices: PriceSettings = LIST_PRICES,
+        is_repriced: bool = False,
     ) -> None:
         self.fleet = observed_fleet(prepared)
         self._prepared = prepared
@@ -92,9 +94,8 @@ class Study:
         self._simulated_in: dict[str, int] = {}
         self._managed = sum(1 for node in self.fleet.nodes if node.claim is not None)
         self._is_surveyed = False
-        self._repriced: set[str] = set()
-        """Nodes whose price has changed since the analysis before."""
-        self._is_counted = before.is_counted
+        self._is_counted = before.is_counted and not is_repriced
+        self._counted_from = generation if is_repriced else before.counted_from
         self._early: set[str] = set()
         """Held nodes that are to be simulated before any of them is counted."""
         self._detail: NodeDetail | None = None
@@ -115,6 +116,7 @@ class Study:
             simulated=sum(1 for made in self._simulated_in.values() if made == self._generation),
             managed=self._managed,
             is_counted=self._is_counted,
+            counted_from=self._counted_from,
             detail=self._detail,
             next=self._next,
             overlap=self._overlap,
@@ -148,8 +150,12 @@ class Study:
             self._early = {
                 key
                 for key, found in self._findings.items()
-                if found.is_held and found.outlook is None and self.is_open(key)
+                if found.is_held
+                and self._nodes[key].claim is not None
+                and self._simulated_in.get(key, -1) < self._counted_from
             }
+            for key in self._early:
+                self._findings[key] = early(self._findings[key])
             self._count_once_known()
 
     def _found(self, key: str, node: StateNode) -> NodeFindings:
@@ -181,8 +187,6 @@ class Study:
             outlook=outlook,
             warning=self.fleet.warning(node),
         )
-        if known is not None and known.price_per_hour != found.price_per_hour:
-            self._repriced.add(key)
         found = self._judged(node, taken_over(found, known), drain, wanted)
         return known if known is not None and _is_same(known, found) else found
 
@@ -245,13 +249,9 @@ class Study:
         node, known = self._nodes[key], self._findings[key]
         outlook = self._look(node, known.blockers)
         self._simulated_in[key] = self._generation
-        found = simulated(known, outlook, self.fleet.now_ns, is_new=key in self._repriced)
-        if key in self._early:
-            found = msgspec.structs.replace(found, is_early=True)
-        if _is_same(known, found):
-            # The row stays the same object, so that nobody draws it again.
-            return
-        self._findings[key] = self._judged(node, found, drain_state(self.fleet, node), None)
+        found = simulated(known, outlook, self.fleet.now_ns)
+        if not _is_same(known, found):  # else the row stays the same object, so that nobody draws it again
+            self._findings[key] = self._judged(node, found, drain_state(self.fleet, node), None)
         if key in self._early:
             self._early.discard(key)
             self._count_once_known()
@@ -262,7 +262,7 @@ class Study:
             self._is_counted = True
             for key, found in self._findings.items():
                 if found.is_early:
-                    self._findings[key] = msgspec.structs.replace(found, is_early=False)
+                    self._findings[key] = counted(found)
 
     def _look(self, node: StateNode, blockers: tuple[Blocker, ...]) -> NodeOutlook:
         now = billed_verdict(verdict_of(self._outlook.now(node, blockers)), self._prices)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from msgspec.structs import replace
 
 from karptui import crash
+from karptui.aws.evidence import NO_EVIDENCE, Evidence, decides_alike
 from karptui.session.border import Focus
 from karptui.session.pace import KEYBOARD, Keyboard, NoTurns, Rhythm, Turns
 
@@ -117,6 +118,8 @@ class Analyst:
         self._latest: Analysis | None = None
         self._pending: PendingQuestions | None = None
         self._advice: AdviceRounds | None = None
+        self._evidence: Evidence = NO_EVIDENCE
+        """What was known of types and prices when nodes were looked at last."""
         self._failure = ""
         self._failures = 0
         """In a row."""
@@ -269,7 +272,9 @@ class Analyst:
         turns, began = Turns() if self._has_thread else NoTurns(), self._clock()
         prepared, notes = prepare_view(job.view, job.now_ns, turns.take)
         before, prices = self._latest or NOTHING_KNOWN, job.view.evidence.price_settings
-        study = Study(prepared, job.view.state.generation, before, notes, prices=prices)
+        is_repriced = not decides_alike(self._evidence, job.view.evidence)
+        self._evidence = job.view.evidence
+        study = Study(prepared, job.view.state.generation, before, notes, prices=prices, is_repriced=is_repriced)
         self._pending = self._pending or PendingQuestions()
         self._pending.begin(prepared, job.view, notes)
         seen = dict.fromkeys(key for key in (self._focus.detail, *self._focus.keys) if key)

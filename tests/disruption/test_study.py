@@ -129,6 +129,17 @@ def test_a_held_node_counts_as_before_until_another_answer_has_stood_for_a_while
     )
 
 
+def test_other_prices_count_at_once_when_all_held_nodes_have_been_simulated_with_them() -> None:
+    before = study_all(Study(_rolled_out(NOW_NS, is_under_way=False), 1))
+    study = Study(_rolled_out(NOW_NS, is_under_way=True), 2, before, is_repriced=True)
+    list(study.survey())
+    assert _counts(study.analysis) == (True, False)
+    again = Study(_rolled_out(NOW_NS, is_under_way=True), 3, study.analysis)
+    list(again.survey())
+    again.simulate(KEYS[0])
+    assert (_counts(again.analysis), again.analysis.is_counted) == ((False, False), True)
+
+
 def test_no_held_node_counts_before_all_have_been_simulated_once() -> None:
     study = Study(_cluster(), 1)
     list(study.survey())
