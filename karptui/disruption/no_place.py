@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from karptui.karpenter.labels import ZONE
 from karptui.kube.resources import Shortage
 from karptui.kube.units import count_text, lacking_text
 
@@ -77,6 +78,9 @@ class NoPlace(msgspec.Struct, frozen=True, gc=False):
 
 
 NO_TYPES: Final = "no NodePool has an instance type that it could launch"
+NO_ZONE: Final = f"{ZONE} DoesNotExist"
+"""What is asked of a type once volumes and rules have no zone in common."""
+NO_ZONE_WORDS: Final = "no zone is left: its volumes and rules name different ones"
 _WORDS: Final = {
     "dynamic resources": "it asks for dynamic resources, which Karpenter passes over",
     "NodePools": NO_TYPES,
@@ -105,6 +109,8 @@ def miss_text(miss: PoolMiss, pool: str) -> str:
     if miss.shortages:
         short = ", ".join(map(shortage_text, miss.shortages))
         return f"{miss.instance_type} of {pool} comes nearest and is short by {short}"
+    if NO_ZONE in miss.asked:
+        return f"{NO_ZONE_WORDS}, so no node of {pool} takes it"
     asked = ", ".join(map(_plain, miss.asked)) or _ASKED.get(miss.gate, "labels, room and an offering together")
     return _WORDS.get(miss.gate, "no node of {pool} takes it").format(pool=pool, asked=asked)
 

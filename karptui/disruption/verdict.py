@@ -152,6 +152,8 @@ class LimitLine(msgspec.Struct, frozen=True):
 
     pool: str
     text: str
+    since_ns: int = 0
+    """When the node came that used it up; 0 where that is not known."""
 
 
 class Situation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -293,6 +295,7 @@ def _stopping_refusal(case: Situation) -> str:
 def _stuck_claims(case: Situation) -> Iterator[Finding]:
     """Yield NodeClaims that were refused, or whose node has not joined for long; not those that stop everything."""
     stuck: dict[str, list[NodeClaim]] = {}
+    prices = {line.claim.name: line.per_hour for line in case.nodes if line.claim is not None}
     told = _stopping_refusal(case)
     for line in case.nodes:
         claim = line.claim
@@ -308,6 +311,7 @@ def _stuck_claims(case: Situation) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.ERROR,
             code=FindingCode.CLAIM_STUCK,
+            price_per_hour=None if said else _sum(prices[claim.name] for claim in claims),
             since_ns=min((claim.created_ns for claim in claims if claim.created_ns), default=None),
             objects=tuple(f"NodeClaim/{claim.name}" for claim in claims),
             names=tuple(claim.name for claim in claims),
@@ -337,6 +341,7 @@ def _pools(case: Situation) -> Iterator[Finding]:
             code=FindingCode.POOL_AT_LIMIT,
             objects=(f"NodePool/{line.pool}",),
             names=(line.pool,),
+            since_ns=line.since_ns or None,
             detail=line.text,
             screen="pools",
             key="2",

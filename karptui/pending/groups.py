@@ -13,8 +13,8 @@ from karptui.disruption.owner import OriginIndex
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.kube.units import count_text
-from karptui.pending.causes import FAULTY, Cause, Diagnoses, Diagnosis, PodDestination
-from karptui.pending.disagreements import Disagreement, Nominations
+from karptui.pending.causes import ENGINE, FAULTY, Cause, Diagnoses, Diagnosis, PodDestination
+from karptui.pending.disagreements import PATIENCE_NS, Disagreement, Nominations
 from karptui.pending.messages import NO_MESSAGES, PodMessages, with_condition
 from karptui.provisioning import PodExplanation
 
@@ -61,6 +61,12 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
     def cause(self) -> Cause:
         """What they wait for."""
         return self.diagnosis.cause
+
+    def is_stuck(self, now_ns: int) -> bool:
+        """Whether the first will hardly come to a node by itself: it has no place, or has one and waits for long."""
+        may_come = self.cause in ENGINE or self.cause is Cause.UNTRIED
+        is_late = now_ns - waits_since(self.first) >= PATIENCE_NS
+        return self.cause in FAULTY or (is_late and (may_come or bool(self.disagreements)))
 
     @cached_property
     def messages(self) -> PodMessages:

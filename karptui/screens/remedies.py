@@ -18,7 +18,7 @@ from karptui.session.blockers import BlockerEntry
 from karptui.session.questions import RemediesWanted, TrialsFound, TrialsWanted
 from karptui.views.blockers.remedies import remedy_text
 from karptui.views.blockers.sentences import effect_text
-from karptui.views.blockers.trials import TABLE, TriedRemedy, trial_text, tried_remedies
+from karptui.views.blockers.trials import TABLE, TriedRemedy, later_text, trial_text, tried_remedies
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.whatif.opening import Opening
@@ -132,7 +132,8 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         row = self.current
         if row is None:
             return Opening()
-        return Opening(row.remedy.title, edits=row.remedy.edits, replay=row.remedy.replay, is_new=True)
+        later = later_text(row, self.host.now_ns())
+        return Opening(row.remedy.title, edits=row.remedy.edits, replay=row.remedy.replay, is_new=True, later=later)
 
     def scenarios_to_play(self) -> Sequence[Scenario]:
         """Return the edits of the remedy under the cursor."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from karptui.decode.kinds import Kind
@@ -19,13 +19,14 @@ from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.kube import resources
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import cpu_text, memory_text
-from karptui.pending.causes import FAULTY, Cause
+from karptui.pending.causes import Cause
 from karptui.session.costs import held_per_hour, share_saved
 from karptui.session.nodes import NodeEntry
 from karptui.session.status import plural
 
 if TYPE_CHECKING:
     from karptui.karpenter.nodepool import NodePool
+    from karptui.kube.node import Node
     from karptui.session.cluster_view import ClusterView
 
 TOLD_FROM_NS: Final = 60 * NS_PER_SECOND
@@ -93,7 +94,7 @@ def _pending(view: ClusterView, now_ns: int) -> Iterator[PendingLine]:
     """Yield pods that cannot be placed; while nothing has looked at them, all that have waited for a while."""
     if view.pending is not None:
         for group in view.pending.groups:
-            if group.cause in FAULTY:
+            if group.is_stuck(now_ns):
                 keys = tuple(pod.key for pod in group.pods)
                 error = group.diagnosis.error
                 full_pool = error.full_pool if error is not None and group.cause is Cause.FULL else ""
@@ -110,24 +111,34 @@ def _pending(view: ClusterView, now_ns: int) -> Iterator[PendingLine]:
 
 def _limits(view: ClusterView) -> Iterator[LimitLine]:
     """Yield the NodePools of which a limit is as good as used up by their nodes."""
-    used: dict[str, dict[str, int]] = {}
-    for entry in view.node_entries:
+    nodes: dict[str, list[Node]] = {}
+    for entry in sorted(view.node_entries, key=lambda one: one.created_ns):
         if entry.node is not None and entry.pool:
-            sums = used.setdefault(entry.pool, {})
-            for name in (resources.CPU, resources.MEMORY):
-                sums[name] = sums.get(name, 0) + resources.nano(entry.node.capacity, name)
+            nodes.setdefault(entry.pool, []).append(entry.node)
     for pool in view.state.nodepools.values():
-        text = _full(pool, used.get(pool.name, {}))
-        if text:
-            yield LimitLine(pool.name, text)
+        line = _full(pool, nodes.get(pool.name, ()))
+        if line is not None:
+            yield line
 
 
-def _full(pool: NodePool, used: dict[str, int]) -> str:
+def _full(pool: NodePool, nodes: Iterable[Node]) -> LimitLine | None:
+    """Return the first limit that is as good as used up, since the node came that did it.
+
+    Args:
+        pool: The NodePool.
+        nodes: Its nodes, the oldest first.
+    """
     for name, write in ((resources.CPU, _cpu), (resources.MEMORY, _memory)):
         limit = (pool.limits or {}).get(name)
-        if limit is not None and limit.nano and used.get(name, 0) >= NEARLY_FULL * limit.nano:
-            return f"{name} {write(used[name])} of {write(limit.nano)}"
-    return ""
+        if limit is None or not limit.nano:
+            continue
+        used, since_ns = 0, 0
+        for node in nodes:
+            used += resources.nano(node.capacity, name)
+            since_ns = since_ns or (node.created_ns if used >= NEARLY_FULL * limit.nano else 0)
+        if since_ns:
+            return LimitLine(pool.name, f"{name} {write(used)} of {write(limit.nano)}", since_ns)
+    return None
 
 
 def _cpu(nano: int) -> str:

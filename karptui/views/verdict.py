@@ -15,6 +15,7 @@ from karptui.views.sanitize import clean, short_name
 
 if TYPE_CHECKING:
     from karptui.disruption.verdict import Finding
+    from karptui.pending.groups import PendingGroup
     from karptui.pending.report import PendingReport
 
 MARKS: Final[Mapping[str, tuple[str, Tone]]] = {
@@ -63,9 +64,17 @@ def pending_reasons(report: PendingReport | None) -> Reasons:
     """Return why pods wait, by the key of their group."""
     if report is None:
         return {}
-    from karptui.views.pending.sentences import now_text  # noqa: PLC0415 - with the engines, once they have answered
+    from karptui.pending.causes import FAULTY, Cause  # noqa: PLC0415 - with the engines, once they have answered
+    from karptui.views.pending.sentences import now_text  # noqa: PLC0415 - as above
 
-    return {group.key: now_text(group).removeprefix("✘ ") for group in report.groups}
+    def reason(group: PendingGroup) -> str:
+        told = group.disagreements
+        if group.cause in FAULTY or not told:
+            return now_text(group).lstrip("✘? ")
+        said, place = (told[-1] if group.cause is Cause.NODE else told[0]).text, group.diagnosis.destination
+        return said.replace(place.node, short_name(place.node)) if place is not None and place.node else said
+
+    return {group.key: reason(group) for group in report.groups}
 
 
 def sentence(finding: Finding, now_ns: int, reasons: Reasons) -> str:
@@ -136,8 +145,8 @@ def _pool_not_ready(one: Finding, now_ns: int, _: Reasons) -> str:
     return f"{what} {_named(one.names)} {verb} not ready{_since(one, now_ns)}{said}: no new nodes from there"
 
 
-def _pool_at_limit(one: Finding, _: int, __: Reasons) -> str:
-    return f"NodePool {one.names[0]} is at its limit: {one.detail}"
+def _pool_at_limit(one: Finding, now_ns: int, _: Reasons) -> str:
+    return f"NodePool {one.names[0]} is at its limit{_since(one, now_ns)}: {one.detail}"
 
 
 def _unhealthy(one: Finding, now_ns: int, _: Reasons) -> str:
@@ -159,25 +168,29 @@ def _left(one: Finding, now_ns: int) -> str:
     return duration_text(max((one.until_ns or 0) - now_ns, 0) // NS_PER_SECOND)
 
 
+def _lands(one: Finding) -> str:
+    """Return that nodes that something holds still receive pods: such a node does not drain."""
+    return f", and {count_text(one.recent_pods)} an hour keep landing there" if one.recent_pods else ""
+
+
 def _pod_dnd(one: Finding, now_ns: int, _: Reasons) -> str:
     verb = "keeps" if one.pods == 1 else "keep"
     ends = "no time limit" if one.until_ns is None else f"over in {_left(one, now_ns)}"
-    lands = f", and {count_text(one.recent_pods)} an hour keep landing there" if one.recent_pods else ""
     of = f" of {_named(one.names)}" if one.names else ""
     since = _since(one, now_ns)
-    return f"{counted(one.pods, 'pod')}{of} {verb} {_on(one)} by do-not-disrupt{since}: {ends}{lands}"
+    return f"{counted(one.pods, 'pod')}{of} {verb} {_on(one)} by do-not-disrupt{since}: {ends}{_lands(one)}"
 
 
 def _node_dnd(one: Finding, now_ns: int, _: Reasons) -> str:
     names = _named([short_name(name) for name in one.names])
     says = "says" if one.nodes == 1 else "say"
-    return f"{_on(one)} {says} do-not-disrupt{_since(one, now_ns)}, which has no time limit: {names}"
+    return f"{_on(one)} {says} do-not-disrupt{_since(one, now_ns)}, which has no time limit: {names}{_lands(one)}"
 
 
 def _pdb(one: Finding, now_ns: int, _: Reasons) -> str:
     verb = "allows" if len(one.names) == 1 else "allow"
     how = f"never {verb} an eviction" if one.manner == "never" else f"{verb} no eviction now"
-    return f"{_named(one.names)} {how}: {_on(one)} kept{_since(one, now_ns)}"
+    return f"{_named(one.names)} {how}: {_on(one)} kept{_since(one, now_ns)}{_lands(one)}"
 
 
 def _budget(one: Finding, now_ns: int, _: Reasons) -> str:

@@ -28,6 +28,8 @@ class Opening(msgspec.Struct, frozen=True):
     replay: Replay = Replay.PENDING
     is_new: bool = False
     """Whether it begins a scenario of its own, instead of going into the one in front."""
+    later: str = ""
+    """From when on it helps, in a sentence, where that is not this moment."""
 
 
 NOTHING = Opening()

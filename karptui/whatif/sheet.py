@@ -71,6 +71,8 @@ class Sheet(msgspec.Struct, frozen=True):
     edits: tuple[AnyEdit, ...] = ()
     """Edits that are not text."""
     replay: Replay = Replay.PENDING
+    later: str = ""
+    """From when on it helps, in a sentence, where it was begun with what takes its time."""
 
 
 def changed_documents(parsed: Parsed, originals: Originals) -> tuple[Document, ...]:

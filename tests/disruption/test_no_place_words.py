@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from karptui.disruption.no_place import NoPlace, PoolMiss, cause_text, no_place_text
+from karptui.karpenter.labels import ZONE
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.resources import Shortage
 
@@ -32,6 +33,10 @@ BIG = PoolMiss("general", "instance types", "m5.xlarge", (short("cpu", "5", "380
         (
             NoPlace("a/b", pools=tuple(PoolMiss(name, "taints", asked=("team=x",)) for name in "xyz")),
             "it does not tolerate team=x of any of 3 NodePools",
+        ),
+        (
+            NoPlace("a/b", pools=(PoolMiss("general", "instance types", asked=(f"{ZONE} DoesNotExist",)),)),
+            "no zone is left: its volumes and rules name different ones, so no node of NodePool general takes it",
         ),
     ],
 )

@@ -12,17 +12,21 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.study import Study, study_all
 from karptui.disruption.verdict import Finding, FindingCode, Manner
 from karptui.karpenter.inventory import Inventory
+from karptui.kube.pod import Pod
+from karptui.pending.study import study_pending
 from karptui.serving.lists import lists_of
 from karptui.serving.questions import answers_of
 from karptui.session.border import VerdictWanted
 from karptui.session.cluster_view import ClusterView
+from karptui.session.pending_report import PendingAnswer
 from karptui.session.prepare import prepare_view
 from karptui.session.row_server import RowServer
 from karptui.session.shared_base import SharedBase
 from karptui.session.verdict import verdict_of_view
 from karptui.sources.base import Phase
 from karptui.state.inventory import state_of
-from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodepool, a_pdb, a_pod, amounts
+from karptui.views.verdict import pending_reasons, sentence
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_nodepool, a_pdb, a_pod, amounts
 from tests.disruption.making import TYPES, a_claim, consolidatable
 from tests.ui.fleet import a_fleet, status, view_of
 
@@ -61,11 +65,58 @@ def test_a_missing_permission_is_told_though_nothing_can_be_worked_out() -> None
 def test_a_limit_that_is_used_up() -> None:
     full = a_nodepool(budgets=(), limits=amounts({"cpu": "2"}))
     told = found_in(nodes=(a_node(name="node-1", capacity={"cpu": "2"}),), nodepools=(full,))
-    assert (told[FindingCode.POOL_AT_LIMIT].names, told[FindingCode.POOL_AT_LIMIT].detail) == (
-        ("general",),
-        "cpu 2000m of 2000m",
-    )
+    limit = told[FindingCode.POOL_AT_LIMIT]
+    assert (limit.names, limit.detail) == (("general",), "cpu 2000m of 2000m")
     assert FindingCode.POOL_AT_LIMIT not in found_in(nodepools=(a_nodepool(limits=amounts({"cpu": "200"})),))
+
+
+def test_a_limit_is_used_up_since_the_node_came_that_did_it() -> None:
+    pool = a_nodepool(budgets=(), limits=amounts({"cpu": "4"}))
+    nodes = [
+        a_node(name=f"node-{hours}", capacity={"cpu": "2"}, created_ns=NOW_NS - hours * HOUR_NS) for hours in (1, 3, 2)
+    ]
+    told = found_in(nodes=nodes, nodepools=(pool,))[FindingCode.POOL_AT_LIMIT]
+    assert (told.detail, told.since_ns) == ("cpu 6000m of 4000m", NOW_NS - 2 * HOUR_NS)
+
+
+def test_an_instance_that_does_not_join_costs_what_it_costs() -> None:
+    claim = a_nodeclaim(name="lost", node="gone", instance_type="m5.2xlarge", stage="Launched")
+    told = found_in(nodes=(), nodeclaims=(claim,))[FindingCode.CLAIM_STUCK]
+    assert (told.names, told.price_per_hour) == (("lost",), pytest.approx(0.4))
+
+
+def _pending_in(pod: Pod) -> tuple[tuple[Finding, ...], ClusterView]:
+    """Return what is found in a cluster with room on a node, and a pod that waits nevertheless."""
+    state = state_of(
+        Inventory(
+            nodes=(a_node(name="node-1", instance_type="m5.2xlarge", cpu="7900m", memory="30Gi"),),
+            nodeclaims=(a_claim(instance_type="m5.2xlarge"),),
+            nodepools=(a_nodepool(budgets=()),),
+            pods=(pod,),
+        )
+    )
+    view = ClusterView(state, {}, evidence=Evidence(instance_types=TYPES))
+    prepared, _ = prepare_view(view, NOW_NS)
+    report = study_pending(prepared, state)
+    answer = PendingAnswer(report.generation, report.now_ns, report.groups, report.notes)
+    known = ClusterView(state, {}, view, evidence=view.evidence, pending=answer)
+    return verdict_of_view(known, NOW_NS), known
+
+
+def test_a_pod_that_waits_although_it_has_room_is_told_with_both_verdicts() -> None:
+    late, fresh = (
+        a_pod(name="web", created_ns=NOW_NS - age_ns, scheduled_reason="Unschedulable")
+        for age_ns in (6 * HOUR_NS, 4 * MINUTE_NS)
+    )
+    found, view = _pending_in(late)
+    assert [sentence(one, NOW_NS, pending_reasons(view.pending)) for one in found] == [
+        (
+            "default/web waits 6h: the scheduler refuses it, but by Karpenter's rules it has room on node-1:"
+            " as long as that is so, Karpenter launches nothing for it"
+        )
+    ]
+    found, _ = _pending_in(fresh)
+    assert [one.code for one in found] == [FindingCode.FINE]
 
 
 def test_pods_that_wait_for_more_than_a_minute() -> None:

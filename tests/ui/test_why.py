@@ -201,6 +201,14 @@ async def test_remedies_explanations_and_the_next_command_from_blockers(make_sto
         assert "4 of 4" in text
         assert "Best: frees 4 nodes within 5h57m" in text
         assert "Nothing goes before: F plays it." in " ".join(text.split())
+        first = app.screen
+        await pilot.press("enter")
+        await settled(pilot)
+        told = " ".join(screen_text(app).split())
+        assert "Above is this moment. It helps within 5h57m" in told
+        await pilot.press("escape")
+        await settled(pilot)
+        assert app.screen is first
         await pilot.press("down")
         assert "kubectl cordon ip-10-0-71-204 ip-10-0-90-13 ip-10-0-17-9" in app.screen.query_one(TextArea).text
         assert "Frees 4 nodes within 5h57m, saves $3.02/h, moves 4 pods, cuts no protected pod" in screen_text(app)

@@ -62,6 +62,18 @@ def a_finding(code: FindingCode, **given: object) -> Finding:
             "db/postgres never allows an eviction: 1 node kept for 60m",
         ),
         (
+            a_finding(FindingCode.PDB, names=("db/postgres",), nodes=1, manner=Manner.NEVER, recent_pods=4),
+            "db/postgres never allows an eviction: 1 node kept for 60m, and 4 an hour keep landing there",
+        ),
+        (
+            a_finding(FindingCode.NODE_DND, names=("node-1",), nodes=1, recent_pods=1),
+            "1 node says do-not-disrupt for 60m, which has no time limit: node-1, and 1 an hour keep landing there",
+        ),
+        (
+            a_finding(FindingCode.POOL_AT_LIMIT, names=("general",), detail="cpu 48 of 48"),
+            "NodePool general is at its limit for 60m: cpu 48 of 48",
+        ),
+        (
             a_finding(FindingCode.PDB, names=("db/postgres", "a/b"), nodes=3),
             "db/postgres, a/b allow no eviction now: 3 nodes kept for 60m",
         ),

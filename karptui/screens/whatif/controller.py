@@ -352,7 +352,7 @@ class WhatIf:
         made = await self._reader.add_to(Sheet() if is_fresh else sheet, opening)
         replay = opening.replay if is_fresh or opening.edits else sheet.replay
         name = opening.name if is_fresh else sheet.name
-        opened = Sheet(name, made.text, made.edits, replay)
+        opened = Sheet(name, made.text, made.edits, replay, opening.later if is_fresh else sheet.later)
         if opening.is_new:
             book.begin_once(opened)
         else:

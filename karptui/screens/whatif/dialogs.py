@@ -263,7 +263,7 @@ class Dialogs:
         asked = AskScreen(
             f"Values of {chosen}",
             value=self._proposed(offer),
-            hint=f"a range or a list: {EXAMPLES[offer.input]}",
+            hint=f"from..to/step, or a list: {EXAMPLES[offer.input]}",
             check=fault,
         )
         values = await self._app.push_screen_wait(asked)

@@ -53,6 +53,7 @@ class ResultPane(TitledPane):
         self._shown: dict[str, ResultLine] = {}
         """Lines that are shown, by key."""
         self._problem = ""
+        self._later = ""
         self._open: frozenset[str] = frozenset()
         self._heading = self._rests_on = self._note = self._busy = ""
 
@@ -97,14 +98,15 @@ class ResultPane(TitledPane):
         rest = (self._busy, "$karp-active") if self._busy else (f"{clean(self._rests_on)}{self._note}", "$karp-muted")
         self.show_title(Content.assemble(f" {clean(self._heading)}", rest, " "))
 
-    def show_answer(self, answer: Answer | None, problem: str) -> None:
+    def show_answer(self, answer: Answer | None, problem: str, later: str = "") -> None:
         """Show an answer; where there is none, why.
 
         Args:
             answer: the last good one.
             problem: why the last question has none.
+            later: From when on the edits help, where that is not this moment.
         """
-        self._problem = problem
+        self._problem, self._later = problem, later
         if answer is None or answer.difference is None:
             self._answer, self._lines = None, ()
         elif answer is not self._answer:
@@ -125,6 +127,7 @@ class ResultPane(TitledPane):
         self._beside = None
         if answer is not None and answer.difference is not None:
             lead.append(headline(answer))
+            lead += [((clean(self._later), Tone.WARNING),)] if self._later else []
             figures = (totals_lines if is_tall else short_lines)(answer.difference, price_note(answer))
             self._beside = beside(self._lines, figures, self.lines.size.width - SCROLL_BAR) if is_tall else None
             figures = () if self._beside is not None else figures

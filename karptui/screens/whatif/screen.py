@@ -236,7 +236,7 @@ class WhatIfScreen(FrameScreen):
         event.stop()
         if self.whatif.take(event.found):
             self.result.show_busy(self.whatif.replaying())
-            self.result.show_answer(self.whatif.answer, event.found.answer.problem)
+            self.result.show_answer(self.whatif.answer, event.found.answer.problem, self.whatif.book.sheet.later)
             self.edit_pane.show_heading()
             self._show_heading()
             self.refresh_info()

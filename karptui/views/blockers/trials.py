@@ -8,8 +8,9 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from karptui.aws.money import node_price_text
-from karptui.kube.units import count_text, duration_text
+from karptui.aws.money import node_price_text, per_hour_text
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import clock_text, count_text, counted, duration_text, verb
 from karptui.session.blockers import BlockerGroup
 from karptui.views.blockers.remedies import remedy_text
 from karptui.views.blockers.sentences import nodes_cell, saves_cell, when_cell
@@ -326,3 +327,17 @@ REPORT: Final[TableSpec[TriedRemedy]] = TableSpec(
 """Of several groups of blockers."""
 TABLE: Final = REPORT.without("group")
 """Of one group, which stands above it."""
+
+
+def later_text(row: TriedRemedy, now_ns: int) -> str:
+    """Return from when on a remedy that takes its time helps, and with what; nothing where it helps at once."""
+    trial = row.trial
+    if trial is None or not trial.freed or not trial.wait_seconds:
+        return ""
+    ends = clock_text(now_ns + trial.wait_seconds * NS_PER_SECOND)
+    goes = f"{counted(len(trial.freed), 'node')} {verb(len(trial.freed), 'goes', 'go')}"
+    saved = f", which saves {per_hour_text(trial.saves_per_hour)}" if trial.saves_per_hour > 0 else ""
+    return (
+        f"Above is this moment. It helps within {duration_text(trial.wait_seconds)} ({ends} at the latest), once the"
+        f" protected pods have ended: then {goes}{saved}. F plays it."
+    )

@@ -24,6 +24,20 @@ _WAITING: Final = ("", "AwaitingReconciliation")
 """Reasons that say no more than that nothing has happened yet."""
 
 
+_DRIFTS: Final = {
+    "NodePoolDrifted": "its NodePool's template was changed",
+    "RequirementsDrifted": "its NodePool's requirements no longer allow it",
+    "InstanceTypeNotFound": "its instance type is not offered any more",
+    "NodeClassDrift": "its NodeClass was changed",
+    "AMIDrift": "its NodeClass selects another image",
+    "SubnetDrift": "its NodeClass selects other subnets",
+    "SecurityGroupDrift": "its NodeClass selects other security groups",
+    "CapacityReservationDrift": "its NodeClass selects other capacity reservations",
+    "PlacementGroupDrift": "its NodeClass names another placement group",
+}
+"""By Karpenter's word for it, how a node differs from what would be launched now."""
+
+
 class NodeStatus(msgspec.Struct, frozen=True):
     """The state of a node or claim."""
 
@@ -67,9 +81,14 @@ def node_status(entry: NodeEntry) -> NodeStatus:
         return NodeStatus("Cordoned", Tone.WARNING, ABSENT_NS, "cordoned: the scheduler puts no more pods on it", 4)
     drifted = claim.condition("Drifted") if claim is not None else None
     if drifted is not None and drifted.status == "True":
-        why = drifted.reason or "it differs from its NodePool or NodeClass"
-        return NodeStatus("Drifted", Tone.WARNING, drifted.last_transition_ns, f"drifted: {why}", 6)
+        return NodeStatus("Drifted", Tone.WARNING, drifted.last_transition_ns, drift_words(drifted.reason), 6)
     return NodeStatus("Ready", Tone.GOOD, ABSENT_NS, "ready", 9)
+
+
+def drift_words(reason: str) -> str:
+    """Return how a node differs, with Karpenter's word for it."""
+    words = _DRIFTS.get(reason, "it differs from its NodePool or NodeClass")
+    return f"{words} ({reason})" if reason else words
 
 
 def is_faulty(status: NodeStatus) -> bool:

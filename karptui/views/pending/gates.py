@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.karpenter.labels import ZONE
+from karptui.disruption.no_place import NO_ZONE, NO_ZONE_WORDS
 from karptui.karpenter.requirements import KeyConflict, UndefinedKey
 from karptui.kube import resources
 from karptui.kube.resources import CPU, MEMORY
@@ -91,8 +91,8 @@ def _types_text(pool: PoolExplanation, rejection: TypesExhausted) -> str:
         return "DaemonSets take its host ports"
     if not rejection.with_labels:
         costly = pool.label_costs[0] if pool.label_costs else None
-        if costly is not None and costly.requirement == f"{ZONE} DoesNotExist":
-            return "no zone is left: its volumes and rules name different ones"
+        if costly is not None and costly.requirement == NO_ZONE:
+            return NO_ZONE_WORDS
         if costly is not None and not costly.meeting:
             return f"no type has {clean(costly.requirement)}"
         return "no type has all the labels"

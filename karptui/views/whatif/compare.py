@@ -184,8 +184,13 @@ def sweep_sentence(values: Sequence[str], points: Mapping[int, SweepPoint]) -> P
             said.append(f"{pods} from {before.value} to {after.value}")
     more = len(said) - MOST_CHANGES
     shown = "; ".join((*said[:MOST_CHANGES], *([f"{count_text(more)} changes more"] if more > 0 else ())))
-    prices = [round(_most(point), 2) for point in found]
-    if min(prices) == max(prices):
+    fewest = min(point.pending for point in found)
+    equals = [point for point in found if point.pending == fewest]
+    prices = [round(_most(point), 2) for point in equals]
+    if len(equals) < len(found):
+        best = equals[prices.index(min(prices))]
+        money = f"the fewest wait for ${min(prices):,.2f}/h at {best.value}"
+    elif min(prices) == max(prices):
         money = "the same $/h for each value"
     else:
         cheap, dear = (found[prices.index(edge(prices))] for edge in (min, max))
