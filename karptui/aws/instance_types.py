@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from karptui.aws.capacity import capacity
 from karptui.aws.catalogue import as_tables_say, instance_type_facts
@@ -17,10 +17,11 @@ from karptui.aws.market import Market
 from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError
 from karptui.aws.offerings import PlacementGroup, incompatibility, sold_as
 from karptui.aws.overhead import overhead
-from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.instance_type import InstanceType, Overhead
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.settings import Settings
 from karptui.kube.quantity import Quantity, QuantityFormat, of_units
+from karptui.kube.recent import Recent
 from karptui.kube.resources import MEMORY, add, subtract
 
 _NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
@@ -52,25 +53,45 @@ def instance_types(
         raise NodeClassError(f"{EC2_KIND} {nodeclass.name}: status.subnets is empty: Karpenter finds no instance types")
     known = instance_type_facts().values() if facts is None else facts
     chosen = as_tables_say(known, settings.rules.provider_tables)
+    held = _HELD.get(
+        (chosen, nodeclass, settings, discovered_memory_bytes),
+        lambda: tuple(_held(chosen, nodeclass, settings, discovered_memory_bytes)),
+    )
+    return tuple(
+        InstanceType(
+            name=one.name,
+            requirements=sold.requirements,
+            capacity=amounts,
+            overhead=kept,
+            offerings=sold.offerings,
+        )
+        for one, (amounts, kept), sold in zip(
+            chosen, held, sold_as(chosen, nodeclass, settings, market, placement_group), strict=True
+        )
+    )
+
+
+_Held: TypeAlias = tuple[Mapping[str, Quantity], Overhead]
+"""What a node has, and what of it is kept back."""
+_HELD: Final[Recent[Any, tuple[_Held, ...]]] = Recent(most=16, patience=64)
+"""By type: no market changes it, while prices and what is sold out change every few minutes."""
+
+
+def _held(
+    facts: Iterable[InstanceTypeFacts],
+    nodeclass: Ec2NodeClass,
+    settings: Settings,
+    discovered_memory_bytes: Mapping[str, int],
+) -> Iterable[_Held]:
     has_expressions = settings.rules.evaluates_kubelet and bool(expressions(nodeclass.kubelet))
-    found = []
-    for one, sold in zip(chosen, sold_as(chosen, nodeclass, settings, market, placement_group), strict=True):
+    for one in facts:
         own = for_type(one, nodeclass, settings) if has_expressions else nodeclass
         amounts = capacity(one, own, settings)
         kept = overhead(one, own, amounts)
         reported = discovered_memory_bytes.get(one.name)
         if reported is not None:
             amounts[MEMORY] = of_units(reported, QuantityFormat.BINARY_SI)
-        found.append(
-            InstanceType(
-                name=one.name,
-                requirements=sold.requirements,
-                capacity=amounts,
-                overhead=kept,
-                offerings=sold.offerings,
-            )
-        )
-    return tuple(found)
+        yield amounts, kept
 
 
 def incompatible_types(

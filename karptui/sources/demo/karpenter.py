@@ -5,6 +5,8 @@ On-demand prices are the built-in list's. Spot prices are invented: a share of t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import ClassVar, Final
 from zlib import crc32
@@ -71,19 +73,31 @@ def is_available(instance_type: str, zone: str, capacity_type: str, now_ns: int)
     return key not in (COMING_AND_GOING[0], COMING_AND_GOING[turn])
 
 
-def metrics_at(now_ns: int) -> ControllerMetrics:
-    """Return what the controller's metrics say at an instant."""
+@cache
+def _prices() -> Mapping[OfferingName, float]:
+    """Return what every offering costs; nobody's price changes in the demo."""
     market = built_in_market(REGION, [SubnetZone(name, zone_id) for name, zone_id in ZONES])
     prices = market.on_demand.price_per_hour
-    offerings = {}
-    for name, zones in market.zones_by_type.items():
-        price = prices.get(name)
-        if price is None:
-            continue
-        for zone in sorted(zones):
-            for capacity_type, costs in ((ON_DEMAND, price), (SPOT, spot_price(name, zone, price))):
-                sold = is_available(name, zone, capacity_type, now_ns)
-                offerings[OfferingName(name, zone, capacity_type)] = OfferingMetrics(costs, sold)
+    return {
+        OfferingName(name, zone, capacity_type): costs
+        for name, zones in market.zones_by_type.items()
+        if (price := prices.get(name)) is not None
+        for zone in sorted(zones)
+        for capacity_type, costs in ((ON_DEMAND, price), (SPOT, spot_price(name, zone, price)))
+    }
+
+
+@cache
+def _offering(price_per_hour: float, *, is_available: bool) -> OfferingMetrics:
+    return OfferingMetrics(price_per_hour, is_available)
+
+
+def metrics_at(now_ns: int) -> ControllerMetrics:
+    """Return what the controller's metrics say at an instant."""
+    offerings = {
+        name: _offering(price, is_available=is_available(name.instance_type, name.zone, name.capacity_type, now_ns))
+        for name, price in _prices().items()
+    }
     return ControllerMetrics(
         read_at_ns=now_ns,
         endpoint="pod kube-system/karpenter",
