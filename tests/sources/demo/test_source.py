@@ -8,10 +8,10 @@ from karptui.decode.kinds import Kind
 from karptui.kube.pod import Pod
 from karptui.sources.base import Phase, SourceError
 from karptui.sources.demo.source import DemoSource
-from karptui.sources.mailbox import Mailbox
 from karptui.sources.source import Source
 from karptui.state.cluster import ClusterState
 from tests.builders import NOW_NS, SECOND_NS
+from tests.sources.cluster.live import WatchedMailbox
 from tests.sources.demo.watching import Watched
 
 Story = tuple[Watched, ClusterState, list[ClusterState]]
@@ -211,8 +211,9 @@ def test_before_it_starts_there_is_nothing() -> None:
 
 
 def test_runs_by_itself_and_stops() -> None:
-    source, mailbox = DemoSource(), Mailbox()
+    source, mailbox = DemoSource(), WatchedMailbox()
     source.start(mailbox)
+    mailbox.until(lambda: bool(mailbox.keys(Kind.NODE)), 90.0)
     source.stop()
     source.stop()
     assert Kind.NODE in mailbox.drain().batch.deltas
