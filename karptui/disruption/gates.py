@@ -72,18 +72,21 @@ def first_failure(fleet: Fleet, node: StateNode, recorder: Recorder | None = Non
         node: The node.
         recorder: Gets what Karpenter says about the pods it weighs on the way, up to the first protected one.
     """
-    if _is_free(fleet, node):
+    if not _passes_node_gates(fleet, node):
+        checks = iter_gates(fleet, node, recorder)
+    elif fleet.guarded_pods(node):
+        checks = _pod_gates(fleet, node, recorder)
+    else:
         return None
-    return next((check for check in iter_gates(fleet, node, recorder) if check.is_open is False), None)
+    return next((check for check in checks if check.is_open is False), None)
 
 
-def _is_free(fleet: Fleet, node: StateNode) -> bool:
-    """Return whether no gate is shut, as far as that is told at once: so of most nodes."""
+def _passes_node_gates(fleet: Fleet, node: StateNode) -> bool:
+    """Return whether the gates that do not look at pods are open, as far as that is told at once: so of most nodes."""
     return (
         fleet.is_sound(node, _has_open_gates)
         and node.name not in fleet.commanded
         and fleet.nominated.get(node.name, 0) <= fleet.now_ns
-        and not fleet.guarded_pods(node)
     )
 
 
@@ -105,8 +108,12 @@ def iter_gates(fleet: Fleet, node: StateNode, recorder: Recorder | None = None) 
     if node.claim is None:
         yield from (GateCheck(gate, None) for gate in _AFTER_UNMANAGED)
     else:
-        yield _pod_protection(fleet, node, recorder)
-        yield from _pdb_gates(fleet, node)
+        yield from _pod_gates(fleet, node, recorder)
+
+
+def _pod_gates(fleet: Fleet, node: StateNode, recorder: Recorder | None) -> Iterator[GateCheck]:
+    yield _pod_protection(fleet, node, recorder)
+    yield from _pdb_gates(fleet, node)
 
 
 def iter_node_gates(fleet: Fleet, node: StateNode) -> Iterator[GateCheck]:

@@ -78,6 +78,9 @@ class NodeCheck:
         """
         if stage_memory.open_nodes < 0:
             stage_memory.open_nodes = self._open_nodes(queued, stage_memory)
+        # Where nothing is asked of the single host, labels decide of a node on which nothing has been placed.
+        by_labels = not (stage_memory.host_rules or stage_memory.stage.asked_host or queued.owner.host_ports)
+        known = stage_memory.node_sets
         late = stage_memory.open_nodes & ((1 << first) - 1)
         left = stage_memory.open_nodes ^ late
         while left or late:
@@ -86,7 +89,9 @@ class NodeCheck:
             low = left & -left
             left ^= low
             destination = self._destinations[low.bit_length() - 1]
-            verdict = self.check(queued, stage_memory, destination)
+            verdict = known.get(destination.kind.labels) if by_labels and not destination.limits else None
+            if not verdict or low & self._filled_nodes:
+                verdict = self.check(queued, stage_memory, destination)
             if verdict:
                 yield destination, verdict
                 continue
