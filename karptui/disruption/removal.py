@@ -6,7 +6,6 @@ Rules: ``SimulateScheduling`` in ``pkg/controllers/disruption/helpers.go``.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import partial
 from typing import Final
 
 from karptui.disruption.candidate import Candidate
@@ -14,6 +13,7 @@ from karptui.disruption.consolidation import ceiling_of
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.simulation import FutileError, NewNode, Simulation, SimulationError
 from karptui.karpenter.labels import HOSTNAME, MIN_VALUES_RELAXED
+from karptui.karpenter.pod_predicates import is_provisionable
 from karptui.kube.pod import Pod
 from karptui.provisioning.claim import Claim
 from karptui.provisioning.prepared import Prepared
@@ -85,11 +85,11 @@ class EngineSimulator:
             reserved_fallback=not credited,
             credited=credited,
             enforce_consolidate_after=is_consolidation,
-            watch=partial(self._end_if_futile, ceiling_of(candidates)) if self._is_brief and is_consolidation else None,
+            watch=_Futility(self, ceiling_of(candidates)) if self._is_brief and is_consolidation else None,
         )
         return self._simulation(solution)
 
-    def _end_if_futile(self, ceiling: float, claims: Sequence[Claim]) -> None:
+    def end_if_dear(self, ceiling: float, claims: Sequence[Claim]) -> None:
         """End a run in which there are two claims, or none of a claim's types costs less than the ceiling.
 
         Claims never go, and only narrow. Those with ``minValues`` may go in the end, and are let alone.
@@ -100,6 +100,10 @@ class EngineSimulator:
         claim, order = claims[0], orders[0]
         if len(claims) > 1 or (order is not None and not claim.types & order.below(ceiling)):
             raise FutileError
+
+    def is_leaving(self, pod: Pod) -> bool:
+        """Return whether a pod needs a place because its node goes away anyway."""
+        return pod.uid in self._leaving
 
     def _order_of(self, claim: Claim) -> PriceOrder | None:
         key = (claim.template.index, claim.labels)
@@ -117,7 +121,7 @@ class EngineSimulator:
         for filled in solution.nodes:
             if not filled.state.is_initialized:
                 for pod in filled.pods:
-                    if pod.uid not in self._leaving:
+                    if not self.is_leaving(pod):
                         errors[pod.key] = (pod, uninitialized_message(filled.state))
         return Simulation(
             new_nodes=tuple(self._new_node(claim) for claim in solution.claims),
@@ -136,6 +140,26 @@ class EngineSimulator:
             pods=tuple(sorted(pod.key for pod in claim.pods)),
             annotations={MIN_VALUES_RELAXED: "true"} if claim.is_min_values_relaxed else {},
         )
+
+
+class _Futility:
+    """Ends a run of consolidation, with ``FutileError``, as soon as no command comes of it for certain."""
+
+    def __init__(self, simulator: EngineSimulator, ceiling: float) -> None:
+        self._simulator = simulator
+        self._ceiling = ceiling
+
+    def placed(self, pod: Pod, node: StateNode | None, claims: Sequence[Claim]) -> None:
+        """End it where a pod goes to a node that is not initialised yet, or claims are too many or too dear."""
+        if node is None:
+            self._simulator.end_if_dear(self._ceiling, claims)
+        elif not node.is_initialized and not self._simulator.is_leaving(pod):
+            self.refused(pod)
+
+    def refused(self, pod: Pod) -> None:
+        """End it unless the pod is pending anyway."""
+        if not is_provisionable(pod):
+            raise FutileError
 
 
 class LiftingSimulator:

@@ -7,8 +7,10 @@ Rules: ``Solve``, ``trySchedule`` and ``add`` in ``scheduler.go``, and ``queue.g
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import Protocol
 
+from karptui.kube.pod import Pod
 from karptui.provisioning.claim import Claim, Hostnames, Reservations
 from karptui.provisioning.claim_check import ClaimCheck, Fit
 from karptui.provisioning.destination import Destination
@@ -29,6 +31,7 @@ from karptui.provisioning.rejection import (
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.stage_memory import StageMemory
+from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.template import Template
 
 _REPORT_EVERY = 64
@@ -36,6 +39,18 @@ _MOST_JUDGED = 10_000
 """New claims of which is remembered how they were judged."""
 _FEW = 8
 """So many claims are put in order by themselves rather than picked out of all."""
+
+
+class Watch(Protocol):
+    """Sees what becomes of pods while a run goes on; whatever it raises ends the run."""
+
+    def placed(self, pod: Pod, node: StateNode | None, claims: Sequence[Claim]) -> None:
+        """Learn of a pod that has found its place: a node that exists, or None for one of the new claims."""
+        ...
+
+    def refused(self, pod: Pod) -> None:
+        """Learn of a pod that has found no place, and for certain finds none later in this run."""
+        ...
 
 
 class Run:
@@ -68,19 +83,23 @@ class Run:
         self.claim_check = ClaimCheck(prepared, variant, self.reservations, self._hostnames)
         self._may_share_claims = not prepared.reservation_capacity
         self._last_host = ""
+        self._last_node: StateNode | None = None
+        """The node on which the last pod was placed, None for a claim."""
+        self._is_refused_for_good = False
+        """Whether a pod that has found no place finds none later either."""
 
     def solve(
         self,
         pods: Sequence[QueuedPod],
         reporter: Reporter = silent,
-        watch: Callable[[Sequence[Claim]], None] | None = None,
+        watch: Watch | None = None,
     ) -> None:
         """Place pods until a whole pass places none.
 
         Args:
             pods: To be placed.
             reporter: Told of progress; may raise `Cancelled`.
-            watch: Shown the claims after each pod that was placed, once there are any; may raise to end the run.
+            watch: Told of each pod that was placed or refused for good.
         """
         self.pods = pods
         for queued in pods:
@@ -97,10 +116,12 @@ class Run:
             error = self._try(queued)
             if error is None:
                 self.errors.pop(queued.pod.uid, None)
-                if watch is not None and self.claims:
-                    watch(self.claims)
+                if watch is not None:
+                    watch.placed(queued.pod, self._last_node, self.claims)
             else:
                 self.errors[queued.pod.uid] = error
+                if watch is not None and self._is_refused_for_good:
+                    watch.refused(queued.pod)
                 queue.append(queued)
                 queued.last_length = len(queue)
         self._hostnames.finish(_known_hosts(self.prepared.destinations, self.variant.excluded, self.claims))
@@ -110,8 +131,11 @@ class Run:
         """Try a pod, giving up one wish after the other; the next time it begins with all of them again."""
         stage: Stage | None = queued.first
         error = PodError(())
+        self._is_refused_for_good = self._may_share_claims and queued.owner.attachments is not None
         while stage is not None:
             stage_memory = self.stage_memory(stage, queued)
+            # Room only shrinks and claims only narrow; what else is running may let topology rules change their mind.
+            self._is_refused_for_good &= stage_memory.is_plain
             outcome = self._attempt(queued, stage_memory)
             if outcome is None:
                 self.placed[queued.pod.uid] = (stage, self._last_host)
@@ -141,7 +165,7 @@ class Run:
         if owner.attachments is not None:
             node = self.node_check.place(queued, stage_memory)
             if node is not None:
-                self._last_host = node.state.name
+                self._last_host, self._last_node = node.state.name, node.state
                 return None
         self.order.settle()
         if self._join_claim(queued, stage_memory):
@@ -247,7 +271,7 @@ class Run:
 
     def _add(self, queued: QueuedPod, claim: Claim, fit: Fit) -> None:
         owner = queued.owner
-        self._last_host = claim.hostname
+        self._last_host, self._last_node = claim.hostname, None
         claim.pods.append(queued.pod)
         claim.types = fit.types
         claim.labels = fit.labels

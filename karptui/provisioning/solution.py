@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -21,7 +21,7 @@ from karptui.provisioning.go_sort import go_least, go_sort
 from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.rejection import MinValuesLost, PodError, least_overhead
 from karptui.provisioning.reporter import Reporter, silent
-from karptui.provisioning.run import Run
+from karptui.provisioning.run import Run, Watch
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.template import unmet_min_values
 from karptui.provisioning.type_index import NO_PRICE
@@ -174,7 +174,7 @@ def solve(
     credited: str = "",
     enforce_consolidate_after: bool = False,
     reporter: Reporter = silent,
-    watch: Callable[[Sequence[Claim]], None] | None = None,
+    watch: Watch | None = None,
 ) -> Solution:
     """Find places for the pending pods, for these pods, and for those of nodes that go away.
 
@@ -187,7 +187,7 @@ def solve(
         enforce_consolidate_after: As in consolidation: nodes within consolidateAfter take only pods that are
             pending or leave a node that goes away.
         reporter: Told of progress; may raise `Cancelled`.
-        watch: Shown the new claims as they grow; may raise to end the run.
+        watch: Sees what becomes of the pods; may raise to end the run.
 
     Raises:
         Cancelled: when the reporter does.
