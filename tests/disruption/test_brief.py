@@ -37,12 +37,18 @@ def test_the_commands_are_those_of_whole_simulations(number: int) -> None:
         assert found[0] == found[1]
 
 
-def _one_node(cpus: tuple[str, ...], **pool: Any) -> tuple[Prepared, Fleet]:
+def _one_node(
+    cpus: tuple[str, ...], *, waiting: tuple[str, ...] = (), is_another_starting: bool = False, **pool: Any
+) -> tuple[Prepared, Fleet]:
+    names = ("node-1", "node-2") if is_another_starting else ("node-1",)
     made = prepared(
-        nodes=[a_node(name="node-1", **BIG)],
-        nodeclaims=[a_claim("node-1", instance_type="m5.2xlarge", conditions=(consolidatable(),))],
+        nodes=[a_node(name=name, is_initialized=name == "node-1", **BIG) for name in names],
+        nodeclaims=[a_claim(name, instance_type="m5.2xlarge", conditions=(consolidatable(),)) for name in names],
         nodepools=[a_nodepool(budgets=(), **pool)],
-        pods=[a_pod(name=f"pod-{i}", node="node-1", cpu=cpu) for i, cpu in enumerate(cpus)],
+        pods=[
+            *(a_pod(name=f"pod-{i}", node="node-1", cpu=cpu) for i, cpu in enumerate(cpus)),
+            *(a_pod(name=f"waiting-{i}", cpu=cpu) for i, cpu in enumerate(waiting)),
+        ],
     )
     return made, fleet_of(made)
 
@@ -74,3 +80,15 @@ def test_what_is_no_consolidation_goes_to_the_end() -> None:
 def test_claims_that_min_values_may_still_undo_are_not_judged_early() -> None:
     wanted = a_requirement("node.kubernetes.io/instance-type", "In", "m5.large", "m5.2xlarge", min_values=1)
     assert _remove(*_one_node(("3", "3"), requirements=(wanted,))) == 1
+
+
+def test_a_pod_without_a_place_ends_it_unless_it_waits_anyway() -> None:
+    with pytest.raises(FutileError):
+        _remove(*_one_node(("20",)))
+    assert _remove(*_one_node(("500m",), waiting=("20",))) == 1
+
+
+def test_a_pod_that_needs_a_node_which_only_starts_ends_it_unless_it_waits_anyway() -> None:
+    with pytest.raises(FutileError):
+        _remove(*_one_node(("500m",), is_another_starting=True))
+    assert _remove(*_one_node((), waiting=("500m",), is_another_starting=True)) == 0
