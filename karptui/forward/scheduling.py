@@ -74,7 +74,6 @@ class Scheduler:
         self._spread: dict[PodTemplate, tuple[tuple[TopologySpreadConstraint, Counter[str]], ...]] = {}
         columns = prepared.columns.index
         self._columns = [(name, columns.get(name), need) for name, need in _DEFAULT_REQUESTS.items()]
-        self._soft_taints: dict[DestinationKind, tuple[Taint, ...]] = {}
         self._domains_by_key: dict[str, list[str]] = {}
         self._enough = enough(len(prepared.destinations))
         self.first = first % max(len(prepared.destinations), 1)
@@ -84,6 +83,15 @@ class Scheduler:
     def _labels(self) -> dict[str, Mapping[str, str]]:
         """Labels of the nodes, by name."""
         return {state.node.name: state.labels for state in self._prepared.states if state.node is not None}
+
+    @cached_property
+    def _soft_taints(self) -> dict[DestinationKind, tuple[Taint, ...]]:
+        """Taints of nodes that only repel, where there are any."""
+        by_kind = {
+            kind: tuple(taint for taint in kind.taints if taint.effect == PREFER_NO_SCHEDULE)
+            for kind in self._prepared.destination_index.kinds
+        }
+        return {kind: taints for kind, taints in by_kind.items() if taints}
 
     def place(self, pods: Sequence[Pod]) -> dict[str, str]:
         """Return the node of each pod that finds one, by uid: by priority, then the oldest first, then by chance."""
@@ -127,7 +135,7 @@ class Scheduler:
             return nodes[0]
         template = queued.pod.template
         scores = self._room_scores(queued.owner.row, nodes)
-        repelling = [self._repelling(one.kind, template) for one in nodes]
+        repelling = [self._repelling(one.kind, template) for one in nodes] if self._soft_taints else ()
         if any(repelling):
             _add(scores, [_FULL - one for one in _scaled(repelling)], _TAINTS)
         if template.preferred_node_terms:
@@ -176,11 +184,7 @@ class Scheduler:
 
     def _repelling(self, kind: DestinationKind, template: PodTemplate) -> int:
         """Return how many taints of a node that only repel the pod does not tolerate."""
-        soft = self._soft_taints.get(kind)
-        if soft is None:
-            soft = tuple(taint for taint in kind.taints if taint.effect == PREFER_NO_SCHEDULE)
-            self._soft_taints[kind] = soft
-        return sum(1 for taint in soft if untolerated((taint,), template.tolerations))
+        return sum(1 for taint in self._soft_taints.get(kind, ()) if untolerated((taint,), template.tolerations))
 
     def _crowding(self, pod: Pod, nodes: Sequence[Destination]) -> list[int]:
         """Return for each node how many of the pod's like its soft constraints find in the same domains."""
@@ -216,14 +220,13 @@ class Scheduler:
         for other, bound in self._bound(template.namespace):
             is_sibling = _has_same_owner(other, template)
             asking = [one for one in found if is_sibling or one[0].label_selector is not None]
-            for one in bound if asking else ():
-                labels = self._labels.get(one.node_name)
-                if labels is None or not one.is_active:
-                    continue
-                for constraint, counts in asking:
-                    selector = constraint.label_selector
-                    if selector is None or selector.matches(one.labels):
-                        counts[labels.get(constraint.topology_key, "")] += 1
+            active = [one for one in bound if one.is_active] if asking else []
+            for constraint, counts in asking:
+                selector = constraint.label_selector
+                counted = active if selector is None else [one for one in active if selector.matches(one.labels)]
+                for name, number in Counter([one.node_name for one in counted]).items():
+                    if name in self._labels:
+                        counts[self._labels[name].get(constraint.topology_key, "")] += number
         return found
 
 
