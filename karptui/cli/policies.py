@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Final
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.forward import horizon, seed, seeds
 from karptui.cli.many import add_workers_flag, each_of, opened
-from karptui.cli.options import words
 from karptui.cli.streams import say_progress
 from karptui.cli.study import add_study_flags, one_base, print_document, table_lines
-from karptui.kube.durations import DurationError, parse_duration
 from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:
@@ -71,18 +69,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _afters(text: str) -> tuple[str, ...]:
+    from karptui.plan.policies import PolicyError, afters_of
 
-    found = tuple(words(text))
-    for one in found:
-        try:
-            is_well = one == "Never" or parse_duration(one) >= 0
-        except DurationError:
-            is_well = False
-        if not is_well:
-            raise argparse.ArgumentTypeError(f"{one!r} is not a duration such as 30s or 1h, and not Never")
-    if not found:
-        raise argparse.ArgumentTypeError("names no value of consolidateAfter")
-    return found
+    try:
+        return afters_of(text)
+    except PolicyError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def run(args: argparse.Namespace) -> int:

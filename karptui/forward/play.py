@@ -170,6 +170,7 @@ class Play:
             steps=tuple(agenda.steps),
             series=tuple(self._series),
             kept=(),
+            waits=self.world.waits(),
             assumptions=(),
             not_modelled=(),
             problem=problem,

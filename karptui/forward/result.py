@@ -108,6 +108,22 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
         return {"seeds": self.seeds, **told, "sameCommands": self.same_commands}
 
 
+class PodWait(msgspec.Struct, frozen=True, gc=False):
+    """How long a pod was without a node."""
+
+    pod: str
+    """``namespace/name``."""
+    from_ns: int
+    """When it was made, which may be before the play began."""
+    until_ns: int | None
+    """When it got a node; None where it has none at the end."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the form of ``karptui forward -o json``."""
+        until = None if self.until_ns is None else format_timestamp(self.until_ns)
+        return {"pod": self.pod, "from": format_timestamp(self.from_ns), "until": until}
+
+
 class KeptNode(msgspec.Struct, frozen=True, gc=False):
     """A node that is still there at the end although something wants it, and what keeps it."""
 
@@ -131,6 +147,8 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     not_modelled: tuple[str, ...]
     problem: str = ""
     """Why it ended early, in a sentence."""
+    waits: tuple[PodWait, ...] = ()
+    """Pods that were without a node for a while, in the order in which they got one; last those that have none."""
     spread: Spread | None = None
     """What chance changes, where it was played with several seeds; this is the play of the first."""
 
@@ -165,6 +183,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                 "pending": end.pending,
                 "kept": [{"node": one.node, "code": one.code, "object": one.object} for one in self.kept],
             },
+            "waits": [one.as_json() for one in self.waits],
             "assumptions": list(self.assumptions),
             "notModelled": list(self.not_modelled),
         }

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from karptui.forward.journal import NODECLAIMS, NODES, PDBS, PODS, Changed, Journal
+from karptui.forward.result import PodWait
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -76,6 +77,7 @@ class World:
         """Keys of tracked nodes that have changed, or whose pods have, since their states were made."""
         self._by_provider: dict[str, str] = {}
         self._made = 0
+        self._waits: list[PodWait] = []
         for pod in inventory.pods:
             if pod.node_name:
                 self._by_node.setdefault(pod.node_name, {})[pod.uid] = None
@@ -172,6 +174,8 @@ class World:
 
     def bind(self, pod: Pod, node_name: str, now_ns: int) -> Pod:
         """Put a pod on a node, where it does not run yet."""
+        if now_ns > pod.created_ns != ABSENT_NS:
+            self._waits.append(PodWait(pod.key, pod.created_ns, now_ns))
         bound = msgspec.structs.replace(
             pod,
             node_name=node_name,
@@ -184,6 +188,11 @@ class World:
         self._by_node.setdefault(node_name, {})[pod.uid] = None
         self._note_pod_event(bound, now_ns)
         return bound
+
+    def waits(self) -> tuple[PodWait, ...]:
+        """Return how long pods were without a node; last those that still are."""
+        left = [pod for pod in self.without_node if pod.is_active and pod.created_ns != ABSENT_NS]
+        return (*self._waits, *(PodWait(pod.key, pod.created_ns, None) for pod in left))
 
     def mark_unschedulable(self, pod: Pod) -> None:
         """Note that kube-scheduler found no node for a pod."""

@@ -17,10 +17,10 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, duration_text
 from karptui.plan.rollout import rollout, spent
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
-from karptui.whatif.difference import Difference
+from karptui.whatif.difference import BlockerLine, Difference
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.edits.apply import apply
-from karptui.whatif.json_form import difference_json
+from karptui.whatif.json_form import difference_json, lines_json
 from karptui.whatif.replay import replay
 from karptui.whatif.run import Answer, answers
 from karptui.whatif.scenario import Replay, Scenario
@@ -49,6 +49,11 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """What the edits change at once."""
         assert self.answer.difference is not None
         return self.answer.difference
+
+    @property
+    def new_blockers(self) -> tuple[BlockerLine, ...]:
+        """Blockers of disruption that the edits bring, by node."""
+        return self.answer.blockers_gained or ()
 
     @property
     def unfinished(self) -> tuple[str, ...]:
@@ -151,6 +156,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             },
             "advice": {"new": [_finding(one) for one in self.gained], "gone": [_finding(one) for one in self.lost]},
             "risks": self.risks(),
+            "newBlockers": lines_json(self.new_blockers),
         }
 
 

@@ -12,7 +12,7 @@ from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import Played, StepKind
 from karptui.forward.run import HORIZON_NS
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED, NodePool
-from karptui.kube.durations import format_duration, parse_duration
+from karptui.kube.durations import DurationError, format_duration, parse_duration
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.plan.rollout import rollout, spent
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
@@ -32,6 +32,25 @@ _NS_PER_HOUR: Final = 3600 * NS_PER_SECOND
 
 class PolicyError(ValueError):
     """NodePools that cannot be compared, in a sentence."""
+
+
+def afters_of(text: str) -> tuple[str, ...]:
+    """Return values of consolidateAfter as somebody lists them.
+
+    Raises:
+        PolicyError: for one that is none, or where there are none.
+    """
+    found = tuple(text.replace(",", " ").split())
+    for one in found:
+        try:
+            is_well = one == NEVER or parse_duration(one) >= 0
+        except DurationError:
+            is_well = False
+        if not is_well:
+            raise PolicyError(f"{one!r:.60} is not a duration such as 30s or 1h, and not Never")
+    if not found:
+        raise PolicyError("names no value of consolidateAfter")
+    return found
 
 
 class PolicySpread(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -68,6 +68,8 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
     """Pods that a PodDisruptionBudget keeps from eviction today: ``namespace/name``."""
     daemons: tuple[tuple[str, int], ...]
     """DaemonSets whose pods end with the nodes, and how many."""
+    absent_daemons: tuple[tuple[str, tuple[str, ...]], ...]
+    """Those of them that would not run on new nodes, with the NodePools of these."""
     edits: tuple[AnyEdit, ...]
     """All of it as a scenario."""
     notes: tuple[str, ...] = ()
@@ -100,6 +102,9 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
             "lost": list(self.lost),
             "heldByBudgets": list(self.held),
             "daemonSets": [{"name": name, "pods": count} for name, count in self.daemons],
+            "daemonSetsNotOnNewNodes": [
+                {"name": name, "nodePools": list(pools)} for name, pools in self.absent_daemons
+            ],
             "notes": list(self.notes),
             "assumed": list(ASSUMED),
         }
@@ -180,6 +185,7 @@ def _rehearse(base: WhatIfBase, name: str, nodes: Sequence[Node], manifests: tup
     places = left.places(edited)
     prices = [_price(base, node) for node in nodes]
     limits = PdbLimits(inventory.pdbs)
+    launches = left.launches(found)
     there = [pod for pod in inventory.pods if pod.node_name in left.nodes]
     held = [
         pod.key
@@ -196,14 +202,30 @@ def _rehearse(base: WhatIfBase, name: str, nodes: Sequence[Node], manifests: tup
         pods=len(left.moved),
         on_nodes=places[PlaceKind.NODE],
         on_new=places[PlaceKind.CLAIM],
-        launches=left.launches(found),
+        launches=launches,
         pending=tuple(one for one in (*found.no_longer_fit, *found.still_pending) if one.pod_key in left.moved),
         lost=left.lost_keys,
         held=tuple(sorted(held)),
         daemons=tuple(sorted(daemons.items())),
+        absent_daemons=tuple(_absent_daemons(edited, sorted(daemons), launches)),
         edits=edits,
         notes=edited.notes,
     )
+
+
+def _absent_daemons(
+    edited: Situation, daemons: Iterable[str], launches: Iterable[Launch]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the DaemonSets that run on no instance type of some NodePools whose nodes come, with these."""
+    wanted = {one.pool_name for one in launches}
+    templates = [one for one in edited.prepared.templates if one.name in wanted]
+    running = {
+        one.name: {daemon.daemonset_key for group in one.groups for daemon in group.daemons} for one in templates
+    }
+    for name in daemons:
+        without = tuple(pool for pool, keys in running.items() if name.partition("/")[2] not in keys)
+        if without:
+            yield name, without
 
 
 def _price(base: Situation, node: Node) -> float | None:

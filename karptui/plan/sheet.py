@@ -17,6 +17,8 @@ class PlanSheet(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     headline: str
     risks: tuple[str, ...]
     """The worst first."""
+    blockers: tuple[str, ...]
+    """New ones of disruption, a line for each kind."""
     rollout: tuple[str, ...]
     """How long it takes, where it stalls, and what it takes meanwhile."""
     costs: str

@@ -59,6 +59,8 @@ class Unreached(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds that one lasts."""
     origin: str
     """Who says so: ``given``, ``measured`` or ``assumed``."""
+    has_metrics: bool
+    """Whether anything is known of Karpenter's metrics; no recording holds them."""
     turns: tuple[Turn, ...]
     """In their order."""
     multi_simulations: int
@@ -206,6 +208,7 @@ def unreached(
     return Unreached(
         per_simulation=seconds,
         origin="given" if per_simulation else "measured" if measured else "assumed",
+        has_metrics=metrics is not None,
         turns=tuple(turns),
         multi_simulations=(together - 1).bit_length() if together > 1 else 0,
         multi_left_out=max(len(candidates) - MAX_TOGETHER - 1, 0),

@@ -22,9 +22,10 @@ from karptui.session.border import Focus, ObjectWanted, PlayMoment
 from karptui.session.whatif_questions import PlayProgressWanted, PlaysWanted
 from karptui.views.forward.charts import answer_lines, play_lines
 from karptui.views.forward.columns import TABLE, PlayedStep, played_steps
-from karptui.views.forward.sentences import AS_IT_IS, step_text
+from karptui.views.forward.sentences import AS_IT_IS, step_text, waits_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
+from karptui.views.studies import HORIZONS_NS
 from karptui.views.table import Rows
 from karptui.widgets.hanging import hanging
 
@@ -32,9 +33,8 @@ if TYPE_CHECKING:
     from karptui.whatif.scenario import Scenario
 
 MOST_SCENARIOS: Final = 3
-HORIZONS_NS: Final = tuple(hours * 3600 * NS_PER_SECOND for hours in (6, 24, 72, 1))
-SEEDS: Final = 5
-"""How many are played where it is asked what chance changes."""
+SEEDS: Final = (1, 5, 20)
+"""How many are played, one after the other, where it is asked what chance changes."""
 _MOST_PODS: Final = 6
 
 
@@ -43,9 +43,12 @@ class ForwardScreen(ListScreen[PlayedStep]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "horizon", "Horizon", id="forward.horizon", tooltip="Play 6 hours, 24, 72, or one"),
-        Binding("s", "seeds", "Seeds", id="forward.seeds", tooltip="Play with five seeds, for what chance changes"),
+        Binding(
+            "s", "seeds", "Seeds", id="forward.seeds", tooltip="Play with 5 seeds, 20, or one: what chance changes"
+        ),
         Binding("r", "again", "Play again", id="forward.again", tooltip="From the cluster as it is now"),
         Binding("o", "node_now", "Node now", id="forward.now", tooltip="The node that goes, as it is now"),
+        Binding("w", "waits", "Waits", id="forward.waits", tooltip="Every pod that waits for a node, and how long"),
         Binding("pagedown", "scroll_panel(1)", "Scroll", show=False, id="forward.down"),
         Binding("pageup", "scroll_panel(-1)", "Scroll back", show=False, id="forward.up"),
     ]
@@ -197,6 +200,16 @@ class ForwardScreen(ListScreen[PlayedStep]):
                 return
         self.say("its nodes are not there yet: they are launched in the play")
 
+    def action_waits(self) -> None:
+        """Show how long each pod waits for a node, in the play of the row under the cursor."""
+        row = self.current
+        plays = [one for one in self._plays if one.played is not None and (row is None or one.name == row.scenario)]
+        played = plays[0].played if plays else None
+        if played is not None:
+            name = clean(plays[0].name) or AS_IT_IS
+            title = f"Pods that wait for a node, the longest first ─ {name}"
+            routes.show_made_text(self, title, lambda: waits_text(played))
+
     def action_horizon(self) -> None:
         """Play further, or less far."""
         at = HORIZONS_NS.index(self._horizon_ns) if self._horizon_ns in HORIZONS_NS else -1
@@ -204,8 +217,8 @@ class ForwardScreen(ListScreen[PlayedStep]):
         self._play()
 
     def action_seeds(self) -> None:
-        """Play with several seeds, or with one again."""
-        self._seeds = 1 if self._seeds > 1 else SEEDS
+        """Play with more seeds, or with one again."""
+        self._seeds = SEEDS[(SEEDS.index(self._seeds) + 1) % len(SEEDS)]
         self._play()
 
     def action_again(self) -> None:

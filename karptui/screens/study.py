@@ -13,6 +13,7 @@ from textual.content import Content
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
 from karptui.screens import routes
+from karptui.screens.dialogs import AskScreen
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
@@ -33,6 +34,9 @@ class StudyScreen(ListScreen[Any]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "again", "Again", id="study.again", tooltip="Work it out from the cluster as it is now"),
+        Binding("t", "turn('further')", "Horizon", id="study.horizon", tooltip="Play 6 hours, 24, 72, or one"),
+        Binding("s", "turn('with_seeds')", "Seeds", id="study.seeds", tooltip="Play with five seeds, or with one"),
+        Binding("v", "values", "Values", id="study.values", tooltip="Other values of consolidateAfter"),
         Binding("x", "text", "Text", show=False, id="study.text", tooltip="The answer as text, for a pull request"),
         Binding("pagedown", "scroll_panel(1)", "Scroll", show=False, id="study.down"),
         Binding("pageup", "scroll_panel(-1)", "Scroll back", show=False, id="study.up"),
@@ -147,6 +151,10 @@ class StudyScreen(ListScreen[Any]):
         """Return whether an action may be taken: there is a text of some studies only."""
         if action == "text" and self.study.text is None:
             return False
+        if action == "turn" and getattr(self.study, str(parameters[0])) is None:
+            return False
+        if action == "values" and self.study.values is None:
+            return False
         return super().check_action(action, parameters)
 
     def action_text(self) -> None:
@@ -154,6 +162,30 @@ class StudyScreen(ListScreen[Any]):
         found, text = self._found, self.study.text
         if found is not None and text is not None:
             routes.show_made_text(self, self.study.title, lambda: text(found))
+
+    def action_turn(self, name: str) -> None:
+        """Work out the same over another span, or with other seeds."""
+        turned = self.study.further if name == "further" else self.study.with_seeds
+        if turned is not None:
+            self._turn_to(turned())
+
+    def action_values(self) -> None:
+        """Ask for values, and work out the same with them."""
+        values = self.study.values
+        if values is None:
+            return
+
+        def answered(text: str | None) -> None:
+            if text is not None:
+                self._turn_to(values.study(text))
+
+        self.app.push_screen(
+            AskScreen(values.title, value=values.value, hint=values.hint, check=values.fault), answered
+        )
+
+    def _turn_to(self, study: Study[Any, Any]) -> None:
+        self.study = study
+        self._work_out()
 
     def action_again(self) -> None:
         """Work it out from the cluster as it is now."""

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable
 from typing import TypeVar
 
-from karptui.forward.run import HORIZON_NS
 from karptui.plan.drill import drills
 from karptui.plan.headroom import headroom, headrooms
 from karptui.plan.plan import plan
@@ -39,7 +38,7 @@ from karptui.session.whatif_questions import (
 )
 from karptui.solve.catalogue import SolveError
 from karptui.solve.run import solve_goal
-from karptui.views.plan import markdown_lines, price_text, rollout_lines
+from karptui.views.plan import blocker_lines, markdown_lines, price_text, rollout_lines
 from karptui.views.whatif.sentences import headline_text
 from karptui.whatif.edits import EditError, ObjectRef
 from karptui.whatif.situation import WhatIfBase
@@ -100,7 +99,15 @@ class Studies:
 
         def compared(base: WhatIfBase, reporter: Reporter) -> PoliciesFound:
             try:
-                return PoliciesFound(found=compare(base, pools=wanted.pools, reporter=reporter))
+                found = compare(
+                    base,
+                    pools=wanted.pools,
+                    afters=wanted.afters,
+                    horizon_ns=wanted.horizon_ns,
+                    seeds=wanted.seeds,
+                    reporter=reporter,
+                )
+                return PoliciesFound(found=found)
             except (PolicyError, EditError) as error:
                 return PoliciesFound(problem=str(error))
 
@@ -131,13 +138,14 @@ class Studies:
         def planned(base: WhatIfBase, reporter: Reporter) -> PlanFound:
             edits = wanted.scenario.edits
             try:
-                found = plan(base, edits, horizon_ns=HORIZON_NS, reporter=reporter)
+                found = plan(base, edits, horizon_ns=wanted.horizon_ns, reporter=reporter)
             except EditError as error:
                 return PlanFound(problem=str(error))
             return PlanFound(
                 found=PlanSheet(
                     headline=headline_text(found.answer),
                     risks=tuple(found.risks()),
+                    blockers=tuple(blocker_lines(found)),
                     rollout=tuple(rollout_lines(found)),
                     costs=price_text(found),
                     edited=found.edited,

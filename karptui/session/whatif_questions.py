@@ -343,6 +343,12 @@ class PoliciesWanted(Question[PoliciesFound], frozen=True, kw_only=True):
 
     pools: tuple[str, ...] = ()
     """NodePools that are edited; all that are not static where there are none."""
+    afters: tuple[str, ...] = ()
+    """What is tried of consolidateAfter; a few values and those in use where there is nothing."""
+    horizon_ns: int
+    """How far each is played."""
+    seeds: int = 1
+    """How many seeds each is played with."""
     now_ns: int
     """The present instant: nanoseconds since the epoch."""
 
@@ -389,5 +395,7 @@ class PlanWanted(Question[PlanFound], frozen=True, kw_only=True):
     """What making a scenario so would do: risks, rollout and its order, the text for a pull request; takes a while."""
 
     scenario: Scenario
+    horizon_ns: int
+    """How far the rollout is played."""
     now_ns: int
     """The present instant: nanoseconds since the epoch."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from karptui.advice.finding import Finding
 from karptui.aws.money import per_hour_change_text, per_hour_text
+from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, duration_text
@@ -15,6 +16,7 @@ from karptui.views.forward.sentences import headline as forward_headline
 from karptui.views.forward.sentences import step_text
 from karptui.views.plain import markdown_text
 from karptui.views.whatif.sentences import headline_text
+from karptui.whatif.difference import BlockerLine
 
 MAX_LINES = 12
 """Of each part; JSON has all."""
@@ -26,6 +28,7 @@ def parts_of(plan: Plan) -> Iterator[tuple[str, list[str]]]:
     """Yield the parts of a plan after its first sentence: a heading and its lines; parts without lines are left out."""
     found = plan.difference
     yield "Risks, the worst first", plan.risks() or ["none found"]
+    yield "New blockers", list(blocker_lines(plan))
     yield "Costs", [price_text(plan)]
     yield (
         "NodePools",
@@ -46,6 +49,19 @@ def parts_of(plan: Plan) -> Iterator[tuple[str, list[str]]]:
     yield "Advice that is settled", [_finding(one) for one in plan.lost]
     yield "Assumed", list(plan.edited.assumptions)
     yield "Not modelled", list(plan.edited.not_modelled)
+
+
+def blocker_lines(plan: Plan) -> Iterator[str]:
+    """Yield the new blockers of disruption: each kind with its nodes and what stands behind it."""
+    alike: dict[tuple[str, str, str], list[BlockerLine]] = {}
+    for one in plan.new_blockers:
+        alike.setdefault((one.code, one.pool_name, one.owner or one.object or one.message), []).append(one)
+    for (code, pool, behind), found in alike.items():
+        nodes = sorted({one.node_name for one in found if one.node_name})
+        first = ", ".join(nodes[:_FEW]) + (f" and {len(nodes) - _FEW} more" if len(nodes) > _FEW else "")
+        where = f" on {counted(len(nodes), 'node')}" if nodes else ""
+        of = f" of {pool}" if pool else ""
+        yield f"{CODES[Code(code)].word}{where}{of}{f': {behind}' if behind else ''}{f' ({first})' if first else ''}"
 
 
 def _rollout(plan: Plan) -> Iterator[str]:

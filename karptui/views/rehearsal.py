@@ -54,6 +54,7 @@ def detail_lines(found: Rehearsal) -> Iterator[str]:
     yield from part("Held by PodDisruptionBudgets today: their drain waits", found.held)
     yield from part("Lost, as no owner makes them again", found.lost)
     yield from part("DaemonSets that end with these nodes", [f"{name}: {count}" for name, count in found.daemons])
+    yield from part("DaemonSets that would not run on new nodes", list(_absent(found)))
     yield from part("Manifests", found.notes)
 
 
@@ -67,6 +68,14 @@ def story_lines(found: Rehearsal) -> Iterator[str]:
         yield f"held by PodDisruptionBudgets today: {', '.join(found.held[:_FEW])}{_rest(found.held)}"
     if found.lost:
         yield f"lost, as no owner makes them again: {', '.join(found.lost[:_FEW])}{_rest(found.lost)}"
+    if found.absent_daemons:
+        absent = list(_absent(found))
+        yield f"DaemonSets that would not run on new nodes: {'; '.join(absent[:_FEW])}{_rest(absent)}"
+
+
+def _absent(found: Rehearsal) -> Iterator[str]:
+    for name, pools in found.absent_daemons:
+        yield f"{name}: not on those of {', '.join(pools)}"
 
 
 def _rest(names: Sequence[str]) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
+from karptui.forward.run import HORIZON_NS
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import duration_text
 from karptui.plan.drill import Drill
 from karptui.plan.headroom import MOST, Headroom, PoolRoom
-from karptui.plan.policies import PolicyOutcome
+from karptui.plan.policies import NEVER, PolicyError, PolicyOutcome, afters_of
 from karptui.plan.rehearsal import ASSUMED as REHEARSED
 from karptui.plan.rehearsal import Rehearsal
 from karptui.plan.unreached import Turn
@@ -52,6 +55,20 @@ FoundT = TypeVar("FoundT", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True)
+class Values:
+    """Values of a study that somebody may choose."""
+
+    title: str
+    value: str
+    """As it is now."""
+    hint: str
+    fault: Callable[[str], str]
+    """Tells what is wrong with a text, in a sentence; empty where nothing is."""
+    study: Callable[[str], Study[Any, Any]]
+    """From the text to the study with it."""
+
+
+@dataclass(frozen=True)
 class Study(Generic[FoundT, ItemT]):
     """What is asked, and how the answer is shown."""
 
@@ -78,8 +95,17 @@ class Study(Generic[FoundT, ItemT]):
     """What ``enter`` leads to; the what-if of the row where that is None."""
     tab: str = "nodes"
     """The tab that is lit."""
+    further: Callable[[], Study[Any, Any]] | None = None
+    """The same over another span; None of what is not played."""
+    with_seeds: Callable[[], Study[Any, Any]] | None = None
+    """The same with several seeds, or with one again."""
+    values: Values | None = None
+    """What can be typed; None where there is nothing."""
 
 
+HORIZONS_NS: Final = tuple(hours * 3600 * NS_PER_SECOND for hours in (6, 24, 72, 1))
+"""Spans that are played, one after the other."""
+_SEEDS: Final = 5
 _SCALED = 10
 """Pods that a what-if adds where the next one already has no place."""
 
@@ -185,11 +211,16 @@ def drill_study() -> Study[DrillsFound, Drill]:
 # Policies
 
 
-def policies_study(pool: str = "") -> Study[PoliciesFound, PolicyOutcome]:
+def policies_study(
+    pool: str = "", *, afters: tuple[str, ...] = (), horizon_ns: int = HORIZON_NS, seeds: int = 1
+) -> Study[PoliciesFound, PolicyOutcome]:
     """Return what consolidation policies save and evict.
 
     Args:
         pool: The NodePool that is edited; empty for all that are not static.
+        afters: What is tried of consolidateAfter; a few values and those in use where there is nothing.
+        horizon_ns: How far each is played.
+        seeds: How many seeds each is played with.
     """
 
     def lines(found: PoliciesFound) -> Sequence[Pieces]:
@@ -198,10 +229,24 @@ def policies_study(pool: str = "") -> Study[PoliciesFound, PolicyOutcome]:
         return said(policy_views.headline(found.found), policy_views.more_lines(found.found))
 
     return Study(
-        title=f"Policies of consolidation ─ {clean(pool) if pool else 'all NodePools alike'}, over 6h",
+        title=f"Policies of consolidation ─ {clean(pool) if pool else 'all NodePools alike'}, over {_span(horizon_ns)}"
+        + (f", {seeds} seeds" if seeds > 1 else ""),
         rows_title="Policies",
         table=policy_views.TABLE,
-        wanted=lambda now_ns: PoliciesWanted(pools=(pool,) if pool else (), now_ns=now_ns),
+        wanted=lambda now_ns: PoliciesWanted(
+            pools=(pool,) if pool else (), afters=afters, horizon_ns=horizon_ns, seeds=seeds, now_ns=now_ns
+        ),
+        further=lambda: policies_study(pool, afters=afters, horizon_ns=_further(horizon_ns), seeds=seeds),
+        with_seeds=lambda: policies_study(pool, afters=afters, horizon_ns=horizon_ns, seeds=1 if seeds > 1 else _SEEDS),
+        values=Values(
+            title="Values of consolidateAfter",
+            value=" ".join(afters),
+            hint="such as 30s 10m 1h Never; without any 0s, 5m, 1h and those in use",
+            fault=_fault_of_afters,
+            study=lambda text: policies_study(
+                pool, afters=tuple(text.replace(",", " ").split()), horizon_ns=horizon_ns, seeds=seeds
+            ),
+        ),
         rows=lambda found: found.found.outcomes if found.found is not None else (),
         lines=lines,
         name_of=policy_views.name_of,
@@ -210,6 +255,24 @@ def policies_study(pool: str = "") -> Study[PoliciesFound, PolicyOutcome]:
         scenario=lambda row: Scenario(name=policy_views.name_of(row), edits=row.edits) if row.edits else None,
         tab="pools",
     )
+
+
+def _fault_of_afters(text: str) -> str:
+    try:
+        afters_of(text or NEVER)
+    except PolicyError as error:
+        return str(error)
+    return ""
+
+
+def _span(horizon_ns: int) -> str:
+    return duration_text(horizon_ns / NS_PER_SECOND)
+
+
+def _further(horizon_ns: int) -> int:
+    """Return the span that comes after one."""
+    at = HORIZONS_NS.index(horizon_ns) if horizon_ns in HORIZONS_NS else -1
+    return HORIZONS_NS[(at + 1) % len(HORIZONS_NS)]
 
 
 # Nodes that a pass never reaches
@@ -305,7 +368,7 @@ def solve_study(
 # Plans
 
 
-def plan_study(scenario: Scenario) -> Study[PlanFound, forward_columns.PlayedStep]:
+def plan_study(scenario: Scenario, *, horizon_ns: int = HORIZON_NS) -> Study[PlanFound, forward_columns.PlayedStep]:
     """Return what making a scenario so would do: risks first, then its rollout, command by command."""
 
     def lines(found: PlanFound) -> Sequence[Pieces]:
@@ -313,7 +376,7 @@ def plan_study(scenario: Scenario) -> Study[PlanFound, forward_columns.PlayedSte
         if sheet is None:
             return said(found.problem)
         risks = tuple(((f"! {clean(risk)}", Tone.WARNING),) for risk in sheet.risks)
-        rest = (*sheet.rollout, sheet.costs)
+        rest = (*(f"new blocker: {one}" for one in sheet.blockers), *sheet.rollout, sheet.costs)
         return (*said(sheet.headline), *(risks or said_plainly("no risk is found")), *said_plainly(*rest))
 
     def rows(found: PlanFound) -> Sequence[forward_columns.PlayedStep]:
@@ -322,10 +385,11 @@ def plan_study(scenario: Scenario) -> Study[PlanFound, forward_columns.PlayedSte
         return forward_columns.played_steps((PlayFound(name=scenario.name, played=found.found.edited),))
 
     return Study(
-        title=f"Plan ─ {clean(scenario.name)}",
+        title=f"Plan ─ {clean(scenario.name)}, over {_span(horizon_ns)}",
+        further=lambda: plan_study(scenario, horizon_ns=_further(horizon_ns)),
         rows_title="What Karpenter does",
         table=forward_columns.TABLE.without("scenario"),
-        wanted=lambda now_ns: PlanWanted(scenario=scenario, now_ns=now_ns),
+        wanted=lambda now_ns: PlanWanted(scenario=scenario, horizon_ns=horizon_ns, now_ns=now_ns),
         rows=rows,
         lines=lines,
         name_of=lambda row: step_text(row.step),

@@ -16,7 +16,8 @@ from karptui.views.table import Sort, TableSpec
 _ORIGINS: Final = {
     "given": "as given",
     "measured": "by Karpenter's metrics, approximated",
-    "assumed": "assumed; --per-simulation says another",
+    "assumed": "assumed: Karpenter's metrics tell of no pass; --per-simulation says another",
+    "recorded": "assumed: a recording holds no metrics of Karpenter's, and none are read; --per-simulation says another",
 }
 
 
@@ -44,7 +45,7 @@ def headline(found: Unreached) -> str:
 
 def more_lines(found: Unreached) -> Iterator[str]:
     """Yield what else is told: how long a simulation lasts and who says so, multi-node consolidation, timeouts."""
-    yield f"a simulation lasts {found.per_simulation:g} s ({_ORIGINS[found.origin]})"
+    yield f"a simulation lasts {found.per_simulation:g} s ({_ORIGINS[found.origin if found.has_metrics or found.origin != 'assumed' else 'recorded']})"
     if found.multi_simulations:
         took = duration_text(found.multi_simulations * found.per_simulation)
         how = "ends" if found.is_multi_through else "does not end"

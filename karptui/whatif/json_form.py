@@ -19,8 +19,8 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         return {"error": answer.problem}
     return {
         **difference_json(answer.difference),
-        "blockersGained": _lines(answer.blockers_gained or ()),
-        "blockersLost": _lines(answer.blockers_lost or ()),
+        "blockersGained": lines_json(answer.blockers_gained or ()),
+        "blockersLost": lines_json(answer.blockers_lost or ()),
         "notes": list(answer.notes),
         **_honesty(answer.honesty),
     }
@@ -44,9 +44,9 @@ def difference_json(difference: Difference) -> dict[str, Any]:
         "nowFit": [_move(one) for one in difference.now_fit],
         "noLongerFit": [_unplaced(one) for one in difference.no_longer_fit],
         "stillPending": [_unplaced(one) for one in difference.still_pending],
-        "driftGained": _lines(difference.drift_gained),
-        "driftLost": _lines(difference.drift_lost),
-        "budgets": _lines(difference.budgets),
+        "driftGained": lines_json(difference.drift_gained),
+        "driftLost": lines_json(difference.drift_lost),
+        "budgets": lines_json(difference.budgets),
     }
     if difference.next_before is not None and difference.next_after is not None:
         document["nextBefore"], document["nextAfter"] = _next(difference.next_before), _next(difference.next_after)
@@ -65,7 +65,8 @@ def _honesty(honesty: Honesty) -> dict[str, Any]:
     }
 
 
-def _lines(lines: Iterable[msgspec.Struct]) -> list[dict[str, Any]]:
+def lines_json(lines: Iterable[msgspec.Struct]) -> list[dict[str, Any]]:
+    """Return records as JSON has them."""
     return [_camel(msgspec.to_builtins(one)) for one in lines]
 
 
@@ -102,7 +103,7 @@ def _claim(claim: ClaimLine) -> dict[str, Any]:
         "pricePerHour": claim.price_per_hour,
         "atMostPerHour": claim.at_most_per_hour,
         "isChanged": claim.is_changed,
-        "instanceTypes": _lines(claim.types),
+        "instanceTypes": lines_json(claim.types),
     }
 
 

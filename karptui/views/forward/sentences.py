@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_text
 from karptui.disruption.codes import CODES, Code
-from karptui.forward.result import Moment, Played, Spread, Step, StepKind
+from karptui.forward.result import Moment, Played, PodWait, Spread, Step, StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, count_text, counted, duration_text
 
@@ -60,6 +60,8 @@ def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
     yield f"  nodes  {first.nodes:>8} {chart(nodes)} {last.nodes}"
     if played.kept:
         yield f"  kept   {kept_text(played)}"
+    if played.waits:
+        yield f"  waits  {longest_waits(played, _MAX_NAMES)}"
     if played.spread is not None:
         yield f"  chance {spread_text(played.spread)}"
     shown = [step for step in played.steps if step.kind in SHOWN]
@@ -113,6 +115,29 @@ def sampled(played: Played, count: int) -> list[Moment]:
             at += 1
         found.append(played.series[at])
     return found
+
+
+def waits_text(played: Played) -> str:
+    """Return every pod that is without a node for a while, the longest first, a line each."""
+    found = sorted(played.waits, key=lambda one: (-_waited_ns(one, played), one.pod))
+    lines = [
+        f"{duration_text(_waited_ns(one, played) / NS_PER_SECOND):>8}"
+        f"  {clock_text(one.from_ns)} → {'to the end' if one.until_ns is None else clock_text(one.until_ns):<10}"
+        f"  {one.pod}"
+        for one in found
+    ]
+    return "\n".join(lines) or "no pod is without a node for any time"
+
+
+def longest_waits(played: Played, most: int) -> str:
+    """Return the pods that are without a node for longest: ``web/a 14m, web/b 3m and 12 more``."""
+    found = sorted(played.waits, key=lambda one: (-_waited_ns(one, played), one.pod))
+    told = [f"{one.pod} {duration_text(_waited_ns(one, played) / NS_PER_SECOND)}" for one in found[:most]]
+    return f"{', '.join(told)}{f' and {len(found) - most} more' if len(found) > most else ''}"
+
+
+def _waited_ns(one: PodWait, played: Played) -> int:
+    return (played.series[-1].at_ns if one.until_ns is None else one.until_ns) - one.from_ns
 
 
 def waiting_text(played: Played) -> str:
