@@ -17,7 +17,7 @@ _ORIGINS: Final = {
     "given": "as given",
     "measured": "by Karpenter's metrics, approximated",
     "assumed": "assumed: Karpenter's metrics tell of no pass; --per-simulation says another",
-    "recorded": "assumed: a recording holds no metrics of Karpenter's, and none are read; --per-simulation says another",
+    "recorded": "assumed: no metrics of Karpenter's are read, and recordings hold none; --per-simulation says another",
 }
 
 
@@ -45,7 +45,8 @@ def headline(found: Unreached) -> str:
 
 def more_lines(found: Unreached) -> Iterator[str]:
     """Yield what else is told: how long a simulation lasts and who says so, multi-node consolidation, timeouts."""
-    yield f"a simulation lasts {found.per_simulation:g} s ({_ORIGINS[found.origin if found.has_metrics or found.origin != 'assumed' else 'recorded']})"
+    origin = "recorded" if found.origin == "assumed" and not found.has_metrics else found.origin
+    yield f"a simulation lasts {found.per_simulation:g} s ({_ORIGINS[origin]})"
     if found.multi_simulations:
         took = duration_text(found.multi_simulations * found.per_simulation)
         how = "ends" if found.is_multi_through else "does not end"

@@ -13,7 +13,9 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.karpenter.settings import Settings
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import duration_text
 from karptui.provisioning.reporter import Cancelled
+from karptui.views.forward.sentences import longest_waits, waits_text
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, SECOND_NS, a_nodepool, a_pdb, a_pod, a_requirement, an_owner
 from tests.forward.making import TYPES, a_pair, a_world, played, seconds, steps
 
@@ -293,6 +295,21 @@ def test_which_of_equal_nodes_goes_first_is_drawn_by_the_seed_but_for_the_first(
     assert first[0] == ("node-1",)
     assert set(first) == {("node-1",), ("node-2",)}
     assert first == [steps(played(fleet, seed=seed), StepKind.DISRUPT)[0].nodes for seed in range(12)]
+
+
+def test_how_long_each_pod_waits_is_told() -> None:
+    early = a_pod(name="early", cpu="100m", created_ns=NOW_NS - 60 * NS_PER_SECOND)
+    never = a_pod(name="never", cpu="900", created_ns=NOW_NS)
+    found = played(a_world(pods=[early, never]))
+    first, last = found.waits
+    (start,) = steps(found, StepKind.READY)
+    assert (first.pod, first.from_ns, first.until_ns) == ("default/early", NOW_NS - 60 * NS_PER_SECOND, start.at_ns)
+    assert (last.pod, last.from_ns, last.until_ns) == ("default/never", NOW_NS, None)
+    lines = waits_text(found).splitlines()
+    assert [line.split()[0] for line in lines] == ["to", duration_text((start.at_ns - first.from_ns) / 1e9)]
+    assert lines[0].strip().startswith("to the end")
+    assert longest_waits(found, 1) == "default/never to the end and 1 more"
+    assert found.as_json("x")["waits"][-1]["until"] is None
 
 
 def test_it_ends_after_as_many_commands_as_are_asked_for_also_where_more_come_at_once() -> None:

@@ -10,7 +10,7 @@ from karptui.plan.rehearsal import Rehearsal, RehearsalError, groups, rehearsals
 from karptui.views.rehearsal import TABLE, detail_lines, headline, overview, story_lines
 from karptui.whatif.edits import PutObject
 from karptui.whatif.situation import WhatIfBase
-from tests.builders import a_node, a_pdb, a_pod, an_instance_type
+from tests.builders import a_daemonset, a_node, a_pdb, a_pod, an_instance_type
 from tests.forward.making import a_pair
 from tests.whatif.edits.test_apply import POOL
 from tests.whatif.snapshots import base
@@ -110,3 +110,13 @@ def test_nodes_are_chosen_by_a_label_too() -> None:
         rehearsals(cluster(), ("team=b",))
     with pytest.raises(RehearsalError, match="there is no node group x; there are batch, core"):
         rehearsals(cluster(), ("x",))
+
+
+def test_daemonsets_that_run_on_no_new_node_are_named() -> None:
+    everywhere = a_daemonset(name="agent", namespace="default")
+    bound = a_daemonset(name="cni", namespace="default", node_selector={GROUP: "core"})
+    pods = (*PODS, a_pod(name="cni-1", node="core-1", daemonset="cni", cpu="10m", node_selector={GROUP: "core"}))
+    found = rehearsals(cluster(*pods, daemonsets=(everywhere, bound)), ["core"])[0]
+    assert [name for name, _ in found.daemons] == ["DaemonSet/default/agent", "DaemonSet/default/cni"]
+    assert found.absent_daemons == (("DaemonSet/default/cni", ("general",)),)
+    assert "DaemonSet/default/cni: not on those of general" in "\n".join(story_lines(found))

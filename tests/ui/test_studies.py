@@ -83,6 +83,16 @@ async def test_a_plan_needs_edits(app: KarptuiApp) -> None:
         assert " on top of " in screen_text(app)
 
 
+async def test_values_seeds_and_span_of_policies_are_chosen_by_keys(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("2", "P", "v")(pilot)
+        await pressing(*"0s", "enter", "s")(pilot)
+        text = screen_text(app)
+        assert "over 6h, 5 seeds" in text
+        assert "WhenEmpty" in text
+        assert " 5m " not in text
+
+
 async def test_the_order_of_consolidation_and_node_groups_have_screens(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing(*typed("next"), "t")(pilot)

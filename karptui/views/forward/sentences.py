@@ -118,26 +118,29 @@ def sampled(played: Played, count: int) -> list[Moment]:
 
 
 def waits_text(played: Played) -> str:
-    """Return every pod that is without a node for a while, the longest first, a line each."""
-    found = sorted(played.waits, key=lambda one: (-_waited_ns(one, played), one.pod))
+    """Return every pod that is without a node for a while, those that stay so and the longest first, a line each."""
+    found = sorted(played.waits, key=_waited)
     lines = [
-        f"{duration_text(_waited_ns(one, played) / NS_PER_SECOND):>8}"
-        f"  {clock_text(one.from_ns)} → {'to the end' if one.until_ns is None else clock_text(one.until_ns):<10}"
-        f"  {one.pod}"
+        f"{_wait_text(one):>10}  from {clock_text(one.from_ns)}"
+        f"{'' if one.until_ns is None else f' to {clock_text(one.until_ns)}':<13}  {one.pod}"
         for one in found
     ]
     return "\n".join(lines) or "no pod is without a node for any time"
 
 
 def longest_waits(played: Played, most: int) -> str:
-    """Return the pods that are without a node for longest: ``web/a 14m, web/b 3m and 12 more``."""
-    found = sorted(played.waits, key=lambda one: (-_waited_ns(one, played), one.pod))
-    told = [f"{one.pod} {duration_text(_waited_ns(one, played) / NS_PER_SECOND)}" for one in found[:most]]
+    """Return the pods that are without a node for longest: ``web/a to the end, web/b 3m and 12 more``."""
+    found = sorted(played.waits, key=_waited)
+    told = [f"{one.pod} {_wait_text(one)}" for one in found[:most]]
     return f"{', '.join(told)}{f' and {len(found) - most} more' if len(found) > most else ''}"
 
 
-def _waited_ns(one: PodWait, played: Played) -> int:
-    return (played.series[-1].at_ns if one.until_ns is None else one.until_ns) - one.from_ns
+def _wait_text(one: PodWait) -> str:
+    return "to the end" if one.until_ns is None else duration_text((one.until_ns - one.from_ns) / NS_PER_SECOND)
+
+
+def _waited(one: PodWait) -> tuple[bool, int, str]:
+    return one.until_ns is not None, one.from_ns - (one.until_ns or 0), one.pod
 
 
 def waiting_text(played: Played) -> str:
