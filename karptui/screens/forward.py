@@ -48,7 +48,14 @@ class ForwardScreen(ListScreen[PlayedStep]):
         ),
         Binding("r", "again", "Play again", id="forward.again", tooltip="From the cluster as it is now"),
         Binding("o", "node_now", "Node now", id="forward.now", tooltip="The node that goes, as it is now"),
-        Binding("w", "waits", "Waits", id="forward.waits", tooltip="Every pod that waits for a node, and how long"),
+        Binding(
+            "w",
+            "waits",
+            "Waits",
+            show=False,
+            id="forward.waits",
+            tooltip="Every pod that waits for a node, and how long",
+        ),
         Binding("pagedown", "scroll_panel(1)", "Scroll", show=False, id="forward.down"),
         Binding("pageup", "scroll_panel(-1)", "Scroll back", show=False, id="forward.up"),
     ]

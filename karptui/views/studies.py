@@ -385,7 +385,7 @@ def plan_study(scenario: Scenario, *, horizon_ns: int = HORIZON_NS) -> Study[Pla
         return forward_columns.played_steps((PlayFound(name=scenario.name, played=found.found.edited),))
 
     return Study(
-        title=f"Plan ─ {clean(scenario.name)}, over {_span(horizon_ns)}",
+        title=f"Plan ─ {clean(scenario.name)}" + ("" if horizon_ns == HORIZON_NS else f", over {_span(horizon_ns)}"),
         further=lambda: plan_study(scenario, horizon_ns=_further(horizon_ns)),
         rows_title="What Karpenter does",
         table=forward_columns.TABLE.without("scenario"),
