@@ -15,7 +15,6 @@ from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.events import Resize
 from textual.widget import Widget
 
 from karptui.screens import routes
@@ -107,6 +106,8 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         panels = (widget for widget in self._above if isinstance(widget, Panel))
         self._beside: StoryLines[ItemT] | Panel | None = self.story or next(panels, None)
         """The sentences that say what a row cannot."""
+        self._lines_beside: int | None = None
+        """Lines that they may have; None where it is as many as the style sheet says."""
         self._title = ""
         self._making: Making[ItemT] = Making()
 
@@ -124,6 +125,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         if self.listing.query_text:
             self.listing.set_filter(self.listing.query_text)
         super().prepare()
+        self.screen_layout_refresh_signal.subscribe(self, self._share_height, immediate=True)
         self.table.focus()
 
     def use_table(self, spec: TableSpec[ItemT]) -> None:
@@ -224,19 +226,18 @@ class ListScreen(FrameScreen, Generic[ItemT]):
             self.table.set_rows(rows, self.listing.sort)
         self.call_after_refresh(self._share_height)
 
-    @on(Resize)
-    def _resized(self) -> None:
-        self.call_after_refresh(self._share_height)
-
-    def _share_height(self) -> None:
+    def _share_height(self, _screen: object = None) -> None:
         """Let sentences beside the table have the lines that its rows leave, where that is more than they have."""
-        beside = self._beside
+        beside, table = self._beside, self.table
         if beside is None or (cap := beside.styles.base.max_height) is None:
             return
-        height = self.table.outer_size.height + beside.outer_size.height
-        left = height - max(len(self.table.rows), LEAST_ROWS) - TABLE_EDGE
-        is_more = left > cap.resolve(self.size, self.size)
-        beside.styles.max_height = left if is_more else None
+        others = (one for one in self.children if one.display and one not in (beside, table))
+        least = table.styles.min_height.resolve(self.size, self.size) if table.styles.min_height is not None else 0
+        rows = max(len(table.rows), LEAST_ROWS) + TABLE_EDGE
+        left = self.size.height - sum(one.outer_size.height for one in others) - max(rows, int(least))
+        wanted = left if left > cap.resolve(self.size, self.size) else None
+        if wanted != self._lines_beside:
+            beside.styles.max_height = self._lines_beside = wanted
 
     @property
     def table_title(self) -> str:
