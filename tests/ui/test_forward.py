@@ -122,4 +122,6 @@ async def test_five_seeds_tell_what_chance_changes(app: KarptuiApp) -> None:
         await pressing("F", "s")(pilot)
         assert "chance 5 seeds: " in screen_text(app)
         await pressing("s")(pilot)
+        assert "chance 20 seeds: " in screen_text(app)
+        await pressing("s")(pilot)
         assert "seeds: " not in screen_text(app)
