@@ -205,14 +205,14 @@ class WholeCluster:
     def record(self, file: Path) -> None:
         """Write everything that becomes of the cluster into a file, a line each, until the cluster ends."""
         lock = threading.Lock()
-        stream = file.open("w", buffering=1 << 16)
+        file.unlink(missing_ok=True)
 
         def follow(path: str) -> None:
-            for line in self.client.watch(path):
-                at = datetime.now(UTC).isoformat()
-                with lock:
-                    stream.write(json.dumps({"at": at, **json.loads(line)}) + "\n")
-            stream.flush()
+            with file.open("a", buffering=1) as stream:
+                for line in self.client.watch(path):
+                    told = json.dumps({"at": datetime.now(UTC).isoformat(), **json.loads(line)})
+                    with lock:
+                        stream.write(f"{told}\n")
 
         for path in (*LISTED, EVENTS):
             threading.Thread(target=follow, args=(path,), daemon=True).start()
