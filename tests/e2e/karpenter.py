@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from karptui.cli.simulate import answer
 from karptui.sources.snapshot.reader import SnapshotReader
@@ -126,14 +127,30 @@ def _kwok_type(one: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+class Karpenter(NamedTuple):
+    """A Karpenter that runs."""
+
+    send_signal: Callable[[int], None]
+    log: Path
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let it stand still for as long as the context lasts; what changes meanwhile it sees at once."""
+        self.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.send_signal(signal.SIGCONT)
+
+
 @contextmanager
 def running(
     plane: ControlPlane,
     binary: Path,
     types: Iterable[Mapping[str, Any]] | None = None,
     settings: Mapping[str, str] = SETTINGS,
-) -> Iterator[Path]:
-    """Run Karpenter for as long as the context lasts; gives the file that it logs to."""
+) -> Iterator[Karpenter]:
+    """Run Karpenter for as long as the context lasts."""
     file = plane.folder / "types.json"
     file.write_text(json.dumps([_kwok_type(one) for one in types or instance_types()]))
     log = plane.folder / "karpenter.log"
@@ -152,7 +169,7 @@ def running(
             [str(binary)], env=environment, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream
         )
     try:
-        yield log
+        yield Karpenter(process.send_signal, log)
     finally:
         process.kill()
         process.wait()

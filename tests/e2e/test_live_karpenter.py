@@ -53,8 +53,8 @@ def cluster(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> It
     client.request("POST", CLASSES, {**_named("KWOKNodeClass", "karpenter.kwok.sh/v1alpha1", "default"), "spec": {}})
     client.request("POST", "/api/v1/namespaces", {"metadata": {"name": "kube-system"}}, expect=None)
     client.request("PATCH", f"{CLASSES}/default/status", {"status": {"conditions": [_ready()]}}, expect=None)
-    with running(plane, Path(BINARY)) as log:
-        made = LiveCluster(client, tmp_path_factory.mktemp("snapshots"), log)
+    with running(plane, Path(BINARY)) as karpenter:
+        made = LiveCluster(client, tmp_path_factory.mktemp("snapshots"), karpenter.log)
         for pool in (
             a_pool("general"),
             a_pool("spot", weight=50, requirements=[_in(CAPACITY_TYPE, "spot")], team="batch"),

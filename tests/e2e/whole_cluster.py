@@ -10,7 +10,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,8 +19,8 @@ import yaml
 
 from .control_plane import Client, ControlPlane, free_ports
 from .definitions import install_definitions
-from .fleets import WAVES, Fleet, Pool, fleet_types
-from .karpenter import CAPACITY_TYPE, CLAIMS, NODES, POOLS, ZONE, now, running
+from .fleets import WAVES, Fleet, fleet_types
+from .karpenter import CAPACITY_TYPE, CLAIMS, NODES, POOLS, ZONE, Karpenter, now, running
 
 PODS, DEPLOYMENTS = "/api/v1/namespaces/default/pods", "/apis/apps/v1/namespaces/default/deployments"
 PDBS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
@@ -54,6 +53,8 @@ LISTED = (
     CLASSES,
 )
 EVENTS = "/api/v1/events"
+ARRIVAL = 0.5
+"""Seconds in which what has changed is on its way to Karpenter."""
 PATIENCE = 600.0
 """Seconds after which something that has not come about is a failure."""
 
@@ -76,8 +77,8 @@ def whole_cluster(programs: Path, karpenter_version: str, stopping: threading.Ev
         for command in _commands(programs, plane.kubeconfig, folder):
             stack.enter_context(_process(command, folder))
         karpenter = programs / f"karpenter-{karpenter_version}"
-        log = stack.enter_context(running(plane, karpenter, fleet_types(), SETTINGS))
-        yield WholeCluster(client, log, karpenter_version, stopping)
+        runs = stack.enter_context(running(plane, karpenter, fleet_types(), SETTINGS))
+        yield WholeCluster(client, runs, karpenter_version, stopping)
 
 
 def _commands(programs: Path, kubeconfig: str, folder: Path) -> Iterator[list[str]]:
@@ -124,9 +125,9 @@ def _process(command: Sequence[str], folder: Path) -> Iterator[None]:
 class WholeCluster:
     """What the test asks of the cluster, and what it changes."""
 
-    def __init__(self, client: Client, log: Path, karpenter_version: str, stopping: threading.Event) -> None:
+    def __init__(self, client: Client, karpenter: Karpenter, karpenter_version: str, stopping: threading.Event) -> None:
         self.client = client
-        self._log, self._version, self._stopping = log, karpenter_version, stopping
+        self._karpenter, self._version, self._stopping = karpenter, karpenter_version, stopping
 
     def items(self, path: str) -> list[dict[str, Any]]:
         """Return a collection's objects."""
@@ -146,7 +147,7 @@ class WholeCluster:
 
     def logged(self) -> str:
         """Return what Karpenter has logged."""
-        return self._log.read_text(errors="replace")
+        return self._karpenter.log.read_text(errors="replace")
 
     def commands(self) -> list[dict[str, Any]]:
         """Return the commands of disruption that Karpenter has carried out, in order."""
@@ -193,14 +194,12 @@ class WholeCluster:
         )
 
     def open_budgets(self, fleet: Fleet) -> None:
-        """Let Karpenter begin: with all NodePools in one moment, so that no pass sees some of them shut."""
-
-        def open_pool(pool: Pool) -> None:
-            change = {"spec": {"disruption": {"budgets": list(pool.budgets)}}}
-            self.client.request("PATCH", f"{POOLS}/{pool.name}", change)
-
-        with ThreadPoolExecutor(len(fleet.pools)) as at_once:
-            list(at_once.map(open_pool, fleet.pools))
+        """Let Karpenter begin: it stands still meanwhile, so that no pass sees some of the NodePools shut."""
+        with self._karpenter.held():
+            for pool in fleet.pools:
+                change = {"spec": {"disruption": {"budgets": list(pool.budgets)}}}
+                self.client.request("PATCH", f"{POOLS}/{pool.name}", change)
+            self._wait(ARRIVAL)
 
     def record(self, file: Path) -> None:
         """Write everything that becomes of the cluster into a file, a line each, until the cluster ends."""

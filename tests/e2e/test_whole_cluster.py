@@ -1,0 +1,48 @@
+"""How a whole cluster is let go, without one."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .control_plane import Client
+from .fleets import make_fleet
+from .karpenter import Karpenter
+from .whole_cluster import WholeCluster
+
+
+class _Listening(Client):
+    """Takes every request, and tells of it."""
+
+    def __init__(self, hear: Callable[[str], None]) -> None:
+        self._hear = hear
+
+    def request(
+        self, method: str, path: str, document: Any = None, *, patch: str = "merge", expect: int | None = 300
+    ) -> Any:
+        self._hear(f"{method} {path.rpartition('/')[2]}")
+        return {}
+
+
+@pytest.mark.parametrize("is_refused", [False, True], ids=["taken", "refused"])
+def test_karpenter_stands_still_while_budgets_open(is_refused: bool) -> None:
+    told: list[str] = []
+
+    def hear(text: str) -> None:
+        told.append(text)
+        if is_refused:
+            raise AssertionError(text)
+
+    stopping = threading.Event()
+    stopping.set()  # Nothing is waited for.
+    karpenter = Karpenter(lambda number: told.append(signal.Signals(number).name), Path())
+    fleet = make_fleet(4, 40)
+    with pytest.raises(AssertionError if is_refused else RuntimeError):
+        WholeCluster(_Listening(hear), karpenter, "1.15.0", stopping).open_budgets(fleet)
+    opened = [f"PATCH {pool.name}" for pool in fleet.pools]
+    assert told == ["SIGSTOP", *(opened[:1] if is_refused else opened), "SIGCONT"]
