@@ -69,7 +69,7 @@ BEHIND = 4
 """Answers of a scenario that Karpenter breaks ties in, before one is said to differ."""
 SKIPPED = ("v114.go", "go-1.14.mod", "go-1.14.sum")
 """Files of the oracle that belong to older versions."""
-KWOK = Path(__file__).resolve().parent / "kwok" / "main.go"
+KWOK = Path(__file__).resolve().parent / "kwok"
 GOLDENS = Path(__file__).resolve().parent.parent / "tests" / "goldens"
 
 
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     (out / "CHANGED.md").write_text("\n".join(said) + "\n")
     print(f"{out / 'CHANGED.md'}: {len(said)} lines")
     if given.kwok:
-        build(given.version, [KWOK], given.kwok)
+        build(given.version, kwok_sources(given.version), given.kwok)
     if not given.oracle:
         return 0
     program = out / "oracle"
@@ -182,6 +182,12 @@ def build(version: str, files: Iterable[Path], program: Path) -> None:
         ):
             print(" ".join(command))
             subprocess.run(command, cwd=folder, env=environment, check=True)
+
+
+def kwok_sources(version: str) -> list[Path]:
+    """Return what a Karpenter with its kwok provider is built from: from 1.15 on its parts are put together anew."""
+    minor = int(version.split(".")[1])
+    return [KWOK / "main.go", KWOK / ("v115.go" if minor >= 15 else "v114.go")]
 
 
 def _needed_go(folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""How a whole cluster is let go, without one."""
+"""How a whole cluster is built and let go, without one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tools.follow_release import kwok_sources
 
 from .control_plane import Client
 from .fleets import make_fleet
@@ -46,3 +48,10 @@ def test_karpenter_stands_still_while_budgets_open(is_refused: bool) -> None:
         WholeCluster(_Listening(hear), karpenter, "1.15.0", stopping).open_budgets(fleet)
     opened = [f"PATCH {pool.name}" for pool in fleet.pools]
     assert told == ["SIGSTOP", *(opened[:1] if is_refused else opened), "SIGCONT"]
+
+
+@pytest.mark.parametrize(("version", "own"), [("1.14.1", "v114.go"), ("1.15.0", "v115.go"), ("1.16.2", "v115.go")])
+def test_a_karpenter_is_built_from_what_its_version_takes(version: str, own: str) -> None:
+    sources = kwok_sources(version)
+    assert [path.name for path in sources] == ["main.go", own]
+    assert all("package main" in path.read_text() for path in sources)

@@ -16,9 +16,6 @@ import (
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
-	"sigs.k8s.io/karpenter/pkg/controllers"
-	"sigs.k8s.io/karpenter/pkg/controllers/node/health"
-	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/operator"
 )
 
@@ -68,12 +65,5 @@ func main() {
 		base = &lingering{CloudProvider: base, end: end}
 	}
 	provider := overlay.Decorate(base, kube, op.InstanceTypeStore)
-	policies, err := health.NewRepairPolicyMatcher(ctx, provider)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "repair policies:", err)
-		os.Exit(1)
-	}
-	cluster := state.NewCluster(op.Clock, kube, provider, state.WithRepairPolicyMatcher(policies))
-	all := controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder, provider, base, cluster, op.InstanceTypeStore, op.PredictionStore)
-	op.WithControllers(ctx, all...).Start(ctx)
+	op.WithControllers(ctx, assembled(ctx, op, provider, base)...).Start(ctx)
 }

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tools.follow_release import KWOK, build
+from tools.follow_release import KWOK, build, kwok_sources
 
 HERE = Path(__file__).resolve().parent
 CONTROL_PLANE, KUBELETS = HERE / "controlplane", HERE / "kwok"
@@ -39,15 +39,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for version in given.karpenter:
         program = folder / f"karpenter-{version}"
         if not program.exists():
-            build(version, [KWOK], program)
+            build(version, kwok_sources(version), program)
     sys.stdout.write(f"{folder}\n")
     return 0
 
 
 def cache_folder() -> Path:
     """Return where the programs are, or will be: it changes with what they are built from."""
-    sources = sorted(path for folder in (CONTROL_PLANE, KUBELETS) for path in folder.rglob("*") if path.is_file())
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in (*sources, KWOK))).hexdigest()
+    sources = sorted(path for folder in (CONTROL_PLANE, KUBELETS, KWOK) for path in folder.rglob("*") if path.is_file())
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "karptui-cluster" / digest[:12]
 
