@@ -34,6 +34,7 @@ from karptui.forward.result import Moment, Played, StepKind
 from karptui.forward.scheduling import Scheduler
 from karptui.forward.sight import Sight
 from karptui.forward.static_pools import DEPROVISIONING, StaticPools
+from karptui.forward.waiting import waiting
 from karptui.forward.world import World, pending_count
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL
@@ -56,9 +57,10 @@ _RENEWED_NS: Final = 10 * NS_PER_SECOND
 class _Running:
     """A command whose replacements are on their way."""
 
-    def __init__(self, command: Command, awaited: set[str]) -> None:
-        self.command = command
-        self.awaited = awaited
+    def __init__(self, claims: Iterable[str], awaited: Iterable[str]) -> None:
+        self.claims = tuple(claims)
+        """Names of the NodeClaims that go in the end."""
+        self.awaited = set(awaited)
 
 
 class Play:
@@ -122,6 +124,7 @@ class Play:
         self._job_times = job_times(inventory.pods)
         self._books: Mapping[str, ReckonedPrices] = {}
         self._running: list[_Running] = []
+        self._take_up()
         self._is_provisioning_due = False
         self._is_disruption_due = False
         self._is_validating = False
@@ -215,6 +218,23 @@ class Play:
                 self._agenda.at(until_ns, self._agenda.wake, Turn.CALENDAR)
         self._calendar.expect_budgets(self._until_ns)
         self._note_moment()
+        for running in list(self._running):
+            self._conclude(running)
+
+    def _take_up(self) -> None:
+        """Let commands that have begun go on; those whose replacements are gone leave their nodes as they were."""
+        for one in waiting(self.world.nodes.values(), self.world.claims.values()):
+            if one.replacements:
+                self.world.hold(one.claim_name)
+                self._running.append(_Running([one.claim_name], one.awaited))
+            else:
+                self.world.release(one.node_name)
+
+    def _conclude(self, running: _Running) -> None:
+        """Delete the nodes of a command that waits for nothing any more."""
+        if not running.awaited:
+            self._running.remove(running)
+            self._delete(running.claims)
 
     # What is worked out of the world as it is
 
@@ -378,9 +398,7 @@ class Play:
         self._calendar.expect_consolidatable(claim)
         for running in list(self._running):
             running.awaited.discard(name)
-            if not running.awaited:
-                self._running.remove(running)
-                self._delete(running.command)
+            self._conclude(running)
 
     # Disruption
 
@@ -460,10 +478,11 @@ class Play:
         for name, pods in command.simulation.placements.items() if command.simulation is not None else ():
             if pods:
                 self._nominate(name, self._durations.nomination_ns)
+        claims = [one.claim.name for one in candidates]
         if awaited:
-            self._running.append(_Running(command, awaited))
+            self._running.append(_Running(claims, awaited))
         else:
-            self._delete(command)
+            self._delete(claims)
         return True
 
     def _orders(self, command: Command) -> Iterable[LaunchOrder]:
@@ -490,9 +509,9 @@ class Play:
                 healthy = tuple(msgspec.structs.replace(found, status="True") for found in kept)
                 self.world.add_node(msgspec.structs.replace(node, conditions=healthy))
 
-    def _delete(self, command: Command) -> None:
-        for one in command.candidates:
-            claim = self.world.claims.get(one.claim.name)
+    def _delete(self, names: Iterable[str]) -> None:
+        for name in names:
+            claim = self.world.claims.get(name)
             if claim is not None and not claim.is_deleting:
                 self.world.delete_claim(claim, self.now_ns)
 

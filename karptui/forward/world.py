@@ -14,12 +14,12 @@ from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.kube.node import Node
-from karptui.kube.objects import EMPTY_LABELS, Condition, controller_of, with_condition
+from karptui.kube.objects import EMPTY_LABELS, Condition, controller_of, with_condition, without_condition
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import Taint
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND, format_timestamp
-from karptui.provisioning.state_node import StateNode, tracked
+from karptui.provisioning.state_node import DISRUPTION_REASON, StateNode, tracked
 
 _UNSCHEDULABLE: Final = "Unschedulable"
 _INSTANCE_TERMINATING: Final = "InstanceTerminating"
@@ -280,8 +280,26 @@ class World:
         claim = self.claim_of(node)
         if claim is not None:
             self.commanded[claim.name] = None
-            told = Condition("DisruptionReason", "True", reason, "", now_ns)
+            told = Condition(DISRUPTION_REASON, "True", reason, "", now_ns)
             self.add_claim(msgspec.structs.replace(claim, conditions=with_condition(claim.conditions, told)))
+
+    def hold(self, claim_name: str) -> None:
+        """Note that a command holds a NodeClaim: it is marked already."""
+        self.commanded[claim_name] = None
+        self._objects_version += 1
+        self._changed()
+
+    def release(self, node_name: str) -> None:
+        """Take the marks of a command away from a node and its NodeClaim."""
+        node = self.nodes.get(node_name)
+        claim = self.claim_of(node) if node is not None else None
+        if node is None or claim is None:
+            return
+        taints = tuple(taint for taint in node.taints if not taint.matches(DISRUPTED_TAINT))
+        self.add_node(msgspec.structs.replace(node, taints=taints))
+        self.add_claim(
+            msgspec.structs.replace(claim, conditions=without_condition(claim.conditions, DISRUPTION_REASON))
+        )
 
     def delete_claim(self, claim: NodeClaim, now_ns: int) -> None:
         """Begin the end of a NodeClaim and its node."""

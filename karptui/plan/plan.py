@@ -13,6 +13,7 @@ from karptui.advice.report import advise
 from karptui.aws.money import per_hour_change_text
 from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import Played, StepKind
+from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, duration_text
 from karptui.plan.rollout import rollout, spent
@@ -24,7 +25,7 @@ from karptui.whatif.json_form import difference_json, lines_json
 from karptui.whatif.replay import replay
 from karptui.whatif.run import Answer, answers
 from karptui.whatif.scenario import Replay, Scenario
-from karptui.whatif.situation import Situation, WhatIfBase
+from karptui.whatif.situation import DRIFTED, Edited, Situation, WhatIfBase
 
 _CENT = 0.005
 
@@ -43,6 +44,8 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     gained: tuple[Finding, ...]
     """Advice that the edits bring, the worst first."""
     lost: tuple[Finding, ...]
+    drifted_before: tuple[str, ...] = ()
+    """Nodes that have drifted already, of NodePools that the edits change: what comes in their place is as edited."""
 
     @property
     def difference(self) -> Difference:
@@ -56,16 +59,20 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return self.answer.blockers_gained or ()
 
     @property
+    def drifted(self) -> tuple[str, ...]:
+        """Nodes that the rollout replaces: those that the edits drift, and those that waited for it."""
+        return (*(line.node_name or line.claim_name for line in self.difference.drift_gained), *self.drifted_before)
+
+    @property
     def unfinished(self) -> tuple[str, ...]:
-        """Nodes that the edits drift and that are still there at the end of the play."""
+        """Drifted nodes that are still there at the end of the play."""
         gone = {name for step in self.edited.steps if step.kind is StepKind.DRAIN for name in step.nodes}
-        drifted = [line.node_name or line.claim_name for line in self.difference.drift_gained]
-        return tuple(name for name in drifted if name not in gone)
+        return tuple(name for name in self.drifted if name not in gone)
 
     @property
     def rollout_ns(self) -> int | None:
         """How long it takes until no drifted node is left; None where some are left, or none drifts."""
-        drifted = {line.node_name or line.claim_name for line in self.difference.drift_gained}
+        drifted = set(self.drifted)
         ends = [step.at_ns for step in self.edited.steps if step.kind is StepKind.DRAIN and drifted & set(step.nodes)]
         return None if self.unfinished or not ends else max(ends) - self.edited.from_ns
 
@@ -105,16 +112,16 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             yield f"{counted(more, 'pod')} more without a node at the end of the play"
         left = self.unfinished
         if left:
-            nodes = f"{len(left)} of {counted(len(found.drift_gained), 'drifted node')} left{self._held(left)}"
+            nodes = f"{len(left)} of {counted(len(self.drifted), 'drifted node')} left{self._held(left)}"
             is_stuck = self.edited.is_quiescent
             yield f"the rollout stalls: {nodes}" if is_stuck else f"not through after {_span(self.edited)}: {nodes}"
         if self.answer.blockers_gained:
             yield f"{counted(len(self.answer.blockers_gained), 'new blocker')} of disruption"
         if found.at_most_delta_per_hour > _CENT:
             yield f"costs rise by {per_hour_change_text(found.at_most_delta_per_hour).lstrip('+')} at once"
-        if found.drift_gained and not left:
+        if self.drifted and not left:
             yield (
-                f"{counted(len(found.drift_gained), 'NodeClaim')} drift and are replaced, with"
+                f"{counted(len(self.drifted), 'NodeClaim')} drift and are replaced, with"
                 f" {counted(self.edited.evictions, 'eviction')} within {_span(self.edited)}"
             )
         for finding in self.gained:
@@ -147,7 +154,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             ],
             "rollout": self.edited.as_json(name),
             "rolloutSummary": {
-                "drifted": len(found.drift_gained),
+                "drifted": len(self.drifted),
                 "seconds": None if self.rollout_ns is None else self.rollout_ns // NS_PER_SECOND,
                 "left": [{"node": node, "keptBy": words} for node, words in self.stalled_by],
                 "mostExtraNodes": self.extra_nodes,
@@ -194,6 +201,20 @@ def plan(
         edited=then,
         gained=gained,
         lost=lost,
+        drifted_before=_drifted_before(base, edited, answer),
+    )
+
+
+def _drifted_before(base: WhatIfBase, edited: Edited, answer: Answer) -> tuple[str, ...]:
+    """Return the nodes of NodePools that the edits change that have drifted already, and do not go yet."""
+    was = {pool.name: pool for pool in base.inventory.nodepools}
+    changed = {pool.name for pool in edited.inventory.nodepools if pool != was.get(pool.name)}
+    lost = {line.claim_name for line in answer.difference.drift_lost} if answer.difference is not None else set()
+    return tuple(
+        claim.node_name or claim.name
+        for claim in edited.inventory.nodeclaims
+        if claim.is_true(DRIFTED) and not claim.is_deleting
+        if claim.labels.get(NODEPOOL) in changed and claim.name not in lost
     )
 
 

@@ -75,7 +75,7 @@ def _rollout(plan: Plan) -> Iterator[str]:
 
 def rollout_lines(plan: Plan) -> Iterator[str]:
     """Yield how long the rollout takes or where it stalls, and what it takes meanwhile; nothing where none drifts."""
-    count = len(plan.difference.drift_gained)
+    count = len(plan.drifted)
     if not count:
         return
     if plan.rollout_ns is not None:

@@ -25,11 +25,11 @@ GENERAL = ObjectRef("NodePool", "general")
 ONLY_NEW = [{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["m6i.large"]}]
 
 
-def planned(nodes: str) -> Plan:
-    """Return the plan of a change of types, with so many nodes allowed for drift."""
+def planned(nodes: str, *, drifted: tuple[str, ...] = ()) -> Plan:
+    """Return the plan of a change of types, with so many nodes allowed for drift, on nodes of which some drift."""
     disruption: dict[str, Any] = {"consolidateAfter": "Never", "budgets": [{"nodes": nodes}]}
     pool = {**POOL, "spec": {**POOL["spec"], "disruption": disruption}}
-    pairs = [a_pair(f"n{i}") for i in range(3)]
+    pairs = [a_pair(name, conditions=("Drifted",) if name in drifted else ()) for name in ("n0", "n1", "n2")]
     on = base(
         pool,
         types=TYPES,
@@ -63,6 +63,14 @@ def test_a_rollout_that_stalls_says_where_and_by_what() -> None:
     assert next(rollout_lines(found)) == "3 of 3 drifted nodes left, kept by BUDGET: n0, n1, n2"
     assert found.as_json("x")["rolloutSummary"]["seconds"] is None
     assert found.risks()[0] == "the rollout stalls: 3 of 3 drifted nodes left, held by BUDGET"
+
+
+@pytest.mark.parametrize(("nodes", "left"), [("0", ("n1", "n2", "n0")), ("1", ())])
+def test_nodes_that_have_drifted_already_are_of_the_rollout(nodes: str, left: tuple[str, ...]) -> None:
+    found = planned(nodes, drifted=("n0",))
+    assert found.drifted_before == ("n0",)
+    assert tuple(name for name, _ in found.stalled_by) == left
+    assert found.as_json("x")["rolloutSummary"]["drifted"] == 3
 
 
 def test_a_plan_names_what_it_is_about_once() -> None:

@@ -1,0 +1,72 @@
+"""A play that begins while a command waits for its replacements: Karpenter has it in mind, and carries it out."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.forward.result import StepKind
+from karptui.forward.waiting import waiting
+from karptui.karpenter.labels import DISRUPTED_TAINT
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.node import Node
+from karptui.kube.timestamps import NS_PER_SECOND
+from tests.builders import NOW_NS, a_condition, a_nodeclaim, a_pod, amounts
+from tests.forward.making import a_pair, a_world, played, seconds, steps
+
+BEGAN_NS = NOW_NS - 40 * NS_PER_SECOND
+DRAINED = 60
+"""Seconds from the end of a wait to the end of the node: half of them for its pod, half for its instance."""
+
+
+def held(name: str, began_ns: int = BEGAN_NS) -> tuple[Node, NodeClaim]:
+    """Return a node that a command holds."""
+    node, claim = a_pair(name)
+    mark = a_condition("DisruptionReason", since_ns=began_ns)
+    return replace(node, taints=(DISRUPTED_TAINT,)), replace(claim, conditions=(*claim.conditions, mark))
+
+
+def a_replacement(name: str, after_seconds: int) -> NodeClaim:
+    """Return a NodeClaim that was made so long after the command began."""
+    created_ns = BEGAN_NS + after_seconds * NS_PER_SECOND
+    room = amounts({"cpu": "2", "memory": "8Gi", "pods": "29"})
+    return a_nodeclaim(name=name, node=name, stage="Launched", created_ns=created_ns, capacity=room, allocatable=room)
+
+
+def test_the_command_is_carried_out_once_its_replacement_is_there() -> None:
+    node, claim = held("goes")
+    world = a_world((node, claim), pods=[a_pod(name="moves", node="goes", cpu="500m")])
+    world = replace(world, nodeclaims=(*world.nodeclaims, a_replacement("new", 1)))
+    found = played(world)
+    (ready,) = [step for step in steps(found, StepKind.READY) if step.nodes == ("new",)]
+    (gone,) = [step for step in steps(found, StepKind.DRAIN) if "goes" in step.nodes]
+    assert seconds(gone) - seconds(ready) == DRAINED
+    assert found.series[-1].nodes == 1
+    assert not [step for step in steps(found, StepKind.PROVISION) if step.claims]
+
+
+def test_a_command_whose_replacement_is_there_goes_on_at_once() -> None:
+    other = a_pair("new")
+    made = replace(other[1], created_ns=BEGAN_NS + NS_PER_SECOND)
+    found = played(a_world(held("goes"), (other[0], made), pods=[a_pod(name="moves", node="goes", cpu="500m")]))
+    (gone,) = [step for step in steps(found, StepKind.DRAIN) if "goes" in step.nodes]
+    assert seconds(gone) == DRAINED
+
+
+def test_marks_that_nobody_remembers_go_and_the_node_is_looked_at_anew() -> None:
+    (empty,) = steps(played(a_world(held("empty"))), StepKind.DISRUPT)
+    assert (empty.method, empty.nodes) == ("Emptiness", ("empty",))
+
+
+@pytest.mark.parametrize(("after_seconds", "counts"), [(-2, False), (-1, True), (0, True), (10, True), (11, False)])
+def test_replacements_are_made_right_after_the_mark(after_seconds: int, counts: bool) -> None:
+    node, claim = held("goes")
+    (found,) = waiting([node], [claim, a_replacement("new", after_seconds)])
+    assert found.awaited == (("new",) if counts else ())
+
+
+def test_a_replacement_is_of_the_last_command_before_it() -> None:
+    first, second = held("first"), held("second", BEGAN_NS + 4 * NS_PER_SECOND)
+    claims = [first[1], second[1], a_replacement("one", 1), a_replacement("two", 5)]
+    found = waiting([first[0], second[0]], claims)
+    assert {one.node_name: one.awaited for one in found} == {"first": ("one",), "second": ("two",)}
