@@ -172,7 +172,10 @@ class ForwardScreen(ListScreen[PlayedStep]):
         """Say what happens, and with which pods."""
         pods = ", ".join(clean(key) for key in item.step.pods[:_MOST_PODS])
         rest = f" and {len(item.step.pods) - _MOST_PODS} more" if len(item.step.pods) > _MOST_PODS else ""
-        return ((clean(step_text(item.step)), Tone.NORMAL), (f" · {pods}{rest}" if pods else "", Tone.MUTED))
+        return (
+            (clean(step_text(item.step, is_short=True)), Tone.NORMAL),
+            (f" · {pods}{rest}" if pods else "", Tone.MUTED),
+        )
 
     def name_of(self, item: PlayedStep) -> str:
         """Return what happens, in words."""

@@ -26,7 +26,7 @@ from karptui.views.pending.explained import explained_lines, remedies_sentence, 
 from karptui.views.pending.gates import NODES_TABLE as NODES
 from karptui.views.pending.gates import refusals_text
 from karptui.views.pending.remedies import REMEDIES, RemedyEntry, remedy_entries, remedy_text, remedy_words
-from karptui.views.pending.sentences import CAUSE_HELP, pending_freshness, pending_sentences
+from karptui.views.pending.sentences import CAUSE_HELP, pending_freshness, pending_sentences, room_to_quote
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows
@@ -95,11 +95,15 @@ class PendingScreen(ListScreen[PendingEntry]):
 
     def story_of(self, item: PendingEntry) -> tuple[Pieces, ...]:
         """Return why the pods wait and who said what."""
-        return pending_sentences(item, self.host.now_ns())
+        return pending_sentences(item, self.host.now_ns(), room_to_quote(*self.size))
 
     def help_text(self) -> HelpSections:
         """Explain what pods wait for beside columns and filters."""
         return (("Computed now", CAUSE_HELP), *super().help_text())
+
+    def on_resize(self) -> None:
+        """Quote as much as there is room for."""
+        self.refresh_info()
 
     def explain(self) -> Pieces:
         """Say how fresh it is."""

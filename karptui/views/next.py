@@ -28,6 +28,7 @@ from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone,
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.why.codes import why_cell, why_sort, why_words
+from karptui.views.why.lanes import short_method
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NextCommand, NextReport
@@ -144,7 +145,8 @@ def _how(entry: NodeEntry, _: int) -> Cell:
 
 
 def _method(entry: NodeEntry, _: int) -> Cell:
-    return text_cell(_method_name(entry))
+    name = _method_name(entry)
+    return text_cell(name, short=short_method(name))
 
 
 def _method_name(entry: NodeEntry) -> str:
@@ -283,7 +285,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
     ),
     Column(
-        Heading("method", "METHOD", "Karpenter's method that would take it.", 9, 24, drop_order=5),
+        Heading("method", "METHOD", "Karpenter's method that would take it.", 6, 24, drop_order=5),
         _method,
         lambda entry: _method(entry, 0).text,
         values=(

@@ -16,7 +16,7 @@ from karptui.karpenter.settings import DEFAULTS
 from karptui.session.budgets import BudgetEntry, budget_entries
 from karptui.session.cluster_view import ClusterView
 from karptui.views.budgets.columns import budgets_table
-from karptui.views.budgets.sentences import budget_sentences, detail_text, line_text, strip_text
+from karptui.views.budgets.sentences import budget_sentences, detail_text, line_text, short_line_text, strip_text
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
@@ -57,6 +57,11 @@ FOREIGN = BudgetEntry(NodePool(name="general"), Reason.EMPTY, is_passed_over=Tru
 )
 def test_a_line_as_it_is_written(budget: DisruptionBudget, text: str) -> None:
     assert line_text(budget) == text
+
+
+def test_beside_its_reason_a_line_needs_few_cells() -> None:
+    assert short_line_text(CLOSED_BY_DAY) == "0 at times"
+    assert short_line_text(DisruptionBudget("1", reasons=("Drifted",))) == "1"
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,8 @@ def test_nothing_to_do_is_said() -> None:
 
 def test_steps_in_words() -> None:
     assert step_text(DELETED) == "Emptiness: delete a, b, c and 1 more, -$0.50/h, 3 evictions"
+    single = msgspec.structs.replace(DELETED, method="SingleNodeConsolidation")
+    assert step_text(single, is_short=True).startswith("Single: delete a, b, c")
     claim = {"nodePool": "general", "instanceTypes": ["m5.large", "m6.large"], "cheapestPrice": 0.1}
     made = Step(at_ns=NOW_NS, kind=StepKind.PROVISION, claims=(claim,), pods=("a/b",))
     assert step_text(made) == "launch 1 general of 2 types from $0.1000 for 1 pod"

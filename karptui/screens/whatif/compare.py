@@ -101,8 +101,11 @@ class CompareScreen(FrameScreen):
         lines = list(compare_lines(self._compared, self._width))
         lines += [((f"✘ {one.name}: {one.problem}", Tone.FAULT),) for one in self._compared if one.problem]
         self.table.set_lines(lines)
-        shown = f"{self._first + 1}-{self._first + len(self._compared)} of {count_text(len(self._book.sheets))}"
-        self.panel.border_title = Content(f" Scenarios compared ─ {mode_text(self._mode)} ─ {shown} ")
+        sheets = len(self._book.sheets)
+        first, last = self._first + 1, self._first + len(self._compared)
+        which = str(first) if first == last else f"{first}-{last}"
+        shown = f" ─ {which} of {count_text(sheets)}" if len(self._compared) < sheets else ""
+        self.panel.border_title = Content(f" Scenarios compared ─ {mode_text(self._mode)}{shown} ")
 
     def on_resize(self) -> None:
         """Draw the columns as wide as there is room for."""

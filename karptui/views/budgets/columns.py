@@ -9,7 +9,15 @@ from typing import Final
 from karptui.disruption.budgets import UNLIMITED
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.budgets import BudgetEntry
-from karptui.views.budgets.sentences import LEGEND, amount_text, change_word, line_text, strip_text, window_text
+from karptui.views.budgets.sentences import (
+    LEGEND,
+    amount_text,
+    change_word,
+    line_text,
+    short_line_text,
+    strip_text,
+    window_text,
+)
 from karptui.views.column import (
     BOOLEAN,
     INSTANT_OR_NULL,
@@ -87,7 +95,8 @@ def _line(entry: BudgetEntry, _: int) -> Cell:
     if binding is None:
         return Cell("none", Tone.MUTED)
     number = binding.line.index + 1
-    return Cell(f"{number}: {clean(line_text(binding.line.budget))}", Tone.NORMAL)
+    budget = binding.line.budget
+    return Cell(f"{number}: {clean(line_text(budget))}", Tone.NORMAL, f"{number}: {clean(short_line_text(budget))}")
 
 
 def _window(local: tzinfo | None) -> Callable[[BudgetEntry, int], Cell]:

@@ -31,9 +31,18 @@ def line_text(budget: DisruptionBudget) -> str:
     parts = [budget.nodes]
     if budget.reasons is not None:
         parts.append("+".join(budget.reasons) or "no reason")
-    if budget.schedule is not None or budget.duration is not None:
+    if _has_window(budget):
         parts.append(f"{budget.schedule or '(no schedule)'} for {budget.duration or '(no duration)'}")
     return " · ".join(parts)
+
+
+def short_line_text(budget: DisruptionBudget) -> str:
+    """Return it beside a reason that it is for, where room is short: ``10% at times``."""
+    return f"{budget.nodes} at times" if _has_window(budget) else budget.nodes
+
+
+def _has_window(budget: DisruptionBudget) -> bool:
+    return budget.schedule is not None or budget.duration is not None
 
 
 def change_word(change: WindowChange) -> str:

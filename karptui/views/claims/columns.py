@@ -41,7 +41,7 @@ def _step(step: ClaimStep) -> str:
     if step.seconds is None:
         return "?" if step.is_done else "-"
     text = str(step.seconds) if step.seconds < 1000 else duration_text(step.seconds)
-    return text if step.is_done else f"{text}…"
+    return text if step.is_done else f"{text}+"
 
 
 def _life(entry: ClaimEntry, now_ns: int) -> Cell:
@@ -173,7 +173,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         Heading(
             "life",
             "L/R/I s",
-            "Seconds from creation until Launched, Registered and Initialized; … is still counting.",
+            "Seconds from creation until Launched, Registered and Initialized; 95+ is still counting.",
             8,
             16,
             is_right_aligned=True,

@@ -16,7 +16,7 @@ from karptui.views.forward.sentences import AS_IT_IS, SHOWN, claims_text, names_
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import short_name
 from karptui.views.table import Sort, TableSpec
-from karptui.views.why.lanes import SHORT
+from karptui.views.why.lanes import short_method
 
 
 class PlayedStep(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ def _does(row: PlayedStep) -> Cell:
 def _why(row: PlayedStep) -> Cell:
     if row.step.kind is StepKind.PROVISION:
         return Cell("pods wait" if row.step.pods else "replicas")
-    return text_cell(SHORT.get(row.step.method, row.step.method) or "age")
+    return text_cell(short_method(row.step.method) or "age")
 
 
 def _saves(row: PlayedStep) -> Cell:

@@ -11,6 +11,7 @@ from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import Moment, Played, PodWait, Spread, Step, StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, count_text, counted, duration_text
+from karptui.views.why.lanes import short_method
 
 _NumberT = TypeVar("_NumberT", int, float)
 AS_IT_IS: Final = "as it is"
@@ -74,20 +75,21 @@ def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
             yield f"  {title}: {sentence}"
 
 
-def step_text(step: Step) -> str:
-    """Return what happened, in words."""
+def step_text(step: Step, *, is_short: bool = False) -> str:
+    """Return what happened, in words; the name of the method cut to a word where room is short."""
+    method = short_method(step.method) if is_short else step.method
     if step.kind is StepKind.PROVISION:
         return f"launch {claims_text(step)} for {counted(len(step.pods), 'pod') if step.pods else 'its replicas'}"
     if step.kind is StepKind.EXPIRE:
         return f"expire {names_text(step.nodes)}, {counted(step.evictions, 'eviction')}"
     if step.kind is StepKind.REJECT and step.decision:
-        return f"{step.method}: {step.decision} {names_text(step.nodes)} fails, as nothing is on offer in its place"
+        return f"{method}: {step.decision} {names_text(step.nodes)} fails, as nothing is on offer in its place"
     if step.kind is StepKind.REJECT:
-        return f"{step.method} looks again at {names_text(step.nodes)}, and lets it be"
+        return f"{method} looks again at {names_text(step.nodes)}, and lets it be"
     by = f" by {claims_text(step)}" if step.claims else ""
     saved = f", {per_hour_change_text(-step.savings_per_hour)}" if step.savings_per_hour else ""
     moved = f", {counted(step.evictions, 'eviction')}" if step.evictions else ""
-    return f"{step.method}: {step.decision} {names_text(step.nodes)}{by}{saved}{moved}"
+    return f"{method}: {step.decision} {names_text(step.nodes)}{by}{saved}{moved}"
 
 
 def kept_text(played: Played) -> str:

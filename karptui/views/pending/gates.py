@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
@@ -13,8 +14,9 @@ import msgspec
 from karptui.disruption.no_place import NO_ZONE, NO_ZONE_WORDS
 from karptui.karpenter.requirements import KeyConflict, UndefinedKey
 from karptui.kube import resources
-from karptui.kube.resources import CPU, MEMORY
-from karptui.kube.units import count_text, counted, lacking_text
+from karptui.kube.quantity import NANO, parse_quantity
+from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
+from karptui.kube.units import count_text, counted, lacking_text, memory_text
 from karptui.pending.nearest import is_for_daemons
 from karptui.provisioning import NodeRefusal, PlacementGate, PodExplanation, PoolExplanation
 from karptui.provisioning.explain import NearestMiss
@@ -33,6 +35,8 @@ from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.usage import shortages_text
+
+_SHORTAGE: Final = re.compile(r"(\S+) (\S+) asked, (\S+) left")
 
 
 def miss_text(pool: PoolExplanation) -> str:
@@ -145,6 +149,18 @@ def refusal_word(refusal: NodeRefusal) -> str:
         return gate_word(refusal.gate)
     short = [part.partition(" ")[0] for part in refusal.reason.split(", ") if " asked" in part]
     return clean(" and ".join(short)) or "room"
+
+
+def shortage_text(refusal: NodeRefusal) -> str:
+    """Return what a node has too little of, in few cells: ``cpu 28 > 3400m, memory 240Gi > 7,201Mi left``."""
+    found = _SHORTAGE.findall(refusal.reason) if refusal.gate is PlacementGate.ROOM else []
+    short = [f"{name} {_amount(name, asked)} > {_amount(name, left)}" for name, asked, left in found]
+    return clean(f"{', '.join(short)} left" if short else refusal.reason)
+
+
+def _amount(resource: str, amount: str) -> str:
+    is_bytes = resource in (MEMORY, EPHEMERAL_STORAGE)
+    return memory_text(parse_quantity(amount).nano // NANO) if is_bytes else amount
 
 
 def refusal_counts(explanation: PodExplanation) -> tuple[tuple[str, int], ...]:
@@ -348,8 +364,15 @@ NODES_TABLE: Final[TableSpec[NodeRefusal]] = TableSpec(
             filters={"by": Field(FieldKind.TEXT, lambda one, _: refusal_word(one), help="memory, taint, label…")},
         ),
         Column(
-            Heading("reason", "REASON", "The same with its numbers.", 24, 140, fill_width=140),
-            lambda one, _: Cell(clean(one.reason)),
+            Heading(
+                "reason",
+                "REASON",
+                "The same with its numbers: what is asked, and what is left.",
+                24,
+                140,
+                fill_width=140,
+            ),
+            lambda one, _: Cell(clean(one.reason), short=shortage_text(one)),
             lambda one: one.reason,
         ),
     ),

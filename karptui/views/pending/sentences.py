@@ -66,6 +66,13 @@ def _notes(notes: Sequence[str]) -> Pieces:
 
 MOST_QUOTED: Final = 300
 """Characters of a message that are quoted where there is little room."""
+_LEAST_QUOTED: Final = 160
+_LINES_BESIDE_QUOTES: Final = 18
+"""Lines of a screen for its frame, some rows, and what is said before the quotes."""
+_QUOTE_MARGIN: Final = 5
+_QUOTE_HEAD: Final = 50
+"""Characters for who said it, when, and how often."""
+_MOST_DESTINATIONS: Final = 3
 _SHORT: Final[Mapping[str, str]] = {
     "FailedScheduling": "failed",
     "Unschedulable": "refused",
@@ -230,9 +237,17 @@ def quote_lines(
 def _quoted(who: str, said: PodMessage, now_ns: int, most: int) -> Pieces:
     age = f" {age_text(said.at_ns, now_ns)} ago" if said.at_ns else ""
     times = f", {count_text(said.count)} times" if said.count > 1 else ""
-    message = clean(said.message, limit=most) if said.message else "no further words"
+    message = _cut_words(clean(said.message), most) or "no further words"
     name = "kube-scheduler" if who == "scheduler" else who
     return ((f"{name}{age}{times}: ", Tone.STRONG), (f"{clean(said.reason)}: {message}", Tone.NORMAL))
+
+
+def _cut_words(text: str, most: int) -> str:
+    """Return a text that ends after a word, with an ellipsis, where it is longer."""
+    if len(text) <= most:
+        return text
+    whole, _, _ = text[:most].rpartition(" ")
+    return f"{(whole or text[: most - 1]).rstrip(' ,;:')}…"
 
 
 def _them(group: PendingGroup) -> str:
@@ -251,18 +266,38 @@ def problem_lines(group: PendingGroup) -> tuple[Pieces, ...]:
     return tuple((("✘ ", Tone.FAULT), (clean(one, limit=MOST_QUOTED), Tone.NORMAL)) for one in group.diagnosis.problems)
 
 
-def pending_sentences(entry: PendingEntry, now_ns: int) -> tuple[Pieces, ...]:
-    """Return what pods wait for, where the verdicts differ, and who said what."""
+def room_to_quote(width: int, height: int) -> int:
+    """Return how many characters of what each speaker said have room under the table, on a screen of that size."""
+    lines = max(height - _LINES_BESIDE_QUOTES, 0) // 2
+    return max(lines * (width - _QUOTE_MARGIN) - _QUOTE_HEAD, _LEAST_QUOTED)
+
+
+def pending_sentences(entry: PendingEntry, now_ns: int, most: int = MOST_QUOTED) -> tuple[Pieces, ...]:
+    """Return what pods wait for, where they would go, where the verdicts differ, and who said what.
+
+    Args:
+        entry: The pods.
+        now_ns: The instant.
+        most: Characters that are quoted of what each has said.
+    """
     group = entry.group
     tone = Tone.FAULT if group.cause in FAULTY else Tone.NORMAL
     many = f"{count_text(len(group.pods))} pods: " if len(group.pods) > 1 else ""
     lines: list[Pieces] = [((f"{many}{cause_sentence(group.first, group.cause)}", tone),)]
+    lines += _destination_lines(group)
     lines += disagreement_lines(group)
     if group.cause in (Cause.UNPLACED, Cause.UNKNOWN):
         lines += _nearest(entry)
     lines += problem_lines(group)
-    lines += quote_lines(group, now_ns, hears_events=entry.hears_events)
+    lines += quote_lines(group, now_ns, hears_events=entry.hears_events, most=most)
     return tuple(lines)
+
+
+def _destination_lines(group: PendingGroup) -> tuple[Pieces, ...]:
+    named = [destination_text(one) for one in group.destinations[:_MOST_DESTINATIONS]]
+    more = len(group.destinations) - len(named)
+    rest = f" and {count_text(more)} more" if more else ""
+    return (((f"→ {', '.join(named)}{rest}", Tone.GOOD),),) if named else ()
 
 
 def _nearest(entry: PendingEntry) -> tuple[Pieces, ...]:

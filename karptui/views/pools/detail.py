@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from karptui.disruption.budgets import UNLIMITED
@@ -35,6 +36,7 @@ from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.types.sentences import filter_lines, reason_lines
 
 _NAMED: Final = 3
+_NAMED_SHORT: Final = 5
 SPREAD: Final = (
     "no weight makes a ratio: for one, spread the pods over a label that the pools' templates set (p tries it as a "
     "what-if), or over karpenter.sh/capacity-type"
@@ -91,7 +93,7 @@ def check_line(around: PoolsAround, now_ns: int, *, is_short: bool = False) -> P
     """Return how many NodeClaims each NodePool has got, and who counts."""
     source = around.source
     made = sorted(((one.created, one.name) for one in around.counts), key=lambda one: (-one[0], one[1]))
-    named = ", ".join(f"{clean(name)} {count_text(count)}" for count, name in made if count) or "none"
+    named = _counts_text(made, _NAMED_SHORT if is_short else len(made))
     if not source.is_by_controller:
         hours = LATELY_SECONDS // 3600
         why = f" · {clean(source.why_not)}" if source.why_not and not is_short else ""
@@ -100,7 +102,7 @@ def check_line(around: PoolsAround, now_ns: int, *, is_short: bool = False) -> P
     since = f" since {instant_text(source.since_ns)}" if source.since_ns else ""
     label = f"check: NodeClaims created{since} by Karpenter's own counters ({clean(source.endpoint)}): "
     if is_short:
-        label = "check: NodeClaims by Karpenter's counters: "
+        label = "check: NodeClaims made: "
     lately = [(one.since_look or 0, one.name) for one in around.counts]
     has_two = any(one.since_look is not None for one in around.counts)
     seen = ""
@@ -108,6 +110,12 @@ def check_line(around: PoolsAround, now_ns: int, *, is_short: bool = False) -> P
         new = ", ".join(f"{clean(name)} {count_text(count)}" for count, name in sorted(lately, reverse=True) if count)
         seen = f" · since {age_text(source.first_read_ns, now_ns)} ago: {new or 'none'}"
     return ((label, Tone.MUTED), (named, Tone.NORMAL), (seen, Tone.ACTIVE))
+
+
+def _counts_text(made: Sequence[tuple[int, str]], most: int) -> str:
+    named = [f"{clean(name)} {count_text(count)}" for count, name in made if count]
+    more = f" and {count_text(len(named) - most)} more" if len(named) > most else ""
+    return ", ".join(named[:most]) + more or "none"
 
 
 def cost_text(cost: Total) -> str:

@@ -19,7 +19,7 @@ from karptui.views.column import Column, Heading
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import TableSpec
-from karptui.views.why.lanes import SHORT, lane_lines
+from karptui.views.why.lanes import lane_lines, short_method
 from karptui.views.why.sentences import drain_text, refusal_parts, verdict_text
 
 if TYPE_CHECKING:
@@ -178,23 +178,19 @@ def _shut_lines(
 
 def _kept_text(own: Sequence[Blocker], found: NodeFindings) -> str:
     """Return which methods that want the node are kept by it, and whether a drain is."""
-    kept = [_short(lane) for lane in found.lanes if lane.is_wanted and _blocks(own, lane)]
+    kept = [short_method(lane.method) for lane in found.lanes if lane.is_wanted and _blocks(own, lane)]
     drain = ["the drain"] if any(one.blocks_drain for one in own) and found.drain is not None else []
     return f"stops {' and '.join(filter(None, (', '.join(kept), *drain)))}" if kept or drain else ""
 
 
 def _would_keep(own: Sequence[Blocker], found: NodeFindings) -> str:
     """Return which methods it would keep, where that is not all of them: a grace period opens gates for drift."""
-    blocked = [_short(lane) for lane in found.lanes if _blocks(own, lane)]
+    blocked = [short_method(lane.method) for lane in found.lanes if _blocks(own, lane)]
     return f", would stop {', '.join(blocked)}" if 0 < len(blocked) < len(found.lanes) else ""
 
 
 def _blocks(own: Sequence[Blocker], lane: Lane) -> bool:
     return any(lane_name(method) == lane.method for held in own for method in held.blocks)
-
-
-def _short(lane: Lane) -> str:
-    return SHORT.get(lane.method, lane.method)
 
 
 def _object_lines(one: Blocker, place: int, found: NodeFindings, now_ns: int) -> list[Pieces]:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 EXPIRY: Final = "Expiry"
 INTERRUPTION: Final = "Interruption"
 NAME_WIDTH: Final = 13
-SHORT: Final = {"MultiNodeConsolidation": "Multi", "SingleNodeConsolidation": "Single"}
-"""Names of methods where room is short."""
+_SHORT: Final = {"MultiNodeConsolidation": "Multi", "SingleNodeConsolidation": "Single"}
 _LACKS: Final = {
     "STATIC": "static NodePool: only drift takes its nodes",
     "EMPTY": "empty: Emptiness is asked for it",
@@ -58,6 +57,11 @@ LANES: Final[Schema] = {
         },
     },
 }
+
+
+def short_method(name: str) -> str:
+    """Return the name of a method where room is short: ``Single`` for SingleNodeConsolidation."""
+    return _SHORT.get(name, name)
 
 
 def lane_message(entry: NodeEntry, found: NodeFindings, lane: Lane, now_ns: int) -> str:
@@ -122,7 +126,7 @@ def lane_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
 
 def _line(lanes: Sequence[Lane], said: Pieces) -> Pieces:
     """Return the line of methods that say the same."""
-    names = ", ".join(SHORT.get(lane.method, lane.method) for lane in lanes)
+    names = ", ".join(short_method(lane.method) for lane in lanes)
     tone = Tone.MUTED
     if any(lane.is_wanted for lane in lanes):
         tone = Tone.STRONG if any(lane.is_held or lane.goes for lane in lanes) else Tone.NORMAL

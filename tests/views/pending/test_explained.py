@@ -20,6 +20,7 @@ from karptui.kube.pod import HostPort, Pod, PodAffinityTerm, PodVolume
 from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Taint
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
+from karptui.pending.messages import PodMessage, PodMessages
 from karptui.pending.nearest import furthest
 from karptui.pending.study import PendingStudy, study_pending
 from karptui.provisioning import PodExplanation, PoolExplanation, explain, prepare
@@ -43,6 +44,7 @@ from karptui.views.pending.sentences import (
     now_text,
     pending_freshness,
     pending_sentences,
+    room_to_quote,
 )
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
@@ -332,6 +334,22 @@ class TestRows:
             assert TABLE.subject.text(entry)
             assert said(pending_sentences(entry, NOW_NS))
             assert title_text(entry.group, NOW_NS)
+
+    def test_quotes_end_after_a_word_and_take_the_room_there_is(self) -> None:
+        view = a_view(a_pod(cpu="64"))
+        group = study_pending(prepare_view(view, NOW_NS)[0], view.state).groups[0]
+        pod, diagnosis, _ = group.members[0]
+        spoken = PodMessages(karpenter=PodMessage("FailedScheduling", "word " * 200, NOW_NS))
+        entry = PendingEntry(replace(group, members=((pod, diagnosis, spoken),)))
+        small = said(pending_sentences(entry, NOW_NS, room_to_quote(80, 24)))
+        assert small.count("word") in range(20, 40)
+        assert "word…" in small
+        assert said(pending_sentences(entry, NOW_NS, room_to_quote(200, 60))).count("word") == 200
+
+    def test_where_they_would_go_is_told_in_full(self) -> None:
+        view = a_view(a_pod(cpu="1"))
+        group = study_pending(prepare_view(view, NOW_NS)[0], view.state).groups[0]
+        assert "→ new m5.large or 1 other in general $0.0960/h" in said(pending_sentences(PendingEntry(group), NOW_NS))
 
     def test_entries_of_pods_that_have_gone_since_are_left_out(self) -> None:
         pods = (a_pod(cpu="64"), a_pod(name="api-1", owner=an_owner(name="api"), cpu="64"))

@@ -8,7 +8,9 @@ from karptui.views.table import build_rows
 from tests.builders import NOW_NS
 
 REFUSALS = (
-    NodeRefusal("ip-10-0-1-2.ec2.internal", PlacementGate.ROOM, "memory 32Gi asked, 26Gi free, cpu 5 asked, 2 free"),
+    NodeRefusal(
+        "ip-10-0-1-2.ec2.internal", PlacementGate.ROOM, "memory 32Gi asked, 7374324Ki left, cpu 5 asked, 2 left"
+    ),
     NodeRefusal("n2", PlacementGate.TAINTS, "does not tolerate [team=x]"),
 )
 
@@ -22,7 +24,13 @@ def test_a_row_for_every_node_by_what_rules_it_out() -> None:
     assert rows[0].cells[0].short == "ip-10-0-1-2"
 
 
+def test_what_is_short_in_few_cells() -> None:
+    rows = build_rows(NODES_TABLE, REFUSALS, now_ns=NOW_NS)
+    assert rows[0].cells[2].short == "memory 32Gi > 7,201Mi, cpu 5 > 2 left"
+    assert rows[1].cells[2].short == REFUSALS[1].reason
+
+
 def test_filters() -> None:
-    for text, count in (("by=taint", 1), ("name=n2", 1), ("26gi", 1), ("by=room", 0)):
+    for text, count in (("by=taint", 1), ("name=n2", 1), ("7374324ki", 1), ("by=room", 0)):
         rows = build_rows(NODES_TABLE, REFUSALS, query=parse_query(text, NODES_TABLE.subject), now_ns=NOW_NS)
         assert len(rows) == count, text

@@ -116,7 +116,7 @@ def test_story_a_overlap() -> None:
         "check: NodeClaims of the last 24 h: primary 2",
     ]
     short = said(lines_of(COUNTED, is_short=True))
-    assert short.endswith("check: NodeClaims by Karpenter's counters: primary 43, spare 1")
+    assert short.endswith("check: NodeClaims made: primary 43, spare 1")
 
 
 def test_overlap_before_it_is_known() -> None:
