@@ -27,7 +27,7 @@ from karptui.views.column import (
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean, short_zone
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.usage import count_cell, hidden_cell, share_cell
+from karptui.views.usage import count_cell, hidden_cell, share_cell, share_values
 
 _TITLES: Final = {"zone": "ZONE", "pool": "POOL", "type": "TYPE"}
 _HELP: Final = {
@@ -125,21 +125,12 @@ def _hour_cell(entry: CapacityEntry, _: int) -> Cell:
 
 
 def _amounts(name: str, unit: str, read: Callable[[CapacityEntry], Share]) -> tuple[Value[CapacityEntry], ...]:
-    def known(entry: CapacityEntry) -> Share | None:
-        return read(entry) if entry.access is PodAccess.KNOWN else None
-
-    return (
-        Value(
-            f"{name}_requested{unit}",
-            lambda entry, _: share.requested if (share := known(entry)) is not None else None,
-            INTEGER_OR_NULL,
-        ),
-        Value(
-            f"{name}_daemonset{unit}",
-            lambda entry, _: share.daemons if (share := known(entry)) is not None else None,
-            INTEGER_OR_NULL,
-        ),
-        Value(f"{name}_allocatable{unit}", lambda entry, _: read(entry).capacity, INTEGER),
+    return share_values(
+        name,
+        unit,
+        lambda entry: read(entry) if entry.access is PodAccess.KNOWN else None,
+        lambda entry: read(entry).capacity,
+        schema=INTEGER,
     )
 
 

@@ -10,7 +10,7 @@ from karptui.kube.resources import CPU, PODS, Shortage
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, duration_text, lacking_text, percent_text
 from karptui.state.usage import Share
-from karptui.views.column import INTEGER_OR_NULL, Column, Field, FieldKind, Heading, ItemT, Value, Words
+from karptui.views.column import INTEGER_OR_NULL, Column, Field, FieldKind, Heading, ItemT, Schema, Value, Words
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 
@@ -31,6 +31,43 @@ def share_cell(share: Share, pair_text: Callable[[int, int], str]) -> Cell:
     tone = Tone.WARNING if share.requested > share.capacity else Tone.NORMAL
     text = f"{pair_text(share.requested, share.capacity)} {percent:>4}"
     return Cell(text, tone, percent, bar=Bar(share.daemons, share.workload, share.capacity))
+
+
+def share_values(
+    name: str,
+    unit: str,
+    requested: Callable[[ItemT], Share | None],
+    allocatable: Callable[[ItemT], int | None],
+    *,
+    schema: Schema = INTEGER_OR_NULL,
+    about: tuple[str, str, str] = ("", "", ""),
+    after: str = "",
+) -> tuple[Value[ItemT], ...]:
+    """Return the values of scripts: what pods request, what DaemonSets' pods do of that, and what there is.
+
+    Args:
+        name: What they begin with.
+        unit: What they end with.
+        requested: The amounts; None where the pods are not known.
+        allocatable: What there is.
+        schema: Of what there is.
+        about: What is said of each of the three.
+        after: The value behind which they stand.
+    """
+
+    def of_daemons(entry: ItemT, _: int) -> int | None:
+        share = requested(entry)
+        return share.daemons if share is not None else None
+
+    def of_all(entry: ItemT, _: int) -> int | None:
+        share = requested(entry)
+        return share.requested if share is not None else None
+
+    return (
+        Value(f"{name}_requested{unit}", of_all, INTEGER_OR_NULL, about[0], after),
+        Value(f"{name}_daemonset{unit}", of_daemons, INTEGER_OR_NULL, about[1]),
+        Value(f"{name}_allocatable{unit}", lambda entry, _: allocatable(entry), schema, about[2]),
+    )
 
 
 def count_cell(share: Share) -> Cell:

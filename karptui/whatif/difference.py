@@ -217,6 +217,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """Those that change."""
     weights: tuple[WeightChange, ...] = ()
     """NodePools whose weight is edited, in the order in which the edited side tries them."""
+    without_types: tuple[str, ...] = ()
+    """NodePools that the edits leave no instance type, in the order in which the edited side tries them."""
     next_before: NextLines | None = None
     """Only of `Replay.NEXT`."""
     next_after: NextLines | None = None
@@ -276,6 +278,7 @@ def difference(base: Situation, edited: Situation, mode: Replay, reporter: Repor
         drift_lost=lost,
         budgets=budget_changes(base, edited),
         weights=_weights(base.prepared, edited.prepared),
+        without_types=_without_types(base.prepared, edited.prepared),
         next_before=next_lines(before) if is_next else None,
         next_after=next_lines(after) if is_next else None,
     )
@@ -299,6 +302,10 @@ def _weights(before: Prepared, after: Prepared) -> tuple[WeightChange, ...]:
             )
         )
     return tuple(found)
+
+
+def _without_types(before: Prepared, after: Prepared) -> tuple[str, ...]:
+    return tuple(pool.name for pool in after.pools if pool.name in after.left_out and pool.name not in before.left_out)
 
 
 def _totals(outcome: ReplayOutcome, drifted: int) -> Totals:

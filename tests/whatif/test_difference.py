@@ -264,6 +264,8 @@ def test_where_a_nodepool_stands_whose_weight_is_edited() -> None:
     no_type = [{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["*"]}]
     unusable = (SetField(zeta, REQUIREMENTS, no_type), SetField(zeta, ("spec", "weight"), 99))
     assert found(*unusable) == [("zeta", ("alone",), (), False)]
+    assert changed(start, *unusable).without_types == ("zeta",)
+    assert changed(start, unusable[1]).without_types == ()
     assert found(SetField(zeta, ("spec", "limits"), {"cpu": "8"})) == []
 
 

@@ -131,6 +131,12 @@ class CompareScreen(FrameScreen):
         self._mode = modes[(modes.index(self._mode) + 1) % len(modes)]
         self._replay()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer the next scenarios where there are more than have room."""
+        if action == "page":
+            return len(self._book.sheets) > self._room
+        return super().check_action(action, parameters)
+
     def action_page(self, step: int) -> None:
         """Show the next scenarios; after the last the first again."""
         following = self._first + step * self._room

@@ -13,7 +13,16 @@ from karptui.state.usage import Share
 from karptui.views.column import INTEGER_OR_NULL, NOTHING, Column, Field, FieldKind, Heading, Value, Words, cell_words
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.sanitize import clean
-from karptui.views.usage import count_cell, hidden_cell, latest_cpu, latest_memory, share_cell, used_cell, used_column
+from karptui.views.usage import (
+    count_cell,
+    hidden_cell,
+    latest_cpu,
+    latest_memory,
+    share_cell,
+    share_values,
+    used_cell,
+    used_column,
+)
 
 
 def cpu_cell(entry: NodeEntry, _: int) -> Cell:
@@ -127,31 +136,13 @@ def _share_values(
     about: tuple[str, str, str] = ("", "", ""),
     after: str = "",
 ) -> tuple[Value[NodeEntry], ...]:
-    """Return what pods request, what DaemonSets' pods do of that, and what there is."""
-
-    def asked(entry: NodeEntry) -> Share | None:
-        return read(entry) if entry.node is not None and entry.access is PodAccess.KNOWN else None
-
-    return (
-        Value(
-            f"{name}_requested{unit}",
-            lambda entry, _: share.requested if (share := asked(entry)) is not None else None,
-            INTEGER_OR_NULL,
-            about[0],
-            after,
-        ),
-        Value(
-            f"{name}_daemonset{unit}",
-            lambda entry, _: share.daemons if (share := asked(entry)) is not None else None,
-            INTEGER_OR_NULL,
-            about[1],
-        ),
-        Value(
-            f"{name}_allocatable{unit}",
-            lambda entry, _: read(entry).capacity if entry.node is not None else None,
-            INTEGER_OR_NULL,
-            about[2],
-        ),
+    return share_values(
+        name,
+        unit,
+        lambda entry: read(entry) if entry.node is not None and entry.access is PodAccess.KNOWN else None,
+        lambda entry: read(entry).capacity if entry.node is not None else None,
+        about=about,
+        after=after,
     )
 
 

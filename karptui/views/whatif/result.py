@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from karptui.aws.money import node_price_text
 from karptui.disruption.codes import CODES, Code
@@ -28,6 +29,9 @@ from karptui.whatif.difference import BlockerLine, Difference
 from karptui.whatif.honesty import Honesty
 from karptui.whatif.lines import BudgetChange, CommandLine, DriftLine, NextLines
 from karptui.whatif.run import Answer
+
+_OWN_DOMAIN: Final = "karpenter.k8s.aws/"
+"""Left out of rows, as most requirements begin with it: what tells them apart stands at their end."""
 
 
 def drift_lines(difference: Difference) -> tuple[ResultLine, ...]:
@@ -60,7 +64,7 @@ def _drift_line(alike: Sequence[DriftLine], section: str) -> ResultLine:
         (
             ("  ⟳ ", Tone.WARNING if section == "gained" else Tone.GOOD),
             (f"{count_text(len(alike))} of {one.pool_name}", Tone.STRONG),
-            (f"  {one.because}", Tone.NORMAL),
+            (f"  {one.because.replace(_OWN_DOMAIN, '')}", Tone.NORMAL),
             (f"  {one.reason}", Tone.MUTED),
         ),
         details=tuple(

@@ -51,6 +51,7 @@ def _sentences(answer: Answer, found: Difference) -> Iterator[tuple[str, Tone]]:
     if not answer.scenario.edits:
         yield from _unedited(found)
         return
+    yield from _emptied(found)
     if found.mode is Replay.NEXT:
         yield from _next(found)
     else:
@@ -244,6 +245,13 @@ def _drifted(found: Difference) -> Iterator[tuple[str, Tone]]:
         yield f"{counted(count, 'node')} would no longer be drifted.", Tone.GOOD
 
 
+def _emptied(found: Difference) -> Iterator[tuple[str, Tone]]:
+    """Yield the NodePools of which nothing can be launched any more: it comes first, whatever it costs today."""
+    if found.without_types:
+        them = "it" if len(found.without_types) == 1 else "them"
+        yield f"No instance type is left of {_names(found.without_types)}: no new node comes from {them}.", Tone.FAULT
+
+
 def _kept(answer: Answer, found: Difference) -> Iterator[tuple[str, Tone]]:
     gained, lost = len(answer.blockers_gained or ()), len(answer.blockers_lost or ())
     parts = [
@@ -270,7 +278,8 @@ def _weighed(found: Difference) -> Iterator[tuple[str, Tone]]:
             *([f"after {_names(one.behind)}"] if one.behind else ()),
         ]
         stands = f"is now tried {' and '.join(moves)}" if moves else "keeps its place in the order"
-        no_types = "" if one.is_usable else ", and none of its types is left"
+        is_told = one.is_usable or one.pool_name in found.without_types
+        no_types = "" if is_told else ", and none of its types is left"
         why = "" if at else ": weight is an order, not a share"
         yield f"{one.pool_name} {stands}{no_types}{why}.", Tone.STRONG
 

@@ -184,6 +184,13 @@ def test_the_next_disruption() -> None:
     )
 
 
+def test_a_nodepool_without_types_comes_first_and_is_told_once() -> None:
+    change = WeightChange("spare", behind=("general",), is_usable=False)
+    text = said(a_difference(without_types=("spare",), weights=(change,)))
+    assert text.startswith("No instance type is left of spare: no new node comes from it. ")
+    assert "none of its types" not in text
+
+
 def test_without_an_answer_there_is_nothing_to_say() -> None:
     assert headline(Answer(Scenario(), problem="it cannot be")) == ()
 
