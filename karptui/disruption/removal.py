@@ -5,7 +5,7 @@ Rules: ``SimulateScheduling`` in ``pkg/controllers/disruption/helpers.go``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from karptui.disruption.candidate import Candidate
@@ -21,7 +21,7 @@ from karptui.provisioning.rejection import PodError
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.solution import NewClaim, Solution, solve
 from karptui.provisioning.state_node import StateNode
-from karptui.provisioning.type_index import PriceOrder
+from karptui.provisioning.type_index import NO_PRICE, PriceOrder
 
 NO_NODEPOOLS: Final = "creating scheduler, no nodepools found"
 
@@ -78,16 +78,35 @@ class EngineSimulator:
             for pod in candidate.reschedulable_pods
             if pod.uid in lifted or predicates.is_currently_reschedulable(pod)
         ]
+        excluded = [candidate.node.provider_id for candidate in candidates]
+        if self._is_brief and is_consolidation and self._is_dear(pods, excluded, ceiling_of(candidates)):
+            raise FutileError
         solution = solve(
             self._prepared,
             pods,
-            excluded=[candidate.node.provider_id for candidate in candidates],
+            excluded=excluded,
             reserved_fallback=not credited,
             credited=credited,
             enforce_consolidate_after=is_consolidation,
             watch=_Futility(self, ceiling_of(candidates)) if self._is_brief and is_consolidation else None,
         )
         return self._simulation(solution)
+
+    def _is_dear(self, pods: Iterable[Pod], excluded: Iterable[str], ceiling: float) -> bool:
+        """Return whether some pod, as earlier runs tell, finds no node that counts and no claim below the ceiling."""
+        prepared = self._prepared
+        index, least_prices = prepared.destination_index, prepared.least_prices
+        nodes = prepared.initialized_destinations & ~index.of(excluded)
+        quiet = nodes & ~prepared.waiting_destinations
+        for pod in pods:
+            stage = prepared.first_stage(pod)
+            if least_prices.get(stage, -NO_PRICE) < ceiling:
+                continue
+            suited = index.suited.get(stage)
+            allowed = nodes if pod.phase == "Pending" else quiet
+            if suited is not None and not suited & allowed & index.roomy(stage.owner.row):
+                return True
+        return False
 
     def end_if_dear(self, ceiling: float, claims: Sequence[Claim]) -> None:
         """End a run in which there are two claims, or none of a claim's types costs less than the ceiling.

@@ -109,17 +109,22 @@ class NodeCheck:
             return 0
         if self._placed_since >= max(_REMEASURE_AFTER, len(self.filled)):
             self._measure()
-        row = queued.owner.row
-        index = self._prepared.destination_index
-        nodes = index.roomy(row) & ~self._gone
+        nodes = self.suiting(queued, stage_memory) & ~self._gone
         if self._measured:
-            nodes = nodes & ~self._measured | roomy(self._amount_indexes, row) & self._measured
+            nodes &= ~self._measured | roomy(self._amount_indexes, queued.owner.row)
         if not queued.is_exempt:
             nodes &= ~self._waiting
+        return nodes
+
+    def suiting(self, queued: QueuedPod, stage_memory: StageMemory) -> int:
+        """Return the nodes that have room for a pod before anything is placed, and whose labels and taints suit it."""
+        if not self._destinations:
+            return 0
+        index = self._prepared.destination_index
         suited = index.suited.get(stage_memory.stage)
         if suited is None:
             suited = index.suited[stage_memory.stage] = self._suited(stage_memory)
-        return nodes & suited
+        return index.roomy(queued.owner.row) & suited
 
     def _suited(self, stage_memory: StageMemory) -> int:
         """Return the nodes whose taints and labels do not keep a stage away for good."""

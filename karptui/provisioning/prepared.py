@@ -28,6 +28,7 @@ from karptui.provisioning.order import QueuedPod, usable_pools
 from karptui.provisioning.pod_class import PodClasses, Stage
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.provisioning.requirement_set import Interner
+from karptui.provisioning.rejection import PodError
 from karptui.provisioning.state_node import StateNode, is_under_consolidate_after, state_changes, track_nodes
 from karptui.provisioning.template import Template, make_templates, pool_requirements
 from karptui.provisioning.topology import Holder, InverseBase, Topology
@@ -71,6 +72,8 @@ _OF_THE_MOMENT: Final = frozenset(
         "_running",
         "_inverse_bases",
         "_limits_left",
+        "initialized_destinations",
+        "lost",
     }
 )
 """What is worked out when it is asked for and holds for one moment only."""
@@ -151,6 +154,8 @@ class Prepared:
         self.classes = self._make_classes()
         self.judged: dict[tuple[Stage, int, int], object] = {}
         """How runs have judged new claims, by stage, template and types, where that depends on nothing else."""
+        self.least_prices: dict[Stage, float] = {}
+        """What runs have found a new claim for a pod to cost at least, whatever the cluster, by its first stage."""
         pause()
         self.reservation_capacity = reservation_capacity(
             {id(catalogue): catalogue for catalogue in self.catalogues.values()}.values()
@@ -262,6 +267,17 @@ class Prepared:
         for storage_class in self.inventory.storage_classes:
             keys.update(key for term in storage_class.allowed_topologies for key, _ in term.match_label_expressions)
         return frozenset(KEY_ALIASES.get(key, key) for key in keys)
+
+    @cached_property
+    def initialized_destinations(self) -> int:
+        """Destinations that are initialised, as bits."""
+        count = sum(1 for destination in self.destinations if destination.state.is_initialized)
+        return (1 << count) - 1
+
+    @cached_property
+    def lost(self) -> dict[str, PodError]:
+        """Why pods, by uid, have no place, of which runs have found that they have none whatever nodes go."""
+        return {}
 
     @cached_property
     def destinations(self) -> list[Destination]:

@@ -10,7 +10,9 @@ from collections import deque
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Protocol
 
+from karptui.karpenter.labels import HOSTNAME
 from karptui.kube.pod import Pod
+from karptui.provisioning.catalogue import bits
 from karptui.provisioning.claim import Claim, Hostnames, Reservations
 from karptui.provisioning.claim_check import ClaimCheck, Fit
 from karptui.provisioning.destination import Destination
@@ -33,6 +35,7 @@ from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.template import Template
+from karptui.provisioning.type_index import NO_PRICE
 
 _REPORT_EVERY = 64
 _MOST_JUDGED = 10_000
@@ -106,6 +109,7 @@ class Run:
             if queued.is_counted:
                 self.topology.own(queued.first)
         queue = deque(queue_order(pods, self.prepared.columns.index))
+        lost = self.prepared.lost if watch is not None else {}
         total = len(queue)
         steps = 0
         while queue and queue[0].last_length != len(queue):
@@ -113,15 +117,24 @@ class Run:
                 reporter(total - len(queue), total)
             steps += 1
             queued = queue.popleft()
-            error = self._try(queued)
+            # A claim that others have opened may have labels by then that let the pod in.
+            error = lost.get(queued.pod.uid) if lost and not self.claims else None
+            if error is not None:
+                self._is_refused_for_good = True
+            else:
+                error = self._try(queued)
             if error is None:
                 self.errors.pop(queued.pod.uid, None)
                 if watch is not None:
+                    if self._last_node is None and queued.first not in self.prepared.least_prices:
+                        self.prepared.least_prices[queued.first] = self._least_price(queued)
                     watch.placed(queued.pod, self._last_node, self.claims)
             else:
                 self.errors[queued.pod.uid] = error
                 if watch is not None and self._is_refused_for_good:
                     watch.refused(queued.pod)
+                    if queued.pod.uid not in lost and self._is_lost(queued):
+                        lost[queued.pod.uid] = error
                 queue.append(queued)
                 queued.last_length = len(queue)
         self._hostnames.finish(_known_hosts(self.prepared.destinations, self.variant.excluded, self.claims))
@@ -146,6 +159,35 @@ class Run:
                 return error
             stage = self.prepared.classes.relaxed(stage)
         return error
+
+    def _is_lost(self, queued: QueuedPod) -> bool:
+        """Return whether a pod refused for good would be in every run: no node suits it, and no claim of any type."""
+        stage: Stage | None = queued.first
+        while stage is not None:
+            stage_memory = self.stage_memory(stage, queued)
+            if self.node_check.suiting(queued, stage_memory):
+                return False
+            for template in self.templates:
+                if isinstance(self._judge_plain(queued, stage_memory, template, template.types), Fit):
+                    return False
+            stage = self.prepared.classes.relaxed(stage)
+        return True
+
+    def _least_price(self, queued: QueuedPod) -> float:
+        """Return what a new claim for a pod costs at least in any run, below any price where that is not certain."""
+        stage_memory = self.stage_memory(queued.first, queued)
+        is_certain = self._may_share_claims and stage_memory.is_plain and queued.owner.attachments is not None
+        if not is_certain or self.prepared.classes.relaxed(queued.first) is not None:
+            return -NO_PRICE
+        least = NO_PRICE
+        for template in self.templates:
+            fit = self._judge_plain(queued, stage_memory, template, template.types)
+            if template.requirements.value.has_min_values():
+                return -NO_PRICE
+            if isinstance(fit, Fit):
+                order = template.catalogue.index.price_order(fit.labels.value.without(HOSTNAME))
+                least = min(least, *[order.prices[i] for i in bits(fit.types)])
+        return least
 
     def stage_memory(self, stage: Stage, queued: QueuedPod) -> StageMemory:
         """Return what the run knows about a stage, up to date."""
@@ -252,8 +294,13 @@ class Run:
         template = limit.template
         if not (self._may_share_claims and stage_memory.is_plain):
             return self.claim_check.judge_new(queued, stage_memory, template, limit.types)
+        return self._judge_plain(queued, stage_memory, template, limit.types)
+
+    def _judge_plain(
+        self, queued: QueuedPod, stage_memory: StageMemory, template: Template, types: int
+    ) -> Fit | Rejection:
         judged = self.prepared.judged
-        key = (stage_memory.stage, template.index, limit.types)
+        key = (stage_memory.stage, template.index, types)
         outcome = judged.get(key)
         if outcome is not None:
             if not isinstance(outcome, TaintsNotTolerated):
@@ -261,7 +308,7 @@ class Run:
         else:
             if len(judged) >= _MOST_JUDGED:
                 judged.clear()
-            outcome = judged[key] = self.claim_check.judge_new(queued, stage_memory, template, limit.types)
+            outcome = judged[key] = self.claim_check.judge_new(queued, stage_memory, template, types)
         assert isinstance(outcome, Fit | Rejection)
         return outcome
 
