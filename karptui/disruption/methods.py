@@ -13,7 +13,7 @@ import msgspec
 
 from karptui.disruption import consolidation, drift, emptiness, multi_node, repair, single_node, static_drift
 from karptui.disruption.balanced import BalancedPolicy, pool_totals
-from karptui.disruption.budgets import Reason, budget_state, is_repairing
+from karptui.disruption.budgets import BudgetState, Reason, budget_state, is_repairing
 from karptui.disruption.candidate import Candidate, Candidates, find_candidates
 from karptui.disruption.chance import LIKELIEST, Chance
 from karptui.disruption.command import Command, Method, MethodResult
@@ -38,6 +38,7 @@ class MethodRun:
         self._chance = chance
         self.recorder = recorder
         self._simulator = simulator
+        self._budget_states: dict[Reason, dict[str, BudgetState]] = {}
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -126,8 +127,14 @@ class MethodRun:
     def budgets(self, reason: Reason) -> dict[str, int]:
         """Return what each NodePool still allows for a reason, and say which of them allow nothing at all."""
         left: dict[str, int] = {}
-        for name in sorted(self.fleet.pools):
-            state = budget_state(self.fleet.pools[name], reason, self.fleet.use.get(name), self.fleet.now_ns)
+        states = self._budget_states.get(reason)
+        if states is None:
+            fleet = self.fleet
+            states = self._budget_states[reason] = {
+                name: budget_state(fleet.pools[name], reason, fleet.use.get(name), fleet.now_ns)
+                for name in sorted(fleet.pools)
+            }
+        for name, state in states.items():
             left[name] = state.left
             if state.is_announced:
                 self.recorder.budget_blocked(name, reason)

@@ -95,16 +95,14 @@ class EngineSimulator:
     def _is_dear(self, pods: Iterable[Pod], excluded: Iterable[str], ceiling: float) -> bool:
         """Return whether some pod, as earlier runs tell, finds no node that counts and no claim below the ceiling."""
         prepared = self._prepared
-        index, least_prices = prepared.destination_index, prepared.least_prices
+        index, least_prices = prepared.destination_index, prepared.findings.least_prices
         nodes = prepared.initialized_destinations & ~index.of(excluded)
         quiet = nodes & ~prepared.waiting_destinations
         for pod in pods:
             stage = prepared.first_stage(pod)
             if least_prices.get(stage, -NO_PRICE) < ceiling:
                 continue
-            suited = index.suited.get(stage)
-            allowed = nodes if pod.phase == "Pending" else quiet
-            if suited is not None and not suited & allowed & index.roomy(stage.owner.row):
+            if not index.suiting(stage) & (nodes if pod.phase == "Pending" else quiet):
                 return True
         return False
 

@@ -44,6 +44,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.provisioning.order import served_pools
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
+from karptui.provisioning.run import UNCONCERNED
 from karptui.provisioning.solution import NewClaim, solve
 from karptui.provisioning.template import template_requirements
 from karptui.provisioning.types import InstanceTypes
@@ -338,7 +339,7 @@ class Play:
         if not self._has_homeless():
             return
         prepared = self.sight.prepared()
-        solution = solve(prepared)
+        solution = solve(prepared, watch=UNCONCERNED)
         self._seen_by_provisioning = self.world.version
         self._expect(frozenset(filled.state.name for filled in solution.nodes if filled.pods))
         made = [claim for claim in solution.claims if self._launch_new(claim)]

@@ -299,6 +299,10 @@ class DestinationIndex:
                 for was, now in moved:
                     _move(by_amount, 1 << now.index, _amount(was, column), _amount(now, column))
 
+    def suiting(self, stage: Stage) -> int:
+        """Return the destinations with room for a stage that suit it; all with room where nobody has asked which do."""
+        return self.roomy(stage.owner.row) & self.suited.get(stage, -1)
+
     def roomy(self, need: tuple[int, ...]) -> int:
         """Return the destinations that have room for a row of amounts."""
         found = self._roomy.get(need)

@@ -109,22 +109,17 @@ class NodeCheck:
             return 0
         if self._placed_since >= max(_REMEASURE_AFTER, len(self.filled)):
             self._measure()
-        nodes = self.suiting(queued, stage_memory) & ~self._gone
+        if not self._destinations:
+            return 0
+        index = self._prepared.destination_index
+        if stage_memory.stage not in index.suited:
+            index.suited[stage_memory.stage] = self._suited(stage_memory)
+        nodes = index.suiting(stage_memory.stage) & ~self._gone
         if self._measured:
             nodes &= ~self._measured | roomy(self._amount_indexes, queued.owner.row)
         if not queued.is_exempt:
             nodes &= ~self._waiting
         return nodes
-
-    def suiting(self, queued: QueuedPod, stage_memory: StageMemory) -> int:
-        """Return the nodes that have room for a pod before anything is placed, and whose labels and taints suit it."""
-        if not self._destinations:
-            return 0
-        index = self._prepared.destination_index
-        suited = index.suited.get(stage_memory.stage)
-        if suited is None:
-            suited = index.suited[stage_memory.stage] = self._suited(stage_memory)
-        return index.roomy(queued.owner.row) & suited
 
     def _suited(self, stage_memory: StageMemory) -> int:
         """Return the nodes whose taints and labels do not keep a stage away for good."""

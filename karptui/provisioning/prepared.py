@@ -26,9 +26,9 @@ from karptui.provisioning.destination import Destination, DestinationBuilder, De
 from karptui.provisioning.limits import LimitsLeft
 from karptui.provisioning.order import QueuedPod, usable_pools
 from karptui.provisioning.pod_class import PodClasses, Stage
+from karptui.provisioning.rejection import PodError
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.provisioning.requirement_set import Interner
-from karptui.provisioning.rejection import PodError
 from karptui.provisioning.state_node import StateNode, is_under_consolidate_after, state_changes, track_nodes
 from karptui.provisioning.template import Template, make_templates, pool_requirements
 from karptui.provisioning.topology import Holder, InverseBase, Topology
@@ -62,6 +62,20 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     """Whether pods are spread as kube-scheduler does: over domains that have a node, and no others."""
 
 
+class Findings:
+    """What runs have found out about pods that depends on no node, for later runs."""
+
+    __slots__ = ("claimless", "judged", "least_prices")
+
+    def __init__(self) -> None:
+        self.judged: dict[tuple[Stage, int, int], object] = {}
+        """How new claims were judged, by stage, template and types, where that depends on nothing else."""
+        self.claimless: dict[Stage, PodError] = {}
+        """Why pods, by first stage, that no new claim of any type takes have no place."""
+        self.least_prices: dict[Stage, float] = {}
+        """What a new claim for a pod costs at least, by its first stage; below any price where that is not certain."""
+
+
 _OF_THE_MOMENT: Final = frozenset(
     {
         "destinations",
@@ -73,7 +87,6 @@ _OF_THE_MOMENT: Final = frozenset(
         "_inverse_bases",
         "_limits_left",
         "initialized_destinations",
-        "lost",
     }
 )
 """What is worked out when it is asked for and holds for one moment only."""
@@ -152,10 +165,7 @@ class Prepared:
         for template in self.templates:
             template.set_daemons(self.daemons, self.columns)
         self.classes = self._make_classes()
-        self.judged: dict[tuple[Stage, int, int], object] = {}
-        """How runs have judged new claims, by stage, template and types, where that depends on nothing else."""
-        self.least_prices: dict[Stage, float] = {}
-        """What runs have found a new claim for a pod to cost at least, whatever the cluster, by its first stage."""
+        self.findings = Findings()
         pause()
         self.reservation_capacity = reservation_capacity(
             {id(catalogue): catalogue for catalogue in self.catalogues.values()}.values()
@@ -273,11 +283,6 @@ class Prepared:
         """Destinations that are initialised, as bits."""
         count = sum(1 for destination in self.destinations if destination.state.is_initialized)
         return (1 << count) - 1
-
-    @cached_property
-    def lost(self) -> dict[str, PodError]:
-        """Why pods, by uid, have no place, of which runs have found that they have none whatever nodes go."""
-        return {}
 
     @cached_property
     def destinations(self) -> list[Destination]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from karptui.karpenter.labels import HOSTNAME
 from karptui.kube.pod import Pod
@@ -45,7 +45,10 @@ _FEW = 8
 
 
 class Watch(Protocol):
-    """Sees what becomes of pods while a run goes on; whatever it raises ends the run."""
+    """Sees what becomes of pods while a run goes on; whatever it raises ends the run.
+
+    Why pods have no place may then be told as it was in an earlier run.
+    """
 
     def placed(self, pod: Pod, node: StateNode | None, claims: Sequence[Claim]) -> None:
         """Learn of a pod that has found its place: a node that exists, or None for one of the new claims."""
@@ -54,6 +57,20 @@ class Watch(Protocol):
     def refused(self, pod: Pod) -> None:
         """Learn of a pod that has found no place, and for certain finds none later in this run."""
         ...
+
+
+class _Unconcerned:
+    """Lets a run go on to its end."""
+
+    def placed(self, pod: Pod, node: StateNode | None, claims: Sequence[Claim]) -> None:
+        """Let it go on."""
+
+    def refused(self, pod: Pod) -> None:
+        """Let it go on."""
+
+
+UNCONCERNED: Final[Watch] = _Unconcerned()
+"""For runs of which nobody asks in detail why pods have no place."""
 
 
 class Run:
@@ -109,7 +126,6 @@ class Run:
             if queued.is_counted:
                 self.topology.own(queued.first)
         queue = deque(queue_order(pods, self.prepared.columns.index))
-        lost = self.prepared.lost if watch is not None else {}
         total = len(queue)
         steps = 0
         while queue and queue[0].last_length != len(queue):
@@ -118,7 +134,7 @@ class Run:
             steps += 1
             queued = queue.popleft()
             # A claim that others have opened may have labels by then that let the pod in.
-            error = lost.get(queued.pod.uid) if lost and not self.claims else None
+            error = self._known_loss(queued) if watch is not None and not self.claims else None
             if error is not None:
                 self._is_refused_for_good = True
             else:
@@ -126,15 +142,15 @@ class Run:
             if error is None:
                 self.errors.pop(queued.pod.uid, None)
                 if watch is not None:
-                    if self._last_node is None and queued.first not in self.prepared.least_prices:
-                        self.prepared.least_prices[queued.first] = self._least_price(queued)
+                    if self._last_node is None and queued.first not in self.prepared.findings.least_prices:
+                        self.prepared.findings.least_prices[queued.first] = self._least_price(queued)
                     watch.placed(queued.pod, self._last_node, self.claims)
             else:
                 self.errors[queued.pod.uid] = error
                 if watch is not None and self._is_refused_for_good:
                     watch.refused(queued.pod)
-                    if queued.pod.uid not in lost and self._is_lost(queued):
-                        lost[queued.pod.uid] = error
+                    if queued.first not in self.prepared.findings.claimless and self._is_claimless(queued):
+                        self.prepared.findings.claimless[queued.first] = error
                 queue.append(queued)
                 queued.last_length = len(queue)
         self._hostnames.finish(_known_hosts(self.prepared.destinations, self.variant.excluded, self.claims))
@@ -160,13 +176,23 @@ class Run:
             stage = self.prepared.classes.relaxed(stage)
         return error
 
-    def _is_lost(self, queued: QueuedPod) -> bool:
-        """Return whether a pod refused for good would be in every run: no node suits it, and no claim of any type."""
+    def _known_loss(self, queued: QueuedPod) -> PodError | None:
+        """Return why a pod finds no place, where that is known: no node suits it either, whatever is placed there."""
+        error = self.prepared.findings.claimless.get(queued.first)
+        if error is None:
+            return None
+        stage: Stage | None = queued.first
+        while stage is not None:
+            if self.prepared.destination_index.suiting(stage):
+                return None
+            stage = self.prepared.classes.relaxed(stage)
+        return error
+
+    def _is_claimless(self, queued: QueuedPod) -> bool:
+        """Return whether a pod refused for good gets no new claim of any type in any run."""
         stage: Stage | None = queued.first
         while stage is not None:
             stage_memory = self.stage_memory(stage, queued)
-            if self.node_check.suiting(queued, stage_memory):
-                return False
             for template in self.templates:
                 if isinstance(self._judge_plain(queued, stage_memory, template, template.types), Fit):
                     return False
@@ -299,7 +325,7 @@ class Run:
     def _judge_plain(
         self, queued: QueuedPod, stage_memory: StageMemory, template: Template, types: int
     ) -> Fit | Rejection:
-        judged = self.prepared.judged
+        judged = self.prepared.findings.judged
         key = (stage_memory.stage, template.index, types)
         outcome = judged.get(key)
         if outcome is not None:
