@@ -14,6 +14,8 @@ from karptui.disruption.methods import MethodRun, fleet_of
 from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.simulation import FutileError
 from karptui.provisioning.prepared import Prepared
+from karptui.provisioning.run import UNCONCERNED
+from karptui.provisioning.solution import solve
 from tests.builders import a_node, a_nodepool, a_pod, a_requirement
 from tests.disruption.fleet_generator import FleetGenerator
 from tests.disruption.making import a_claim, consolidatable, prepared
@@ -33,8 +35,9 @@ def test_the_commands_are_those_of_whole_simulations(number: int) -> None:
     prepared = load(FleetGenerator(f"brief-{number}", "").snapshot("brief"))
     fleet = fleet_of(prepared)
     for method in (Method.MULTI_NODE, Method.SINGLE_NODE):
-        found = [_commands(prepared, fleet, method, is_brief=is_brief) for is_brief in (True, False)]
-        assert found[0] == found[1]
+        # The second time with what the first has found.
+        found = [_commands(prepared, fleet, method, is_brief=is_brief) for is_brief in (True, True, False)]
+        assert found[0] == found[1] == found[2]
 
 
 def _one_node(
@@ -92,3 +95,37 @@ def test_a_pod_that_needs_a_node_which_only_starts_ends_it_unless_it_waits_anywa
     with pytest.raises(FutileError):
         _remove(*_one_node(("500m",), is_another_starting=True))
     assert _remove(*_one_node((), waiting=("500m",), is_another_starting=True)) == 0
+
+
+def test_what_an_earlier_removal_found_too_dear_is_not_simulated_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, fleet = _one_node(("3", "3"))
+    with pytest.raises(FutileError):
+        _remove(made, fleet)
+    assert list(made.findings.least_prices.values()) == [0.4]
+    monkeypatch.setattr("karptui.disruption.removal.solve", None)
+    with pytest.raises(FutileError):
+        _remove(made, fleet)
+
+
+def _giant(*, is_there: bool) -> Prepared:
+    """Return a pod that no instance type takes, and the one node that does, if it is there."""
+    return prepared(
+        nodes=[a_node(name="giant", cpu="500", memory="30Gi")] if is_there else [],
+        nodepools=[a_nodepool()],
+        pods=[a_pod(name="pod", cpu="400")],
+    )
+
+
+def test_a_pod_that_no_claim_takes_still_goes_to_a_node_that_does() -> None:
+    made = _giant(is_there=True)
+    (node,) = made.states
+    assert solve(made, excluded=[node.provider_id], watch=UNCONCERNED).failed
+    assert made.findings.claimless
+    assert [one.state.name for one in solve(made, watch=UNCONCERNED).nodes] == ["giant"]
+
+
+def test_a_pod_without_a_place_is_told_alike_whenever_it_is_asked() -> None:
+    made = _giant(is_there=False)
+    errors = [solve(made, watch=watch).errors["default/pod"] for watch in (UNCONCERNED, UNCONCERNED, None)]
+    assert made.findings.claimless
+    assert str(errors[0]) == str(errors[1]) == str(errors[2])
