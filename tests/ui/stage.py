@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from textual.app import App
 from textual.pilot import Pilot
@@ -12,12 +13,13 @@ from textual.screen import Screen
 
 from karptui.app import KarptuiApp
 from karptui.cli.evidence import evidence_source
-from karptui.clock import Clock
+from karptui.clock import Clock, FrozenClock
 from karptui.config import Config
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.session.analyst import Analyst
 from karptui.sources.demo.source import DemoSource
 from karptui.sources.evidence import EvidenceSource
+from karptui.sources.mailbox import Mail, Mailbox
 from karptui.sources.source import Source
 from karptui.widgets.row_table import RowTable
 
@@ -51,9 +53,53 @@ def an_app(
     return app
 
 
+class StillDemo(DemoSource):
+    """The demo standing still; what it says first at an instant is worked out once for all apps of a process."""
+
+    said: ClassVar[dict[int, Mail]] = {}
+
+    def __init__(self, clock: Clock) -> None:
+        """Set up without loading anything."""
+        super().__init__(clock=clock, is_stepped=True)
+        self._opening = threading.Lock()
+
+    def start(self, mailbox: Mailbox) -> None:
+        """Say what there is."""
+        self._since_ns = self.clock.now_ns()
+        if self._since_ns not in self.said:
+            first = Mailbox()
+            super().start(first)
+            self.said[self._since_ns] = first.drain()
+        self._mailbox = mailbox
+        mail = self.said[self._since_ns]
+        for kind, delta in mail.batch.deltas.items():
+            mailbox.put(kind, delta.objects)
+        for status in mail.statuses.values():
+            mailbox.report(status)
+
+    def step(self) -> None:
+        """Let everything happen that is due."""
+        self._open_once()
+        super().step()
+
+    def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        """Return one object as an API server would give it."""
+        self._open_once()
+        return super().fetch_object(kind, key)
+
+    def _open_once(self) -> None:
+        """Make the world behind what has been said, as it was then: most tests never ask for it."""
+        with self._opening:
+            if self._play is None:
+                clock, mailbox = self.clock, self._mailbox
+                self.clock, self._mailbox = FrozenClock(self._since_ns), Mailbox()
+                self._open()
+                self.clock, self._mailbox = clock, mailbox
+
+
 def demo_app(clock: Clock, **given: Any) -> KarptuiApp:
     """Return the app over the demo standing still, with what its Karpenter says of prices."""
-    source = DemoSource(clock=clock, is_stepped=True)
+    source = StillDemo(clock)
     return an_app(source, clock=clock, evidence=evidence_source(source, Config()), **given)
 
 
