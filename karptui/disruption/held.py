@@ -54,6 +54,8 @@ def simulated(known: NodeFindings, outlook: NodeOutlook, now_ns: int) -> NodeFin
 
 def early(found: NodeFindings) -> NodeFindings:
     """Return findings that count by what was known before until all held nodes have been simulated."""
+    if found.is_early and not found.otherwise_ns:
+        return found
     return msgspec.structs.replace(found, is_early=True, freed_before=found.freed, otherwise_ns=0)
 
 
