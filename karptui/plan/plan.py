@@ -120,9 +120,10 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         if found.at_most_delta_per_hour > _CENT:
             yield f"costs rise by {per_hour_change_text(found.at_most_delta_per_hour).lstrip('+')} at once"
         if self.drifted and not left:
+            last = f", the last after {duration_text(self.rollout_ns / NS_PER_SECOND)}" if self.rollout_ns else ""
             yield (
-                f"{counted(len(self.drifted), 'NodeClaim')} drift and are replaced, with"
-                f" {counted(self.edited.evictions, 'eviction')} within {_span(self.edited)}"
+                f"{counted(len(self.drifted), 'NodeClaim')} drift and are replaced{last};"
+                f" {counted(self.edited.evictions, 'eviction')} in all within {_span(self.edited)}"
             )
         for finding in self.gained:
             if finding.severity is Severity.WARNING:

@@ -76,6 +76,8 @@ _FOOTER_FIRST: Final = (
 )
 """Ids of bindings, the most important first; what else a screen has of its own follows."""
 _FOOTER_LAST: Final = (
+    "whatif.solve",
+    "whatif.plan",
     "screen.whatif",
     "list.filter",
     "screen.command",

@@ -12,7 +12,7 @@ from karptui.session.moments import KeptPlay, KeptPlays, lasting
 from karptui.session.pace import Turns
 from karptui.session.shared_base import SharedBase
 from karptui.session.whatif_questions import PlayFound, PlayProgressFound, PlayProgressWanted, PlaysFound, PlaysWanted
-from karptui.whatif.edits import EditError
+from karptui.whatif.edits import EditError, TakeOut
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.scenario import Scenario
 
@@ -67,7 +67,8 @@ class Plays:
         played = ready.play(
             horizon_ns=wanted.horizon_ns, seeds=wanted.seeds, journal=journal, reporter=report, pause=self._turns.take
         )
-        kept = KeptPlay(ready.inventory, journal, lasting(view.evidence, ready.situation))
+        has_outage = any(isinstance(edit, TakeOut) for edit in scenario.edits) if scenario is not None else False
+        kept = KeptPlay(ready.inventory, journal, lasting(view.evidence, ready.situation), has_outage)
         return PlayFound(name=name, played=played, number=self._kept.keep(kept))
 
     def _ready(self, view: ClusterView, scenario: Scenario | None, now_ns: int) -> Rollout:

@@ -36,6 +36,8 @@ class KeptPlay(msgspec.Struct, frozen=True, eq=False):
     journal: Journal
     evidence: Evidence
     """What is known of instance types, prices and settings; settings as edits make them."""
+    has_outage: bool = False
+    """Whether it was played with offerings taken out, which evidence does not know."""
 
 
 class KeptPlays:
@@ -62,14 +64,16 @@ class KeptPlays:
 class MomentSource:
     """A cluster at a moment of a play: everything at once, and then nothing more."""
 
-    def __init__(self, title: str, inventory: Inventory, at_ns: int) -> None:
+    def __init__(self, title: str, inventory: Inventory, at_ns: int, *, has_outage: bool = False) -> None:
         """Take a cluster.
 
         Args:
             title: What the real one is called.
             inventory: Every object.
             at_ns: The moment.
+            has_outage: Whether it was played with offerings taken out, which are there again.
         """
+        self._has_outage = has_outage
         self._title = title
         self._inventory = inventory
         self._at_ns = at_ns
@@ -82,7 +86,7 @@ class MomentSource:
     @property
     def caution(self) -> str:
         """The moment, which is none of the real cluster's."""
-        return f"played to {clock_text(self._at_ns)}"
+        return f"played to {clock_text(self._at_ns)}{', outage over' if self._has_outage else ''}"
 
     def start(self, mailbox: Mailbox) -> None:
         """Put every object into the mailbox."""
@@ -168,7 +172,8 @@ class Visits:
         if play is None:
             return None
         title = (self._outer[0][0] if self._outer else self._feed.session).title
-        source = MomentSource(title, play.journal.at(play.beginning, moment.at_ns), moment.at_ns)
+        inventory = play.journal.at(play.beginning, moment.at_ns)
+        source = MomentSource(title, inventory, moment.at_ns, has_outage=play.has_outage)
         session = Session(source, evidence=EvidenceSource(play.evidence), analyst=self._analyst_of())
         session.start()
         session.poll()

@@ -1,0 +1,36 @@
+"""A cluster at a moment of a play says in the top bar what it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.karpenter.inventory import Inventory
+from karptui.kube.units import clock_text
+from karptui.serving.plays import Plays
+from karptui.session.moments import KeptPlays, MomentSource
+from karptui.session.session import Session
+from karptui.session.shared_base import SharedBase
+from karptui.session.whatif_questions import PlaysWanted
+from karptui.whatif.edits import TakeOut
+from karptui.whatif.scenario import Replay, Scenario
+from tests.builders import NOW_NS
+from tests.story_e import StorySource
+
+
+@pytest.mark.parametrize(("has_outage", "end"), [(False, ""), (True, ", outage over")])
+def test_offerings_that_were_taken_out_are_there_again(has_outage: bool, end: str) -> None:
+    source = MomentSource("prod", Inventory(), NOW_NS, has_outage=has_outage)
+    assert source.caution == f"played to {clock_text(NOW_NS)}{end}"
+
+
+def test_a_play_is_kept_with_whether_its_scenario_takes_offerings_out() -> None:
+    session = Session(StorySource())
+    session.start()
+    session.poll()
+    kept = KeptPlays()
+    scenario = Scenario(name="loss", edits=(TakeOut(zone="us-east-1a"),), replay=Replay.PENDING)
+    wanted = PlaysWanted(scenarios=(scenario,), horizon_ns=1, now_ns=NOW_NS)
+    numbers = [play.number for play in Plays(SharedBase(), kept).played(session.view, wanted).plays]
+    session.stop()
+    plays = [kept.get(number) for number in numbers]
+    assert [play.has_outage for play in plays if play is not None] == [False, True]
