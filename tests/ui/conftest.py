@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from textual._styles_cache import StylesCache
 
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
@@ -37,6 +38,13 @@ def _still(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
     monkeypatch.setattr(PromptInput, "cursor_blink", False)
     monkeypatch.setattr(YamlEditor, "cursor_blink", False)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_drawn_is_kept() -> Iterator[None]:
+    """Let go of what widgets have drawn: Textual remembers a thousand of them, and their lines, by this."""
+    yield
+    StylesCache.get_inner_outer.cache_clear()
 
 
 @pytest.fixture
