@@ -71,7 +71,7 @@ def test_fewer_than_asked_fails(capsys: pytest.CaptureFixture[str]) -> None:
     printed(capsys, "Deployment/payments/settle", "--at-least", "1", "-o", "csv", status=3)
     printed(capsys, FRONT, "--at-least", "300", "-o", "csv")
     assert main(["headroom", "--demo", "StatefulSet/db/postgres", "--at-least", "80"]) == 3
-    assert "karptui headroom: --at-least 80: StatefulSet/db/postgres: 71 fit" in capsys.readouterr().err
+    assert "karptui headroom: --at-least 80: StatefulSet/db/postgres: 74 fit" in capsys.readouterr().err
 
 
 def test_a_cluster_without_workloads_has_nothing_to_add(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
