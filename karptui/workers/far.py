@@ -111,8 +111,9 @@ class FarWorkers:
                 if not pending:
                     return
                 for future in self._ready(pending):
-                    position = pending.pop(future)
-                    yield position, self._result(future)
+                    # Lost with its worker before it was fetched: the scheduler has it made again, and it is done later.
+                    if future.status != "lost":
+                        yield pending.pop(future), self._result(future)
         finally:
             with contextlib.suppress(Exception):
                 self._client.cancel([*pending, shared], force=True)
@@ -143,7 +144,7 @@ class FarWorkers:
             if type(error).__name__ == "KilledWorker":
                 raise WorkersError(f"{MOST_LOST} workers or more of {self._address} have died at the same work")
             raise error
-        if future.status != "finished":
+        if future.status == "cancelled":
             raise WorkersError(f"the Dask scheduler at {self._address} has given up what was asked")
         return unpacked(future.result())
 
