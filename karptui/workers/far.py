@@ -5,6 +5,7 @@ Whoever can reach a scheduler can have it run anything, and what it answers is u
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import hashlib
 import logging
@@ -22,6 +23,8 @@ ANSWER_SECONDS: Final = 10.0
 """How long a scheduler may take to answer."""
 EMPTY_SECONDS: Final = 60.0
 """How long a cluster may have no worker at all."""
+MOST_GIVEN_UP: Final = 20
+"""How often a scheduler may give up what it was asked before nothing more is asked of it."""
 _POLL_SECONDS: Final = 0.02
 _LOOK_SECONDS: Final = 2.0
 """How often it is looked whether there are any workers."""
@@ -96,29 +99,43 @@ class FarWorkers:
         given = packed(common)
         token = hashlib.sha256(given).hexdigest()
         shared = self._client.scatter(given, broadcast=True, hash=False)
-        source, pending = enumerate(items), dict[Any, int]()
+        source, pending = enumerate(items), dict[Any, tuple[tuple[int, object], Any]]()
+        given_up = 0
+        again: list[tuple[int, object]] = []
         room = _AHEAD * max(1, self.count)
         try:
             while not self._is_cancelled.is_set():
                 while len(pending) < room:
-                    following = next(source, None)
+                    following = again.pop() if again else next(source, None)
                     if following is None:
                         break
                     future = self._client.submit(
                         answer, question, shared, token, packed(following[1]), own_version(), pure=False
                     )
-                    pending[future] = following[0]
+                    pending[future] = following, shared
                 if not pending:
                     return
                 for future in self._ready(pending):
-                    # Lost with its worker before it was fetched: the scheduler has it made again, and it is done later.
-                    if future.status != "lost":
-                        yield pending.pop(future), self._result(future)
+                    following, used = pending.pop(future)
+                    try:
+                        result = self._result(future)
+                    except concurrent.futures.CancelledError:
+                        # What all questions share was lost with the last worker that had it.
+                        given_up += 1
+                        if given_up > MOST_GIVEN_UP:
+                            raise WorkersError(
+                                f"the Dask scheduler at {self._address} has given up what was asked"
+                            ) from None
+                        if used is shared:
+                            shared = self._client.scatter(given, broadcast=True, hash=False)
+                        again.append(following)
+                        continue
+                    yield following[0], result
         finally:
             with contextlib.suppress(Exception):
                 self._client.cancel([*pending, shared], force=True)
 
-    def _ready(self, pending: dict[Any, int]) -> list[Any]:
+    def _ready(self, pending: Iterable[Any]) -> list[Any]:
         """Return what is done, as soon as something is, or somebody cancels.
 
         Raises:
@@ -126,7 +143,8 @@ class FarWorkers:
         """
         looked_at = empty_since = time.monotonic()
         while not self._is_cancelled.is_set():
-            if ready := [one for one in pending if one.done()]:
+            # Lost with its worker before it was fetched: the scheduler has it made again, and it is done later.
+            if ready := [one for one in pending if one.done() and one.status != "lost"]:
                 return ready
             if self._client.status not in ("running", "connecting"):
                 raise WorkersError(f"the Dask scheduler at {self._address} is gone")
@@ -144,8 +162,6 @@ class FarWorkers:
             if type(error).__name__ == "KilledWorker":
                 raise WorkersError(f"{MOST_LOST} workers or more of {self._address} have died at the same work")
             raise error
-        if future.status == "cancelled":
-            raise WorkersError(f"the Dask scheduler at {self._address} has given up what was asked")
         return unpacked(future.result())
 
     def _of_scheduler(self, function: Any, *arguments: str) -> Any:
