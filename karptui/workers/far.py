@@ -37,6 +37,13 @@ def own_version() -> str:
     return f"karptui {metadata.version('karptui')} on Python {python}"
 
 
+def _client(kind: Any, address: str) -> Any:
+    """Connect to a scheduler; a second time where it greeted with more than Dask expects, as a busy one may."""
+    with contextlib.suppress(AssertionError):
+        return kind(address, timeout=ANSWER_SECONDS, set_as_default=False)
+    return kind(address, timeout=ANSWER_SECONDS, set_as_default=False)
+
+
 class FarWorkers:
     """The workers of a Dask cluster, however many it has at the moment.
 
@@ -62,7 +69,7 @@ class FarWorkers:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of versions that differ, which is looked into below
-                self._client = distributed.Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
+                self._client = _client(distributed.Client, address)
             self._check()
         except (OSError, TimeoutError):
             self.close()
