@@ -27,7 +27,7 @@ from karptui.forward.result import Played, StepKind
 from karptui.forward.run import forward
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
-from karptui.session.offered_types import offered_types
+from karptui.session.pool_types import offered_types
 from karptui.state.inventory import FIELDS
 
 DEFAULT = ("demo", "500-10000")

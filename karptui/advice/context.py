@@ -32,14 +32,14 @@ from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.resources import MEMORY
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning.catalogue import Catalogue, bits, catalogue_of
+from karptui.provisioning.instance_types import may_go_to, pool_types
 from karptui.provisioning.order import usable_pools
+from karptui.provisioning.pool_types import PoolTypes
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.solution import Solution, solve
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.template import template_requirements
 from karptui.provisioning.type_index import single_value
-from karptui.provisioning.type_verdict import PoolTypes
-from karptui.provisioning.types import may_go_to, pool_types
 from karptui.provisioning.volumes import VolumeLookupError
 from karptui.whatif.edits import ObjectRef
 

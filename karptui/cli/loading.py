@@ -161,7 +161,7 @@ def prepare_snapshot(snapshot: Snapshot, *, command: str) -> Prepared:
     """
     from karptui.aws.evidence import Evidence
     from karptui.provisioning import prepare
-    from karptui.session.offered_types import offered_types
+    from karptui.session.pool_types import offered_types
 
     evidence = Evidence(settings=snapshot.settings, instance_types=snapshot.instance_types)
     offered = offered_types(snapshot.inventory, snapshot.settings, evidence)

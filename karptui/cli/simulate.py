@@ -205,11 +205,12 @@ def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> dict
             document["deletionCosts"] = costs
         said = report.events
     elif any(state.is_marked_for_deletion for state in prepared.states):
+        from karptui.disruption.do_not_disrupt import record_departing
         from karptui.disruption.events import Recorder
-        from karptui.disruption.methods import fleet_of, weigh_departing_pods
+        from karptui.disruption.methods import fleet_of
 
         recorder = Recorder()
-        weigh_departing_pods(fleet_of(prepared), recorder)
+        record_departing(fleet_of(prepared), recorder)
         said = recorder.by_object()
     for key, lines in said.items():
         events.setdefault(key, []).extend(line for line in lines if line not in events.get(key, ()))

@@ -128,7 +128,7 @@ def _print_json(document: dict[str, Any], names: Sequence[str]) -> None:
 def _run_pools(args: argparse.Namespace) -> int:
     """Print NodePools, the types of one, or the ledger of one type; 1 where something is missing from them."""
     from karptui.cli.loading import load
-    from karptui.session.offered_types import offered_types_of
+    from karptui.session.pool_types import offered_types_of
     from karptui.session.types import pool_entries
 
     needed = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODE, Kind.NODECLAIM, Kind.DAEMONSET, Kind.POD)

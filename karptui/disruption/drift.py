@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.chance import LIKELIEST, Chance
 from karptui.disruption.command import Command, TerminateFirst
+from karptui.disruption.do_not_disrupt import record_active
 from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.events import Recorder
 from karptui.disruption.simulation import Simulator
@@ -57,10 +58,8 @@ def compute(
     for candidate in in_order(candidates, chance):
         if not budgets.get(candidate.pool.name, 0):
             continue
-        for pod in candidate.reschedulable_pods:
-            # The gates stop at the first protected pod; where Drift passes it, the simulation weighs the others too.
-            if pod.is_active:
-                recorder.protection(pod, predicates.protection(pod))
+        # The gates stop at the first protected pod; where Drift passes it, the simulation weighs the others too.
+        record_active(candidate.reschedulable_pods, predicates, recorder)
         simulation, is_first = remove_or_terminate_first(simulator, candidate, may_terminate_first=may_terminate_first)
         if is_first:
             reason = TerminateFirst.NO_RESERVED_CAPACITY

@@ -13,10 +13,8 @@ from typing import Final
 
 import msgspec
 
-from karptui.karpenter.do_not_disrupt import Protection, ProtectionKind
 from karptui.kube.event import Event
-from karptui.kube.pod import Pod
-from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode
 
 DISRUPTION_BLOCKED: Final = "DisruptionBlocked"
@@ -24,9 +22,6 @@ UNCONSOLIDATABLE: Final = "Unconsolidatable"
 CONSOLIDATION_CANDIDATE: Final = "ConsolidationCandidate"
 CONSOLIDATION_APPROVED: Final = "ConsolidationApproved"
 NODE_REPAIR_BLOCKED: Final = "NodeRepairBlocked"
-INVALID_DO_NOT_DISRUPT: Final = "InvalidDoNotDisruptAnnotation"
-DO_NOT_DISRUPT_UNTIL: Final = "DoNotDisruptUntil"
-DO_NOT_DISRUPT_ELAPSED: Final = "DoNotDisruptGracePeriodElapsed"
 
 
 class Said(msgspec.Struct, frozen=True, gc=False):
@@ -74,20 +69,6 @@ class Recorder:
         """Say that a NodePool's budget allows nothing for a reason."""
         message = f"No allowed disruptions for disruption reason {reason} due to blocking budget"
         self.publish("NodePool", pool_name, DISRUPTION_BLOCKED, message)
-
-    def protection(self, pod: Pod, protection: Protection) -> None:
-        """Say what Karpenter says whenever it weighs a pod's annotation; ``"true"`` passes without a word."""
-        match protection.kind:
-            case ProtectionKind.INVALID:
-                message = f"Invalid karpenter.sh/do-not-disrupt annotation: {protection.problem}, ignoring annotation"
-                self.publish("Pod", pod.key, INVALID_DO_NOT_DISRUPT, message)
-            case ProtectionKind.TIMED:
-                until = format_timestamp(protection.until_ns // 1_000_000_000 * 1_000_000_000)
-                message = f"The karpenter.sh/do-not-disrupt grace period will elapse at {until}"
-                self.publish("Pod", pod.key, DO_NOT_DISRUPT_UNTIL, message)
-            case ProtectionKind.ELAPSED:
-                message = "The karpenter.sh/do-not-disrupt grace period has elapsed, pod is now disruptable"
-                self.publish("Pod", pod.key, DO_NOT_DISRUPT_ELAPSED, message)
 
     def by_object(self) -> dict[str, list[str]]:
         """Return ``{"Kind/name": ["Reason: message"]}``, each list sorted."""

@@ -13,9 +13,9 @@ from typing import Final
 
 import msgspec
 
+from karptui.disruption.do_not_disrupt import NODE_MESSAGE, first_protected, pod_message, protects_node
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
-from karptui.karpenter.do_not_disrupt import NODE_MESSAGE, pod_message, protects_node
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.pdb_limits import PdbBlock, PdbBlockKind
 from karptui.kube.pod import Pod
@@ -161,23 +161,10 @@ _AFTER_UNMANAGED: Final = tuple(gate for gate in Gate if gate not in (Gate.IN_CO
 
 
 def _pod_protection(fleet: Fleet, node: StateNode, recorder: Recorder | None) -> GateCheck:
-    pod = _first_protected(fleet, node, recorder)
+    pod = first_protected(fleet, node, recorder)
     if pod is None:
         return GateCheck(Gate.POD_DND, is_open=True)
     return GateCheck(Gate.POD_DND, is_open=False, message=pod_message(pod), object_key=f"Pod/{pod.key}")
-
-
-def _first_protected(fleet: Fleet, node: StateNode, recorder: Recorder | None) -> Pod | None:
-    predicates = fleet.pods
-    for pod in fleet.guarded_pods(node):
-        if predicates.traits(pod.template).do_not_disrupt is None or not pod.is_active:
-            continue
-        protection = predicates.protection(pod)
-        if recorder is not None:
-            recorder.protection(pod, protection)
-        if protection.is_active:
-            return pod
-    return None
 
 
 def _pdb_gates(fleet: Fleet, node: StateNode) -> Iterator[GateCheck]:

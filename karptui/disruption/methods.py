@@ -18,6 +18,7 @@ from karptui.disruption.candidate import Candidate, Candidates, find_candidates
 from karptui.disruption.chance import LIKELIEST, Chance
 from karptui.disruption.command import Command, Method, MethodResult
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, Consolidator
+from karptui.disruption.do_not_disrupt import record_departing
 from karptui.disruption.events import Recorder, nominations
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.removal import EngineSimulator
@@ -141,21 +142,6 @@ class MethodRun:
         return left
 
 
-def weigh_departing_pods(fleet: Fleet, recorder: Recorder) -> None:
-    """Say what Karpenter says about the annotations of pods whose node is already going.
-
-    Provisioning weighs them in every pass, and so does every simulation.
-    """
-    for node in fleet.nodes:
-        if not node.is_marked_for_deletion or node.node is None:
-            continue
-        for pod in fleet.pods_of(node):
-            traits = fleet.pods.traits(pod.template)
-            is_evicted = not traits.tolerates_disrupted and not traits.is_node_owned
-            if pod.is_active and (is_evicted or fleet.pods.is_reschedulable(pod)):
-                recorder.protection(pod, fleet.pods.protection(pod))
-
-
 class DisruptionReport(msgspec.Struct, frozen=True, eq=False):
     """The answers of the methods, each on the same untouched state, and the events that go with them."""
 
@@ -228,7 +214,7 @@ def simulate(prepared: Prepared, methods: Iterable[Method] | None = None) -> Dis
     """
     fleet = fleet_of(prepared)
     recorder = Recorder()
-    weigh_departing_pods(fleet, recorder)
+    record_departing(fleet, recorder)
     run = MethodRun(fleet, EngineSimulator(prepared, fleet), recorder)
     asked = methods_of(prepared.settings) if methods is None else methods
     results = tuple(run.ask(method) for method in asked)
@@ -285,7 +271,7 @@ def next_pass(
     paused = tuple(sorted(claim.name for claim in fleet.inventory.nodeclaims if not claim.provider_id))
     results: list[MethodResult] = []
     if not paused:
-        weigh_departing_pods(fleet, recorder)
+        record_departing(fleet, recorder)
         run = MethodRun(fleet, simulator or EngineSimulator(prepared, fleet), recorder, chance)
         methods = list(Method)
         for method in methods[methods.index(after) + 1 :] if after is not None else methods:

@@ -8,13 +8,13 @@ from typing import Final
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
+from karptui.disruption.do_not_disrupt import pod_message
 from karptui.disruption.drain import Hold, WaitingPod, waiting_pods
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import pdb_message
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.disruption.should_disrupt import Wanted, not_before
 from karptui.disruption.termination import deadline_of
-from karptui.karpenter.do_not_disrupt import pod_message
 from karptui.karpenter.pdb_limits import PdbBlock
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS

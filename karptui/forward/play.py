@@ -42,12 +42,12 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.provisioning.instance_types import InstanceTypes
 from karptui.provisioning.order import served_pools
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 from karptui.provisioning.run import UNCONCERNED
 from karptui.provisioning.solution import NewClaim, solve
 from karptui.provisioning.template import template_requirements
-from karptui.provisioning.types import InstanceTypes
 
 MAX_STEPS: Final = 20_000
 """Steps after which a play ends whatever it is doing: a cluster that replaces the same nodes for ever."""

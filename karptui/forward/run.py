@@ -20,9 +20,9 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import format_duration
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.provisioning.instance_types import InstanceTypes
 from karptui.provisioning.not_modelled import not_modelled
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
-from karptui.provisioning.types import InstanceTypes
 
 HORIZON_NS = 6 * 3600 * NS_PER_SECOND
 """How far a play goes unless somebody says otherwise."""

@@ -12,9 +12,9 @@ from karptui.forward.agenda import Agenda
 from karptui.forward.world import World
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
+from karptui.provisioning.instance_types import InstanceTypes
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.reporter import Pause, no_pause
-from karptui.provisioning.types import InstanceTypes
 
 FOR_EVER_NS: Final = 2**63 - 1
 """The end of what is renewed as long as it is asked for."""

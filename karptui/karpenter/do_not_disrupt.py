@@ -1,7 +1,7 @@
-"""What karpenter.sh/do-not-disrupt protects: on a pod a value with a clock, on a node ``"true"`` and nothing else.
+"""What karpenter.sh/do-not-disrupt on a pod says at one instant: a value with a clock.
 
-Everybody asks here. Rules: ``IsDoNotDisruptActive`` in ``pkg/utils/pod/scheduling.go``, ``ValidateNodeDisruptable`` in
-``pkg/controllers/state/statenode.go``.
+Everybody asks here; what disruption makes of it, and of nodes that say it, is ``disruption/do_not_disrupt.py``.
+Rules: ``IsDoNotDisruptActive`` in ``pkg/utils/pod/scheduling.go``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
-from typing import Final
 
 import msgspec
 
@@ -54,8 +53,6 @@ class Protection(msgspec.Struct, frozen=True, gc=False):
 
 
 UNPROTECTED = Protection(ProtectionKind.NONE)
-NODE_MESSAGE: Final = f'Disruption is blocked through the "{DO_NOT_DISRUPT}" annotation'
-"""What Karpenter says of a node that protects itself."""
 _ALWAYS = Protection(ProtectionKind.ALWAYS, "true")
 
 
@@ -90,16 +87,6 @@ def protection_of(pod: Pod, now_ns: int) -> Protection:
     """Return what the annotation does for a pod now; of pods that ended or are being deleted nothing is protected."""
     value = value_of(pod.template.annotations) if pod.is_active else None
     return UNPROTECTED if value is None else value.at(pod.start_ns, now_ns)
-
-
-def pod_message(pod: Pod) -> str:
-    """Return what Karpenter says of a node that a pod protects."""
-    return f'Pod has "{DO_NOT_DISRUPT}" annotation (Pod={pod.key})'
-
-
-def protects_node(annotations: Mapping[str, str]) -> bool:
-    """Tell whether a node's own annotations protect it: durations are understood on pods alone."""
-    return annotations.get(DO_NOT_DISRUPT) == "true"
 
 
 @lru_cache(maxsize=1024)

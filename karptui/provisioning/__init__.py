@@ -11,12 +11,12 @@ it is or with nodes taken away and their pods to be placed elsewhere. No clock, 
 from __future__ import annotations
 
 from karptui.provisioning.explain import NodeRefusal, PodExplanation, PoolExplanation, explain
+from karptui.provisioning.instance_types import InstanceTypes
 from karptui.provisioning.prepared import Prepared, prepare
 from karptui.provisioning.rejection import PlacementGate, PodError, Rejection
 from karptui.provisioning.reporter import Cancelled, Reporter
 from karptui.provisioning.solution import FilledStateNode, NewClaim, Solution, Tie, solve
 from karptui.provisioning.state_node import StateNode
-from karptui.provisioning.types import InstanceTypes
 from karptui.provisioning.waiting_pods import IgnoredPod
 
 __all__ = [

@@ -20,9 +20,10 @@ from karptui.kube.pod import Pod
 from karptui.kube.taints import PREFER_NO_SCHEDULE
 from karptui.provisioning.amounts import Columns
 from karptui.provisioning.claim import reservation_capacity
-from karptui.provisioning.daemonsets import DaemonPod, daemon_pods, newest_daemons
+from karptui.provisioning.daemon_overhead import DaemonPod, daemon_pods, newest_daemons
 from karptui.provisioning.default_spread import DefaultSpread
 from karptui.provisioning.destination import Destination, DestinationBuilder, DestinationIndex, LabelReader
+from karptui.provisioning.instance_types import InstanceTypes, catalogues_of, guessed_pools, types_by_pool
 from karptui.provisioning.limits import LimitsLeft
 from karptui.provisioning.order import QueuedPod, usable_pools
 from karptui.provisioning.pod_class import PodClasses, Stage
@@ -34,7 +35,6 @@ from karptui.provisioning.template import Template, make_templates, pool_require
 from karptui.provisioning.topology import Holder, InverseBase, Topology
 from karptui.provisioning.topology_counts import DomainUniverse, NodeLabels, RunningPods
 from karptui.provisioning.topology_spec import NamespaceIndex, asked_keys, is_constrained, selector_keys
-from karptui.provisioning.types import InstanceTypes, catalogues_of, guessed_pools, types_by_pool
 from karptui.provisioning.volumes import Attachments, VolumeIndex, VolumeLimits, VolumeLookupError
 from karptui.provisioning.waiting_pods import (
     LeavingPods,

@@ -15,8 +15,8 @@ from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.reporter import silent
 from karptui.session.cluster_view import ClusterView
 from karptui.session.last_answer import LastAnswer
-from karptui.session.offered_types import offered_types_of
 from karptui.session.packing import packed
+from karptui.session.pool_types import offered_types_of
 from karptui.session.shared_base import SharedBase
 from karptui.session.sweeper import Sweeper
 from karptui.session.whatif_questions import (

@@ -20,7 +20,7 @@ from karptui.kube import resources
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, MEMORY, NODES
 from karptui.provisioning.overlap import Overlap, PoolOverlap
-from karptui.provisioning.type_verdict import Filter, PoolDaemonSet, TypeVerdict
+from karptui.provisioning.pool_types import Filter, PoolDaemonSet, TypeVerdict
 from karptui.session.cluster_view import ClusterView
 from karptui.session.controller_counts import ControllerCounts, controller_counts, created_lately
 from karptui.session.costs import Total, total_of

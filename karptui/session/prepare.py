@@ -12,7 +12,7 @@ from karptui.karpenter.settings import Settings
 from karptui.provisioning import Prepared, prepare
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.session.cluster_view import ClusterView
-from karptui.session.offered_types import offered_types, offered_types_of
+from karptui.session.pool_types import offered_types, offered_types_of
 from karptui.session.readiness import unheeded
 from karptui.state.inventory import inventory_of
 from karptui.whatif.situation import TypesResult, WhatIfBase

@@ -34,11 +34,11 @@ from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import Quantity
 from karptui.provisioning.catalogue import allocatable_nano
-from karptui.provisioning.type_verdict import Filter, PoolTypes, TypeVerdict
-from karptui.provisioning.types import may_go_to, pool_types
+from karptui.provisioning.instance_types import may_go_to, pool_types
+from karptui.provisioning.pool_types import Filter, PoolTypes, TypeVerdict
 from karptui.session.cluster_view import ClusterView
 from karptui.session.last_answer import LastAnswer
-from karptui.session.offered_types import OfferedTypes, offered_types_of
+from karptui.session.pool_types import OfferedTypes, offered_types_of
 from karptui.state.inventory import inventory_of
 
 

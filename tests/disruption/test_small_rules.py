@@ -18,8 +18,9 @@ from karptui.disruption.budgets import read_window
 from karptui.disruption.candidate import find_candidates
 from karptui.disruption.command import Method
 from karptui.disruption.deletion_costs import managed_costs
+from karptui.disruption.do_not_disrupt import record_departing
 from karptui.disruption.events import Recorder, nominations, window_ns
-from karptui.disruption.methods import MethodRun, observed_fleet, simulate, weigh_departing_pods
+from karptui.disruption.methods import MethodRun, observed_fleet, simulate
 from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.should_disrupt import NOTHING_WANTED, Wishes
@@ -192,7 +193,7 @@ def test_pods_of_nodes_that_go_are_weighed() -> None:
         pods=pods,
     )
     recorder = Recorder()
-    weigh_departing_pods(fleet, recorder)
+    record_departing(fleet, recorder)
     assert list(recorder.by_object()) == ["Pod/default/a"]
 
 

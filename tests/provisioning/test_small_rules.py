@@ -15,7 +15,7 @@ from karptui.kube.pod import HostPort, PodAffinityTerm, PodVolume
 from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement, NodeSelectorTerm
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim, StorageClass, TopologySelectorTerm
 from karptui.kube.workload import PodTemplateObject, Workload
-from karptui.provisioning.daemonsets import daemon_pods
+from karptui.provisioning.daemon_overhead import daemon_pods
 from karptui.provisioning.not_modelled import not_modelled
 from karptui.provisioning.overlays import OverlayStore, adjusted_price, overlaid
 from karptui.provisioning.ports import clash, clashes

@@ -10,7 +10,7 @@ from karptui.aws.evidence import Evidence
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import Settings
-from karptui.session.offered_types import offered_types
+from karptui.session.pool_types import offered_types
 from tests import story_e
 from tests.builders import a_node, a_nodepool
 

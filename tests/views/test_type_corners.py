@@ -11,7 +11,7 @@ from karptui.aws.region import FactKind, FactPhase, FactStatus
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
-from karptui.session.offered_types import seen_types
+from karptui.session.pool_types import seen_types
 from karptui.session.types import PoolEntry, Standing
 from karptui.state.inventory import state_of
 from karptui.views.types.cells import why_text

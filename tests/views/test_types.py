@@ -19,7 +19,7 @@ from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.quantity import parse_quantity
 from karptui.session.cluster_view import ClusterView
-from karptui.session.offered_types import offered_types_of
+from karptui.session.pool_types import offered_types_of
 from karptui.session.types import Standing, TypeEntry, pool_entries
 from karptui.state.inventory import state_of
 from karptui.views.nodes.sentences import cluster_facts

@@ -13,8 +13,8 @@ from karptui.advice.objects import pool_ref, ref_text
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, listed, share, span
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, SPOT_TO_SPOT_TYPES
+from karptui.disruption.do_not_disrupt import protects_node
 from karptui.disruption.expiry import expiry_calendar, expiry_wave
-from karptui.karpenter.do_not_disrupt import protects_node
 from karptui.karpenter.labels import CAPACITY_TYPE, DO_NOT_DISRUPT, INSTANCE_TYPE, SPOT
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, NodePool
 from karptui.kube.pod import Pod

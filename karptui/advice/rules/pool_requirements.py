@@ -22,8 +22,8 @@ from karptui.kube.resources import PODS, cpu_millis, memory_bytes
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.units import counted, cpu_text, verb
 from karptui.provisioning.catalogue import bits
+from karptui.provisioning.pool_types import Filter, FilterCount, PoolTypes, TypeVerdict
 from karptui.provisioning.template import Template
-from karptui.provisioning.type_verdict import Filter, FilterCount, PoolTypes, TypeVerdict
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.edits.document import requirement_documents
 from karptui.whatif.path import POOL_REQUIREMENTS, path_text

@@ -10,7 +10,7 @@ from karptui.disruption.budgets import UNLIMITED
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY, NODES
 from karptui.kube.units import count_text, memory_pair_text, memory_text
-from karptui.provisioning.type_verdict import Filter
+from karptui.provisioning.pool_types import Filter
 from karptui.session.pools import LimitUse, PoolRow
 from karptui.views.pools.sentences import budget_left, budget_text, policy_text, short_reason
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Span, Tone

@@ -10,7 +10,7 @@ from karptui.disruption.budgets import UNLIMITED
 from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY
-from karptui.provisioning.type_verdict import Filter, TypeVerdict
+from karptui.provisioning.pool_types import Filter, TypeVerdict
 from karptui.session.pools import PoolRow
 from karptui.views.column import (
     BOOLEAN,

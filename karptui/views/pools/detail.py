@@ -10,7 +10,7 @@ from karptui.disruption.budgets import UNLIMITED
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, counted, cpu_text, duration_text, instant_text, memory_text
 from karptui.provisioning.overlap import Overlap
-from karptui.provisioning.type_verdict import Filter
+from karptui.provisioning.pool_types import Filter
 from karptui.session.border import Overview
 from karptui.session.controller_counts import LATELY_SECONDS
 from karptui.session.costs import Total

@@ -14,7 +14,7 @@ from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, NODES
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, counted, duration_text, memory_text
 from karptui.provisioning.overlap import PoolOverlap
-from karptui.provisioning.type_verdict import Filter
+from karptui.provisioning.pool_types import Filter
 from karptui.session.pools import LimitUse, Neighbour, PoolRow, allowed_types
 from karptui.session.status import plural
 from karptui.session.types import PoolEntry

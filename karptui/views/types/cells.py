@@ -16,7 +16,7 @@ from karptui.kube.quantity import NANO, Quantity
 from karptui.kube.resources import MEMORY, PODS, ResourceList
 from karptui.kube.units import count_text, cpu_text, mebibytes_text, memory_text
 from karptui.provisioning.amounts import with_pod_slots
-from karptui.provisioning.type_verdict import Filter, TypeVerdict
+from karptui.provisioning.pool_types import Filter, TypeVerdict
 from karptui.session.types import PoolEntry, TypeEntry
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean, short_zone

@@ -15,7 +15,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList
 from karptui.kube.units import count_text, lacking_text, mebibytes_text, memory_text
-from karptui.provisioning.type_verdict import Filter
+from karptui.provisioning.pool_types import Filter
 from karptui.session.types import PoolEntry, Standing, TypeEntry, TypeOffer
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean

@@ -8,7 +8,7 @@ from karptui.aws.lint import LintSeverity
 from karptui.aws.money import node_price_text
 from karptui.kube import resources
 from karptui.kube.units import count_text, counted
-from karptui.provisioning.type_verdict import Filter
+from karptui.provisioning.pool_types import Filter
 from karptui.session.types import PoolEntry, TypeEntry
 from karptui.views.column import (
     INTEGER,

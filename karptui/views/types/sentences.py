@@ -11,7 +11,7 @@ from karptui.aws.prices import NodePrices
 from karptui.aws.region import FactPhase, shared_sentence
 from karptui.karpenter.controller import SETTING_NAMES
 from karptui.kube.units import count_text, counted
-from karptui.provisioning.type_verdict import Filter, FilterCount
+from karptui.provisioning.pool_types import Filter, FilterCount
 from karptui.session.types import PoolEntry
 from karptui.views.prices import book_sentence
 from karptui.views.row import Pieces, Tone

@@ -21,8 +21,8 @@ from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.taints import PREFER_NO_SCHEDULE, Taint, Toleration, untolerated
 from karptui.provisioning.amounts import Columns, with_pod_slots
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano
+from karptui.provisioning.pool_types import Filter, PoolDaemonSet, TypeVerdict, shortages
 from karptui.provisioning.ports import OwnedPorts, clash
-from karptui.provisioning.type_verdict import Filter, PoolDaemonSet, TypeVerdict, shortages
 
 TOLERATE_PREFERENCES: Final = Toleration(operator="Exists", effect=PREFER_NO_SCHEDULE)
 """The toleration that makes light of every PreferNoSchedule taint."""

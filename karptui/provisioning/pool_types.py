@@ -1,6 +1,6 @@
 """What became of instance types in a NodePool, as values.
 
-Rules: see ``karptui.provisioning.types``, which finds them out.
+Rules: see ``karptui.provisioning.instance_types``, which finds them out.
 """
 
 from __future__ import annotations

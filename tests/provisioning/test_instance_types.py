@@ -13,9 +13,9 @@ from karptui.karpenter.settings import parse_settings
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.taints import Taint, Toleration
 from karptui.provisioning import prepare
+from karptui.provisioning.instance_types import pool_types
+from karptui.provisioning.pool_types import Filter, PoolTypes
 from karptui.provisioning.solution import solve
-from karptui.provisioning.type_verdict import Filter, PoolTypes
-from karptui.provisioning.types import pool_types
 from tests import builders
 
 SETTINGS = parse_settings({})

@@ -22,7 +22,7 @@ from karptui.provisioning import prepare
 from karptui.provisioning.solution import solve
 from karptui.serving.whatif import known_values
 from karptui.session.cluster_view import ClusterView
-from karptui.session.offered_types import offered_types, offered_types_of, seen_types, shown_by, with_metrics
+from karptui.session.pool_types import offered_types, offered_types_of, seen_types, shown_by, with_metrics
 from karptui.session.prepare import prepare_view
 from karptui.session.types import pool_entries
 from karptui.state.inventory import state_of
@@ -64,7 +64,7 @@ def test_the_types_of_a_generation_are_resolved_once_for_everybody(monkeypatch: 
         return real(*args, **named)
 
     real = cluster_types
-    monkeypatch.setattr("karptui.session.offered_types.cluster_types", counting)
+    monkeypatch.setattr("karptui.session.pool_types.cluster_types", counting)
     view = ClusterView(state_of(INVENTORY), {})
     prepare_view(view, NOW_NS)
     pool_entries(view)

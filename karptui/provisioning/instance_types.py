@@ -29,14 +29,11 @@ from karptui.kube.resources import ResourceList, Shortage
 from karptui.kube.taints import untolerated
 from karptui.provisioning.amounts import with_pod_slots
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, catalogue_of
-from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, daemon_pods, group_by_daemons, pool_daemonsets
+from karptui.provisioning.daemon_overhead import DaemonGroup, DaemonPod, daemon_pods, group_by_daemons, pool_daemonsets
 from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.order import served_pools, usable_pools
 from karptui.provisioning.overlays import overlaid
-from karptui.provisioning.state_node import StateNode, track_nodes
-from karptui.provisioning.template import template_requirements, unmet_min_values
-from karptui.provisioning.type_index import NO_PRICE
-from karptui.provisioning.type_verdict import (
+from karptui.provisioning.pool_types import (
     Filter,
     PoolTypes,
     TypeVerdict,
@@ -45,6 +42,9 @@ from karptui.provisioning.type_verdict import (
     ranked_by_price,
     shortages,
 )
+from karptui.provisioning.state_node import StateNode, track_nodes
+from karptui.provisioning.template import template_requirements, unmet_min_values
+from karptui.provisioning.type_index import NO_PRICE
 
 InstanceTypes = Sequence[InstanceType] | Mapping[str, Sequence[InstanceType]]
 """One list for every NodePool, or a list by NodePool name; a NodePool without an entry has no types."""

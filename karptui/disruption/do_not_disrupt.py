@@ -1,0 +1,88 @@
+"""What karpenter.sh/do-not-disrupt keeps from disruption: a node by its own annotation, or by that of one of its pods.
+
+What the annotation of a pod says at one instant is ``karpenter/do_not_disrupt.py``, which provisioning asks as well.
+Rules: ``ValidateNodeDisruptable`` and ``ValidatePodsDisruptable`` in ``pkg/controllers/state/statenode.go``; texts:
+``pkg/utils/pod/events.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from karptui.disruption.events import Recorder
+from karptui.disruption.fleet import Fleet
+from karptui.karpenter.do_not_disrupt import Protection, ProtectionKind
+from karptui.karpenter.labels import DO_NOT_DISRUPT
+from karptui.karpenter.pod_predicates import PodPredicates
+from karptui.kube.pod import Pod
+from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.provisioning.state_node import StateNode
+
+NODE_MESSAGE: Final = f'Disruption is blocked through the "{DO_NOT_DISRUPT}" annotation'
+"""What Karpenter says of a node that protects itself."""
+INVALID: Final = "InvalidDoNotDisruptAnnotation"
+UNTIL: Final = "DoNotDisruptUntil"
+ELAPSED: Final = "DoNotDisruptGracePeriodElapsed"
+
+
+def protects_node(annotations: Mapping[str, str]) -> bool:
+    """Tell whether a node's own annotations protect it: durations are understood on pods alone."""
+    return annotations.get(DO_NOT_DISRUPT) == "true"
+
+
+def pod_message(pod: Pod) -> str:
+    """Return what Karpenter says of a node that a pod protects."""
+    return f'Pod has "{DO_NOT_DISRUPT}" annotation (Pod={pod.key})'
+
+
+def first_protected(fleet: Fleet, node: StateNode, recorder: Recorder | None) -> Pod | None:
+    """Return the first pod that protects its node now; a recorder gets what is said of those up to it."""
+    predicates = fleet.pods
+    for pod in fleet.guarded_pods(node):
+        if predicates.traits(pod.template).do_not_disrupt is None or not pod.is_active:
+            continue
+        protection = predicates.protection(pod)
+        if recorder is not None:
+            record(recorder, pod, protection)
+        if protection.is_active:
+            return pod
+    return None
+
+
+def record(recorder: Recorder, pod: Pod, protection: Protection) -> None:
+    """Record what Karpenter says whenever it weighs a pod's annotation; ``"true"`` passes without a word."""
+    match protection.kind:
+        case ProtectionKind.INVALID:
+            message = f"Invalid karpenter.sh/do-not-disrupt annotation: {protection.problem}, ignoring annotation"
+            recorder.publish("Pod", pod.key, INVALID, message)
+        case ProtectionKind.TIMED:
+            until = format_timestamp(protection.until_ns // NS_PER_SECOND * NS_PER_SECOND)
+            message = f"The karpenter.sh/do-not-disrupt grace period will elapse at {until}"
+            recorder.publish("Pod", pod.key, UNTIL, message)
+        case ProtectionKind.ELAPSED:
+            message = "The karpenter.sh/do-not-disrupt grace period has elapsed, pod is now disruptable"
+            recorder.publish("Pod", pod.key, ELAPSED, message)
+
+
+def record_departing(fleet: Fleet, recorder: Recorder) -> None:
+    """Record what Karpenter says about the annotations of pods whose node is already going.
+
+    Provisioning weighs them in every pass, and so does every simulation.
+    """
+    for node in fleet.nodes:
+        if not node.is_marked_for_deletion or node.node is None:
+            continue
+        record_active((pod for pod in fleet.pods_of(node) if _is_weighed(fleet, pod)), fleet.pods, recorder)
+
+
+def record_active(pods: Iterable[Pod], predicates: PodPredicates, recorder: Recorder) -> None:
+    """Record what Karpenter says about the annotations of those pods that are active."""
+    for pod in pods:
+        if pod.is_active:
+            record(recorder, pod, predicates.protection(pod))
+
+
+def _is_weighed(fleet: Fleet, pod: Pod) -> bool:
+    traits = fleet.pods.traits(pod.template)
+    return (not traits.tolerates_disrupted and not traits.is_node_owned) or fleet.pods.is_reschedulable(pod)
