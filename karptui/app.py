@@ -39,9 +39,9 @@ from karptui.sources.base import SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.source import Source
 from karptui.state.cluster import EMPTY, ClusterState
-from karptui.views.health import Health, overall
 from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.row import Tone
+from karptui.views.sources import Health, overall
 from karptui.views.top_bar import Fact, TopBarValues, version_fact
 from karptui.views.tour import Tour
 from karptui.widgets.colourless import Colourless

@@ -13,8 +13,7 @@ from karptui.disruption.command import Command, TerminateFirst
 from karptui.disruption.do_not_disrupt import record_active
 from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.events import Recorder
-from karptui.disruption.simulation import Simulator
-from karptui.disruption.terminate_first import remove_or_terminate_first
+from karptui.disruption.simulation import Simulator, remove_or_terminate_first
 from karptui.karpenter.pod_predicates import PodPredicates
 
 DRIFTED = "Drifted"

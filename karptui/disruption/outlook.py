@@ -25,8 +25,7 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
 from karptui.disruption.should_disrupt import Wishes
-from karptui.disruption.simulation import Simulation, SimulationError, no_place
-from karptui.disruption.terminate_first import remove_or_terminate_first
+from karptui.disruption.simulation import Simulation, SimulationError, no_place, remove_or_terminate_first
 from karptui.karpenter.nodepool import NodePool
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.state_node import StateNode

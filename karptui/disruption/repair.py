@@ -23,8 +23,7 @@ from karptui.disruption.command import Command, RepairCase, TerminateFirst
 from karptui.disruption.events import NODE_REPAIR_BLOCKED, Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import POD_GATES, Gate, GateCheck, iter_gates
-from karptui.disruption.simulation import Simulation, Simulator
-from karptui.disruption.terminate_first import remove_or_terminate_first
+from karptui.disruption.simulation import Simulation, Simulator, remove_or_terminate_first
 from karptui.karpenter.labels import DO_NOT_REPAIR, NODEPOOL
 from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim
 from karptui.karpenter.nodepool import is_aws

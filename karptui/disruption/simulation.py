@@ -16,6 +16,7 @@ import msgspec
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.no_place import DEFAULT_SPREAD, NoPlace, PoolMiss
 from karptui.disruption.price import ReckonedPrices
+from karptui.karpenter.labels import RESERVATION_ID, RESERVED
 from karptui.karpenter.pod_predicates import is_provisionable
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.pod import Pod
@@ -170,3 +171,26 @@ def _miss(pool: PoolExplanation) -> PoolMiss:
         unmet = tuple(cost.requirement for cost in pool.label_costs if not cost.meeting)
         return msgspec.structs.replace(miss, asked=unmet[:1])
     return miss
+
+
+def remove_or_terminate_first(
+    simulator: Simulator, candidate: Candidate, *, may_terminate_first: bool, with_blocked: bool = False
+) -> tuple[Simulation, bool]:
+    """Return where the pods of a node would land, and whether only once its reservation has its slot back.
+
+    Args:
+        simulator: Removes nodes.
+        candidate: The node.
+        may_terminate_first: Whether the method's gate is on.
+        with_blocked: Whether pods that are pinned now need a place, too.
+
+    Raises:
+        SimulationError: when there is no NodePool to schedule with.
+    """
+    simulation = simulator.remove((candidate,), is_consolidation=False, with_blocked=with_blocked)
+    reservation = candidate.node.labels.get(RESERVATION_ID, "")
+    is_eligible = may_terminate_first and candidate.capacity_type == RESERVED and bool(reservation)
+    if not simulation.blocking_errors or not is_eligible:
+        return simulation, False
+    credited = simulator.remove((candidate,), is_consolidation=False, with_blocked=with_blocked, credited=reservation)
+    return (simulation, False) if credited.blocking_errors else (credited, True)

@@ -22,6 +22,11 @@ from karptui.disruption.analysis import (
     NodeOutlook,
     billed_command,
     billed_verdict,
+    counted,
+    early,
+    is_due,
+    simulated,
+    taken_over,
 )
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey, methods_for, price_of
@@ -33,7 +38,6 @@ from karptui.disruption.command import Command, Method
 from karptui.disruption.drain import DrainStage, DrainState, drain_state
 from karptui.disruption.fleet import arrivals
 from karptui.disruption.gates import all_gates
-from karptui.disruption.held import counted, early, is_due, simulated, taken_over
 from karptui.disruption.lanes import Lane, NodeCase, Why, lanes_of, why_of
 from karptui.disruption.methods import next_pass, observed_fleet
 from karptui.disruption.node_verdict import landings_of, replacements_of, verdict_of

@@ -26,7 +26,7 @@ from karptui.session.costs import Held
 from karptui.session.questions import RemediesWanted
 from karptui.views.blockers.columns import TABLE
 from karptui.views.blockers.sentences import blocker_sentences
-from karptui.views.freshness import freshness, short_freshness
+from karptui.views.instants import freshness, short_freshness
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
 from karptui.views.why.sentences import held_text

@@ -15,7 +15,7 @@ from karptui.session.budgets import BudgetEntry
 from karptui.session.facts import BudgetsAround
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.budgets.sentences import budget_sentences, detail_text
-from karptui.views.freshness import freshness
+from karptui.views.instants import freshness
 from karptui.views.row import Pieces
 
 

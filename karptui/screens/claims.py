@@ -17,7 +17,7 @@ from karptui.session.claims import ClaimEntry
 from karptui.session.facts import ClaimsAround
 from karptui.views.claims.columns import TABLE
 from karptui.views.claims.sentences import claim_sentences, expiry_line
-from karptui.views.freshness import freshness
+from karptui.views.instants import freshness
 from karptui.views.row import Pieces
 
 

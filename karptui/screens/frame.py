@@ -20,8 +20,8 @@ from karptui.screens.host import Host, host_of
 from karptui.screens.registry import TABS
 from karptui.session.border import Overview
 from karptui.session.questions import OpeningWanted
-from karptui.views.health import notice
 from karptui.views.row import Pieces, Tone
+from karptui.views.sources import notice
 from karptui.views.top_bar import TopBarValues
 from karptui.views.tour import Tour
 from karptui.widgets.info_line import InfoLine

@@ -13,11 +13,10 @@ from karptui.screens.row_sources import Asked
 from karptui.session.border import Focus
 from karptui.session.facts import NextAround
 from karptui.session.nodes import NodeEntry
-from karptui.views.freshness import freshness
+from karptui.views.instants import freshness
 from karptui.views.next import TABLE, next_lines
 from karptui.views.row import Pieces, Tone
-from karptui.views.why.codes import MEANINGS
-from karptui.views.why.sentences import why_sentence
+from karptui.views.why.sentences import MEANINGS, why_sentence
 from karptui.widgets.sentences import Sentences
 
 

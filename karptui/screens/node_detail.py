@@ -16,7 +16,7 @@ from karptui.session.border import Focus
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
 from karptui.session.questions import NodeFound, NodeWanted
-from karptui.views.freshness import freshness
+from karptui.views.instants import freshness
 from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts, usage_lines
 from karptui.views.nodes.sentences import explain_node
 from karptui.views.pods import explain_pod, pods_of_node_table

@@ -19,7 +19,7 @@ from karptui.screens.row_sources import Asked
 from karptui.session.border import Focus, TotalsWanted, VerdictWanted
 from karptui.session.nodes import NodeEntry
 from karptui.session.questions import ReasonsWanted
-from karptui.views.freshness import why_unknown
+from karptui.views.instants import why_unknown
 from karptui.views.nodes.columns import nodes_spec, nodes_table
 from karptui.views.nodes.sentences import (
     cluster_facts,
@@ -33,7 +33,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows, Sort
 from karptui.views.top_bar import Fact, TopBarValues
 from karptui.views.verdict import Room, sentence, verdict_pages
-from karptui.views.why.codes import MEANINGS
+from karptui.views.why.sentences import MEANINGS
 from karptui.widgets.sentences import Sentences
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from karptui.screens.row_sources import Asked
 from karptui.session.border import Focus
 from karptui.session.facts import PoolAround, PoolsAround
 from karptui.session.pools import DaemonRow, PoolRow
-from karptui.views.freshness import freshness
+from karptui.views.instants import freshness
 from karptui.views.pools.columns import pools_table
 from karptui.views.pools.detail import DAEMONSETS, cluster_lines, cost_text, daemon_sentence, detail_lines, title_parts
 from karptui.views.pools.sentences import pool_sentences

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
+from karptui.kube.recent import LastAnswer
 from karptui.session.blockers import (
     BlockerEntry,
     BlockerGroup,
@@ -20,7 +21,6 @@ from karptui.session.blockers import (
 from karptui.session.border import RowsWanted
 from karptui.session.cluster_view import ClusterView
 from karptui.session.grouping import Folding
-from karptui.session.last_answer import LastAnswer
 from karptui.session.nodes import NodeEntry
 from karptui.session.questions import RemediesFound, RemediesWanted, TrialsFound, TrialsWanted
 from karptui.session.row_server import Arranged, List

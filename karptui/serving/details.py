@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from karptui.kube.recent import LastAnswer
 from karptui.session.cluster_view import ClusterView
-from karptui.session.last_answer import LastAnswer
 from karptui.session.pending_entries import hears_events, surroundings_of
 from karptui.session.pending_report import PodSurroundings
 from karptui.session.pods import PodEntry

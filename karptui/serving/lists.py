@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from karptui.config import Config
-from karptui.session.last_answer import LastAnswer
+from karptui.kube.recent import LastAnswer
 from karptui.session.nodes import going_nodes
 from karptui.session.row_server import List
 from karptui.views.nodes.columns import nodes_spec

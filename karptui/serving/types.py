@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from karptui.kube.recent import LastAnswer
 from karptui.session.cluster_view import ClusterView
-from karptui.session.last_answer import LastAnswer
 from karptui.session.pool_types import offered_types_of
 from karptui.session.questions import TypeSourcesFound, TypeSourcesWanted
 from karptui.session.types import pool_entries

@@ -11,10 +11,10 @@ from typing import Final
 
 from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType
+from karptui.kube.recent import LastAnswer
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.reporter import silent
 from karptui.session.cluster_view import ClusterView
-from karptui.session.last_answer import LastAnswer
 from karptui.session.packing import packed
 from karptui.session.pool_types import offered_types_of
 from karptui.session.shared_base import SharedBase

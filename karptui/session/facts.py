@@ -14,10 +14,9 @@ from karptui.session.advice import AdviceEntry, AdviceGroup
 from karptui.session.blockers import BlockerEntry, BlockerGroup
 from karptui.session.budgets import BudgetEntry
 from karptui.session.capacity import CapacityEntry
-from karptui.session.churn import ChurnEntry, ReplacedClaim
+from karptui.session.churn import ChurnEntry, CountSource, ReplacedClaim, count_source
 from karptui.session.claims import ClaimEntry
 from karptui.session.cluster_view import ClusterView
-from karptui.session.controller_counts import CountSource, count_source
 from karptui.session.costs import Total, total_of
 from karptui.session.events import EventEntry
 from karptui.session.nodes import NodeEntry

@@ -39,12 +39,12 @@ from karptui.kube import resources
 from karptui.kube.node import Node
 from karptui.kube.pod import PodTemplate
 from karptui.kube.quantity import Quantity, QuantityFormat, of_millis, of_units
+from karptui.kube.recent import LastAnswer
 from karptui.kube.resources import CPU, MEMORY, PODS
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.units import counted
 from karptui.provisioning import InstanceTypes
 from karptui.session.cluster_view import ClusterView
-from karptui.session.last_answer import LastAnswer
 from karptui.state.inventory import inventory_of
 
 

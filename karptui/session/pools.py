@@ -18,13 +18,13 @@ from karptui.karpenter.nodeclass import NodeClass, nodeclass_key
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube import resources
 from karptui.kube.quantity import NANO
+from karptui.kube.recent import LastAnswer
 from karptui.kube.resources import CPU, MEMORY, NODES
 from karptui.provisioning.overlap import Overlap, PoolOverlap
 from karptui.provisioning.pool_types import Filter, PoolDaemonSet, TypeVerdict
+from karptui.session.churn import ControllerCounts, controller_counts, created_lately
 from karptui.session.cluster_view import ClusterView
-from karptui.session.controller_counts import ControllerCounts, controller_counts, created_lately
 from karptui.session.costs import Total, total_of
-from karptui.session.last_answer import LastAnswer
 from karptui.session.nodes import NodeEntry
 from karptui.session.types import PoolEntry, pool_entries
 

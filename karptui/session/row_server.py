@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 import msgspec
 
 from karptui.decode.kinds import Kind
+from karptui.kube.recent import LastAnswer
 from karptui.session.border import (
     AroundFound,
     AroundWanted,
@@ -30,7 +31,6 @@ from karptui.session.border import (
 )
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import ClusterTotals, held_of, totals_of
-from karptui.session.last_answer import LastAnswer
 from karptui.session.nodes import NodeEntry
 from karptui.session.overview import overview_of
 from karptui.session.readiness import is_out_of_reach

@@ -33,11 +33,11 @@ from karptui.karpenter.settings import Settings
 from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import Quantity
+from karptui.kube.recent import LastAnswer
 from karptui.provisioning.catalogue import allocatable_nano
 from karptui.provisioning.instance_types import may_go_to, pool_types
 from karptui.provisioning.pool_types import Filter, PoolTypes, TypeVerdict
 from karptui.session.cluster_view import ClusterView
-from karptui.session.last_answer import LastAnswer
 from karptui.session.pool_types import OfferedTypes, offered_types_of
 from karptui.state.inventory import inventory_of
 

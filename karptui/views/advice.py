@@ -15,7 +15,7 @@ from karptui.session.advice import AdviceEntry, AdviceGroup, AdviceLine
 from karptui.session.border import Overview
 from karptui.session.facts import AdviceAround
 from karptui.views.column import NUMBER_OR_NULL, TEXT, Column, Field, FieldKind, FieldValue, Heading, SortKey, Value
-from karptui.views.freshness import unready_line
+from karptui.views.instants import unready_line
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key

@@ -1,15 +1,194 @@
-"""The table of sources: how each kind of object stands, and who is asked for instance types, prices and usage."""
+"""How the data stands: a phrase for the top bar, a notice for what is missing, words without rows, the table.
+
+Connecting, syncing, empty, filtered to nothing, forbidden, stale, disconnected and offline are all different to the
+person who waits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from karptui.kube.units import age_text, count_text
-from karptui.session.status import KindStatus
+import msgspec
+
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import age_text, clock_text, count_text, duration_text, instant_text
+from karptui.session.status import KindStatus, plural
 from karptui.views.column import Column, Field, FieldKind, Heading
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
+from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
+
+_WORST_LAST: Final = (
+    "offline",
+    "live",
+    "not installed",
+    "forbidden",
+    "stale",
+    "syncing",
+    "connecting",
+    "disconnected",
+)
+
+
+class Health(msgspec.Struct, frozen=True):
+    """A phrase about the data and what it means."""
+
+    text: str
+    short: str
+    tone: Tone
+
+
+def overall(statuses: Iterable[KindStatus], now_ns: int) -> Health:
+    """Return the phrase for the top bar: the worst of all kinds."""
+    known = list(statuses)
+    if not known:
+        return Health("○ connecting", "○ connecting", Tone.ACTIVE)
+    worst = max(known, key=_badness)
+    match worst.phase:
+        case "disconnected":
+            which = _which(known, "disconnected")
+            return Health(f"✖ {which}disconnected, {_retry(worst, now_ns)}", "✖ disconnected", Tone.FAULT)
+        case "connecting":
+            waited = duration_text((now_ns - worst.since_ns) / NS_PER_SECOND)
+            return Health(f"○ connecting ({waited})", "○ connecting", Tone.ACTIVE)
+        case "syncing":
+            slowest = max((s for s in known if s.phase == "syncing"), key=lambda s: s.total_estimate or s.count)
+            return Health(f"◐ syncing {_progress(slowest)}", f"◐ syncing{_percent(slowest)}", Tone.ACTIVE)
+        case "stale":
+            silent = duration_text((now_ns - _seen_ns(known, "stale")) / NS_PER_SECOND)
+            return Health(f"◌ {_which(known, 'stale')}stale for {silent}", f"◌ stale {silent}", Tone.WARNING)
+        case "forbidden":
+            missing = ", ".join(plural(s.kind) for s in known if s.phase == "forbidden")
+            return Health(f"◍ live, no access to {missing}", "◍ live, partly", Tone.WARNING)
+        case "offline":
+            taken = max(s.since_ns for s in known)
+            return Health(f"◆ offline, taken {instant_text(taken)}", "◆ offline", Tone.RESERVED)
+        case _:
+            return Health(f"● live {clock_text(now_ns)}", f"● {clock_text(now_ns)}", Tone.GOOD)
+
+
+def notice(statuses: Mapping[str, KindStatus], consequences: Mapping[str, str], now_ns: int) -> tuple[str, Tone] | None:
+    """Return a sentence about what keeps the screen from being complete and true, or None.
+
+    Args:
+        statuses: by kind.
+        consequences: by kind, what the screen cannot show without it.
+        now_ns: nanoseconds since the epoch.
+    """
+    gone = [s for s in statuses.values() if s.phase in ("disconnected", "stale")]
+    if gone:
+        worst = max(gone, key=_badness)
+        seen_ns = _seen_ns(gone, worst.phase)
+        seen = f" What you see is from {clock_text(seen_ns)}." if worst.last_contact_ns else ""
+        why = clean(worst.last_error).rstrip(".") or "the API server stopped answering"
+        retry = f"; {_retry(worst, now_ns)}" if worst.retry_at_ns else ""
+        return f"{why}{retry}.{seen}", Tone.FAULT if worst.phase == "disconnected" else Tone.WARNING
+    hidden = [kind for kind in consequences if (one := statuses.get(kind)) is not None and one.phase == "forbidden"]
+    if hidden:
+        # What the API server said at length stands in :sources.
+        why = clean(statuses[hidden[0]].last_error).partition(": ")[0] or f"{plural(hidden[0])}: forbidden"
+        also = f" Nor may {' and '.join(map(plural, hidden[1:]))} be listed." if hidden[1:] else ""
+        return f"{why}. {consequences[hidden[0]]}{also} ? has the ClusterRole.", Tone.WARNING
+    unread = next((s for s in statuses.values() if s.phase in ("live", "offline") and s.last_error), None)
+    if unread is not None:
+        # Everything else of the kind is there; what could not be read is left out.
+        return clean(unread.last_error), Tone.WARNING
+    return None
+
+
+def no_rows(
+    status: KindStatus | None,
+    noun: str,
+    now_ns: int,
+    *,
+    total: int = 0,
+    filter_text: str = "",
+    is_notable: bool = False,
+    notable_key: str = "ctrl+z",
+) -> tuple[tuple[str, Tone], ...]:
+    """Return the lines in place of a table's rows.
+
+    Args:
+        status: of the kind that makes the rows; None before the first word.
+        noun: what rows are: ``nodes``.
+        now_ns: nanoseconds since the epoch.
+        total: rows there are without the filter.
+        filter_text: the filter that is set.
+        is_notable: whether only blocked and faulty rows are asked for.
+        notable_key: the key that asks for all of them again.
+    """
+    if total and filter_text:
+        return (f"no {noun} match  {clean(filter_text)}", Tone.NORMAL), ("esc clears the filter", Tone.MUTED)
+    if total and is_notable:
+        return (f"no {noun} are blocked or faulty", Tone.GOOD), (
+            f"{notable_key} shows all {count_text(total)}",
+            Tone.MUTED,
+        )
+    if total:
+        return ((f"no {noun} to show", Tone.MUTED),)
+    error = clean(status.last_error) if status else ""
+    more = ((error, Tone.MUTED),) if error else ()
+    match status.phase if status else "connecting":
+        case "connecting":
+            waited = f" ({duration_text((now_ns - status.since_ns) / NS_PER_SECOND)})" if status else ""
+            return (f"connecting…{waited}", Tone.ACTIVE), *more
+        case "syncing":
+            assert status is not None
+            return (f"syncing {_progress(status)}", Tone.ACTIVE), *more
+        case "forbidden":
+            return (f"{noun}: forbidden", Tone.WARNING), *more, ("? has the ClusterRole that karptui needs", Tone.MUTED)
+        case "disconnected":
+            assert status is not None
+            return (f"disconnected, {_retry(status, now_ns)}", Tone.FAULT), *more
+        case "not installed":
+            return (f"this cluster does not know {noun}", Tone.WARNING), *more
+        case "stale":
+            return (f"there were no {noun}, but the API server stopped answering", Tone.WARNING), *more
+        case _:
+            return (f"there are no {noun}", Tone.MUTED), *more
+
+
+def _badness(status: KindStatus) -> tuple[int, int]:
+    phase = _WORST_LAST.index(status.phase) if status.phase in _WORST_LAST else 0
+    return phase, -_last_word(status)
+
+
+def _which(known: Sequence[KindStatus], phase: str) -> str:
+    """Return which kinds are in a phase where others are live, to stand before a word; nothing where none is."""
+    those = [status for status in known if status.phase == phase]
+    if not any(status.phase == "live" for status in known):
+        return ""
+    return f"{plural(those[0].kind)} " if len(those) == 1 else f"{len(those)} of {len(known)} kinds "
+
+
+def _last_word(status: KindStatus) -> int:
+    return status.last_contact_ns or status.since_ns
+
+
+def _seen_ns(known: Iterable[KindStatus], phase: str) -> int:
+    """Return when the server last spoke of any kind in a phase: until then the others were silent for want of news."""
+    return max(_last_word(status) for status in known if status.phase == phase)
+
+
+def _retry(status: KindStatus, now_ns: int) -> str:
+    seconds = -(-(status.retry_at_ns - now_ns) // NS_PER_SECOND)
+    return f"retrying in {seconds} s" if seconds > 0 else "retrying"
+
+
+def _percent(status: KindStatus) -> str:
+    """Return how much has come, where that can be told."""
+    if not status.total_estimate:
+        return ""
+    return f" {min(100 * status.count // status.total_estimate, 99)}%"
+
+
+def _progress(status: KindStatus) -> str:
+    what = plural(status.kind)
+    if status.total_estimate:
+        return f"{what} {count_text(status.count)} of about {count_text(status.total_estimate)}"
+    return f"{what} {count_text(status.count)}"
+
 
 _TONES: Final = {
     "live": Tone.GOOD,

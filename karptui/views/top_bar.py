@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from karptui.karpenter.rules import is_modelled, rules_for
-from karptui.views.health import Health
 from karptui.views.row import Tone
+from karptui.views.sources import Health
 
 
 class Fact(msgspec.Struct, frozen=True):

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from karptui.disruption.analysis import Analysis, NextReport
+from karptui.disruption.analysis import SETTLES_NS, Analysis, NextReport
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.codes import Code
-from karptui.disruption.held import SETTLES_NS
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.simulation import Simulation, Simulator
 from karptui.disruption.study import Study, study_all

@@ -32,10 +32,9 @@ from karptui.views.next import TABLE as NEXT
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.pods import TABLE as PODS
 from karptui.views.row import Pieces
-from karptui.views.why.codes import why_text
 from karptui.views.why.detail import why_lines
 from karptui.views.why.lanes import lane_message
-from karptui.views.why.sentences import why_sentence
+from karptui.views.why.sentences import why_sentence, why_text
 from tests.provisioning.loading import GOLDENS, load, scenarios
 from tests.ui.fleet import status
 

@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
 from karptui.screens.registry import TABS
-from karptui.views.health import Health
 from karptui.views.row import Tone
+from karptui.views.sources import Health
 from karptui.views.top_bar import Fact, TopBarValues, version_fact
 from karptui.widgets.key_line import Key, KeyLine, fit
 from karptui.widgets.tab_line import TabLine

@@ -24,7 +24,7 @@ from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.path import path_text
 from karptui.whatif.quick_edits.actions import SETTING_EDITS, SettingEdit
 from karptui.whatif.quick_edits.catalogue import quick_edits_for
-from karptui.whatif.quick_edits.quick_edit import Input, QuickEdit
+from karptui.whatif.quick_edits.fields import Input, QuickEdit
 from karptui.whatif.scenario import Replay
 from karptui.whatif.sheet import Sheet
 from karptui.whatif.sweep import SweepError, parse_sweep, proposed_values

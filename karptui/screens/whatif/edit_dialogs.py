@@ -21,8 +21,8 @@ from karptui.views.row import Tone
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.path import POOL_REQUIREMENTS, value_at
 from karptui.whatif.quick_edits.actions import QUICK_ACTIONS, SETTING_EDITS, QuickAction, SettingEdit
+from karptui.whatif.quick_edits.fields import Input, QuickEdit
 from karptui.whatif.quick_edits.pools import add_daemonset, own_pool, split_pool
-from karptui.whatif.quick_edits.quick_edit import Input, QuickEdit
 from karptui.whatif.quick_edits.requirements import types_left, values_left
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.yaml.parse import Document

@@ -12,7 +12,7 @@ from karptui.whatif.edits import AnyEdit, ObjectRef, SetSetting
 from karptui.whatif.path import path_text, value_at
 from karptui.whatif.quick_edits.actions import SETTING_EDITS, QuickAction, SettingEdit
 from karptui.whatif.quick_edits.catalogue import QUICK_EDITS, quick_edits_for
-from karptui.whatif.quick_edits.quick_edit import Input, QuickEdit
+from karptui.whatif.quick_edits.fields import Input, QuickEdit
 from karptui.whatif.scenario import Replay
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.yaml.parse import Document

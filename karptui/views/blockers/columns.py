@@ -15,8 +15,7 @@ from karptui.views.column import Column, Field, FieldKind, Heading, SortKey, Wor
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.why.codes import tone_of
-from karptui.views.why.sentences import held_text
+from karptui.views.why.sentences import held_text, tone_of
 
 NOTHING: Final = Cell("")
 OBJECT_WIDTH: Final = 17

@@ -56,8 +56,8 @@ from karptui.views.prices import price_cell, sort_price
 from karptui.views.row import Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.why.codes import is_held, why_cell, why_sort, why_text, why_words
 from karptui.views.why.lanes import LANES, lanes_text, lanes_values
+from karptui.views.why.sentences import is_held, why_cell, why_sort, why_text, why_words
 
 
 def _status_seconds(entry: NodeEntry, now_ns: int) -> int | None:

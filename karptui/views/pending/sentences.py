@@ -18,7 +18,7 @@ from karptui.pending.messages import PodMessage
 from karptui.pending.nearest import furthest
 from karptui.session.border import Overview, PendingStudied
 from karptui.session.pending_report import PendingEntry
-from karptui.views.freshness import computed, unready_line
+from karptui.views.instants import computed, unready_line
 from karptui.views.pending.gates import miss_text, refusals_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, short_name

@@ -12,7 +12,7 @@ from karptui.kube.units import age_text, count_text, counted, cpu_text, duration
 from karptui.provisioning.overlap import Overlap
 from karptui.provisioning.pool_types import Filter
 from karptui.session.border import Overview
-from karptui.session.controller_counts import LATELY_SECONDS
+from karptui.session.churn import LATELY_SECONDS
 from karptui.session.costs import Total
 from karptui.session.facts import PoolsAround
 from karptui.session.nodes import NEEDED_FOR_WHY

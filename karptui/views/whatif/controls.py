@@ -27,7 +27,7 @@ from karptui.whatif.edits import (
 from karptui.whatif.path import Path, path_text, value_at
 from karptui.whatif.quick_edits.actions import SETTING_EDITS, SettingEdit
 from karptui.whatif.quick_edits.catalogue import quick_edits_for
-from karptui.whatif.quick_edits.quick_edit import QuickEdit
+from karptui.whatif.quick_edits.fields import QuickEdit
 from karptui.whatif.sheet import Originals
 from karptui.whatif.yaml.parse import Document, Parsed
 from karptui.whatif.yaml.tree import NodeKind, Problem, ProblemSeverity, YamlNode

@@ -20,7 +20,7 @@ from karptui.whatif.edits import (
     SetSetting,
     TakeOut,
 )
-from karptui.whatif.quick_edits.quick_edit import Input, refuse
+from karptui.whatif.quick_edits.fields import Input, refuse
 
 _TRUTH: Final = ("true", "false")
 

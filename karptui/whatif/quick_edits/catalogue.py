@@ -7,6 +7,7 @@ from typing import Final
 from karptui.whatif.path import Path
 from karptui.whatif.quick_edits.fields import (
     DURATION,
+    QuickEdit,
     choice_field,
     duration_field,
     number_field,
@@ -16,7 +17,6 @@ from karptui.whatif.quick_edits.fields import (
     text_field,
 )
 from karptui.whatif.quick_edits.item_fields import budgets_field, label_value_fault, pairs_field, taints_field
-from karptui.whatif.quick_edits.quick_edit import QuickEdit
 from karptui.whatif.quick_edits.requirements import requirement_field
 
 _POOL: Final = ("NodePool",)

@@ -6,7 +6,7 @@ from typing import Final
 
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.path import value_at
-from karptui.whatif.quick_edits.quick_edit import At, refuse
+from karptui.whatif.quick_edits.fields import At, refuse
 from karptui.whatif.quick_edits.requirements import set_requirement
 from karptui.whatif.yaml.parse import Document, parse
 from karptui.whatif.yaml.splice import append_item, get_value, set_value

@@ -37,9 +37,18 @@ from karptui.state.deltas import Batch, KindDelta
 from karptui.state.inventory import state_of
 from karptui.state.reducer import reduce
 from karptui.views.pending.columns import TABLE
-from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
+from karptui.views.pending.explained import (
+    REMEDIES,
+    explained_lines,
+    gain_text,
+    remedies_sentence,
+    remedy_entries,
+    remedy_text,
+    remedy_values,
+    remedy_words,
+    title_text,
+)
 from karptui.views.pending.gates import COLUMNS, Mark, gate_lines, gate_rows, miss_text, refusal_counts, refusals_text
-from karptui.views.pending.remedies import REMEDIES, gain_text, remedy_entries, remedy_text, remedy_values, remedy_words
 from karptui.views.pending.sentences import (
     now_text,
     pending_freshness,

@@ -18,8 +18,7 @@ from karptui.disruption.node_verdict import Verdict
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.termination import Deadline
 from karptui.session.nodes import NodeEntry
-from karptui.views.why.codes import is_held
-from karptui.views.why.sentences import drain_text, names_of, refusal_text, span_text, why_sentence
+from karptui.views.why.sentences import drain_text, is_held, names_of, refusal_text, span_text, why_sentence
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_pod
 from tests.views.why.test_words import said
 

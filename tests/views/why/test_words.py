@@ -25,14 +25,24 @@ from karptui.session.readiness import unheeded, unready_because
 from karptui.sources.base import Phase
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.budgets.sentences import budget_sentences
-from karptui.views.freshness import freshness, short_freshness, why_unknown
+from karptui.views.instants import freshness, short_freshness, why_unknown
 from karptui.views.next import next_lines, replacement_text, saved_per_hour
 from karptui.views.nodes.sentences import explain_node
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import build_rows
-from karptui.views.why.codes import MEANINGS, tone_of, why_cell, why_sort, why_text, why_words
 from karptui.views.why.detail import landing_cell, why_lines
-from karptui.views.why.sentences import held_fact, held_text, verdict_text, why_sentence
+from karptui.views.why.sentences import (
+    MEANINGS,
+    held_fact,
+    held_text,
+    tone_of,
+    verdict_text,
+    why_cell,
+    why_sentence,
+    why_sort,
+    why_text,
+    why_words,
+)
 from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_node, present
 from tests.story_e import NODES as STORY_NODES
 from tests.story_e import story_view

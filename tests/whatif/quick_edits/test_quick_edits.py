@@ -20,10 +20,9 @@ from karptui.whatif.edits import (
 from karptui.whatif.path import Path, value_at
 from karptui.whatif.quick_edits.actions import QUICK_ACTIONS, SETTING_EDITS, QuickAction, SettingEdit
 from karptui.whatif.quick_edits.catalogue import QUICK_EDITS, quick_edits_for
-from karptui.whatif.quick_edits.fields import step_ladder, step_quantity
+from karptui.whatif.quick_edits.fields import Input, Option, QuickEdit, as_text, step_ladder, step_quantity
 from karptui.whatif.quick_edits.item_fields import change_budget
 from karptui.whatif.quick_edits.pools import add_daemonset, append_document, own_pool, split_pool
-from karptui.whatif.quick_edits.quick_edit import Input, Option, QuickEdit, as_text
 from karptui.whatif.quick_edits.requirements import (
     NO_TYPE,
     Types,

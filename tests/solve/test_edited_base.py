@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.whatif.edited_base import edited_base
+from karptui.solve.run import edited_base
 from karptui.whatif.edits import AnyEdit, EditError, ObjectRef, RemoveNode, SetField, TakeOut
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.replay import replay

@@ -7,8 +7,8 @@ import pytest
 from karptui.decode.kinds import Kind
 from karptui.session.status import KindStatus, plural
 from karptui.sources.base import Phase, SourceStatus
-from karptui.views.health import no_rows, notice, overall
 from karptui.views.row import Tone
+from karptui.views.sources import no_rows, notice, overall
 
 SECOND = 1_000_000_000
 NOW_NS = 1_795_521_607 * SECOND
