@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
+from karptui.cli.forward import horizon
 from karptui.cli.options import file_name
-from karptui.cli.study import add_study_flags, one_base, print_study, say, table_lines
+from karptui.cli.study import StudyAnswer, add_many_flags, run_study, table_lines
 from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:
+    from karptui.cli.whatif_scenarios import NamedBase
     from karptui.plan.rehearsal import Rehearsal
+    from karptui.provisioning.reporter import Each, Reporter
 
 COLUMNS: Final = (
     "nodeGroup",
@@ -27,8 +30,12 @@ COLUMNS: Final = (
     "pending",
     "lost",
     "heldByBudgets",
+    "drainSeconds",
+    "drainMostNodes",
+    "drainMostPricePerHour",
 )
 """Of CSV; lists of pods and nodes are their numbers there."""
+_MOST_AT_ONCE: Final = 1000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -48,36 +55,83 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="manifests applied before: NodePools, NodeClasses and DaemonSets as they would be; repeatable",
     )
-    parser.add_argument("--fail-on", choices=("pending",), help="end with status 3 if a pod finds no place")
-    add_study_flags(parser)
+    parser.add_argument(
+        "--at-once", metavar="N", type=_count, default=1, help="how many nodes are drained at a time (default: 1)"
+    )
+    parser.add_argument(
+        "--horizon",
+        metavar="DURATION",
+        type=horizon,
+        default="6h",
+        help="how far a drain is played that does not come to its end (default: 6h)",
+    )
+    parser.add_argument(
+        "--fail-on",
+        metavar="CONDITION",
+        choices=("pending", "stall"),
+        action="append",
+        default=[],
+        help="end with status 3 if a pod finds no place (pending), or a drain does not come to its end (stall);"
+        " repeatable",
+    )
+    add_many_flags(parser)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) <= _MOST_AT_ONCE:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {_MOST_AT_ONCE}")
+    return int(text)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what comes of each node group; 1 where something is missing, 3 where pods find no place."""
+    """Print what comes of each node group; 1 where something is missing, 3 where a condition is met."""
     from karptui.cli.plan import read_manifests
-    from karptui.cli.whatif_scenarios import FAILED
     from karptui.plan.manifests import ManifestError, manifests_of
-    from karptui.plan.rehearsal import RehearsalError, rehearsals
 
     try:
         manifests = manifests_of(read_manifests(args.filename))
-        named, base = one_base(args)
-        found = rehearsals(base, args.groups, manifests.edits)
-    except (UsageError, ManifestError, RehearsalError, EditError) as error:
+    except (UsageError, ManifestError) as error:
         fail(str(error), "rehearse")
-    lines = _lines(named.name, found, is_each=not args.groups)
-    print_study([one.as_json() for one in found], COLUMNS, lines, args.output)
-    status = named.tell("rehearse")
-    for note in manifests.notes:
-        say("rehearse", note)
-    bad = [one for one in found if one.pending] if args.fail_on else []
-    for one in bad:
-        say("rehearse", f"--fail-on {args.fail_on}: {one.group}: {len(one.pending)} without a place")
-    return FAILED if bad else status
+    return run_study(args, "rehearse", _rehearsed, (manifests, args), COLUMNS)
+
+
+def _rehearsed(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:
+    """Rehearse in one cluster; in another process as well."""
+    from karptui.plan.rehearsal import RehearsalError, rehearsals
+
+    manifests, args = given
+    assert named.base is not None
+    try:
+        found = rehearsals(
+            named.base,
+            args.groups,
+            manifests.edits,
+            at_once=args.at_once,
+            horizon_ns=args.horizon,
+            reporter=reporter,
+            each=each,
+        )
+    except (RehearsalError, EditError) as error:
+        return StudyAnswer(problem=str(error))
+    return StudyAnswer(
+        tuple(one.as_json() for one in found),
+        tuple(_lines(named.name, found, is_each=not args.groups)),
+        tuple(_failures(found, args.fail_on)),
+        tuple(manifests.notes),
+    )
+
+
+def _failures(found: Sequence[Rehearsal], conditions: Sequence[str]) -> Iterator[str]:
+    from karptui.views.rehearsal import name_of
+
+    for one in found:
+        if one.pending and "pending" in conditions:
+            yield f"--fail-on pending: {name_of(one)}: {len(one.pending)} without a place"
+        if one.drain.took_ns is None and "stall" in conditions:
+            yield f"--fail-on stall: {name_of(one)}: {len(one.drain.left)} of {len(one.nodes)} nodes are left"
 
 
 def _lines(name: str, found: Sequence[Rehearsal], *, is_each: bool) -> Iterator[str]:
-    from karptui.plan.rehearsal import ASSUMED
     from karptui.views.rehearsal import TABLE, detail_lines, headline, name_of, overview
 
     if is_each:
@@ -86,10 +140,11 @@ def _lines(name: str, found: Sequence[Rehearsal], *, is_each: bool) -> Iterator[
             yield ""
             yield from table_lines(TABLE, found)
             yield ""
-            yield f"karptui rehearse {name_of(found[0])} tells which pods find no place, and why"
+            yield f"karptui rehearse {name_of(found[0])} tells which pods find no place, why, and what holds the drain"
     else:
         for one in found:
             yield f"{name}: {headline(one)}"
             yield from detail_lines(one)
-    for sentence in ASSUMED:
-        yield f"  assumed: {sentence}"
+    if found:
+        yield from (f"  assumed: {sentence}" for sentence in found[0].assumed)
+        yield from (f"  not modelled: {sentence}" for sentence in found[0].drain.not_modelled)

@@ -1,15 +1,17 @@
-"""What the commands of studies have in common: one cluster, records printed as table, JSON or CSV."""
+"""What the commands of studies have in common: clusters, workers, records printed as table, JSON or CSV."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karptui.cli.errors import UsageError
+from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text, print_csv
-from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags
+from karptui.cli.many import AskWhole, add_workers_flag, opened, told_whole
+from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, file_name
+from karptui.cli.streams import say_progress
 from karptui.views.row import Row
 from karptui.views.sanitize import clean
 
@@ -26,6 +28,80 @@ def add_study_flags(parser: argparse.ArgumentParser) -> None:
     add_cluster_flags(parser, takes_several=False)
     add_price_flags(parser)
     parser.set_defaults(snapshots=[])
+
+
+def add_many_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of a command that looks at one cluster or at several, in one process or in many."""
+    add_study_flags(parser)
+    parser.add_argument(
+        "--snapshots",
+        metavar="FILE",
+        type=file_name,
+        nargs="+",
+        action="extend",
+        default=[],
+        help="files or directories, each a snapshot of a cluster of its own",
+    )
+    add_workers_flag(parser, default="this one alone")
+
+
+class StudyAnswer(NamedTuple):
+    """What is printed of one cluster."""
+
+    documents: tuple[dict[str, Any], ...] = ()
+    """The records, as JSON has them."""
+    lines: tuple[str, ...] = ()
+    """The text."""
+    failures: tuple[str, ...] = ()
+    """Conditions that are met, in words."""
+    notes: tuple[str, ...] = ()
+    """What is said beside it."""
+    problem: str = ""
+    """Why there is no answer."""
+
+
+def run_study(args: argparse.Namespace, command: str, ask: AskWhole, given: object, columns: Sequence[str]) -> int:
+    """Ask a question of every cluster, and print what is found in the form asked for.
+
+    Args:
+        args: those of the command.
+        command: its name.
+        ask: a function of a module that returns a `StudyAnswer`.
+        given: what it is given.
+        columns: of CSV; of several clusters ``cluster`` stands before them, in every record.
+
+    Returns:
+        The exit status: 1 where something is missing, 3 where a condition is met.
+    """
+    from karptui.cli.whatif_scenarios import FAILED
+
+    is_of_several = len(args.snapshots) > 1
+    status, documents, lines, sentences = 0, list[dict[str, Any]](), list[str](), list[str]()
+
+    def progress(done: int, total: int) -> None:
+        say_progress(f"karptui {command}: {done * 100 // max(total, 1)} %")
+
+    try:
+        with opened(args.workers or "1") as workers:
+            for named, found in told_whole(args, workers, ask, given, command=command, reporter=progress):
+                say_progress("")
+                answer = found[0] if found else StudyAnswer(problem=f"{named.name}: {named.problem}")
+                if answer.problem and not is_of_several:
+                    fail(answer.problem, command)
+                own = {"cluster": named.name} if is_of_several else {}
+                documents += [{**own, **one} for one in answer.documents]
+                lines += ["", *answer.lines] if lines else answer.lines
+                of = f"{named.name}: " if is_of_several else ""
+                sentences += [answer.problem] if answer.problem else [f"{of}{one}" for one in answer.notes]
+                sentences += [f"{of}{one}" for one in answer.failures]
+                status = max(status, named.tell(command), bool(answer.problem), FAILED * bool(answer.failures))
+    except UsageError as error:
+        say_progress("")
+        fail(str(error), command)
+    print_study(documents, ("cluster", *columns) if is_of_several else columns, lines, args.output)
+    for sentence in dict.fromkeys(sentences):
+        say(command, sentence)
+    return status
 
 
 def one_base(args: argparse.Namespace) -> tuple[NamedBase, WhatIfBase]:
@@ -87,7 +163,14 @@ def print_document(document: dict[str, Any], rows: tuple[str, Sequence[str]], li
 
 
 def _flat(document: dict[str, Any]) -> dict[str, Any]:
-    return {key: len(value) if isinstance(value, list) else value for key, value in document.items()}
+    """Return a record with the numbers of its lists, and what parts of it hold under a name made of both."""
+    parts = {
+        f"{key}{name[0].upper()}{name[1:]}": value
+        for key, part in document.items()
+        if isinstance(part, dict)
+        for name, value in part.items()
+    }
+    return {key: len(value) if isinstance(value, list) else value for key, value in {**parts, **document}.items()}
 
 
 def say(command: str, sentence: str) -> None:

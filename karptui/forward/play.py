@@ -8,7 +8,7 @@ Rules: ``pkg/controllers/disruption/controller.go`` and ``queue.go``, ``controll
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -29,6 +29,7 @@ from karptui.forward.draining import Drains
 from karptui.forward.durations import Durations
 from karptui.forward.jobs import job_times
 from karptui.forward.journal import Journal
+from karptui.forward.kubectl_drain import KubectlDrain
 from karptui.forward.launching import Launch, LaunchOrder, launch, order_of, ready
 from karptui.forward.result import Moment, Played, StepKind
 from karptui.forward.scheduling import Scheduler
@@ -140,6 +141,7 @@ class Play:
         """Nodes on which provisioning expects pods, since when it last looked anew."""
         self._expected_ns = now_ns
         self._made = 0
+        self._by_hand: KubectlDrain | None = None
 
     def run(self) -> Played:
         """Play until nothing more is to happen, or until the horizon.
@@ -163,6 +165,8 @@ class Play:
             self._reporter(passed_ns // NS_PER_SECOND, (self._until_ns - self._from_ns) // NS_PER_SECOND)
             agenda.advance()
             self._react()
+            if self._by_hand is not None and self._by_hand.is_over and not self._is_starting():
+                self._until_ns = self.now_ns
         is_quiescent = not problem and agenda.has_only_dates
         if not problem:
             agenda.now_ns = self._until_ns
@@ -196,6 +200,17 @@ class Play:
         claim = self.world.claim_of(node) if node is not None else self.world.claims.get(name)
         if claim is not None and not claim.is_deleting:
             self.world.delete_claim(claim, self.now_ns)
+
+    def drain_by_hand(self, names: Sequence[str], at_once: int) -> KubectlDrain:
+        """Drain nodes that Karpenter did not make, so many at a time; the play ends when the last new node is ready."""
+        self._by_hand = KubectlDrain(
+            self.world, self._agenda, self._durations, self._drains.pod_gone, names=names, at_once=at_once
+        )
+        return self._by_hand
+
+    def _is_starting(self) -> bool:
+        """Return whether a node is on its way."""
+        return any(not one.is_deleting and not one.is_true("Initialized") for one in self.world.claims.values())
 
     def _begin(self) -> None:
         self._seen_by_scheduler = self.world.room_version
@@ -266,6 +281,8 @@ class Play:
         """Let everybody who watches the cluster see what has changed, until nobody does anything at this instant."""
         world = self.world
         self._keep_replicas()
+        if self._by_hand is not None:
+            self._by_hand.advance()
         if not self._is_following:
             self._drains.advance()
         if self._seen_by_scheduler != world.room_version:

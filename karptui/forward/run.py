@@ -79,11 +79,17 @@ def forward(
     for name in removed:
         play.delete_node(name)
     played = play.run()
-    return msgspec.structs.replace(
-        played,
-        kept=kept_nodes(play.fleet()),
-        assumptions=(*_assumptions(durations, is_instant=is_instant), *_job_assumptions(inventory)),
-        not_modelled=(*not_modelled(inventory, settings, keeps_replicas=True), *_left_out(inventory)),
+    assumed, left_out = premises(inventory, settings, durations, is_instant=is_instant)
+    return msgspec.structs.replace(played, kept=kept_nodes(play.fleet()), assumptions=assumed, not_modelled=left_out)
+
+
+def premises(
+    inventory: Inventory, settings: Settings, durations: Durations, *, is_instant: bool = False
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what a play assumes, and what it leaves out, in sentences."""
+    return (
+        (*_assumptions(durations, is_instant=is_instant), *_job_assumptions(inventory)),
+        (*not_modelled(inventory, settings, keeps_replicas=True), *_left_out(inventory)),
     )
 
 

@@ -13,7 +13,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.pdb_limits import PdbLimits
-from karptui.kube.node import Node
+from karptui.kube.node import Node, cordoned
 from karptui.kube.objects import EMPTY_LABELS, Condition, controller_of, with_condition, without_condition
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
@@ -170,7 +170,34 @@ class World:
             return True  # the budget's own policy for unhealthy pods has been asked before
         return not any(self._pdbs[pdb.key].disruptions_allowed <= 0 for pdb in self._limits.matching(pod))
 
+    def refusing(self, pod: Pod) -> tuple[str, ...]:
+        """Return the PodDisruptionBudgets for which the API refuses the eviction of a pod now: ``namespace/name``."""
+        found = [self._pdbs[pdb.key] for pdb in self._limits.matching(pod)]
+        if not found or pod.phase == "Pending":
+            return ()
+        one = found[0]
+        is_allowed = one.disruptions_allowed > 0 or (
+            pod.ready is False
+            and (one.unhealthy_pod_eviction_policy == "AlwaysAllow" or one.current_healthy >= one.desired_healthy > 0)
+        )
+        return () if len(found) == 1 and is_allowed else tuple(pdb.key for pdb in found)
+
     # Changes
+
+    def cordon(self, node_name: str) -> None:
+        """Have no further pod put on a node."""
+        self.add_node(cordoned(msgspec.structs.replace(self.nodes[node_name], is_unschedulable=True)))
+
+    def remove_node(self, node_name: str, now_ns: int) -> None:
+        """Take a node and what is left on it away; owners make its pods again."""
+        node = self.nodes[node_name]
+        for pod in self.pods_on(node_name):
+            self._leave_behind(pod, now_ns)
+        self._by_node.pop(node_name, None)
+        self.nodes.pop(node_name)
+        self._objects_version += 1
+        self._changed()
+        self._tell(NODES, node, is_gone=True)
 
     def bind(self, pod: Pod, node_name: str, now_ns: int) -> Pod:
         """Put a pod on a node, where it does not run yet."""
@@ -338,11 +365,7 @@ class World:
         node = self.node_of(claim)
         self._by_provider.pop(claim.provider_id, None)
         if node is not None:
-            for pod in self.pods_on(node.name):
-                self._leave_behind(pod, now_ns)
-            self._by_node.pop(node.name, None)
-            self.nodes.pop(node.name, None)
-            self._tell(NODES, node, is_gone=True)
+            self.remove_node(node.name, now_ns)
 
     def _leave_behind(self, pod: Pod, now_ns: int) -> None:
         was_active = pod.is_active

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+import msgspec
+
 from karptui.kube import resources
 from karptui.kube.objects import Condition, KubeObject, condition_of
 from karptui.kube.resources import ResourceList
-from karptui.kube.taints import Taint
+from karptui.kube.taints import NO_SCHEDULE, Taint
+
+UNSCHEDULABLE_TAINT: Final = Taint("node.kubernetes.io/unschedulable", NO_SCHEDULE)
+"""What a cordoned node carries; Kubernetes adds it with ``spec.unschedulable``."""
 
 
 class Node(KubeObject, frozen=True, kw_only=True, gc=False):
@@ -28,3 +35,9 @@ class Node(KubeObject, frozen=True, kw_only=True, gc=False):
     def ready(self) -> Condition | None:
         """The Ready condition."""
         return condition_of(self.conditions, "Ready")
+
+
+def cordoned(node: Node) -> Node:
+    """Return a node whose taints say whether it is unschedulable."""
+    others = tuple(taint for taint in node.taints if taint.key != UNSCHEDULABLE_TAINT.key)
+    return msgspec.structs.replace(node, taints=(*others, UNSCHEDULABLE_TAINT) if node.is_unschedulable else others)

@@ -9,12 +9,14 @@ from typing import Any, Final
 import msgspec
 
 from karptui.disruption.owner import OwnerIndex
+from karptui.forward.run import HORIZON_NS
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, ZONE, capacity_type_of
 from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.kube.node import Node
 from karptui.plan.drill import AT_THE_CHEAPEST, Launch, left_by, unplaced_json
-from karptui.provisioning.reporter import Reporter, silent
+from karptui.plan.group_drain import GroupDrain, drain_groups
+from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.difference import difference
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.edits.apply import apply
@@ -30,9 +32,11 @@ GROUP_LABELS: Final = (
     "cloud.google.com/gke-nodepool",
 )
 """Labels that name a node group, the first that a node has."""
+TOGETHER: Final = "all together"
+"""What stands for every group where there are several."""
 _FARGATE: Final = "eks.amazonaws.com/compute-type"
 ASSUMED: Final = (
-    "the nodes are drained at once; a real drain goes node by node and waits for PodDisruptionBudgets",
+    "where pods land in the end is told as if all nodes went at once; the drain over time is played by itself",
     AT_THE_CHEAPEST,
     "pods that wait today look for a place beside them",
 )
@@ -72,6 +76,8 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
     """Those of them that would not run on new nodes, with the NodePools of these."""
     edits: tuple[AnyEdit, ...]
     """All of it as a scenario."""
+    drain: GroupDrain
+    """The same over time."""
     notes: tuple[str, ...] = ()
     """What the manifests mean here that is not plain."""
 
@@ -84,6 +90,11 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
     def price_after(self) -> float:
         """Dollars per hour of these."""
         return sum(one.price_per_hour for one in self.launches)
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What is assumed, of where pods land and of the drain."""
+        return (*ASSUMED, *self.drain.assumed)
 
     def as_json(self) -> dict[str, Any]:
         """Return it in the form of ``karptui rehearse -o json``."""
@@ -105,8 +116,10 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
             "daemonSetsNotOnNewNodes": [
                 {"name": name, "nodePools": list(pools)} for name, pools in self.absent_daemons
             ],
+            "drain": self.drain.as_json(),
             "notes": list(self.notes),
-            "assumed": list(ASSUMED),
+            "assumed": list(self.assumed),
+            "notModelled": list(self.drain.not_modelled),
         }
 
 
@@ -135,7 +148,14 @@ def groups(inventory: Inventory) -> tuple[str, ...]:
 
 
 def rehearsals(
-    base: WhatIfBase, wanted: Sequence[str] = (), manifests: Sequence[AnyEdit] = (), reporter: Reporter = silent
+    base: WhatIfBase,
+    wanted: Sequence[str] = (),
+    manifests: Sequence[AnyEdit] = (),
+    *,
+    at_once: int = 1,
+    horizon_ns: int = HORIZON_NS,
+    reporter: Reporter = silent,
+    each: Each = one_by_one,
 ) -> tuple[Rehearsal, ...]:
     """Return what comes of moving node groups, each by itself, and all of them together where there are several.
 
@@ -143,7 +163,10 @@ def rehearsals(
         base: The cluster as it is.
         wanted: Names of node groups, or ``label=value`` of nodes; every node group where there are none.
         manifests: What is applied before: NodePools, NodeClasses, DaemonSets as they would be.
+        at_once: How many nodes are drained at a time.
+        horizon_ns: How far a drain is played that does not come to its end.
         reporter: Told of progress; may raise ``Cancelled``.
+        each: Rehearses, here or side by side elsewhere.
 
     Raises:
         RehearsalError: for a node group that there is not.
@@ -153,11 +176,15 @@ def rehearsals(
     chosen = [(name, _nodes(base.inventory, name)) for name in wanted or groups(base.inventory)]
     if len(chosen) > 1:
         every = {node.name: node for _, nodes in chosen for node in nodes}
-        chosen.append(("all together", tuple(every.values())))
-    found = []
-    for done, (name, nodes) in enumerate(chosen):
-        reporter(done, len(chosen))
-        found.append(_rehearse(base, name, nodes, tuple(manifests)))
+        chosen.append((TOGETHER, tuple(every.values())))
+    found: list[Rehearsal] = []
+
+    def report(done: int, total: int) -> None:
+        """Count what is done, and what is at work by how far its drain is played."""
+        reporter(len(found) * 100 + done * 100 // max(total, 1), len(chosen) * 100)
+
+    reporter(0, len(chosen) * 100)
+    found.extend(each(_rehearse, (base, tuple(manifests), at_once, horizon_ns), chosen, report))
     return tuple(found)
 
 
@@ -176,14 +203,18 @@ def _nodes(inventory: Inventory, name: str) -> tuple[Node, ...]:
     return found
 
 
-def _rehearse(base: WhatIfBase, name: str, nodes: Sequence[Node], manifests: tuple[AnyEdit, ...]) -> Rehearsal:
+def _rehearse(common: Any, part: Any, reporter: Reporter) -> Rehearsal:
+    """Rehearse one node group; in another process as well."""
+    base, manifests, at_once, horizon_ns = common
+    name, nodes = part
     inventory = base.inventory
     left = left_by(inventory, (node.name for node in nodes))
     edits = (*manifests, *left.edits)
     edited = apply(base, edits)
     found = difference(base, edited, Replay.PENDING)
     places = left.places(edited)
-    prices = [_price(base, node) for node in nodes]
+    prices = {node.name: _price(base, node) for node in nodes}
+    known = {name: price for name, price in prices.items() if price is not None}
     limits = PdbLimits(inventory.pdbs)
     launches = left.launches(found)
     there = [pod for pod in inventory.pods if pod.node_name in left.nodes]
@@ -197,8 +228,8 @@ def _rehearse(base: WhatIfBase, name: str, nodes: Sequence[Node], manifests: tup
     return Rehearsal(
         group=name,
         nodes=left.nodes,
-        price_before=sum(price for price in prices if price is not None),
-        unpriced=prices.count(None),
+        price_before=sum(known.values()),
+        unpriced=len(prices) - len(known),
         pods=len(left.moved),
         on_nodes=places[PlaceKind.NODE],
         on_new=places[PlaceKind.CLAIM],
@@ -209,6 +240,14 @@ def _rehearse(base: WhatIfBase, name: str, nodes: Sequence[Node], manifests: tup
         daemons=tuple(sorted(daemons.items())),
         absent_daemons=tuple(_absent_daemons(edited, sorted(daemons), launches)),
         edits=edits,
+        drain=drain_groups(
+            apply(base, manifests) if manifests else base,
+            known,
+            names=left.nodes,
+            at_once=at_once,
+            horizon_ns=horizon_ns,
+            reporter=reporter,
+        ),
         notes=edited.notes,
     )
 

@@ -126,7 +126,14 @@ class Studies:
 
         def rehearsed(base: WhatIfBase, reporter: Reporter) -> RehearsalsFound:
             try:
-                return RehearsalsFound(found=rehearsals(base, manifests=wanted.manifests, reporter=reporter))
+                found = rehearsals(
+                    base,
+                    manifests=wanted.manifests,
+                    at_once=wanted.at_once,
+                    horizon_ns=wanted.horizon_ns,
+                    reporter=reporter,
+                )
+                return RehearsalsFound(found=found)
             except (RehearsalError, EditError) as error:
                 return RehearsalsFound(problem=str(error))
 

@@ -379,6 +379,10 @@ class RehearsalsWanted(Question[RehearsalsFound], frozen=True, kw_only=True):
 
     manifests: tuple[AnyEdit, ...] = ()
     """What is applied before: NodePools and DaemonSets as they would be."""
+    at_once: int = 1
+    """How many nodes are drained at a time."""
+    horizon_ns: int
+    """How far a drain is played that does not come to its end."""
     now_ns: int
     """The present instant: nanoseconds since the epoch."""
 

@@ -6,8 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from karptui.aws.money import per_hour_change_text, per_hour_text
-from karptui.kube.units import counted, verb
-from karptui.plan.rehearsal import Rehearsal
+from karptui.forward.kubectl_drain import HeldPod
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import counted, duration_text, verb
+from karptui.plan.group_drain import GroupDrain
+from karptui.plan.rehearsal import TOGETHER, Rehearsal
 from karptui.views.column import Heading
 from karptui.views.drill import launch_text, part, places_text, reasons_text
 from karptui.views.plain import count_column, money_column, number_heading, text_column
@@ -26,7 +29,7 @@ def name_of(found: Rehearsal) -> str:
 def headline(found: Rehearsal) -> str:
     """Return what comes of moving a node group, in a sentence."""
     what = f"without node group {name_of(found)} ({counted(len(found.nodes), 'node')})"
-    if found.group == "all together":
+    if found.group == TOGETHER:
         what = f"without any node group ({counted(len(found.nodes), 'node')})"
     waiting = f"{verb(len(found.pending), 'finds', 'find')} no place"
     return f"{what} {places_text(found, waiting)}; {_dollars(found)}"
@@ -44,11 +47,64 @@ def overview(found: Sequence[Rehearsal]) -> str:
     """Return what it comes to in all, in a sentence."""
     if not found:
         return "Karpenter made every node: there is no node group to move"
-    return headline(found[-1])
+    return f"{headline(found[-1])}; {drain_text(found[-1].drain)}"
+
+
+def drain_text(drain: GroupDrain) -> str:
+    """Return how long the drain takes or what stalls it, and its peak, in a sentence."""
+    how = "one node at a time" if drain.at_once == 1 else f"{drain.at_once} nodes at a time"
+    peak = (
+        f"at most {counted(drain.most_nodes, 'node')} and {per_hour_text(drain.most_price)} at once"
+        f" (now {drain.nodes_before:,} and {per_hour_text(drain.price_before)})"
+    )
+    if drain.took_ns is not None:
+        return f"drained {how} it takes {_span(drain.took_ns)}, {peak}"
+    left = drain.left
+    stuck = [one for one in drain.held if one.until_ns is None]
+    budgets = sorted({name for one in stuck for name in one.budgets})
+    word = "PodDisruptionBudget" if len(budgets) == 1 else "PodDisruptionBudgets"
+    names = ", ".join(budgets[:_FEW]) + _rest(budgets)
+    why = f": {word} {names} {verb(len(budgets), 'keeps', 'keep')} {_these(stuck)}" if budgets else ""
+    after = _span(drain.until_ns - drain.from_ns)
+    return (
+        f"drained {how} it stalls, {len(left)} of {counted(len(drain.nodes), 'node')} left after {after}{why}; {peak}"
+    )
+
+
+def _these(stuck: Sequence[HeldPod]) -> str:
+    return stuck[0].pod if len(stuck) == 1 else f"{len(stuck):,} pods"
+
+
+def drain_lines(drain: GroupDrain) -> Iterator[str]:
+    """Yield what else is told of the drain: what held it and how long, pods without a node, what kubectl heeds not."""
+    for one in drain.held[:_FEW]:
+        held = f"{one.pod} on {one.node} is held {_span(drain.waited_ns(one))} by {', '.join(one.budgets)}"
+        yield held if one.until_ns is not None else f"{held}, to the end"
+    if len(drain.held) > _FEW:
+        yield f"{counted(len(drain.held) - _FEW, 'other pod')} held for less, or as long"
+    if drain.longest_wait_ns:
+        come = (
+            f"; {counted(drain.launched, 'node')} {verb(drain.launched, 'is', 'are')} launched"
+            if drain.launched
+            else ""
+        )
+        yield f"a pod is without a node for {_span(drain.longest_wait_ns)} at most{come}"
+    if drain.waiting > drain.waiting_before:
+        yield f"{counted(drain.waiting - drain.waiting_before, 'pod')} more without a node at the end"
+    if drain.unheeded:
+        names = ", ".join(drain.unheeded[:_FEW])
+        asks = verb(len(drain.unheeded), "asks", "ask")
+        count = counted(len(drain.unheeded), "pod")
+        yield f"{count} {asks} not to be disrupted, which kubectl drain does not heed: {names}{_rest(drain.unheeded)}"
+
+
+def _span(duration_ns: int) -> str:
+    return duration_text(duration_ns / NS_PER_SECOND)
 
 
 def detail_lines(found: Rehearsal) -> Iterator[str]:
     """Yield it at length, below its sentence."""
+    yield from part("Over time", [drain_text(found.drain), *drain_lines(found.drain)])
     yield from part("Find no place", reasons_text(found.pending))
     yield from part("New nodes", [launch_text(one) for one in found.launches])
     yield from part("Held by PodDisruptionBudgets today: their drain waits", found.held)
@@ -60,6 +116,8 @@ def detail_lines(found: Rehearsal) -> Iterator[str]:
 
 def story_lines(found: Rehearsal) -> Iterator[str]:
     """Yield what the line of one says below its sentence."""
+    yield drain_text(found.drain)
+    yield from drain_lines(found.drain)
     if found.pending:
         yield f"find no place: {'; '.join(reasons_text(found.pending)[:_FEW])}"
     if found.launches:
@@ -76,6 +134,11 @@ def story_lines(found: Rehearsal) -> Iterator[str]:
 def _absent(found: Rehearsal) -> Iterator[str]:
     for name, pools in found.absent_daemons:
         yield f"{name}: not on those of {', '.join(pools)}"
+
+
+def _took(found: Rehearsal) -> str:
+    took_ns = found.drain.took_ns
+    return "stalls" if took_ns is None else _span(took_ns)
 
 
 def _rest(names: Sequence[str]) -> str:
@@ -102,6 +165,15 @@ TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
         ),
         count_column(number_heading("nodes", "NEW NODES", "Nodes that Karpenter launches."), lambda row: row.launched),
         money_column(number_heading("price", "$/H NEW", "What the new nodes cost."), lambda row: row.price_after),
+        text_column(
+            number_heading("took", "TAKES", "How long the drain takes, or that it stalls."),
+            _took,
+            tone=lambda row: Tone.WARNING if row.drain.took_ns is None else Tone.NORMAL,
+        ),
+        count_column(
+            number_heading("most", "PEAK", "Nodes of the cluster at once, at most.", drop_order=2),
+            lambda row: row.drain.most_nodes,
+        ),
         count_column(
             number_heading("held", "PDB", "Pods that a PodDisruptionBudget keeps today.", drop_order=1),
             lambda row: len(row.held),

@@ -14,7 +14,6 @@ from karptui.kube.units import duration_text
 from karptui.plan.drill import Drill
 from karptui.plan.headroom import MOST, Headroom, PoolRoom
 from karptui.plan.policies import NEVER, PolicyError, PolicyOutcome, afters_of
-from karptui.plan.rehearsal import ASSUMED as REHEARSED
 from karptui.plan.rehearsal import Rehearsal
 from karptui.plan.unreached import Turn
 from karptui.session.questions import Question
@@ -106,6 +105,8 @@ class Study(Generic[FoundT, ItemT]):
 HORIZONS_NS: Final = tuple(hours * 3600 * NS_PER_SECOND for hours in (6, 24, 72, 1))
 """Spans that are played, one after the other."""
 _SEEDS: Final = 5
+_MANY: Final = 1000
+"""Nodes that are never drained at a time."""
 _SCALED = 10
 """Pods that a what-if adds where the next one already has no place."""
 
@@ -304,24 +305,40 @@ def unreached_study() -> Study[UnreachedFound, Turn]:
 # Node groups
 
 
-def rehearsal_study(manifests: tuple[AnyEdit, ...] = ()) -> Study[RehearsalsFound, Rehearsal]:
+def rehearsal_study(
+    manifests: tuple[AnyEdit, ...] = (), *, at_once: int = 1, horizon_ns: int = HORIZON_NS
+) -> Study[RehearsalsFound, Rehearsal]:
     """Return what comes of moving node groups to Karpenter.
 
     Args:
         manifests: What is applied before: NodePools and DaemonSets as they would be.
+        at_once: How many nodes are drained at a time.
+        horizon_ns: How far a drain is played that does not come to its end.
     """
+    edited = " with the edits of the what-if" if manifests else ""
+    span = "" if horizon_ns == HORIZON_NS else f", over {_span(horizon_ns)}"
     return Study(
-        title=f"Rehearsal ─ node groups moved to Karpenter{' with the edits of the what-if' if manifests else ''}",
+        title=f"Rehearsal ─ node groups moved to Karpenter{edited}{span}",
         rows_title="Node groups",
         table=rehearsal_views.TABLE,
-        wanted=lambda now_ns: RehearsalsWanted(manifests=manifests, now_ns=now_ns),
+        wanted=lambda now_ns: RehearsalsWanted(
+            manifests=manifests, at_once=at_once, horizon_ns=horizon_ns, now_ns=now_ns
+        ),
         rows=lambda found: found.found,
         lines=lambda found: said(found.problem or rehearsal_views.overview(found.found)),
         name_of=rehearsal_views.name_of,
         story=lambda row: said(rehearsal_views.headline(row), rehearsal_views.story_lines(row)),
-        told=lambda _: told(REHEARSED),
+        told=lambda found: told(found.found[0].assumed, found.found[0].drain.not_modelled) if found.found else (),
         scenario=lambda row: Scenario(name=f"without {rehearsal_views.name_of(row)}", edits=row.edits),
         tab="nodes",
+        further=lambda: rehearsal_study(manifests, at_once=at_once, horizon_ns=_further(horizon_ns)),
+        values=Values(
+            title="Nodes drained at a time",
+            value=str(at_once),
+            hint="1, as kubectl drain does, or more",
+            fault=lambda text: "" if text.isdecimal() and 0 < int(text) < _MANY else f"a number below {_MANY}",
+            study=lambda text: rehearsal_study(manifests, at_once=int(text), horizon_ns=horizon_ns),
+        ),
     )
 
 

@@ -32,6 +32,13 @@ def test_a_node_group_is_rehearsed_in_every_form(capsys: pytest.CaptureFixture[s
     [row] = csv.DictReader(io.StringIO(capsys.readouterr().out))
     assert (row["nodeGroup"], int(row["nodes"])) == (document["nodeGroup"], len(document["nodes"]))
     assert main(["rehearse", "--demo", document["nodeGroup"], "--fail-on", "pending"]) == 0
-    assert capsys.readouterr().out.startswith("demo: without node group system (2 nodes) ")
+    said = capsys.readouterr().out
+    assert said.startswith("demo: without node group system (2 nodes) ")
+    assert "drained one node at a time it takes 90s, at most " in said
+    assert int(row["drainSeconds"]) == document["drain"]["seconds"] == 90
+    assert main(["rehearse", "--demo", "--at-once", "2", "--fail-on", "stall", "--fail-on", "pending"]) == 0
+    assert "drained 2 nodes at a time it takes 60s, at most " in capsys.readouterr().out
+    assert main(["rehearse", "--demo", "--at-once", "none"]) == 2
+    assert "'none' is not a number from 1 to 1000" in capsys.readouterr().err
     assert main(["rehearse", "--demo", "none"]) == 2
     assert "there is no node group none; there are system" in capsys.readouterr().err

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from karptui.plan.rehearsal import Rehearsal, RehearsalError, groups, rehearsals, unmanaged
-from karptui.views.rehearsal import TABLE, detail_lines, headline, overview, story_lines
+from karptui.views.rehearsal import TABLE, detail_lines, drain_lines, drain_text, headline, overview, story_lines
 from karptui.whatif.edits import PutObject
 from karptui.whatif.situation import WhatIfBase
-from tests.builders import a_daemonset, a_node, a_pdb, a_pod, an_instance_type
+from tests.builders import HOUR_NS, a_daemonset, a_node, a_pdb, a_pod, an_instance_type
 from tests.forward.making import a_pair
 from tests.whatif.edits.test_apply import POOL
 from tests.whatif.snapshots import base
@@ -120,3 +120,29 @@ def test_daemonsets_that_run_on_no_new_node_are_named() -> None:
     assert [name for name, _ in found.daemons] == ["DaemonSet/default/agent", "DaemonSet/default/cni"]
     assert found.absent_daemons == (("DaemonSet/default/cni", ("general",)),)
     assert "DaemonSet/default/cni: not on those of general" in "\n".join(story_lines(found))
+
+
+def test_the_drain_is_played_over_time() -> None:
+    [found] = rehearsals(cluster(*PODS[1:]), ("core",))
+    drain = found.drain
+    assert drain_text(drain) == (
+        "drained one node at a time it takes 90s, at most 5 nodes and $0.40/h at once (now 5 and $0.30/h)"
+    )
+    assert (drain.launched, drain.left, drain.waiting) == (1, (), 1)
+    assert found.as_json()["drain"]["nodes"][1] == {"node": "core-2", "begins": 30, "empty": 60, "gone": 90}
+
+
+def test_what_stalls_a_drain_is_named() -> None:
+    annotations = {"karpenter.sh/do-not-disrupt": "true"}
+    stays = a_pod(name="stays", node="core-1", cpu="100m", labels={"app": "other"}, annotations=annotations)
+    held = a_pdb(name="web", labels={"app": "web"}, allowed=0)
+    pods = (a_pod(name="web", node="core-1", cpu="100m", labels={"app": "web"}), stays)
+    [found] = rehearsals(cluster(*pods, pdbs=(held,)), ("core",), horizon_ns=HOUR_NS)
+    assert drain_text(found.drain).startswith(
+        "drained one node at a time it stalls, 2 of 2 nodes left after 60m:"
+        " PodDisruptionBudget default/web keeps default/web; at most 5 nodes"
+    )
+    first, *_, last = drain_lines(found.drain)
+    assert first == "default/web on core-1 is held 60m by default/web, to the end"
+    assert last == "1 pod asks not to be disrupted, which kubectl drain does not heed: default/stays"
+    assert [column.cell(found, 0).text for column in TABLE.columns if column.heading.title == "TAKES"] == ["stalls"]

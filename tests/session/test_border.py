@@ -181,7 +181,7 @@ QUESTIONS: tuple[Question[Any], ...] = (
     HeadroomsWanted(kind="Pod", key=POD, now_ns=NOW_NS),
     PlanWanted(scenario=SCENARIO, horizon_ns=10**9, now_ns=NOW_NS),
     PoliciesWanted(pools=("none",), afters=("0s",), horizon_ns=10**9, seeds=2, now_ns=NOW_NS),
-    RehearsalsWanted(manifests=SCENARIO.edits, now_ns=NOW_NS),
+    RehearsalsWanted(manifests=SCENARIO.edits, at_once=2, horizon_ns=NOW_NS, now_ns=NOW_NS),
     UnreachedWanted(now_ns=NOW_NS),
     SolveWanted(goal="overhead", given=(("tries", "20"),), now_ns=NOW_NS),
     StudyProgressWanted(),

@@ -15,6 +15,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
 from karptui.karpenter.rules import VERSION_SETTING
 from karptui.karpenter.settings import GATE_DEFAULTS, GATE_PREFIX, Settings, SettingsError, parse_settings
+from karptui.kube.node import cordoned
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.workload import DaemonSet, Workload
 from karptui.provisioning import InstanceTypes
@@ -35,7 +36,6 @@ from karptui.whatif.edits import (
 )
 from karptui.whatif.edits.document import (
     as_stored,
-    cordoned,
     record_document,
     taken_over,
     template_document,

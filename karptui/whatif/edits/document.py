@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.kube.node import Node
+from karptui.kube.node import Node, cordoned
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodAffinityTerm, PodTemplate, PodVolume, TopologySpreadConstraint
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement, NodeSelectorTerm
-from karptui.kube.taints import NO_SCHEDULE, Taint
+from karptui.kube.taints import Taint
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.workload import DaemonSet, Workload
 from karptui.whatif.edits import EditError
@@ -262,8 +262,6 @@ def _without_empty(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value or value == 0}
 
 
-UNSCHEDULABLE_TAINT: Final = Taint("node.kubernetes.io/unschedulable", NO_SCHEDULE)
-"""What a cordoned node carries; Kubernetes adds it with ``spec.unschedulable``."""
 _META: Final = ("labels", "annotations")
 _TAKEN_OVER: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.NODE: (*_META, "taints", "is_unschedulable", "capacity", "allocatable"),
@@ -309,12 +307,6 @@ def taken_over(kind: Kind, item: Any, changed: Any) -> Any:
         return item
     made = replace(item, **fields)
     return cordoned(made) if kind is Kind.NODE and "is_unschedulable" in fields else made
-
-
-def cordoned(node: Node) -> Node:
-    """Return a node whose taints say whether it is unschedulable."""
-    others = tuple(taint for taint in node.taints if taint.key != UNSCHEDULABLE_TAINT.key)
-    return replace(node, taints=(*others, UNSCHEDULABLE_TAINT) if node.is_unschedulable else others)
 
 
 def _node(node: Node) -> dict[str, Any]:

@@ -14,11 +14,12 @@ from karptui.decode.yaml_text import YamlError, load_documents
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.pod_predicates import UNSCHEDULABLE
+from karptui.kube.node import cordoned
 from karptui.kube.objects import Condition, OwnerReference, with_condition
 from karptui.kube.pod import Pod
 from karptui.kube.workload import DaemonSet, Workload
 from karptui.whatif.edits import EditError, ObjectRef
-from karptui.whatif.edits.document import as_stored, cordoned
+from karptui.whatif.edits.document import as_stored
 from karptui.whatif.edits.draft import ClusterDraft, is_namespaced
 from karptui.whatif.edits.pods import (
     add_first,

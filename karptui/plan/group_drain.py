@@ -1,0 +1,194 @@
+"""Node groups drained over time: how long it takes, what stalls it and by what, nodes and dollars at their peak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from karptui.forward.durations import observed
+from karptui.forward.kubectl_drain import DrainedNode, HeldPod
+from karptui.forward.play import Play
+from karptui.forward.result import Moment, Played, StepKind
+from karptui.forward.run import HORIZON_NS, premises
+from karptui.karpenter.pod_predicates import is_reschedulable
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.whatif.situation import Situation
+
+_PREMISES: Final = (
+    "all nodes are cordoned, then drained by name: kubectl drain --ignore-daemonsets --force --delete-emptydir-data",
+    "an eviction that a PodDisruptionBudget refuses is tried again every 5 s, as kubectl does",
+    "a drained node is deleted, and not started again by its group: scale that to zero as you go",
+)
+
+
+class GroupDrain(msgspec.Struct, frozen=True, kw_only=True):
+    """A drain as it was played."""
+
+    at_once: int
+    """How many nodes are drained at a time."""
+    from_ns: int
+    until_ns: int
+    """When the last node was gone and the last new one ready, or the horizon."""
+    nodes: tuple[DrainedNode, ...]
+    held: tuple[HeldPod, ...]
+    """Pods whose eviction PodDisruptionBudgets refused for a while: those that are never evicted first."""
+    unheeded: tuple[str, ...]
+    """Pods that ask not to be disrupted, which kubectl does not know: ``namespace/name``."""
+    launched: int
+    """Nodes that Karpenter launches meanwhile."""
+    nodes_before: int
+    most_nodes: int
+    price_before: float
+    """Dollars per hour of Karpenter's nodes and the group's."""
+    most_price: float
+    longest_wait_ns: int
+    """How long a pod was without a node, at most, once the drain had begun."""
+    waiting_before: int
+    waiting: int
+    """Pods without a node at the end."""
+    assumed: tuple[str, ...]
+    not_modelled: tuple[str, ...]
+
+    @property
+    def took_ns(self) -> int | None:
+        """How long it takes until the last node is gone; None where some are left."""
+        ends = [one.gone_ns for one in self.nodes if one.gone_ns is not None]
+        return max(ends, default=self.from_ns) - self.from_ns if len(ends) == len(self.nodes) else None
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """Nodes that are not empty at the end."""
+        return tuple(one.node for one in self.nodes if one.empty_ns is None)
+
+    def waited_ns(self, held: HeldPod) -> int:
+        """Return how long a pod was held."""
+        return (self.until_ns if held.until_ns is None else held.until_ns) - held.from_ns
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the form of ``karptui rehearse -o json``."""
+        took_ns = self.took_ns
+        return {
+            "atOnce": self.at_once,
+            "seconds": None if took_ns is None else took_ns // NS_PER_SECOND,
+            "playedSeconds": (self.until_ns - self.from_ns) // NS_PER_SECOND,
+            "nodesLeft": list(self.left),
+            "heldPods": [
+                {
+                    "pod": one.pod,
+                    "node": one.node,
+                    "budgets": list(one.budgets),
+                    "seconds": self.waited_ns(one) // NS_PER_SECOND,
+                    "isEvicted": one.until_ns is not None,
+                }
+                for one in self.held
+            ],
+            "doNotDisrupt": list(self.unheeded),
+            "newNodes": self.launched,
+            "nodesBefore": self.nodes_before,
+            "mostNodes": self.most_nodes,
+            "pricePerHourBefore": self.price_before,
+            "mostPricePerHour": self.most_price,
+            "longestWaitSeconds": self.longest_wait_ns // NS_PER_SECOND,
+            "withoutNodeBefore": self.waiting_before,
+            "withoutNode": self.waiting,
+            "nodes": [
+                {
+                    "node": one.node,
+                    "begins": _seconds(one.from_ns, self.from_ns),
+                    "empty": _seconds(one.empty_ns, self.from_ns),
+                    "gone": _seconds(one.gone_ns, self.from_ns),
+                }
+                for one in self.nodes
+            ],
+        }
+
+
+def drain_groups(
+    situation: Situation,
+    prices: Mapping[str, float],
+    *,
+    names: Sequence[str],
+    at_once: int = 1,
+    horizon_ns: int = HORIZON_NS,
+    reporter: Reporter = silent,
+) -> GroupDrain:
+    """Play the drain of nodes that Karpenter did not make.
+
+    Args:
+        situation: The cluster, with NodePools as they would be.
+        prices: Dollars per hour of nodes by name, where they are known.
+        names: The nodes.
+        at_once: How many are drained at a time.
+        horizon_ns: How far it is played where it does not come to its end.
+        reporter: Told of progress; may raise ``Cancelled``.
+
+    Raises:
+        Cancelled: when the reporter does.
+    """
+    inventory, settings, now_ns = situation.inventory, situation.settings, situation.now_ns
+    durations = observed(inventory.nodeclaims)
+    play = Play(
+        inventory,
+        situation.types.types,
+        settings,
+        now_ns,
+        until_ns=now_ns + horizon_ns,
+        durations=durations,
+        reporter=reporter,
+    )
+    ordered, going = sorted(names), frozenset(names)
+    drain = play.drain_by_hand(ordered, at_once)
+    predicates = situation.fleet.pods
+    unheeded = (
+        pod.key
+        for pod in inventory.pods
+        if pod.node_name in going and is_reschedulable(pod) and not predicates.is_disruptable(pod)
+    )
+    played = play.run()
+    assumed, left_out = premises(inventory, settings, durations)
+    costs = list(_costs(played.series, drain.nodes, prices))
+    return GroupDrain(
+        at_once=at_once,
+        from_ns=now_ns,
+        until_ns=play.now_ns,
+        nodes=drain.nodes,
+        held=_longest_first(drain.held, play.now_ns),
+        unheeded=tuple(sorted(unheeded)),
+        launched=sum(len(step.claims) for step in played.steps if step.kind in (StepKind.PROVISION, StepKind.DISRUPT)),
+        nodes_before=played.series[0].nodes,
+        most_nodes=max(moment.nodes for moment in played.series),
+        price_before=costs[0],
+        most_price=max(costs),
+        longest_wait_ns=_longest_wait(played, play.now_ns),
+        waiting_before=played.series[0].pending,
+        waiting=played.end.pending,
+        assumed=(*_PREMISES, *assumed),
+        not_modelled=left_out,
+    )
+
+
+def _costs(series: Iterable[Moment], nodes: Sequence[DrainedNode], prices: Mapping[str, float]) -> Iterable[float]:
+    """Yield dollars per hour of Karpenter's nodes and of those of the group that are left, moment by moment."""
+    for moment in series:
+        left = (one.node for one in nodes if one.gone_ns is None or one.gone_ns > moment.at_ns)
+        yield round(moment.price_per_hour + sum(prices.get(name, 0.0) for name in left), 6)
+
+
+def _longest_first(held: Iterable[HeldPod], now_ns: int) -> tuple[HeldPod, ...]:
+    def key(one: HeldPod) -> tuple[bool, int, str]:
+        until_ns = now_ns if one.until_ns is None else one.until_ns
+        return one.until_ns is not None, one.from_ns - until_ns, one.pod
+
+    return tuple(sorted(held, key=key))
+
+
+def _longest_wait(played: Played, now_ns: int) -> int:
+    waits = (one for one in played.waits if one.from_ns >= played.from_ns)
+    return max(((now_ns if one.until_ns is None else one.until_ns) - one.from_ns for one in waits), default=0)
+
+
+def _seconds(at_ns: int | None, from_ns: int) -> int | None:
+    return None if at_ns is None else (at_ns - from_ns) // NS_PER_SECOND
