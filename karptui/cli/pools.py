@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from karptui.cli.loading import Loaded
+    from karptui.disruption.churn.report import Churn
     from karptui.session.cluster_view import ClusterView
     from karptui.session.pools import PoolRow
     from karptui.views.row import Pieces
@@ -34,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print NodePools, or one; 1 where something is missing from them."""
     from karptui.cli.loading import load
-    from karptui.session.pools import pool_rows
+    from karptui.session.pools import pool_rows, with_last_hour
 
     needed = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODE, Kind.NODECLAIM, Kind.DAEMONSET, Kind.POD)
     try:
@@ -44,12 +45,19 @@ def run(args: argparse.Namespace) -> int:
         loaded = replace(loaded, view=view, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
         rows = pool_rows(view)
         if args.pool is None:
-            _print_rows(rows, args, loaded)
+            _print_rows(with_last_hour(rows, _churn(loaded)), args, loaded)
         else:
             _print_pool(_pool_of(rows, args.pool), args, loaded)
     except UsageError as error:
         fail(str(error), "pools")
     return report("pools", loaded)
+
+
+def _churn(loaded: Loaded) -> Churn | None:
+    """Return what came and went lately; None where that is not known."""
+    from karptui.session.churn import ChurnBook
+
+    return ChurnBook().churn(loaded.view, loaded.now_ns)
 
 
 def compared(view: ClusterView, now_ns: int) -> tuple[ClusterView, tuple[str, ...]]:

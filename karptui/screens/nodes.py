@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import msgspec
 from textual.binding import Binding, BindingType
 
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted
 from karptui.remembered import remember
 from karptui.screens import routes
@@ -18,8 +19,9 @@ from karptui.screens.listing import Kept
 from karptui.screens.row_sources import Asked
 from karptui.session.border import Focus, TotalsWanted, VerdictWanted
 from karptui.session.nodes import NodeEntry
-from karptui.session.questions import ReasonsWanted
+from karptui.session.questions import LastHourWanted, ReasonsWanted
 from karptui.views.instants import why_unknown
+from karptui.views.last_hour import last_hour_words
 from karptui.views.nodes.columns import nodes_spec, nodes_table
 from karptui.views.nodes.sentences import (
     cluster_facts,
@@ -47,6 +49,8 @@ ROOMY: Final = 32
 BESIDE: Final = 12
 """Lines that are left to the table and the frame while the verdict is read page by page."""
 MANY_NODES: Final = 1_000
+HOUR_STANDS_NS: Final = 15 * NS_PER_SECOND
+"""For how long the nodes of the last hour stand in the title before they are asked for again."""
 
 
 class NodesScreen(ListScreen[NodeEntry]):
@@ -82,6 +86,10 @@ class NodesScreen(ListScreen[NodeEntry]):
         """Of the verdict: the worst findings, then all of them page by page."""
         self._more = 0
         """Findings that are not on that page."""
+        self._hour = ""
+        """How many nodes there were over the last hour, in a few words."""
+        self._hour_ns = 0
+        """When that was asked."""
         self._sums: Kept[tuple[Fact, ...]] = Kept()
         """The figures in the top bar, when they are not of all nodes."""
 
@@ -103,6 +111,11 @@ class NodesScreen(ListScreen[NodeEntry]):
         """Show the nodes, and have those in view analysed first."""
         super().show_state()
         self._show_verdict()
+        claims = self.host.border.overview().statuses.get("NodeClaim")
+        is_known = claims is not None and claims.phase not in ("connecting", "syncing")
+        if is_known and not 0 <= self.host.now_ns() - self._hour_ns < HOUR_STANDS_NS:
+            self._hour_ns = self.host.now_ns()
+            self.run_worker(self._ask_hour(), group="hour", exclusive=True)
         is_waiting = self.host.border.overview().counts["pending"] > 0
         self.host.look_at(Focus(keys=self.table.visible_keys, asks_pending=is_waiting))
 
@@ -124,6 +137,11 @@ class NodesScreen(ListScreen[NodeEntry]):
         answer = await asyncio.to_thread(self.host.border.verdict, wanted)
         self._show_findings(answer.findings)
 
+    async def _ask_hour(self) -> None:
+        found = await asyncio.to_thread(self.host.border.ask, LastHourWanted(now_ns=self._hour_ns))
+        self._hour = last_hour_words(found.alive)
+        self.show_title()
+
     def _show_findings(self, found: Sequence[Finding]) -> None:
         now_ns = self.host.now_ns()
         self.verdict.display = bool(found)
@@ -140,10 +158,12 @@ class NodesScreen(ListScreen[NodeEntry]):
         self.show_title()
 
     def title_parts(self) -> Iterator[str]:
-        """Yield what the title says, and that there are more findings than the verdict above it shows."""
+        """Yield what the title says, that there are more findings than the verdict shows, and the last hour."""
         yield from super().title_parts()
         if self._more:
             yield f"{self.key_of('nodes.verdict', 'v')}: {counted(self._more, 'more finding')}"
+        if self._hour and not self.listing.query_text:
+            yield self._hour
 
     def show_rows(self, rows: Rows[NodeEntry]) -> None:
         """Show rows, and their sums in the top bar."""

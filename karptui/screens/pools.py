@@ -18,6 +18,7 @@ from karptui.session.border import Focus
 from karptui.session.facts import PoolAround, PoolsAround
 from karptui.session.pools import DaemonRow, PoolRow
 from karptui.views.instants import freshness
+from karptui.views.last_hour import last_hour_words
 from karptui.views.pools.columns import pools_table
 from karptui.views.pools.detail import DAEMONSETS, cluster_lines, cost_text, daemon_sentence, detail_lines, title_parts
 from karptui.views.pools.sentences import pool_sentences
@@ -109,8 +110,9 @@ class PoolsScreen(ListScreen[PoolRow]):
         return freshness(self.host.border.overview(), self.host.now_ns())
 
     def story_of(self, item: PoolRow) -> tuple[Pieces, ...]:
-        """Return the pool in sentences."""
-        return pool_sentences(item)
+        """Return the pool in sentences, and the last hour where its column has no room."""
+        hour = last_hour_words(item.alive) if "hour" in self.table.unseen else ""
+        return (*pool_sentences(item), ((hour, Tone.NORMAL),)) if hour else pool_sentences(item)
 
     def name_of(self, item: PoolRow) -> str:
         """Return the NodePool's name."""

@@ -48,7 +48,7 @@ def lists_of(config: Config) -> Mapping[str, Callable[[], List]]:
         "replacements": churn.replacements,
         "next": _next,
         "pending": _pending,
-        "pools": lambda: _pools(config),
+        "pools": lambda: _pools(config, churn),
         "daemonsets": _daemonsets,
         "types": _types,
         "sources": _sources,
@@ -215,16 +215,22 @@ def _pending() -> List:
     return served(TABLE, lambda view, _: last.get((view.pending, view.state), lambda: pending_entries(view)))
 
 
-def _pools(config: Config) -> List:
-    from karptui.session.pools import pool_rows
+def _pools(config: Config, churn: _Churn) -> List:
+    from karptui.session.pools import PoolRow, pool_rows, with_last_hour
     from karptui.views.pools.columns import pools_table
+
+    last: LastAnswer[tuple[PoolRow, ...]] = LastAnswer()
+
+    def items(view: ClusterView, wanted: RowsWanted) -> tuple[PoolRow, ...]:
+        rows, known = pool_rows(view), churn.known(view, wanted.now_ns)
+        return last.get((rows, known), lambda: with_last_hour(rows, known))
 
     def around(view: ClusterView, wanted: AroundWanted) -> PoolsAround:
         from karptui.session.facts import pools_around
 
         return pools_around(view, wanted.now_ns)
 
-    return served(pools_table(has_prices=not config.disable_pricing), lambda view, _: pool_rows(view), around)
+    return served(pools_table(has_prices=not config.disable_pricing), items, around)
 
 
 def _daemonsets() -> List:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from karptui.session.moments import KeptPlays
 from karptui.session.questions import (
     DescriptionWanted,
+    LastHourFound,
+    LastHourWanted,
     NamesWanted,
     NodeWanted,
     OpeningWanted,
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from karptui.serving.plays import Plays
     from karptui.serving.studies import Studies
     from karptui.serving.whatif import WhatIfs
+    from karptui.session.cluster_view import ClusterView
 
 
 def answers_of(
@@ -85,6 +88,7 @@ def answers_of(
         NodeWanted: _nodes,
         PodWaitWanted: _pod_waits,
         ReasonsWanted: _reasons,
+        LastHourWanted: _last_hours,
         ControllerWanted: _controllers,
         KnownValuesWanted: _known_values,
         ComparedWanted: lambda: whatifs().compared,
@@ -116,6 +120,19 @@ def _packing() -> Answerer:
     from karptui.session.packing import bins_of
 
     return lambda view, _: PackingFound(bins=bins_of(view))
+
+
+def _last_hours() -> Answerer:
+    from karptui.disruption.churn.report import alive
+    from karptui.session.churn import ChurnBook
+
+    book = ChurnBook()
+
+    def last_hour(view: ClusterView, wanted: LastHourWanted) -> LastHourFound:
+        known = book.churn(view, wanted.now_ns)
+        return LastHourFound(alive=alive(known.lives, known.window)) if known is not None else LastHourFound()
+
+    return last_hour
 
 
 def _names() -> Answerer:

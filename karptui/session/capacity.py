@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import msgspec
 
 from karptui.disruption.churn.life import Life
-from karptui.disruption.churn.report import Churn
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.disruption.churn.report import Churn, alive
 from karptui.session.costs import Held, Total, held_of, total_of
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.state.usage import NO_SHARE, Share, total_share
 
 GROUPINGS: Final = ("zone", "pool", "type")
 """What nodes may be put together by; a zone is told apart by capacity type."""
-BINS: Final = 12
-BIN_NS: Final = 300 * NS_PER_SECOND
-"""The last hour, in steps of five minutes."""
 
 
 class CapacityEntry(msgspec.Struct, frozen=True, tag=True, kw_only=True):
@@ -95,19 +91,7 @@ def capacity_entries(
             held=held_of(group),
             all_nodes=all_nodes,
             all_per_hour=all_per_hour,
-            alive=_alive(lives.get(place, ()), churn) if churn is not None else (),
+            alive=alive(lives.get(place, ()), churn.window) if churn is not None else (),
         )
         for place, group in sorted(groups.items())
-    )
-
-
-def _alive(lives: Sequence[Life], churn: Churn) -> tuple[int | None, ...]:
-    """Return how many there were at the end of each step, as far back as anything is known of what went."""
-    now_ns, known_ns = churn.window.now_ns, churn.window.since_ns
-    ends = [now_ns - BIN_NS * (BINS - 1 - step) for step in range(BINS)]
-    return tuple(
-        sum(life.created_ns <= end and not 0 < (life.gone_ns or life.removed_ns) <= end for life in lives)
-        if end >= known_ns
-        else None
-        for end in ends
     )

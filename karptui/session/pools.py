@@ -14,6 +14,7 @@ import msgspec
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.budget_calendar import PoolBudgets
+from karptui.disruption.churn.report import Churn, alive_by_pool
 from karptui.karpenter.nodeclass import NodeClass, nodeclass_key
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube import resources
@@ -138,6 +139,8 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
     """Whether this Karpenter does not manage the NodePool."""
     overlap: PoolOverlap | None = None
     """None until it is worked out."""
+    alive: tuple[int | None, ...] = ()
+    """NodeClaims every five minutes of the last hour; None from before anything is known, empty where nothing is."""
     hidden: frozenset[str] = frozenset()
     """Kinds that may not be listed: what follows from them is not known, rather than nothing."""
 
@@ -237,6 +240,12 @@ def pool_rows(view: ClusterView) -> tuple[PoolRow, ...]:
         *(tuple(analysis.budgets.values()) if analysis is not None else ()),
     )
     return _ROWS.get(inputs, lambda: _rows(view, entries, view.hidden), equals=(view.hidden,))
+
+
+def with_last_hour(rows: Sequence[PoolRow], churn: Churn | None) -> tuple[PoolRow, ...]:
+    """Return the rows with how many nodes they had over the last hour, as far as that is known."""
+    known = alive_by_pool(churn) if churn is not None else {}
+    return tuple(msgspec.structs.replace(row, alive=known[row.name]) if row.name in known else row for row in rows)
 
 
 def _rows(view: ClusterView, entries: Sequence[PoolEntry], hidden: frozenset[str]) -> tuple[PoolRow, ...]:

@@ -213,6 +213,20 @@ class ReasonsWanted(Question[ReasonsFound], frozen=True, kw_only=True):
     """Why pods wait, in a few words."""
 
 
+class LastHourFound(msgspec.Struct, frozen=True, kw_only=True):
+    """How many NodeClaims there were."""
+
+    alive: tuple[int | None, ...] = ()
+    """Every five minutes; None from before anything is known, empty where nothing is."""
+
+
+class LastHourWanted(Question[LastHourFound], frozen=True, kw_only=True):
+    """How many NodeClaims there were over the last hour."""
+
+    now_ns: int
+    """The present instant: nanoseconds since the epoch."""
+
+
 # Instance types
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import count_text, counted, cpu_pair_text, cpu_text, memory_pair_text, memory_text
-from karptui.session.capacity import BIN_NS, CapacityEntry
+from karptui.session.capacity import CapacityEntry
 from karptui.session.nodes import PodAccess
 from karptui.state.usage import Share
 from karptui.views.column import (
@@ -21,9 +21,9 @@ from karptui.views.column import (
     Field,
     FieldKind,
     Heading,
-    Schema,
     Value,
 )
+from karptui.views.last_hour import last_hour_column
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean, short_zone
 from karptui.views.table import Sort, TableSpec, natural_key
@@ -36,34 +36,7 @@ _HELP: Final = {
     "type": "The instance type.",
 }
 NOUNS: Final = {"zone": "zones and capacity types", "pool": "NodePools", "type": "instance types"}
-_BLOCKS: Final = "▁▂▃▄▅▆▇█"
-_FLAT: Final = "─"
-_LEAST_BINS: Final = 3
-"""Of a line: two points are none."""
-_COUNTS: Final[Schema] = {"type": "array", "items": INTEGER_OR_NULL}
 _MICRO: Final = 1_000_000
-
-
-def sparkline(counts: Sequence[int | None]) -> str:
-    """Return a block for each count between the least and the most, a line where nothing changed, blanks before."""
-    known = [count for count in counts if count is not None]
-    if len(known) < _LEAST_BINS:
-        return ""
-    low, high = min(known), max(known)
-    steps = len(_BLOCKS) - 1
-
-    def block(count: int | None) -> str:
-        if count is None:
-            return " "
-        return _FLAT if high == low else _BLOCKS[(count - low) * steps // (high - low)]
-
-    return "".join(map(block, counts))
-
-
-def trend(counts: Sequence[int | None]) -> int | None:
-    """Return by how many nodes a group has grown since the first moment that is known; None where hardly any is."""
-    known = [count for count in counts if count is not None]
-    return known[-1] - known[0] if len(known) >= _LEAST_BINS else None
 
 
 def _nodes_cell(entry: CapacityEntry, _: int) -> Cell:
@@ -115,13 +88,6 @@ def _held_cell(entry: CapacityEntry, _: int) -> Cell:
         return NOT_AVAILABLE
     more = "+" if entry.held.unpriced or entry.held.waiting else ""
     return Cell(f"{entry.held.per_hour:,.2f}{more}", Tone.WARNING)
-
-
-def _hour_cell(entry: CapacityEntry, _: int) -> Cell:
-    line, change = sparkline(entry.alive), trend(entry.alive)
-    if change is None:
-        return NOT_APPLICABLE
-    return Cell(f"{line} {change:+d}" if change else f"{line} ±0", Tone.NORMAL if change else Tone.MUTED)
 
 
 def _amounts(name: str, unit: str, read: Callable[[CapacityEntry], Share]) -> tuple[Value[CapacityEntry], ...]:
@@ -312,26 +278,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
             ),
         ),
     ),
-    Column(
-        Heading(
-            "hour",
-            "LAST HOUR",
-            "NodeClaims every five minutes, between the fewest and the most, and how many more there are now.",
-            min_width=15,
-            drop_order=2,
-        ),
-        _hour_cell,
-        lambda entry: trend(entry.alive),
-        values=(
-            Value(
-                "nodes_last_hour",
-                lambda entry, _: list(entry.alive),
-                _COUNTS,
-                f"NodeClaims every {BIN_NS // 60_000_000_000} minutes, the last now; null where it is not known.",
-                flat=lambda counts: " ".join("-" if one is None else str(one) for one in counts),
-            ),
-        ),
-    ),
+    last_hour_column(lambda entry: entry.alive, drop_order=2),
 )
 
 

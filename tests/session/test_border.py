@@ -47,6 +47,7 @@ from karptui.session.pods import PodEntry
 from karptui.session.prepare import base_of
 from karptui.session.questions import (
     DescriptionWanted,
+    LastHourWanted,
     NamesWanted,
     NodeWanted,
     OpeningWanted,
@@ -166,6 +167,7 @@ QUESTIONS: tuple[Question[Any], ...] = (
     NodeWanted(key=next(one.key for one in ANALYSED.node_entries if one.node is not None)),
     PodWaitWanted(key=next(iter(ANALYSED.state.pods))),
     ReasonsWanted(),
+    LastHourWanted(now_ns=NOW_NS),
     ControllerWanted(),
     KnownValuesWanted(),
     ComparedWanted(scenario=SCENARIO, now_ns=NOW_NS),

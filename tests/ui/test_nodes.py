@@ -382,7 +382,7 @@ async def test_no_finding_of_the_demo_is_cut(size: tuple[int, int]) -> None:
         reasons = pending_reasons(app.session.view.pending)
         told = ["".join(sentence(one, NOW_NS, reasons).split()) for one in found]
         seen = ""
-        assert f"v: {len(found) - shown(app)} more findings" in screen_text(app)
+        assert f"v: {len(found) - shown(app)} more findings ─ last hour ▁▁▁▂▃▇" in screen_text(app)
         for _ in range(len(found)):
             await pilot.press("v")
             await pilot.pause()

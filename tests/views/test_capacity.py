@@ -6,10 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.disruption.churn.life import Life
-from karptui.disruption.churn.report import Churn, ChurnWindow
-from karptui.session.capacity import BIN_NS, BINS, GROUPINGS, capacity_entries
+from karptui.disruption.churn.report import BIN_NS, BINS, Churn, ChurnWindow, alive_by_pool
+from karptui.session.capacity import GROUPINGS, capacity_entries
 from karptui.session.nodes import PodAccess
-from karptui.views.capacity import capacity_sentence, capacity_table, sparkline, trend
+from karptui.views.capacity import capacity_sentence, capacity_table
+from karptui.views.last_hour import last_hour_text, last_hour_words, sparkline, trend
 from karptui.views.row import Bar, Tone
 from karptui.views.table import build_rows
 from tests.builders import NOW_NS
@@ -60,6 +61,21 @@ def test_the_last_hour_counts_what_was_there_and_no_further_back_than_is_known()
     churn = Churn(window=ChurnWindow(NOW_NS, NOW_NS - 4 * BIN_NS), lives=lives)
     [entry] = [one for one in capacity_entries(NODES, "pool", churn) if one.name == name]
     assert entry.alive == (*[None] * (BINS - 5), 2, 2, 1, 1, 2)
+    assert alive_by_pool(churn) == {name: entry.alive, "else": (*[None] * (BINS - 5), 1, 1, 1, 1, 1)}
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [((3, 4, 8, 5), "▁▂█▃ +2"), ((4, 4, 4), "─── ±0"), ((0, 0, 0), ""), ((None, 4, 5), ""), ((), "")],
+)
+def test_the_last_hour_in_a_few_words_where_there_was_anything(counts: tuple[int | None, ...], text: str) -> None:
+    assert last_hour_text(counts) == text
+
+
+def test_the_time_that_is_known_is_said() -> None:
+    assert last_hour_words((1, 2, 3, 4)) == "last hour ▁▃▅█ +3"
+    assert last_hour_words((None, None, 1, 2, 1)) == "last 10m ▁█▁ ±0"
+    assert last_hour_words((None, 1, 2)) == ""
 
 
 def test_a_row_says_its_share_and_what_is_not_known() -> None:

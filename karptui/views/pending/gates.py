@@ -158,6 +158,13 @@ def shortage_text(refusal: NodeRefusal) -> str:
     return clean(f"{', '.join(short)} left" if short else refusal.reason)
 
 
+def room_text(refusal: NodeRefusal) -> str:
+    """Return what a node has too little of in words: ``cpu 28 asked, 3400m left; memory 240Gi asked, 7,201Mi left``."""
+    found = _SHORTAGE.findall(refusal.reason) if refusal.gate is PlacementGate.ROOM else []
+    short = [f"{name} {_amount(name, asked)} asked, {_amount(name, left)} left" for name, asked, left in found]
+    return clean("; ".join(short) or refusal.reason)
+
+
 def _amount(resource: str, amount: str) -> str:
     is_bytes = resource in (MEMORY, EPHEMERAL_STORAGE)
     return memory_text(parse_quantity(amount).nano // NANO) if is_bytes else amount
@@ -372,11 +379,11 @@ NODES_TABLE: Final[TableSpec[NodeRefusal]] = TableSpec(
                 140,
                 fill_width=140,
             ),
-            lambda one, _: Cell(clean(one.reason), short=shortage_text(one)),
+            lambda one, _: Cell(room_text(one), short=shortage_text(one)),
             lambda one: one.reason,
         ),
     ),
-    text=lambda one: f"{one.node} {refusal_word(one)} {one.reason}".lower(),
+    text=lambda one: f"{one.node} {refusal_word(one)} {room_text(one)} {one.reason}".lower(),
     key=lambda one: one.node,
     default_sort=Sort("by"),
 )

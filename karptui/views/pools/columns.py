@@ -29,6 +29,7 @@ from karptui.views.column import (
     Schema,
     Value,
 )
+from karptui.views.last_hour import last_hour_column
 from karptui.views.pools import cells
 from karptui.views.pools.sentences import budget_left, is_ready, policy_text, pool_sentences, short_reason
 from karptui.views.row import Tone, text_cell
@@ -363,6 +364,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             ),
         ),
     ),
+    last_hour_column(lambda row: row.alive, drop_order=5, after="explanation"),
     Column(
         Heading("ready", "READY", "✔, or the condition of the pool or its NodeClass that fails.", 5, 32),
         cells.ready_cell,

@@ -18,7 +18,7 @@ REFUSALS = (
 def test_a_row_for_every_node_by_what_rules_it_out() -> None:
     rows = build_rows(NODES_TABLE, REFUSALS, now_ns=NOW_NS)
     assert [[cell.text for cell in row.cells] for row in rows] == [
-        ["ip-10-0-1-2.ec2.internal", "memory and cpu", REFUSALS[0].reason],
+        ["ip-10-0-1-2.ec2.internal", "memory and cpu", "memory 32Gi asked, 7,201Mi left; cpu 5 asked, 2 left"],
         ["n2", "taint", REFUSALS[1].reason],
     ]
     assert rows[0].cells[0].short == "ip-10-0-1-2"
@@ -31,6 +31,6 @@ def test_what_is_short_in_few_cells() -> None:
 
 
 def test_filters() -> None:
-    for text, count in (("by=taint", 1), ("name=n2", 1), ("7374324ki", 1), ("by=room", 0)):
+    for text, count in (("by=taint", 1), ("name=n2", 1), ("7374324ki", 1), ("7,201mi", 1), ("by=room", 0)):
         rows = build_rows(NODES_TABLE, REFUSALS, query=parse_query(text, NODES_TABLE.subject), now_ns=NOW_NS)
         assert len(rows) == count, text

@@ -8,9 +8,11 @@ import pytest
 from karptui.aws.evidence import Evidence
 from karptui.aws.prices import PriceSettings
 from karptui.decode.kinds import Kind
+from karptui.disruption.churn.life import Life
+from karptui.disruption.churn.report import Churn, ChurnWindow
 from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pools import daemon_rows, pool_rows
+from karptui.session.pools import daemon_rows, pool_rows, with_last_hour
 from karptui.sources.base import Phase, SourceStatus
 from karptui.state.inventory import state_of
 from karptui.views.pools.columns import COLUMNS, pools_table
@@ -19,7 +21,7 @@ from karptui.views.pools.sentences import pool_sentences
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
 from tests import builders, story_a
-from tests.builders import NOW_NS
+from tests.builders import MINUTE_NS, NOW_NS
 from tests.stories import said
 from tests.views.pools.rows import COUNTED, ROWS, VIEW, cells, lines_of, overlap_of, rows_of
 
@@ -123,3 +125,13 @@ def test_a_missing_permission_never_shows_as_zero(kind: Kind, columns: set[str])
 
 def _refused(kind: Kind) -> SourceStatus:
     return SourceStatus(kind=kind, phase=Phase.FORBIDDEN, since_ns=NOW_NS)
+
+
+def test_the_last_hour_is_a_row_s_own_and_nothing_where_nobody_knows() -> None:
+    name = next(iter(ROWS))
+    lives = tuple(Life(claim=f"c{n}", pool=name, created_ns=NOW_NS - n * 20 * MINUTE_NS) for n in range(3))
+    watched = with_last_hour(
+        tuple(ROWS.values()), Churn(window=ChurnWindow(NOW_NS, 0, NOW_NS - 60 * MINUTE_NS), lives=lives)
+    )
+    assert {row.name: cells(row)["hour"] for row in watched if row.alive} == {name: "▁▁▁▃▃▃▃▅▅▅▅█ +3"}
+    assert all(cells(row)["hour"] == "-" for row in with_last_hour(tuple(ROWS.values()), None))

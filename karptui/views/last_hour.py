@@ -1,0 +1,95 @@
+"""How many NodeClaims there were over the last hour: a line of blocks, a column, a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from karptui.disruption.churn.report import BIN_NS
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import duration_text
+from karptui.views.column import INTEGER_OR_NULL, Column, Heading, ItemT, Schema, Value
+from karptui.views.row import NOT_APPLICABLE, Cell, Tone
+
+_BLOCKS: Final = "▁▂▃▄▅▆▇█"
+_FLAT: Final = "─"
+_LEAST_BINS: Final = 3
+"""Of a line: two points are none."""
+_COUNTS: Final[Schema] = {"type": "array", "items": INTEGER_OR_NULL}
+
+
+def sparkline(counts: Sequence[int | None]) -> str:
+    """Return a block for each count between the least and the most, a line where nothing changed, blanks before."""
+    known = [count for count in counts if count is not None]
+    if len(known) < _LEAST_BINS:
+        return ""
+    low, high = min(known), max(known)
+    steps = len(_BLOCKS) - 1
+
+    def block(count: int | None) -> str:
+        if count is None:
+            return " "
+        return _FLAT if high == low else _BLOCKS[(count - low) * steps // (high - low)]
+
+    return "".join(map(block, counts))
+
+
+def trend(counts: Sequence[int | None]) -> int | None:
+    """Return by how many nodes a group has grown since the first moment that is known; None where hardly any is."""
+    known = [count for count in counts if count is not None]
+    return known[-1] - known[0] if len(known) >= _LEAST_BINS else None
+
+
+def last_hour_text(counts: Sequence[int | None]) -> str:
+    """Return the line and how many more there are now: ``▁▂▃▄█ +4``; empty where there were none, or who knows."""
+    change = trend(counts)
+    if change is None or not any(counts):
+        return ""
+    return f"{sparkline(counts)} {change:+d}" if change else f"{sparkline(counts)} ±0"
+
+
+def last_hour_words(counts: Sequence[int | None]) -> str:
+    """Return the same with the time that is known: ``last hour ▁▂▃▄█ +4``, ``last 10m ▁▂█ +4``."""
+    text = last_hour_text(counts)
+    known = sum(count is not None for count in counts)
+    time = "hour" if known == len(counts) else duration_text((known - 1) * BIN_NS / NS_PER_SECOND)
+    return f"last {time} {text.strip()}" if text else ""
+
+
+def last_hour_column(
+    read: Callable[[ItemT], Sequence[int | None]], *, drop_order: int, after: str = ""
+) -> Column[ItemT]:
+    """Return the column of a group of nodes.
+
+    Args:
+        read: Takes the NodeClaims at the end of each step out of a row; nothing where that is not known.
+        drop_order: As of a ``Heading``.
+        after: As of a ``Value``.
+    """
+
+    def cell(item: ItemT, _: int) -> Cell:
+        counts = read(item)
+        text = last_hour_text(counts)
+        return Cell(text, Tone.NORMAL if trend(counts) else Tone.MUTED) if text else NOT_APPLICABLE
+
+    return Column(
+        Heading(
+            "hour",
+            "LAST HOUR",
+            "NodeClaims every five minutes, between the fewest and the most, and how many more there are now.",
+            min_width=15,
+            drop_order=drop_order,
+        ),
+        cell,
+        lambda item: trend(read(item)),
+        values=(
+            Value(
+                "nodes_last_hour",
+                lambda item, _: list(read(item)),
+                _COUNTS,
+                f"NodeClaims every {BIN_NS // (60 * NS_PER_SECOND)} minutes, the last now; null where it is not known.",
+                after=after,
+                flat=lambda counts: " ".join("-" if one is None else str(one) for one in counts),
+            ),
+        ),
+    )
