@@ -62,8 +62,9 @@ def live_market(
     """
     named = tuple(dict.fromkeys(zones))
     known = facts if facts.region == region else NO_FACTS
+    said = (metrics.offerings, _date(metrics)) if metrics is not None else None
     return _MARKETS.get(
-        (region, named, known, metrics, has_overlays),
+        (region, named, known, said, has_overlays),
         lambda: _market(region, named, known, metrics, uses_prices=not has_overlays),
     )
 
@@ -89,6 +90,11 @@ def _market(
     if metrics is not None and metrics.offerings:
         market = _with_metrics(market, metrics, uses_prices=uses_prices)
     return market
+
+
+def _date(metrics: ControllerMetrics) -> str:
+    """Return the day of a reading: nothing else of when it was made counts."""
+    return format_timestamp(metrics.read_at_ns)[:10]
 
 
 def live_prices(
@@ -189,8 +195,7 @@ def _with_metrics(market: Market, metrics: ControllerMetrics, *, uses_prices: bo
     table = table_from_metrics(metrics, market.region)
     if not uses_prices or not table.on_demand:
         return msgspec.structs.replace(market, sold_out=sold_out)
-    date = format_timestamp(metrics.read_at_ns)[:10]
-    prices = PriceList(market.region, date, table.currency, "Karpenter's metrics", table.on_demand)
+    prices = PriceList(market.region, _date(metrics), table.currency, "Karpenter's metrics", table.on_demand)
     spot = {(t, zone): price for (t, zone, usage), price in table.zonal.items() if usage == SPOT}
     return msgspec.structs.replace(
         market, sold_out=sold_out, on_demand=prices, spot_price_per_hour=spot or market.spot_price_per_hour

@@ -209,8 +209,16 @@ class SoldAs(NamedTuple):
     offerings: tuple[Offering, ...]
 
 
-_known: Final[list[tuple[Any, tuple[SoldAs, ...]]]] = []
-"""What the last inputs came to, and which these were."""
+class _Sold(NamedTuple):
+    """What some inputs came to, and which these were."""
+
+    inputs: tuple[Any, ...]
+    market: Market
+    found: tuple[SoldAs, ...]
+
+
+_known: Final[list[_Sold]] = []
+"""The last ones."""
 
 
 def sold_as(
@@ -221,6 +229,9 @@ def sold_as(
     placement_group: PlacementGroup | None,
 ) -> tuple[SoldAs, ...]:
     """Return labels and offerings of these types: the same objects where only what nodes hold or keep back changes.
+
+    Where the market changes, they are the same for all types that it offers as before: most of them when something is
+    sold out.
 
     Args:
         facts: The types.
@@ -240,15 +251,22 @@ def sold_as(
         ),
         settings.gate("ReservedCapacity"),
         settings.rules,
-        msgspec.structs.astuple(market),
         placement_group,
     )
-    for known, found in tuple(_known):
-        if known == inputs:
-            return found
-    found = tuple(_sold_as(one, nodeclass, settings, market, placement_group) for one in facts)
-    _known[:] = ((inputs, found), *_known[: _MOST_KNOWN - 1])
+    alike = [one for one in tuple(_known) if one.inputs == inputs]
+    for known in alike:
+        if msgspec.structs.astuple(known.market) == msgspec.structs.astuple(market):
+            return known.found
+    made = (_sold_as(one, nodeclass, settings, market, placement_group) for one in facts)
+    found = tuple(map(_shared, alike[0].found, made)) if alike else tuple(made)
+    _known[:] = (_Sold(inputs, market, found), *_known[: _MOST_KNOWN - 1])
     return found
+
+
+def _shared(known: SoldAs, made: SoldAs) -> SoldAs:
+    """Return what was made, of the parts that were known where they are equal."""
+    requirements = known.requirements if known.requirements == made.requirements else made.requirements
+    return known if known == made else SoldAs(requirements, made.offerings)
 
 
 def _sold_as(

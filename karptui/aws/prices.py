@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -201,14 +201,25 @@ def table_from_list(prices: PriceList, region: str) -> PriceTable:
 
 def table_from_metrics(metrics: ControllerMetrics, region: str) -> PriceTable:
     """Return the prices that Karpenter's metrics state; spot only once Karpenter has read spot prices itself."""
-    return _TABLES.get((metrics, region), lambda: _table_from_metrics(metrics, region))
+    stated = _STATED.get(metrics.offerings, lambda: _stated(metrics))
+    return PriceTable(
+        origin=PriceOrigin(PriceSource.KARPENTER, metrics.read_at_ns),
+        currency=currency_of(region),
+        on_demand=stated.on_demand,
+        zonal=stated.zonal,
+    )
 
 
-_TABLES: Final[Recent[Any, PriceTable]] = Recent(most=4, patience=32)
-"""Of a reading of the metrics: the same table for whoever asks."""
+class _Stated(NamedTuple):
+    on_demand: Mapping[str, float]
+    zonal: Mapping[tuple[str, str, str], float]
 
 
-def _table_from_metrics(metrics: ControllerMetrics, region: str) -> PriceTable:
+_STATED: Final[Recent[Any, _Stated]] = Recent(most=2, patience=32)
+"""By offerings: readings a minute apart mostly state the same prices."""
+
+
+def _stated(metrics: ControllerMetrics) -> _Stated:
     zonal: dict[tuple[str, str, str], float] = {}
     by_type: dict[str, set[float]] = {}
     for name, offering in metrics.offerings.items():
@@ -221,12 +232,7 @@ def _table_from_metrics(metrics: ControllerMetrics, region: str) -> PriceTable:
             continue
         zonal[name.instance_type, name.zone, ON_DEMAND] = price
         by_type.setdefault(name.instance_type, set()).add(price)
-    return PriceTable(
-        origin=PriceOrigin(PriceSource.KARPENTER, metrics.read_at_ns),
-        currency=currency_of(region),
-        on_demand={name: next(iter(prices)) for name, prices in by_type.items() if len(prices) == 1},
-        zonal=zonal,
-    )
+    return _Stated({name: next(iter(prices)) for name, prices in by_type.items() if len(prices) == 1}, zonal)
 
 
 def date_ns(date: str) -> int:

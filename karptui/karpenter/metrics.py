@@ -101,3 +101,12 @@ class ControllerMetrics(msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
             and (beside := self.offerings.get(OfferingName(name.instance_type, name.zone, ON_DEMAND))) is not None
             and beside.price_per_hour is not None
         )
+
+    def after(self, before: ControllerMetrics | None) -> ControllerMetrics:
+        """Return this reading with the very offerings of the one before where they are equal.
+
+        They are thousands, and what follows from them is kept by them: prices, and what is sold out.
+        """
+        if before is None or before.offerings is self.offerings or before.offerings != self.offerings:
+            return self
+        return msgspec.structs.replace(self, offerings=before.offerings)

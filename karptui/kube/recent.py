@@ -22,8 +22,8 @@ class _Kept(Generic[KeyT, ValueT]):
 class Recent(Generic[KeyT, ValueT]):
     """Keeps a few answers by what they were made of; what nobody has asked for in a while is let go.
 
-    Keys are compared one by one, so they need no hash. Threads may ask at the same time; the worst that comes of it is
-    an answer that is made twice.
+    Keys are compared one by one, so they need no hash. Threads may ask at the same time: while one makes an answer,
+    others that need one made wait, as answers are megabytes large and what is made of one is kept by its identity.
     """
 
     def __init__(self, *, most: int, patience: int) -> None:
@@ -36,21 +36,34 @@ class Recent(Generic[KeyT, ValueT]):
         self._most, self._patience = most, patience
         self._kept: tuple[_Kept[KeyT, ValueT], ...] = ()
         self._questions = 0
+        self._making = threading.RLock()
 
     def get(self, key: KeyT, make: Callable[[], ValueT]) -> ValueT:
         """Return the answer for a key, made anew where it is not kept."""
         self._questions += 1
+        known = self._find(key)
+        if known is None:
+            with self._making:
+                known = self._find(key) or self._made(key, make)
+        return known.value
+
+    def _find(self, key: KeyT) -> _Kept[KeyT, ValueT] | None:
         kept = self._kept
         for one in kept:
             if one.key is key or one.key == key:
                 one.asked = self._questions
-                if self._is_outdated(kept[-1]):
-                    self._kept = self._asked_lately()
-                return one.value
-        value = make()
-        made = _Kept(key, value, self._questions)
+                if self._is_outdated(kept[-1]) and self._making.acquire(blocking=False):
+                    try:
+                        self._kept = self._asked_lately()
+                    finally:
+                        self._making.release()
+                return one
+        return None
+
+    def _made(self, key: KeyT, make: Callable[[], ValueT]) -> _Kept[KeyT, ValueT]:
+        made = _Kept(key, make(), self._questions)
         self._kept = (made, *self._asked_lately()[: self._most - 1])
-        return value
+        return made
 
     def values(self) -> tuple[ValueT, ...]:
         """Return every answer that is kept, the last that was asked for first as far as that is known."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType
@@ -49,10 +49,20 @@ from karptui.whatif.sweep import SweepPoint
 
 MOST_VALUES: Final = 1_200
 """Values of a label that are offered; every instance type is fewer."""
-_LABELS_BY_TYPE: Final[LastAnswer[tuple[Mapping[str, tuple[str, ...]], ...]]] = LastAnswer()
-_LABEL_VALUES: Final[LastAnswer[tuple[Mapping[str, tuple[str, ...]], ...]]] = LastAnswer()
-"""Of the last types: `karptui.aws.cluster_types` returns the same ones as long as nothing changes that they follow
-from, so that a cluster that changes several times a second costs this once; those before are let go."""
+
+
+class _OfTypes(NamedTuple):
+    """What the last instance types are labelled with."""
+
+    by_type: tuple[Mapping[str, tuple[str, ...]], ...]
+    by_list: tuple[Mapping[str, tuple[str, ...]], ...]
+
+
+_OF_LISTS: Final[LastAnswer[_OfTypes]] = LastAnswer()
+"""`karptui.aws.cluster_types` returns the same lists as long as nothing changes that they follow from, so that a
+cluster that changes several times a second costs this once; those before are let go."""
+_OF_LABELS: Final[LastAnswer[_OfTypes]] = LastAnswer()
+"""And the same labels where something is sold out or costs another price."""
 
 
 def known_values(view: ClusterView) -> KnownValues:
@@ -77,9 +87,26 @@ def known_values(view: ClusterView) -> KnownValues:
 
 def _types(view: ClusterView) -> tuple[Mapping[str, tuple[str, ...]], ...]:
     """Return the labels of every instance type that some NodePool may have; the same object for the same types."""
+    return _of_types(view).by_type
+
+
+def _of_types(view: ClusterView) -> _OfTypes:
     lists = _lists(view)
-    return _LABELS_BY_TYPE.get(
-        lists, lambda: tuple({one.name: _labels_of(one) for own in lists for one in own}.values())
+    return _OF_LISTS.get(lists, lambda: _OF_LABELS.get(tuple(_label_sources(lists)), lambda: _labelled(lists)))
+
+
+def _label_sources(lists: Iterable[Sequence[InstanceType]]) -> Iterator[object]:
+    """Yield everything that labels of types follow from, type by type."""
+    for types in lists:
+        for one in types:
+            yield one.requirements
+            yield from (offering.requirements for offering in one.offerings)
+        yield None
+
+
+def _labelled(lists: Iterable[Sequence[InstanceType]]) -> _OfTypes:
+    return _OfTypes(
+        tuple({one.name: _labels_of(one) for own in lists for one in own}.values()), tuple(map(label_values, lists))
     )
 
 
@@ -99,10 +126,8 @@ def _labels_of(one: InstanceType) -> Mapping[str, tuple[str, ...]]:
 
 def _labels(view: ClusterView) -> dict[str, tuple[str, ...]]:
     """Return label keys with the values that instance types, offerings and NodePools have for them."""
-    lists = _lists(view)
-    of_types = _LABEL_VALUES.get(lists, lambda: tuple(map(label_values, lists)))
     found: dict[str, tuple[str, ...]] = {}
-    for source in (*of_types, *_pool_labels(view)):
+    for source in (*_of_types(view).by_list, *_pool_labels(view)):
         for key, values in source.items():
             before = found.get(key, values)
             found[key] = values if before == values else tuple(sorted({*before, *values}))

@@ -12,6 +12,7 @@ from karptui.aws.cluster_types import ClusterTypes, cluster_types
 from karptui.aws.market import Market, OfferingKey, built_in_market
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.region import node_zones
+from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, INSTANCE_TYPE, REGION, REGISTERED, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -141,3 +142,20 @@ def test_the_same_inputs_come_to_the_same_types_and_others_do_not() -> None:
     types = [one.by_nodeclass["default"].types for one in (first, again, refused, learned)]
     assert types[0] is types[1]
     assert len({id(one) for one in types}) == 3
+
+
+def test_what_is_sold_out_changes_its_own_type_alone() -> None:
+    facts = [instance_type_facts()[name] for name in ("m5.large", "c5.large")]
+
+    def types(*sold_out: str) -> tuple[InstanceType, ...]:
+        def market_of(region: str, zones: Iterable[SubnetZone]) -> Market:
+            refused = frozenset(OfferingKey("spot", name, "us-east-1a") for name in sold_out)
+            return replace(built_in_market(region, zones), sold_out=refused)
+
+        inventory = Inventory(nodeclasses=(a_class(),))
+        return cluster_types(inventory, some_settings(), facts=facts, market_of=market_of).by_nodeclass["default"].types
+
+    (m5, c5), (m5_refused, c5_then) = types(), types("m5.large")
+    assert c5_then.offerings is c5.offerings
+    assert m5_refused.offerings != m5.offerings
+    assert [m5_refused.requirements is m5.requirements, c5_then.requirements is c5.requirements] == [True, True]

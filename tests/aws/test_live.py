@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from karptui.aws.catalogue import instance_type_facts, price_list
 from karptui.aws.live import live_instance_types, live_market, live_prices
@@ -12,7 +13,7 @@ from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.prices import PriceSettings, PriceSource
 from karptui.aws.region import NO_FACTS, AccountReservation, Dated, FactPhase, FactStatus, RegionFacts, shared_sentence
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
-from karptui.kube.timestamps import parse_timestamp
+from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 
 REGION = "us-east-1"
 NOW = parse_timestamp("2026-11-21T10:05:30Z")
@@ -135,6 +136,10 @@ class TestMarket:
         first = live_market(REGION, ZONES, metrics=said)
         assert live_market(REGION, ZONES, metrics=newer).price("on-demand", "m5.large", "us-east-1a") == 0.2
         assert live_market(REGION, ZONES, metrics=said) is first
+        a_minute_later = replace(said, read_at_ns=NOW + 60 * NS_PER_SECOND).after(said)
+        assert live_market(REGION, ZONES, metrics=a_minute_later) is first
+        a_day_later = replace(said, read_at_ns=NOW + 86_400 * NS_PER_SECOND)
+        assert live_market(REGION, ZONES, metrics=a_day_later).on_demand.date == "2026-11-22"
         assert live_market(REGION, ZONES, metrics=said, has_overlays=True) is not first
         assert live_market(REGION, ZONES[:1], metrics=said) is not first
 

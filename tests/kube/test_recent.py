@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from karptui.kube.recent import Recent
+
+SECONDS = 60.0
 
 
 class Answer:
@@ -43,3 +47,40 @@ def test_what_nobody_asks_for_is_let_go(most: int) -> None:
     gc.collect()
     assert watched() is None, "the question after the last that it was kept for lets it go"
     assert len(recent.values()) == 1
+
+
+def test_threads_that_ask_at_once_get_one_answer() -> None:
+    recent: Recent[str, Answer] = Recent(most=4, patience=9)
+    is_making, may_end = threading.Event(), threading.Event()
+    made: list[Answer] = []
+
+    def make() -> Answer:
+        is_making.set()
+        assert may_end.wait(SECONDS)
+        made.append(Answer())
+        return made[-1]
+
+    def ask_while_one_makes() -> Answer:
+        assert is_making.wait(SECONDS)
+        asked.set()
+        return recent.get("key", make)
+
+    asked = threading.Event()
+    with ThreadPoolExecutor(2) as threads:
+        answers = [threads.submit(recent.get, "key", make), threads.submit(ask_while_one_makes)]
+        assert asked.wait(SECONDS)
+        may_end.set()
+        assert [one.result(SECONDS) for one in answers] == [*made, *made]
+    assert len(made) == 1
+
+
+def test_while_an_answer_is_made_others_that_are_kept_are_given() -> None:
+    recent: Recent[str, Answer] = Recent(most=4, patience=9)
+    known = recent.get("known", Answer)
+
+    def make() -> Answer:
+        with ThreadPoolExecutor(1) as other:
+            assert other.submit(recent.get, "known", Answer).result(SECONDS) is known
+        return Answer()
+
+    assert recent.get("new", make) is not known

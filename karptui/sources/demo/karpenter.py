@@ -6,10 +6,12 @@ On-demand prices are the built-in list's. Spot prices are invented: a share of t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import ClassVar, Final
 from zlib import crc32
+
+import msgspec
 
 from karptui.aws.market import built_in_market
 from karptui.aws.nodeclass import SubnetZone
@@ -64,12 +66,15 @@ def spot_price(instance_type: str, zone: str, on_demand: float) -> float:
     return round(on_demand * share, 4)
 
 
-def is_available(instance_type: str, zone: str, capacity_type: str, now_ns: int) -> bool:
-    """Return whether EC2 sells an instance now."""
-    if instance_type in SOLD_OUT:
+def _turn(now_ns: int) -> int:
+    """Return which of the offerings that come and go is refused now."""
+    return 1 + now_ns // (REFUSED_SECONDS * NS_PER_SECOND) % 2
+
+
+def _is_available(name: OfferingName, turn: int) -> bool:
+    if name.instance_type in SOLD_OUT:
         return False
-    key = (instance_type, zone, capacity_type)
-    turn = 1 + now_ns // (REFUSED_SECONDS * NS_PER_SECOND) % 2
+    key = (name.instance_type, name.zone, name.capacity_type)
     return key not in (COMING_AND_GOING[0], COMING_AND_GOING[turn])
 
 
@@ -92,18 +97,20 @@ def _offering(price_per_hour: float, *, is_available: bool) -> OfferingMetrics:
     return OfferingMetrics(price_per_hour, is_available)
 
 
+@lru_cache(maxsize=2)
+def _offerings(turn: int) -> Mapping[OfferingName, OfferingMetrics]:
+    """Return what every offering costs, and whether EC2 sells it: the same objects whenever a turn comes again."""
+    return {name: _offering(price, is_available=_is_available(name, turn)) for name, price in _prices().items()}
+
+
 def metrics_at(now_ns: int) -> ControllerMetrics:
     """Return what the controller's metrics say at an instant."""
-    offerings = {
-        name: _offering(price, is_available=is_available(name.instance_type, name.zone, name.capacity_type, now_ns))
-        for name, price in _prices().items()
-    }
     return ControllerMetrics(
         read_at_ns=now_ns,
         endpoint="pod kube-system/karpenter",
         version=VERSION,
         started_at_ns=now_ns // NS_PER_SECOND * NS_PER_SECOND - STARTED_NS,
-        offerings=offerings,
+        offerings=_offerings(_turn(now_ns)),
         pools={
             name: PoolMetrics(nodes_created=count, nodeclaims_created={"provisioned": count})
             for name, count in NODES_CREATED.items()
@@ -137,7 +144,7 @@ class DemoMetrics(PeriodicSource[MetricsNews]):
         """Read what is to be had now."""
         metrics = metrics_at(self._clock.now_ns())
         status = FactStatus(phase=FactPhase.LIVE, as_of_ns=metrics.read_at_ns)
-        first = self._news.first or metrics
+        first = self._news.first or msgspec.structs.replace(metrics, offerings={})
         self._news = MetricsNews(status, metrics, KarpenterVersion(VERSION, "the demo's metrics"), first)
         return REFRESH_SECONDS
 

@@ -146,7 +146,7 @@ class MetricsSource(PeriodicSource[MetricsNews]):
         """Read the metrics; what was read before stays when that fails."""
         before = self._news
         try:
-            metrics = self._reader.read()
+            metrics = self._reader.read().after(before.metrics)
         except SourceError as error:
             seconds = REFUSED_SECONDS if isinstance(error, MetricsError) else REFRESH_SECONDS
             self.failed(error, seconds)

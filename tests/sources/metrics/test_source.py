@@ -49,7 +49,11 @@ def test_reads_once_a_minute(source: MetricsSource, turns: Turns, clock: FrozenC
     assert (first.status.as_of_ns, first.status.sentence) == (NOW, "")
     assert first.version == KarpenterVersion("1.14.1", "metrics of pod kube-system/karpenter-a")
     clock.instant_ns += 60 * NS_PER_SECOND
-    assert turns.read(source).status.as_of_ns == NOW + 60 * NS_PER_SECOND
+    second = turns.read(source)
+    assert second.status.as_of_ns == NOW + 60 * NS_PER_SECOND
+    assert second.metrics is not None
+    assert second.metrics.read_at_ns == NOW + 60 * NS_PER_SECOND
+    assert second.metrics.offerings is first.metrics.offerings, "nothing has changed"
     assert turns.seconds == [60.0, 60.0]
 
 
