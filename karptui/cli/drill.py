@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.errors import UsageError, fail
-from karptui.cli.study import add_study_flags, one_base, print_study, say, table_lines
+from karptui.cli.study import StudyAnswer, add_many_flags, run_study, table_lines
 
 if TYPE_CHECKING:
+    from karptui.cli.whatif_scenarios import NamedBase
     from karptui.plan.drill import Drill, Loss
+    from karptui.provisioning.reporter import Each, Reporter
 
 _FIGURES: Final = ("pods", "onNodes", "onNewNodes", "newNodes", "newPricePerHour", "nodesBefore")
 COLUMNS: Final = ("without", "pending", "alsoPending", *_FIGURES, "nodesGone", "lost")
@@ -33,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("pending",),
         help="end with status 3 if a pod is left without a place that has one now, or would get one",
     )
-    add_study_flags(parser)
+    add_many_flags(parser)
 
 
 def _loss(text: str) -> Loss:
@@ -47,22 +48,30 @@ def _loss(text: str) -> Loss:
 
 def run(args: argparse.Namespace) -> int:
     """Print what comes of each loss; 1 where something is missing, 3 where pods are left without a place."""
-    from karptui.cli.whatif_scenarios import FAILED
+    return run_study(args, "drill", _drilled, args, COLUMNS)
+
+
+def _drilled(named: NamedBase, args: Any, each: Each, reporter: Reporter) -> StudyAnswer:
+    """Take away what is asked of one cluster; in another process as well."""
     from karptui.plan.drill import DrillError, drills
 
+    assert named.base is not None
     try:
-        named, base = one_base(args)
-        found = drills(base, args.without)
-    except (UsageError, DrillError) as error:
-        fail(str(error), "drill")
-    lines = _lines(named.name, found, is_each=not args.without)
-    print_study([one.as_json() for one in found], COLUMNS, lines, args.output)
-    status = named.tell("drill")
-    bad = [one for one in found if one.waiting] if args.fail_on else []
-    for one in bad:
-        noun = "pod finds" if one.waiting == 1 else "pods find"
-        say("drill", f"--fail-on {args.fail_on}: {one.loss}: {one.waiting} {noun} no place")
-    return FAILED if bad else status
+        found = drills(named.base, args.without, reporter, each)
+    except DrillError as error:
+        return StudyAnswer(problem=str(error))
+    return StudyAnswer(
+        tuple(one.as_json() for one in found),
+        tuple(_lines(named.name, found, is_each=not args.without)),
+        tuple(_failures(found) if args.fail_on else ()),
+    )
+
+
+def _failures(found: Iterable[Drill]) -> Iterator[str]:
+    for one in found:
+        if one.waiting:
+            noun = "pod finds" if one.waiting == 1 else "pods find"
+            yield f"--fail-on pending: {one.loss}: {one.waiting} {noun} no place"
 
 
 def _lines(name: str, found: tuple[Drill, ...], *, is_each: bool) -> Iterator[str]:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text
 from karptui.cli.options import file_name
 from karptui.cli.streams import given_text
-from karptui.cli.study import add_study_flags, one_base, print_study, say, table_lines
-from karptui.cli.whatif_scenarios import FAILED
+from karptui.cli.study import StudyAnswer, add_many_flags, run_study, table_lines
 from karptui.kube.quantity import QuantityError, parse_quantity
 from karptui.whatif.edits import EditError, ObjectRef, PutObject
 
 if TYPE_CHECKING:
+    from karptui.cli.whatif_scenarios import NamedBase
     from karptui.plan.headroom import Headroom
-    from karptui.plan.samples import Sample
-    from karptui.whatif.situation import WhatIfBase
+    from karptui.provisioning.reporter import Each, Reporter
 
 COLUMNS: Final = (
     "pod",
@@ -63,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at-least", metavar="N", type=_count, default=0, help="end with status 3 if fewer fit, new nodes included"
     )
-    add_study_flags(parser)
+    add_many_flags(parser)
 
 
 def _reference(text: str) -> tuple[str, str, str]:
@@ -96,28 +95,37 @@ def _count(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Print how many more fit; 1 where something is missing, 3 where fewer fit than asked."""
-    from karptui.plan.headroom import MOST, headroom, headrooms
-    from karptui.plan.samples import HeadroomError, samples
-
     try:
         _refuse(args)
-        most = args.most or max(MOST, args.at_least)
-        named, base = one_base(args)
-        sample = _sample(base, args)
-        found = (
-            headrooms(base, samples(base.inventory), most=most)
-            if sample is None
-            else (headroom(base, sample, most=most),)
-        )
-    except (UsageError, HeadroomError, EditError) as error:
+        wanted = _wanted(args)
+    except UsageError as error:
         fail(str(error), "headroom")
-    documents = [one.as_json() for one in found]
-    print_study(documents, COLUMNS, _lines(named.name, found, is_each=sample is None), args.output)
-    status = named.tell("headroom")
+    return run_study(args, "headroom", _added, (wanted, args), COLUMNS)
+
+
+def _added(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:
+    """Add the pods to one cluster; in another process as well."""
+    from karptui.plan.headroom import MOST, headroom, headrooms
+    from karptui.plan.samples import HeadroomError, sample_of, sample_of_manifest, samples
+
+    (edit, ref), args = given
+    base = named.base
+    assert base is not None
+    most = args.most or max(MOST, args.at_least)
+    try:
+        if ref is None:
+            found = headrooms(base, samples(base.inventory), most=most, reporter=reporter, each=each)
+        else:
+            sample = sample_of(base, ref) if edit is None else sample_of_manifest(base, edit, ref)
+            found = (headroom(base, sample, most=most, reporter=reporter, each=each),)
+    except (HeadroomError, EditError) as error:
+        return StudyAnswer(problem=str(error))
     few = [one for one in found if one.total < args.at_least]
-    for one in few:
-        say("headroom", f"--at-least {args.at_least}: {one.sample.name}: {one.total:,} fit")
-    return FAILED if few else status
+    return StudyAnswer(
+        tuple(one.as_json() for one in found),
+        tuple(_lines(named.name, found, is_each=ref is None)),
+        tuple(f"--at-least {args.at_least}: {one.sample.name}: {one.total:,} fit" for one in few),
+    )
 
 
 def _refuse(args: argparse.Namespace) -> None:
@@ -132,25 +140,23 @@ def _refuse(args: argparse.Namespace) -> None:
         raise UsageError("--at-least asks for more than --most tries")
 
 
-def _sample(base: WhatIfBase, args: argparse.Namespace) -> Sample | None:
-    """Return the pod that is meant, None for those of every workload.
+def _wanted(args: argparse.Namespace) -> tuple[PutObject | None, ObjectRef | None]:
+    """Return the pod that is meant, with what puts it into a cluster; neither for those of every workload.
 
     Raises:
-        HeadroomError: where there is none.
         UsageError: where a manifest cannot be read.
     """
     from karptui.plan.manifests import ManifestError, manifests_of
-    from karptui.plan.samples import sample_of, sample_of_manifest
 
     if args.of:
         kind, namespace, name = args.of
-        return sample_of(base, ObjectRef(kind, name, namespace))
+        return None, ObjectRef(kind, name, namespace)
     if args.requests:
         spec = {"containers": [{"name": "main", "resources": {"requests": args.requests}}]}
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "headroom", "namespace": "default"}}
-        return sample_of_manifest(base, PutObject(json_text({**pod, "spec": spec})), ObjectRef("Pod", "headroom"))
+        return PutObject(json_text({**pod, "spec": spec})), ObjectRef("Pod", "headroom")
     if not args.filename:
-        return None
+        return None, None
     try:
         manifests = manifests_of([(args.filename, given_text(args.filename, _MOST_BYTES))])
     except ManifestError as error:
@@ -159,7 +165,7 @@ def _sample(base: WhatIfBase, args: argparse.Namespace) -> Sample | None:
         raise UsageError(f"{args.filename}: has {len(manifests.edits)} objects that pods come of; one is wanted")
     kind, _, key = manifests.names[0].partition("/")
     namespace, _, name = key.rpartition("/")
-    return sample_of_manifest(base, manifests.edits[0], ObjectRef(kind, name, namespace))
+    return manifests.edits[0], ObjectRef(kind, name, namespace)
 
 
 def _lines(name: str, found: Sequence[Headroom], *, is_each: bool) -> Iterator[str]:

@@ -169,9 +169,26 @@ def _execute(command: str | None, words: list[str]) -> int:
         return 0
     parser = build_parser(command)
     args, unknown = parser.parse_known_args(words)
-    if unknown:
-        parser_of(parser, command).error(f"unrecognized arguments: {' '.join(unknown)}")
+    own = parser_of(parser, command)
+    if unknown and not _take_late(own, args, unknown):
+        own.error(f"unrecognized arguments: {' '.join(unknown)}")
     return int(import_module(f"karptui.cli.{command or OPEN}").run(args))
+
+
+def _take_late(parser: argparse.ArgumentParser, args: argparse.Namespace, words: Sequence[str]) -> bool:
+    """Give words behind flags, where argparse takes none, to the command's list; return whether it has one."""
+    if any(word.startswith("-") and word != "-" for word in words):
+        return False
+    arguments = [one for one in parser._actions if not one.option_strings]  # noqa: SLF001 - as in `parser_of`
+    last = arguments[-1] if arguments else None
+    if last is None or last.nargs not in {"*", "+"}:
+        return False
+    try:
+        values = [last.type(word) if callable(last.type) else word for word in words]
+    except argparse.ArgumentTypeError as error:
+        parser.error(f"argument {last.metavar}: {error}")
+    setattr(args, last.dest, [*(getattr(args, last.dest) or ()), *values])
+    return True
 
 
 def _leave_output() -> None:

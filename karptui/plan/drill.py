@@ -13,7 +13,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL, ZONE, capacity_type_of
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.pod import Pod
-from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.difference import Difference, difference
 from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, RemoveNode, TakeOut
 from karptui.whatif.edits.apply import apply
@@ -188,19 +188,25 @@ def losses(inventory: Inventory) -> tuple[Loss, ...]:
     return tuple(Loss(kind, name) for kind in LossKind for name in sorted({kind.of(one) for one in known} - {""}))
 
 
-def drills(base: WhatIfBase, wanted: Iterable[Loss] = (), reporter: Reporter = silent) -> tuple[Drill, ...]:
+def drills(
+    base: WhatIfBase,
+    wanted: Iterable[Loss] = (),
+    reporter: Reporter = silent,
+    each: Each = one_by_one,
+) -> tuple[Drill, ...]:
     """Return what comes of losses, each for itself: by kind, the worst first.
 
     Args:
         base: The cluster as it is.
         wanted: The losses; every zone, capacity type and NodePool that has nodes where there are none.
         reporter: Told of progress; may raise ``Cancelled``.
+        each: Drills, here or side by side elsewhere.
 
     Raises:
         DrillError: for one that the cluster does not have.
         Cancelled: when the reporter does.
     """
-    found = [drill(base, loss, reporter) for loss in dict.fromkeys(wanted or losses(base.inventory))]
+    found = list(each(drill, base, dict.fromkeys(wanted or losses(base.inventory)), reporter))
     kinds = list(LossKind)
     return tuple(sorted(found, key=lambda one: (kinds.index(one.loss.kind), -one.waiting, -one.pods)))
 

@@ -20,7 +20,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.kube.pod import Pod
 from karptui.plan.samples import HeadroomError, Sample
 from karptui.provisioning import Prepared
-from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.provisioning.solution import NewClaim, Solution, solve
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.outcome import cost_of_option
@@ -129,23 +129,46 @@ class Headroom(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def headrooms(
-    base: WhatIfBase, wanted: Sequence[Sample], *, most: int = MOST, reporter: Reporter = silent
+    base: WhatIfBase,
+    wanted: Sequence[Sample],
+    *,
+    most: int = MOST,
+    reporter: Reporter = silent,
+    each: Each = one_by_one,
 ) -> tuple[Headroom, ...]:
     """Return how many more of each pod fit, without each NodePool by itself: those first of which the fewest do.
+
+    Args:
+        base: The cluster as it is.
+        wanted: The pods.
+        most: How many of each are tried.
+        reporter: Told of progress; may raise ``Cancelled``.
+        each: Tries, here or side by side elsewhere.
 
     Raises:
         HeadroomError: where one cannot be added.
         Cancelled: when the reporter does.
     """
-    found = []
-    for done, sample in enumerate(wanted):
-        reporter(done, len(wanted))
-        found.append(headroom(base, sample, most=most, with_pools=False))
+    found: list[Headroom] = []
+    for one in each(_of_sample, (base, most), wanted, silent):
+        reporter(len(found), len(wanted))
+        found.append(one)
     return tuple(sorted(found, key=lambda one: (one.total, one.fits, one.sample.name)))
 
 
+def _of_sample(common: Any, sample: Any, _reporter: Reporter) -> Headroom:
+    base, most = common
+    return headroom(base, sample, most=most, with_pools=False)
+
+
 def headroom(
-    base: WhatIfBase, sample: Sample, *, most: int = MOST, with_pools: bool = True, reporter: Reporter = silent
+    base: WhatIfBase,
+    sample: Sample,
+    *,
+    most: int = MOST,
+    with_pools: bool = True,
+    reporter: Reporter = silent,
+    each: Each = one_by_one,
 ) -> Headroom:
     """Return how many more of a pod fit.
 
@@ -155,6 +178,7 @@ def headroom(
         most: How many are tried.
         with_pools: Whether each NodePool is asked by itself, too.
         reporter: Told of progress; may raise ``Cancelled``.
+        each: Asks NodePools, here or side by side elsewhere.
 
     Raises:
         HeadroomError: where it cannot be added.
@@ -179,10 +203,10 @@ def headroom(
     filled = trial.settled(most)
     total = trial.greatest(lambda count: not trial.settled(count).waiting, most, most - filled.waiting)
     end = trial.settled(total)
-    pools = []
-    for place, name in enumerate(usable if with_pools else ()):
-        reporter(2 + place, steps)
-        pools.append(_pool_room(edited, name, copies, most))
+    pools: list[PoolRoom] = []
+    for one in each(_pool_room, (edited, copies, most), usable if with_pools else (), silent):
+        reporter(2 + len(pools), steps)
+        pools.append(one)
     template = copies[0].template
     return Headroom(
         sample=sample,
@@ -218,7 +242,8 @@ def _alike(base: WhatIfBase, sample: Sample) -> int:
     return sum(1 for pod in pods if pod.namespace == sample.ref.namespace and origins.of(pod) == origin)
 
 
-def _pool_room(edited: Situation, name: str, copies: Sequence[Pod], most: int) -> PoolRoom:
+def _pool_room(common: Any, name: Any, _reporter: Reporter) -> PoolRoom:
+    edited, copies, most = common
     inventory = edited.inventory
     alone = tuple(pool for pool in inventory.nodepools if pool.name == name)
     trial = _Trial(edited, msgspec.structs.replace(inventory, nodepools=alone), copies)

@@ -97,6 +97,17 @@ def test_bad_usage_is_a_sentence_and_status_two(
     assert not captured.out
 
 
+def test_lists_of_arguments_may_stand_behind_flags_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """argparse ends a list at the first flag."""
+    assert main(["solve", "pending", "none-1", "--tries", "1", "none-2", "-o", "json", "none-3"]) == 1
+    told = capsys.readouterr().err
+    assert [line.split()[2] for line in told.splitlines()] == ["none-1:", "none-2:", "none-3:"]
+    assert main(["solve", "pending", "--tries", "1", ""]) == 2
+    assert "argument SNAPSHOT: the name of a file is empty" in capsys.readouterr().err
+    assert main(["nodes", "--demo", "more"]) == 2
+    assert "unrecognized arguments: more" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [

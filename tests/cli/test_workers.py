@@ -34,6 +34,13 @@ spec:
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
       requirements: []
 """
+GROUPED = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "core-1", "labels": {"eks.amazonaws.com/nodegroup": "core"}},
+    "status": {"allocatable": {"cpu": "1", "memory": "2Gi"}, "capacity": {"cpu": "1", "memory": "2Gi"}},
+}
+"""A node that Karpenter did not make."""
 
 
 @pytest.fixture(name="fleet")
@@ -41,7 +48,9 @@ def snapshots_of_a_fleet(tmp_path: Path) -> list[str]:
     """Return several snapshots, one of which is not there."""
     paths = [tmp_path / f"{number}.json" for number in range(3)]
     for path in paths:
-        path.write_text(json.dumps({**troubles_document(), "name": path.stem}))
+        document = troubles_document()
+        document |= {"name": path.stem, "objects": [*document["objects"], GROUPED]}
+        path.write_text(json.dumps(document))
     (tmp_path / "scenario.yaml").write_text(SCENARIO)
     (tmp_path / "manifest.yaml").write_text(MANIFEST)
     return [str(path) for path in (paths[0], tmp_path / "none.json", *paths[1:])]
@@ -63,10 +72,15 @@ def commands(fleet: list[str]) -> list[list[str]]:
         ["plan", fleet[0], *short, "-f", manifest],
         ["plan", *fleet, *short, "-f", manifest, "-o", "json"],
         ["forward", *fleet, *short, "-o", "json"],
+        ["drill", "--snapshot", fleet[0]],
+        ["drill", "--snapshots", *fleet, "-o", "json"],
+        ["headroom", "--snapshot", fleet[0], "--requests", "cpu=1", "--most", "5"],
+        ["headroom", "--requests", "cpu=1", "--most", "2", "--snapshots", fleet[0], fleet[2], "-o", "csv"],
+        ["rehearse", *short, "--snapshots", *fleet, "-o", "json"],
     ]
 
 
-STATUSES = (1, 1, 1, 1, 3, 3, 0, 0, 2, 1)
+STATUSES = (1, 1, 1, 1, 3, 3, 0, 0, 2, 1, 0, 1, 0, 0, 1)
 """Of some there is a problem; a plan ends with the first that cannot be read, and some goals are not reached."""
 
 
@@ -80,7 +94,9 @@ def test_the_same_answers_in_the_same_order(fleet: list[str], place: int, capsys
     assert said[0] == said[1]
     assert said[0][0] == STATUSES[place]
     assert said[0][1].out
-    if words[-1] == "json":
+    if words[0] in ("drill", "rehearse") and words[-1] == "json":
+        assert list(dict.fromkeys(one["cluster"] for one in json.loads(said[0][1].out))) == ["0", "1", "2"]
+    elif words[-1] == "json":
         names = [json.loads(line)["name"] for line in said[0][1].out.splitlines()]
         assert names == (["0"] if words[0] == "plan" else ["0", fleet[1], "1", "2"])
 

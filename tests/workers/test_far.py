@@ -23,6 +23,16 @@ pytest.importorskip("distributed", reason="Dask is not installed: pip install -e
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 ROOT = Path(__file__).resolve().parents[2]
+MANIFEST = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: extra}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+"""
 SECONDS = 120.0
 """A limit for what takes a few, even on a busy machine."""
 
@@ -109,13 +119,24 @@ def test_a_cluster_of_two_workers_one_of_which_is_killed(
     for path in snapshots:
         path.write_text(json.dumps({**troubles_document(), "name": path.stem}))
     snapshots.insert(1, tmp_path / "none.json")
-    words = ["sweep", *map(str, snapshots), "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,0.1", "-o", "json"]
-    said = []
-    for where in ("1", address):
-        status = main([*words, "--workers", where])
-        said.append((status, capsys.readouterr()))
-    assert said[0] == said[1]
-    assert [json.loads(line)["name"] for line in said[0][1].out.splitlines()] == ["0", str(snapshots[1]), "1", "2"]
+    manifest = tmp_path / "pool.yaml"
+    manifest.write_text(MANIFEST)
+    fleet, one = list(map(str, snapshots)), str(snapshots[0])
+    commands = (
+        ["sweep", *fleet, "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,0.1", "-o", "json"],
+        ["plan", one, "-f", str(manifest), "--horizon", "10m", "-o", "json"],
+        ["solve", "consolidate-after", "--evictions", "9", "-o", "json", one],
+        ["drill", "--snapshots", *fleet, "-o", "json"],
+    )
+    told = {}
+    for words in commands:
+        here, there = ((main([*words, "--workers", where]), capsys.readouterr()) for where in ("1", address))
+        assert here == there
+        told[words[0]] = here[1].out
+    assert [json.loads(line)["name"] for line in told["sweep"].splitlines()] == ["0", str(snapshots[1]), "1", "2"]
+    assert json.loads(told["plan"])["rollout"]["series"]
+    assert json.loads(told["solve"])["search"]["tried"]
+    assert {one["cluster"] for one in json.loads(told["drill"])} == {"0", "1", "2"}
 
     (tmp_path / "marks").mkdir()
     found = list(in_order(workers.run(questions.dies_once, (str(tmp_path / "marks"), 3), range(20))))
