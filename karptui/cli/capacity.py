@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_picture(args: argparse.Namespace) -> None:
     if args.output in ("json", "csv"):
-        raise UsageError("--packing is a picture; the figures are in karptui nodes and karptui pods")
+        raise UsageError("--packing is a picture; karptui packing -o json has its figures")
 
 
 def _print_picture(loaded: Loaded, resource: str) -> None:

@@ -43,6 +43,7 @@ COMMANDS: Final = MappingProxyType(
         "rehearse": "say what comes of moving node groups to Karpenter: what launches, what waits, dollars",
         "claims": "list NodeClaims: their life, drift, expiry and drain",
         "capacity": "list where nodes, pods, free room and dollars are: by zone, NodePool or instance type",
+        "packing": "draw how pods fill nodes, now or before and after scenarios: a picture, or JSON",
         "churn": "say how often nodes are replaced, why, how long they live, and whether it is a loop",
         "budgets": "list how many nodes of each NodePool may be disrupted, now and when",
         "types": "list the instance types that NodePools may launch, and where their memory goes",

@@ -175,6 +175,11 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui capacity", "nodes, pods, cpu, memory and $/h by zone and capacity type"),
             Entry("karptui capacity --by pool -o json", "the same by NodePool"),
         ),
+        "packing": (
+            Entry("karptui packing", "NodePools as boxes, nodes as bins, pods as blocks, by cpu"),
+            Entry("karptui packing --scenario edits.yaml", "the same before and after a what-if"),
+            Entry("karptui packing -o json", "what each node has, and what DaemonSets and each pod request of it"),
+        ),
         "churn": (
             Entry("karptui churn", "how often nodes of each NodePool are replaced, and why"),
             Entry("karptui churn --replacements --pool general -o csv", "those of one NodePool, one by one"),

@@ -123,14 +123,16 @@ def _packing() -> Answerer:
 
 
 def _last_hours() -> Answerer:
-    from karptui.disruption.churn.report import alive
+    from karptui.disruption.churn.last_hour import alive
     from karptui.session.churn import ChurnBook
 
     book = ChurnBook()
 
     def last_hour(view: ClusterView, wanted: LastHourWanted) -> LastHourFound:
         known = book.churn(view, wanted.now_ns)
-        return LastHourFound(alive=alive(known.lives, known.window)) if known is not None else LastHourFound()
+        if known is None:
+            return LastHourFound()
+        return LastHourFound(alive=alive(known.lives, known.window.since_ns, known.window.now_ns))
 
     return last_hour
 

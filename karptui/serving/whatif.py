@@ -15,7 +15,7 @@ from karptui.kube.recent import LastAnswer
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.reporter import silent
 from karptui.session.cluster_view import ClusterView
-from karptui.session.packing import packed
+from karptui.session.packing import packed_sides
 from karptui.session.pool_types import offered_types_of
 from karptui.session.shared_base import SharedBase
 from karptui.session.sweeper import Sweeper
@@ -40,8 +40,6 @@ from karptui.session.whatif_questions import (
 from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.views.whatif.compare import self_check_text
 from karptui.whatif.edits import EditError
-from karptui.whatif.edits.apply import apply
-from karptui.whatif.replay import replay
 from karptui.whatif.run import answer
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.self_check import self_check
@@ -193,20 +191,11 @@ class WhatIfs:
 
     def packed(self, view: ClusterView, wanted: PackedWanted) -> PackedFound:
         """Draw both sides of a scenario."""
-        mode = wanted.scenario.replay
         with self._shared_base.borrowed(view, wanted.now_ns) as base:
             try:
-                edited = apply(base, wanted.scenario.edits)
+                return PackedFound(**packed_sides(base, wanted.scenario)._asdict())
             except EditError as error:
                 return PackedFound(problem=str(error))
-            before, after = replay(base, mode), replay(edited, mode)
-            found = packed(before, after)
-            return PackedFound(
-                nodes=found.nodes,
-                left_out=found.left_out,
-                waiting_before=len(before.unplaced),
-                waiting_after=len(after.unplaced),
-            )
 
     def self_checked(self, view: ClusterView, wanted: SelfCheckWanted) -> SelfCheckFound:
         """Say how many of the NodeClaims created lately the model makes too."""

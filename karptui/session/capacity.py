@@ -7,8 +7,9 @@ from typing import Final
 
 import msgspec
 
+from karptui.disruption.churn.last_hour import alive
 from karptui.disruption.churn.life import Life
-from karptui.disruption.churn.report import Churn, alive
+from karptui.disruption.churn.report import Churn
 from karptui.session.costs import Held, Total, held_of, total_of
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.state.usage import NO_SHARE, Share, total_share
@@ -91,7 +92,7 @@ def capacity_entries(
             held=held_of(group),
             all_nodes=all_nodes,
             all_per_hour=all_per_hour,
-            alive=alive(lives.get(place, ()), churn.window) if churn is not None else (),
+            alive=alive(lives.get(place, ()), churn.window.since_ns, churn.window.now_ns) if churn is not None else (),
         )
         for place, group in sorted(groups.items())
     )

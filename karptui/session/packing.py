@@ -18,7 +18,11 @@ from karptui.provisioning.solution import NewClaim
 from karptui.provisioning.state_node import StateNode
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry, PodAccess
+from karptui.whatif.edits.apply import apply
 from karptui.whatif.outcome import ReplayOutcome
+from karptui.whatif.replay import replay
+from karptui.whatif.scenario import Scenario
+from karptui.whatif.situation import WhatIfBase
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
@@ -97,6 +101,9 @@ class Packed(NamedTuple):
     nodes: tuple[PackedNode, ...]
     left_out: int
     """Nodes of the edited side without a picture: on their way out, or nobody knows yet what they have."""
+    waiting_before: int
+    """Pods without a place."""
+    waiting_after: int
 
 
 def packed(before: ReplayOutcome, after: ReplayOutcome) -> Packed:
@@ -110,7 +117,16 @@ def packed(before: ReplayOutcome, after: ReplayOutcome) -> Packed:
         PackedNode(before=old.launched.get(key), after=new.launched.get(key), is_launched=True)
         for key in dict.fromkeys((*old.launched, *new.launched))
     ]
-    return Packed(tuple(found), new.left_out)
+    return Packed(tuple(found), new.left_out, len(before.unplaced), len(after.unplaced))
+
+
+def packed_sides(base: WhatIfBase, scenario: Scenario) -> Packed:
+    """Return the nodes of a cluster as it is and as a scenario makes it.
+
+    Raises:
+        EditError: where an edit cannot be made.
+    """
+    return packed(replay(base, scenario.replay), replay(apply(base, scenario.edits), scenario.replay))
 
 
 class _Side:

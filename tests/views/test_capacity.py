@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from karptui.disruption.churn.last_hour import BIN_NS, BINS
 from karptui.disruption.churn.life import Life
-from karptui.disruption.churn.report import BIN_NS, BINS, Churn, ChurnWindow, alive_by_pool
+from karptui.disruption.churn.report import Churn, ChurnWindow, alive_by_pool
 from karptui.session.capacity import GROUPINGS, capacity_entries
 from karptui.session.nodes import PodAccess
 from karptui.views.capacity import capacity_sentence, capacity_table

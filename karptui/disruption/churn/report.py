@@ -6,20 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from statistics import median_low
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
+from karptui.disruption.churn.last_hour import alive
 from karptui.disruption.churn.life import Life, Removal, created, lives, removed
 from karptui.disruption.churn.loops import Loop, Succession, circles, is_short, pool_loops, workload_loops
 from karptui.disruption.churn.moves import EVICTED, Move, Moved, WorkloadNames, moved_workloads, moves_of
 from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory
 from karptui.kube.event import Event
-from karptui.kube.timestamps import NS_PER_SECOND
-
-BINS: Final = 12
-BIN_NS: Final = 300 * NS_PER_SECOND
-"""The last hour, in steps of five minutes."""
 
 
 class ChurnWindow(msgspec.Struct, frozen=True):
@@ -97,23 +93,13 @@ class Churn(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return tuple(sorted(removed(self.lives, self.window.since_ns), key=lambda life: (life.removed_ns, life.claim)))
 
 
-def alive(found: Sequence[Life], window: ChurnWindow) -> tuple[int | None, ...]:
-    """Return how many there were at the end of each step of the last hour; None from before anything is known."""
-    ends = [window.now_ns - BIN_NS * (BINS - 1 - step) for step in range(BINS)]
-    return tuple(
-        sum(life.created_ns <= end and not 0 < (life.gone_ns or life.removed_ns) <= end for life in found)
-        if end >= window.since_ns
-        else None
-        for end in ends
-    )
-
-
 def alive_by_pool(churn: Churn) -> Mapping[str, tuple[int | None, ...]]:
     """Return how many NodeClaims each NodePool had at the end of each step of the last hour."""
     by_pool: dict[str, list[Life]] = {}
     for life in churn.lives:
         by_pool.setdefault(life.pool, []).append(life)
-    return {pool: alive(found, churn.window) for pool, found in by_pool.items()}
+    window = churn.window
+    return {pool: alive(found, window.since_ns, window.now_ns) for pool, found in by_pool.items()}
 
 
 def churn_of(inventory: Inventory, now_ns: int, history: ClusterHistory = NO_HISTORY) -> Churn:

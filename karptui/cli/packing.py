@@ -1,0 +1,144 @@
+"""`karptui packing`: how pods fill nodes, now or before and after scenarios, as a picture or JSON."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from karptui.cli.errors import UsageError, fail
+from karptui.cli.listing import json_text, refuse_unseen, report, width_of_terminal
+from karptui.cli.loading import load
+from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, file_name
+from karptui.cli.study import one_base
+from karptui.cli.whatif_scenarios import read_files
+from karptui.decode.kinds import Kind
+from karptui.views.sanitize import clean
+
+if TYPE_CHECKING:
+    from karptui.session.packing import Bin, Block
+    from karptui.session.whatif_questions import PackedFound
+    from karptui.views.row import Pieces
+    from karptui.whatif.scenario import Scenario
+    from karptui.whatif.situation import WhatIfBase
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "--by",
+        choices=("cpu", "memory"),
+        default="cpu",
+        help="what the picture measures nodes and pods by (default: cpu); JSON has both",
+    )
+    parser.add_argument(
+        "--scenario",
+        metavar="FILE",
+        type=file_name,
+        action="append",
+        default=[],
+        help="both sides of a what-if: the cluster as it is, and as the edits of a scenario make it; repeatable",
+    )
+    add_output_flag(parser, ("table", "json"))
+    add_cluster_flags(parser, takes_several=False)
+    add_price_flags(parser)
+    parser.set_defaults(snapshots=[])
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the nodes; 1 where something is missing from them, or an edit cannot be made."""
+    try:
+        return _print_sides(args) if args.scenario else _print_now(args)
+    except UsageError as error:
+        fail(str(error), "packing")
+
+
+def _print_now(args: argparse.Namespace) -> int:
+    from karptui.session.packing import bins_of
+    from karptui.views.packing import packing_lines
+
+    loaded = load(args, (Kind.NODE, Kind.POD))
+    refuse_unseen("packing", loaded, Kind.NODE, Kind.POD)
+    bins = bins_of(loaded.view)
+    if args.output == "json":
+        nodes = [{"name": one.name, "pool": one.pool or None, **_bin_json(one)} for one in bins]
+        sys.stdout.write(json_text({"nodes": nodes}) + "\n")
+    else:
+        _print(packing_lines(bins, args.by, width_of_terminal()))
+    return report("packing", loaded)
+
+
+def _print_sides(args: argparse.Namespace) -> int:
+    from karptui.views.packing import packed_lines
+
+    scenarios = read_files(args.scenario)
+    named, base = one_base(args)
+    status = named.tell("packing")
+    for scenario in scenarios:
+        found = _sides(base, scenario)
+        if found.problem:
+            status = 1
+        if args.output == "json":
+            sys.stdout.write(json_text(_sides_json(named.name, scenario, found)) + "\n")
+        else:
+            _print(packed_lines(found, scenario, args.by, width_of_terminal()))
+            sys.stdout.write("\n")
+    return status
+
+
+def _sides(base: WhatIfBase, scenario: Scenario) -> PackedFound:
+    from karptui.session.packing import packed_sides
+    from karptui.session.whatif_questions import PackedFound
+    from karptui.whatif.edits import EditError
+
+    try:
+        return PackedFound(**packed_sides(base, scenario)._asdict())
+    except EditError as error:
+        return PackedFound(problem=str(error))
+
+
+def _sides_json(name: str, scenario: Scenario, found: PackedFound) -> dict[str, Any]:
+    from karptui.views.packing import packed_sentence
+
+    head = {"name": name, "scenario": scenario.name, "replay": str(scenario.replay)}
+    if found.problem:
+        return {**head, "error": found.problem}
+    nodes = []
+    for node in found.nodes:
+        shown = node.after or node.before
+        nodes.append(
+            {
+                "name": shown.name if shown is not None and not node.is_launched else None,
+                "type": shown.name if shown is not None and node.is_launched else None,
+                "pool": (shown.pool or None) if shown is not None else None,
+                "before": _bin_json(node.before) if node.before is not None else None,
+                "after": _bin_json(node.after) if node.after is not None else None,
+            }
+        )
+    return {
+        **head,
+        "sentence": packed_sentence(found),
+        "nodes": nodes,
+        "nodes_not_drawn": found.left_out,
+        "waiting_before": found.waiting_before,
+        "waiting_after": found.waiting_after,
+    }
+
+
+def _bin_json(one: Bin) -> dict[str, Any]:
+    return {
+        "cpu_millis": one.cpu,
+        "mem_bytes": one.memory,
+        "daemonsets": _block_json(one.daemons),
+        "pods": [_block_json(pod) for pod in one.pods],
+    }
+
+
+def _block_json(block: Block) -> dict[str, int]:
+    return {"cpu_millis": block.cpu, "mem_bytes": block.memory}
+
+
+def _print(lines: Iterable[Pieces]) -> None:
+    for line in lines:
+        sys.stdout.write(clean("".join(text for text, _ in line)).rstrip() + "\n")
