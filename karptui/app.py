@@ -28,14 +28,14 @@ from karptui.serving.lists import lists_of
 from karptui.serving.questions import answers_of
 from karptui.session.analyst import Analyst
 from karptui.session.border import Border, Focus, Overview, PlayMoment
-from karptui.session.costs import Held, StandingHeld
+from karptui.session.costs import SETTLES_NS, Held, StandingHeld
 from karptui.session.feed import Feed
 from karptui.session.moments import KeptPlays, Visits
 from karptui.session.pace import KEYBOARD
 from karptui.session.session import Session
 from karptui.session.shared_base import SharedBase
 from karptui.session.whatif_questions import Replays
-from karptui.sources.base import SourceError
+from karptui.sources.base import Phase, SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.source import Source
 from karptui.state.cluster import EMPTY, ClusterState
@@ -414,7 +414,8 @@ class KarptuiApp(LivingApp):
             held = Held(waiting=1)
         if self._held_of is not self.session or is_of_other_prices:
             self._held, self._held_of = StandingHeld(), self.session
-        shown, is_standing = self._held.shown(held, self.now_ns())
+        is_still = all(status.phase == Phase.OFFLINE for status in overview.statuses.values())
+        shown, is_standing = self._held.shown(held, self.now_ns(), settles_ns=0 if is_still else SETTLES_NS)
         return (shown if shown is not None else Held(waiting=1)), is_standing
 
     @cached_property

@@ -89,7 +89,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--wide", action="store_true", default=None, help="start with every column")
     add_price_flags(parser)
     group.add_argument(
-        "--tour", choices=("a", "b", "c", "d", "e"), help="lead through a story of the demo; --demo=a is the same"
+        "--tour",
+        choices=("a", "b", "c", "d", "e"),
+        help="lead through a story of the demo, which stands still; --demo=a is the same",
+    )
+    group.add_argument(
+        "--still", action="store_true", help="the demo as it begins, and nothing moves; --demo=still is the same"
     )
     group.add_argument(
         "--serve",
@@ -231,8 +236,10 @@ def app_of(args: argparse.Namespace) -> KarptuiApp:
     """Return the app that was asked for, ready to run; raises UsageError for what cannot be."""
     if args.tour and not args.demo:
         raise UsageError("--tour leads through the demo: karptui --demo --tour a, or --demo=a")
+    if args.still and not args.demo:
+        raise UsageError("--still keeps the demo from moving: karptui --demo --still, or --demo=still")
     config = _settings(args)
-    source, clock = open_source(args)
+    source, clock = open_source(args, is_still=args.still or bool(args.tour))
     is_live = not args.demo and not args.snapshot
 
     from karptui.app import KarptuiApp

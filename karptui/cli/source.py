@@ -14,8 +14,12 @@ if TYPE_CHECKING:
     from karptui.sources.source import Source
 
 
-def open_source(args: argparse.Namespace) -> tuple[Source, Clock]:
+def open_source(args: argparse.Namespace, *, is_still: bool = False) -> tuple[Source, Clock]:
     """Return the source the flags name, and the clock that goes with it; a snapshot's stands still.
+
+    Args:
+        args: the flags.
+        is_still: whether the demo stands still too.
 
     Raises:
         UsageError: with a sentence.
@@ -29,10 +33,14 @@ def open_source(args: argparse.Namespace) -> tuple[Source, Clock]:
     if args.demo or args.snapshot:
         refuse_live(args)
     if args.demo:
+        from karptui.sources.base import Phase
         from karptui.sources.demo.source import DemoSource
 
-        demo = DemoSource()
-        return demo, demo.clock
+        if not is_still:
+            demo = DemoSource()
+            return demo, demo.clock
+        clock = FrozenClock(SystemClock().now_ns())
+        return DemoSource(clock=clock, is_stepped=True, phase=Phase.OFFLINE), clock
     if args.snapshot:
         from karptui.sources.snapshot.documents import SnapshotError
         from karptui.sources.snapshot.reader import SnapshotReader

@@ -258,7 +258,7 @@ class _PoolReader:
         ]
         if not allowed:
             return "no offering in the zones and capacity types allowed"
-        return "not offered, sold out, or ruled out by the NodeClass"
+        return "sold out, or ruled out by the NodeClass"
 
     @staticmethod
     def _over_reserved(instance_type: InstanceType) -> TypeVerdict:

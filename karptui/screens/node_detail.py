@@ -23,7 +23,6 @@ from karptui.views.pods import explain_pod, pods_of_node_table
 from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.table import Sort
 from karptui.views.why.detail import landing_cell, no_landing_text, why_lines, with_landings
-from karptui.widgets.hanging import hanging
 from karptui.widgets.plain import phrase
 from karptui.widgets.sentences import Sentences
 from karptui.widgets.titled_pane import TitledPane
@@ -108,7 +107,7 @@ class NodeDetailScreen(ListScreen[PodEntry]):
             panel.show_title(phrase((*parts, *gone)))
             panel.ledger.set_lines(resource_lines(entry))
             ledger = (*resource_lines(entry), ()) if self.has_class("-narrow") else ()
-            panel.why.set_lines((*hanging(self._why(entry, now_ns), panel.why.size.width), *ledger))
+            panel.why.set_hanging((*self._why(entry, now_ns), *ledger))
             usage = usage_lines(entry, asked.usage, now_ns) if entry.node is not None else ()
             panel.facts.set_hanging((*node_lines(entry, now_ns), *usage))
             panel.claim_facts.set_hanging(claim_lines(entry, now_ns))

@@ -51,12 +51,13 @@ class StandingHeld:
         self._next: Held | None = None
         self._since_ns = 0
 
-    def shown(self, held: Held, now_ns: int) -> tuple[Held | None, bool]:
+    def shown(self, held: Held, now_ns: int, *, settles_ns: int = SETTLES_NS) -> tuple[Held | None, bool]:
         """Return the sum to show, None before any was complete, and whether it is that of this moment.
 
         Args:
             held: The sum of this moment.
             now_ns: The instant.
+            settles_ns: For so long a new sum has to hold; nothing where time and cluster stand still.
         """
         if held.waiting:
             self._next = None
@@ -66,7 +67,7 @@ class StandingHeld:
             return held, True
         if self._next is None or not _is_alike(held, self._next):
             self._next, self._since_ns = held, now_ns
-        if now_ns - self._since_ns < SETTLES_NS:
+        if now_ns - self._since_ns < settles_ns:
             return self._last, False
         self._last, self._next = held, None
         return held, True

@@ -49,7 +49,7 @@ def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, .
     if report is None:
         return ((("Karpenter's next command is being worked out: every method in its order", Tone.ACTIVE),),)
     behind = overview.generation - report.generation
-    late = f"  ({count_text(behind)} changes ago; being worked out again)" if behind > 0 else ""
+    late = f"  ({counted(behind, 'change')} ago; being worked out again)" if behind > 0 else ""
     lines: list[Pieces] = []
     if report.paused_by:
         names = ", ".join(clean(name) for name in report.paused_by[:3])
@@ -105,7 +105,7 @@ def replacement_text(one: Replacement) -> str:
     if not one.type_names:
         return f"a new node of {clean(one.pool_name)}, from its template"
     as_it_stands = ", from its template" if one.is_from_template else ""
-    others = f" or {count_text(len(one.type_names) - 1)} others" if len(one.type_names) > 1 else ""
+    others = f" or {counted(len(one.type_names) - 1, 'other')}" if len(one.type_names) > 1 else ""
     price = f" from {node_price_text(one.price_per_hour)}" if one.price_per_hour else ""
     pods = f" for {counted(one.pods, 'pod')}" if one.pods else ""
     return f"{clean(one.type_names[0])}{others} in {clean(one.pool_name)}{price}{pods}{as_it_stands}"

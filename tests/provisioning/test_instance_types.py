@@ -82,7 +82,7 @@ def test_each_type_is_counted_at_the_first_filter_that_rules_it_out() -> None:
     assert removed(result) == {
         "fits": (None, ""),
         "unwanted": ("requirements", "node.kubernetes.io/instance-type NotIn [unwanted]"),
-        "sold-out": ("offerings", "not offered, sold out, or ruled out by the NodeClass"),
+        "sold-out": ("offerings", "sold out, or ruled out by the NodeClass"),
         "spot-only": ("offerings", "no offering in the zones and capacity types allowed"),
         "reserved": ("reserved", "memory"),
         "few-slots": ("daemonsets", "pods"),

@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from karptui.cli.main import main, with_tour
+from karptui.cli.main import build_parser, main, with_tour
+from karptui.cli.source import open_source
 from karptui.clock import FrozenClock
+from karptui.sources.base import Phase
+from karptui.sources.demo.source import DemoSource
+from karptui.sources.mailbox import Mailbox
 from karptui.views.tour import STORIES, Tour
 from tests.builders import NOW_NS
 from tests.ui.fleet import screen_text
@@ -67,8 +71,19 @@ async def test_a_tour_ends_where_the_answer_is(letter: str) -> None:
     assert " ".join(last.split()[:4]) in text
 
 
+def test_the_demo_stands_still_where_that_is_asked_for() -> None:
+    args = build_parser(None).parse_args(["--demo", "--still"])
+    source, clock = open_source(args, is_still=args.still)
+    assert clock.now_ns() == clock.now_ns()
+    assert isinstance(source, DemoSource)
+    assert source.is_stepped
+    source.start(mailbox := Mailbox())
+    assert {status.phase for status in mailbox.drain().statuses.values()} == {Phase.OFFLINE}
+
+
 def test_the_letter_stands_behind_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert with_tour(["--demo=d", "--theme", "x"]) == ["--demo", "--tour=d", "--theme", "x"]
+    assert with_tour(["--demo=still"]) == ["--demo", "--still"]
     assert with_tour(["nodes", "--demo"]) == ["nodes", "--demo"]
     assert main(["--demo=f"]) == 2
     assert "invalid choice: 'f'" in capsys.readouterr().err

@@ -40,10 +40,11 @@ OTHER = claim("other", MINUTE, pool="trino")
     [
         ([], ""),
         ([NEVER, LEAVING, OTHER], ""),
-        ([claim("a", HOUR), NEVER], "of 1 of general expire 0 in 30m · 1 in 24h · 1 in 7d"),
+        ([claim("a", HOUR), NEVER], "of 1 NodeClaim of general expire 0 in 30m · 1 in 24h · 1 in 7d"),
+        ([claim("a", 200 * HOUR), NEVER], "of 1 NodeClaim of general none expires within 7d"),
         (
             [claim("a", 20 * MINUTE), claim("b", 30 * HOUR), LEAVING, OTHER],
-            "of 2 of general expire 1 in 30m · 1 in 24h · 2 in 7d",
+            "of 2 NodeClaims of general expire 1 in 30m · 1 in 24h · 2 in 7d",
         ),
     ],
 )

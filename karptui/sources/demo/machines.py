@@ -21,7 +21,6 @@ from karptui.sources.demo.world import (
     asks,
     condition,
     is_owned_by,
-    is_protected,
     key_of,
     labelled,
     metadata,
@@ -122,7 +121,7 @@ def consolidate(play: DemoPlay) -> bool:
         for node in world.of("Node")
         if pool_of(node) == POOL
         and is_quiet(node)
-        and not any(map(is_protected, world.pods_on(node["metadata"]["name"])))
+        and not any(map(world.is_held, world.pods_on(node["metadata"]["name"])))
     ]
     for node in sorted(candidates, key=lambda one: (len(world.pods_on(one["metadata"]["name"])), key_of(one))):
         if len(candidates) >= FEWEST and _fits_elsewhere(world, node):
@@ -164,12 +163,12 @@ def terminate(play: DemoPlay, *, node: Manifest) -> None:
 
 
 def drain(play: DemoPlay, *, node: Manifest) -> None:
-    """Evict the next pod of a node; when none is left, the machine goes. Protected pods hold it."""
+    """Evict the next pod of a node; when none is left, the machine goes. Pods that may not be evicted hold it."""
     found = current(play, node)
     if found is None:
         return
     pods = [one for one in play.world.pods_on(found["metadata"]["name"]) if not is_owned_by(one, "DaemonSet")]
-    movable = [one for one in pods if "deletionTimestamp" not in one["metadata"] and not is_protected(one)]
+    movable = [one for one in pods if "deletionTimestamp" not in one["metadata"] and not play.world.is_held(one)]
     if movable:
         play.world.say(movable[0], "Evicted", "Evicted pod: Underutilized", play.now_ns)
         evict(play, movable[0])

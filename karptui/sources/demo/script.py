@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.sources.demo.machines import (
     POOL,
     become_ready,
@@ -23,6 +24,7 @@ from karptui.sources.demo.pods import roll_out, schedule, start_ci_job
 from karptui.sources.demo.world import Manifest, key_of
 
 THROTTLED: Final = "RequestLimitExceeded"
+JOINING_NS: Final = 600 * NS_PER_SECOND
 FOLLOWING: Final = "media"
 """The namespace of the pods whose node is on its way."""
 
@@ -69,8 +71,14 @@ def _go_on(play: DemoPlay) -> None:
     for node in world.of("Node"):
         if "deletionTimestamp" in node["metadata"]:
             play.after(4.0, partial(drain, node=node))
-        elif pool_of(node) and node["metadata"]["labels"].get("karpenter.sh/initialized") != "true":
+        elif pool_of(node) and _is_joining(node, play.now_ns):
             play.after(14.0, partial(become_ready, node=node))
+
+
+def _is_joining(node: Manifest, now_ns: int) -> bool:
+    """Whether a node will be initialised soon; one that has not been for minutes lacks what does not come."""
+    age_ns = now_ns - parse_timestamp(node["metadata"]["creationTimestamp"])
+    return node["metadata"]["labels"].get("karpenter.sh/initialized") != "true" and age_ns < JOINING_NS
 
 
 def _like(nodes: list[Manifest], claim: Manifest) -> Manifest | None:

@@ -59,17 +59,21 @@ STOP_SECONDS: Final = 1.0
 class DemoSource:
     """Plays the demo: the same seed and the same clock give the same cluster."""
 
-    def __init__(self, *, seed: int = SEED, clock: Clock | None = None, is_stepped: bool = False) -> None:
+    def __init__(
+        self, *, seed: int = SEED, clock: Clock | None = None, is_stepped: bool = False, phase: Phase = Phase.LIVE
+    ) -> None:
         """Set up without loading anything.
 
         Args:
             seed: decides what happens.
             clock: the time that the demo lives in; the machine's by default.
             is_stepped: whether time goes by only when ``step`` is called.
+            phase: what it says of itself; offline where nothing will ever move.
         """
         self.clock: Clock = clock or SystemClock()
         self._seed = seed
         self._is_stepped = is_stepped
+        self._phase = phase
         self._play: DemoPlay | None = None
         self._mailbox: Mailbox | None = None
         self._readers: dict[tuple[str, str], tuple[Kind, KindReader]] = {}
@@ -187,5 +191,5 @@ class DemoSource:
                 self._counts[kind] += self._play.world.counts[name]
         for kind, count in self._counts.items():
             self._mailbox.report(
-                SourceStatus(kind=kind, phase=Phase.LIVE, since_ns=self._since_ns, count=count, last_contact_ns=now_ns)
+                SourceStatus(kind=kind, phase=self._phase, since_ns=self._since_ns, count=count, last_contact_ns=now_ns)
             )

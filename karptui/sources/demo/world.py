@@ -316,6 +316,19 @@ class DemoWorld:
         """Return the pods of DaemonSets that are bound to a node."""
         return [one for one in self.pods_on(node_name) if is_owned_by(one, "DaemonSet")]
 
+    def is_held(self, pod: Manifest) -> bool:
+        """Whether no eviction of a pod is allowed: by do-not-disrupt, by its PodDisruptionBudget, or as it has two."""
+        if is_protected(pod):
+            return True
+        namespace, labels = pod["metadata"]["namespace"], pod["metadata"].get("labels", {})
+        over = [
+            one
+            for one in self.of("PodDisruptionBudget")
+            if one["metadata"]["namespace"] == namespace
+            and one["spec"]["selector"]["matchLabels"].items() <= labels.items()
+        ]
+        return len(over) > 1 or any(one["status"]["disruptionsAllowed"] == 0 for one in over)
+
     def claim_of(self, node: Manifest) -> Manifest | None:
         """Return the NodeClaim of a node."""
         provider_id = node["spec"].get("providerID")

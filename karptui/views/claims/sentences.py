@@ -11,7 +11,7 @@ from karptui.disruption.command import Method
 from karptui.disruption.expiry import WAVE_NS, Expiry, expiry_wave
 from karptui.karpenter.nodeclaim import REBOOTING
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import age_text, count_text, duration_text, instant_text
+from karptui.kube.units import age_text, count_text, counted, duration_text, instant_text
 from karptui.session.claims import ClaimEntry
 from karptui.views.instants import in_text
 from karptui.views.nodes.status import NOT_LAUNCHED, NOT_REGISTERED, node_status
@@ -163,13 +163,13 @@ def expiry_line(coming: Sequence[Expiry], pool: str, now_ns: int, local: tzinfo 
     if not coming:
         return ()
     counts = [sum(one.at_ns - now_ns <= span_ns for one in coming) for span_ns in SPANS_NS]
-    soon = " · ".join(
-        f"{count_text(count)} in {duration_text(span_ns // NS_PER_SECOND)}"
-        for count, span_ns in zip(counts, SPANS_NS, strict=True)
-    )
-    pieces = [
-        (f"of {count_text(len(coming))} of {clean(pool)} expire {soon}", Tone.WARNING if counts[0] else Tone.MUTED)
-    ]
+    spans = [duration_text(span_ns // NS_PER_SECOND) for span_ns in SPANS_NS]
+    many = counted(len(coming), "NodeClaim")
+    if counts[-1]:
+        soon = " · ".join(f"{count_text(count)} in {span}" for count, span in zip(counts, spans, strict=True))
+        pieces = [(f"of {many} of {clean(pool)} expire {soon}", Tone.WARNING if counts[0] else Tone.MUTED)]
+    else:
+        pieces = [(f"of {many} of {clean(pool)} none expires within {spans[-1]}", Tone.MUTED)]
     wave = expiry_wave(coming)
     if len(wave) >= LEAST_WAVE:
         at_ns = wave[0].at_ns

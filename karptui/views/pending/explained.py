@@ -22,6 +22,7 @@ from karptui.views.pending.sentences import (
     cause_sentence,
     destination_text,
     disagreement_lines,
+    has_no_zone,
     others_text,
     problem_lines,
     quote_lines,
@@ -319,11 +320,13 @@ def explained_lines(
     ]
     lines += disagreement_lines(group)
     lines += problem_lines(group)
+    zones, has_none = zone_lines(group.first, around.zones), has_no_zone(group.first, around.zones)
+    lines += zones if has_none else ()
     lines.append(())
     explanation = detail.explanation if detail is not None else group.explanation
     if explanation is not None:
         lines += gate_lines(explanation, width)
-        lines += zone_lines(group.first, around.zones)
+        lines += () if has_none else zones
         lines.append((("nodes  ", Tone.STRONG), (refusals_text(explanation), Tone.NORMAL)))
         if explanation.given_up:
             given_up = "; ".join(map(clean, explanation.given_up))

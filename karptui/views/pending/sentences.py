@@ -33,8 +33,7 @@ def zone_lines(pod: Pod, volumes: Sequence[tuple[str, frozenset[str]]]) -> tuple
     """
     if not volumes:
         return ()
-    chosen = pod.template.node_selector.get(ZONE)
-    sources = [*([("nodeSelector", frozenset({chosen}))] if chosen else []), *volumes]
+    sources = _zone_sources(pod, volumes)
     common = frozenset.intersection(*(zones for _, zones in sources))
     said = " · ".join(f"{clean(name)} → {clean(', '.join(sorted(zones)))}" for name, zones in sources)
     if common or len(sources) == 1:
@@ -42,6 +41,16 @@ def zone_lines(pod: Pod, volumes: Sequence[tuple[str, frozenset[str]]]) -> tuple
         return ((("zones  ", Tone.STRONG), (f"{said}{left}", Tone.NORMAL)),)
     never = " · no zone is in all of them: no node can ever take the pod"
     return ((("zones  ", Tone.STRONG), (said, Tone.NORMAL), (never, Tone.FAULT)),)
+
+
+def has_no_zone(pod: Pod, volumes: Sequence[tuple[str, frozenset[str]]]) -> bool:
+    """Return whether what binds a pod to zones leaves it none."""
+    return bool(volumes) and not frozenset.intersection(*(zones for _, zones in _zone_sources(pod, volumes)))
+
+
+def _zone_sources(pod: Pod, volumes: Sequence[tuple[str, frozenset[str]]]) -> Sequence[tuple[str, frozenset[str]]]:
+    chosen = pod.template.node_selector.get(ZONE)
+    return [*([("nodeSelector", frozenset({chosen}))] if chosen else []), *volumes]
 
 
 def pending_freshness(overview: Overview, now_ns: int) -> Pieces:

@@ -87,7 +87,8 @@ def why_lines(entry: NodeEntry, detail: NodeDetail | None, now_ns: int) -> tuple
     own = detail if detail is not None and detail.key == found.key else None
     if found.drain is not None and entry.is_deleting:
         lines.append(_line("…", Tone.LEAVING, "its end", drain_text(found, now_ns, names_blockers=False)))
-    lines += [] if entry.is_deleting else _outlook_lines(found)
+    is_simulated = found.outlook is not None or (entry.is_managed and not (own is not None and own.problem))
+    lines += _outlook_lines(found) if is_simulated and not entry.is_deleting else []
     if found.recent_pods:
         many = f"{count_text(found.recent_pods)} in the last hour"
         lines.append(_line("!", Tone.WARNING, "still receives pods", many))

@@ -317,7 +317,8 @@ def verdict_text(verdict: Verdict, *, would: bool = True) -> str:
         return f"{'would be deleted' if would else 'delete'}: {how}{saves}" if verdict.method else "delete"
     made = verdict.replacements[0] if verdict.replacements else None
     kinds = "" if made is None or not made.type_names else f" by {made.type_names[0]}"
-    others = "" if made is None or len(made.type_names) < 2 else f" or {len(made.type_names) - 1} other types"
+    more = 0 if made is None else len(made.type_names) - 1
+    others = f" or {counted(more, 'other type')}" if more > 0 else ""
     return f"{'would be replaced' if would else 'replace'}{kinds}{others}{saves}"
 
 

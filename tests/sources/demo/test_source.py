@@ -217,3 +217,23 @@ def test_runs_by_itself_and_stops() -> None:
     source.stop()
     source.stop()
     assert Kind.NODE in mailbox.drain().batch.deltas
+
+
+def test_a_drain_waits_for_a_pod_that_may_not_be_evicted(demo: Story) -> None:
+    _, begin, states = demo
+    pod = begin.pods["monitoring/prometheus-2"]
+    assert begin.nodes[pod.node_name].deletion_ns
+    assert {state.pods[pod.key].uid for state in states} == {pod.uid}
+    assert all(pod.node_name in state.nodes for state in states)
+
+
+def test_a_node_without_its_gpu_is_never_initialised(demo: Story) -> None:
+    _, begin, states = demo
+    waits = begin.pods["ml/llm-1"].key
+    label = "karpenter.sh/initialized"
+    of_gpu = [one for one in begin.nodeclaims.values() if one.name.startswith("gpu-")]
+    lame = next(one for one in of_gpu if not one.is_true("Initialized"))
+    for state in states:
+        assert not state.pods[waits].node_name
+        assert not state.nodeclaims[lame.name].is_true("Initialized")
+        assert label not in state.nodes[lame.node_name].labels

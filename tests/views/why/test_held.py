@@ -85,6 +85,14 @@ def test_the_sum_of_the_top_bar_stands_still_while_it_is_worked_out_or_falls_for
     assert standing.shown(fallen, 2 * SETTLES_NS) == (fallen, True)
 
 
+def test_the_sum_of_what_stands_still_is_that_of_this_moment() -> None:
+    standing = StandingHeld()
+    first, last = Held(0.69, nodes=2), Held(3.68, nodes=9)
+    assert standing.shown(first, 0, settles_ns=0) == (first, True)
+    assert standing.shown(Held(2.0, nodes=4, waiting=1), 0, settles_ns=0) == (first, False)
+    assert standing.shown(last, 0, settles_ns=0) == (last, True)
+
+
 def test_a_sum_that_is_not_of_this_moment_is_dim() -> None:
     assert held_fact(Held(3.0, nodes=1)).tone is Tone.WARNING
     assert held_fact(Held(3.0, nodes=1), is_standing=False).tone is Tone.MUTED

@@ -329,12 +329,12 @@ def test_next_in_words(view: ClusterView) -> None:
     )
     command = NextCommand("replace", tuple(f"n{i}" for i in range(9)), (Replacement("p", ("a", "b"), 0.1, 2),), 0.5)
     text = lines(NextReport("Drift", "Drifted", (command,) * 6, (("Drift", 6),), generation=at - 1))
-    assert "Next: Drift (Drifted), 6 commands, saves $3.0000/h  (1 changes ago; being worked out again)" in text
-    assert "replace n0, n1, n2, n3, n4, n5, n6, n7 and 1 more → a or 1 others in p from $0.1000 for 2 pods" in text
+    assert "Next: Drift (Drifted), 6 commands, saves $3.0000/h  (1 change ago; being worked out again)" in text
+    assert "replace n0, n1, n2, n3, n4, n5, n6, n7 and 1 more → a or 1 other in p from $0.1000 for 2 pods" in text
     assert "and 2 more" in text
     assert replacement_text(Replacement("p", (), 0.0, 0)) == "a new node of p, from its template"
     static = Replacement("p", ("a", "b"), 0.1, 0, is_from_template=True)
-    assert replacement_text(static) == "a or 1 others in p from $0.1000, from its template"
+    assert replacement_text(static) == "a or 1 other in p from $0.1000, from its template"
 
 
 def test_nodes_that_would_go(view: ClusterView) -> None:
