@@ -44,6 +44,40 @@ def _client(kind: Any, address: str) -> Any:
     return kind(address, timeout=ANSWER_SECONDS, set_as_default=False)
 
 
+class _NotThereError(Exception):
+    """An answer is done and has not come: it is large, or was lost while it was fetched."""
+
+
+class _Hope:
+    """For how long answers may still come: as long as the scheduler is there and has workers now and then."""
+
+    def __init__(self, client: Any, address: str) -> None:
+        self._client, self._address = client, address
+        self.seconds = ANSWER_SECONDS
+        """For how long the next answer is waited for at a time; what is large takes longer."""
+        self._looked_at = self._empty_since = time.monotonic()
+
+    def check(self) -> None:
+        """Do nothing while something may come.
+
+        Raises:
+            WorkersError: when nothing will.
+        """
+        if self._client.status not in ("running", "connecting"):
+            raise WorkersError(f"the Dask scheduler at {self._address} is gone")
+        now = time.monotonic()
+        if now - self._looked_at > _LOOK_SECONDS:
+            self._looked_at = now
+            self._empty_since = now if _threads(self._client) else self._empty_since
+        if now - self._empty_since > EMPTY_SECONDS + _LOOK_SECONDS:
+            raise WorkersError(f"the Dask cluster at {self._address} has had no worker for {EMPTY_SECONDS:.0f} s")
+
+
+def _threads(client: Any) -> int:
+    """Return how many questions a cluster answers at once."""
+    return sum(one.get("nthreads", 1) for one in client.scheduler_info(n_workers=-1)["workers"].values())
+
+
 class FarWorkers:
     """The workers of a Dask cluster, however many it has at the moment.
 
@@ -84,7 +118,7 @@ class FarWorkers:
     @property
     def count(self) -> int:
         """How many questions are answered at once."""
-        return sum(one.get("nthreads", 1) for one in self._client.scheduler_info(n_workers=-1)["workers"].values())
+        return _threads(self._client)
 
     def cancel(self) -> None:
         """End soon; what a worker has begun it ends, but nothing else is begun. May be called from another thread."""
@@ -110,6 +144,7 @@ class FarWorkers:
         given_up = 0
         again: list[tuple[int, object]] = []
         room = _AHEAD * max(1, self.count)
+        hope = _Hope(self._client, self._address)
         try:
             while not self._is_cancelled.is_set():
                 while len(pending) < room:
@@ -122,10 +157,15 @@ class FarWorkers:
                     pending[future] = following, shared
                 if not pending:
                     return
-                for future in self._ready(pending):
+                for future in self._ready(pending, hope):
                     following, used = pending.pop(future)
                     try:
-                        result = self._result(future)
+                        result = self._result(future, hope.seconds)
+                    except _NotThereError:
+                        # Its worker may have died while it was fetched: it is made again, if any are left.
+                        pending[future] = following, used
+                        hope.seconds *= 2
+                        continue
                     except concurrent.futures.CancelledError:
                         # What all questions share was lost with the last worker that had it.
                         given_up += 1
@@ -138,38 +178,42 @@ class FarWorkers:
                         again.append(following)
                         continue
                     yield following[0], result
+                    hope = _Hope(self._client, self._address)  # somebody has answered
         finally:
             with contextlib.suppress(Exception):
                 self._client.cancel([*pending, shared], force=True)
 
-    def _ready(self, pending: Iterable[Any]) -> list[Any]:
+    def _ready(self, pending: Iterable[Any], hope: _Hope) -> list[Any]:
         """Return what is done, as soon as something is, or somebody cancels.
 
         Raises:
             WorkersError: when nothing can become of it.
         """
-        looked_at = empty_since = time.monotonic()
         while not self._is_cancelled.is_set():
+            hope.check()
             # Lost with its worker before it was fetched: the scheduler has it made again, and it is done later.
             if ready := [one for one in pending if one.done() and one.status != "lost"]:
                 return ready
-            if self._client.status not in ("running", "connecting"):
-                raise WorkersError(f"the Dask scheduler at {self._address} is gone")
-            now = time.monotonic()
-            if now - looked_at > _LOOK_SECONDS:
-                looked_at, empty_since = now, now if self.count else empty_since
-            if now - empty_since > EMPTY_SECONDS + _LOOK_SECONDS:
-                raise WorkersError(f"the Dask cluster at {self._address} has had no worker for {EMPTY_SECONDS:.0f} s")
             time.sleep(_POLL_SECONDS)
         return []
 
-    def _result(self, future: Any) -> Any:
-        if future.status == "error":
-            error = future.exception()
+    def _result(self, future: Any, seconds: float) -> Any:
+        """Fetch an answer.
+
+        Raises:
+            _NotThereError: when it has not come within some seconds.
+            WorkersError: when workers have died over and over.
+        """
+        try:
+            given = future.result(timeout=seconds)
+        except Exception as error:
             if type(error).__name__ == "KilledWorker":
-                raise WorkersError(f"{MOST_LOST} workers or more of {self._address} have died at the same work")
-            raise error
-        return unpacked(future.result())
+                text = f"{MOST_LOST} workers or more of {self._address} have died at the same work"
+                raise WorkersError(text) from None
+            if isinstance(error, TimeoutError) and future.status != "error":
+                raise _NotThereError from None
+            raise
+        return unpacked(given)
 
     def _of_scheduler(self, function: Any, *arguments: str) -> Any:
         try:

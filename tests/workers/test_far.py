@@ -7,8 +7,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from karptui.workers.workers import WorkersError, in_order
 from tests.troubles import troubles_document
 from tests.workers import questions
 
-pytest.importorskip("distributed", reason="Dask is not installed: pip install -e '.[dev]'")
+distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install -e '.[dev]'")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -158,3 +159,109 @@ def test_without_dask_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(WorkersError, match=r"a Dask cluster needs Dask here too: pip install 'karptui\[dask\]'"):
         workers_at("tcp://127.0.0.1:1")
+
+
+class Answers:
+    """A cluster made up: every answer is done at once, and what asking for one comes to is a list."""
+
+    status = "running"
+
+    def __init__(self, time: Passing, *fetched: bool) -> None:
+        self.time = time
+        self.fetched = [*fetched]
+        """Whether each asking in turn gets its answer; those after the last do."""
+        self.workers = 1
+        self.asked_for: list[float] = []
+        """Seconds that each asking would have waited."""
+
+    def __call__(self, _: str, **__: object) -> Answers:
+        return self
+
+    def scheduler_info(self, **_: object) -> dict[str, Any]:
+        return {"workers": {str(number): {"nthreads": 1} for number in range(self.workers)}}
+
+    def run(self, function: Callable[..., Any], *arguments: str, **_: object) -> dict[str, Any]:
+        return {"tcp://one": function(*arguments)}
+
+    def run_on_scheduler(self, function: Callable[..., Any], *arguments: str) -> Any:
+        return function(*arguments)
+
+    def scatter(self, given: bytes, **_: object) -> bytes:
+        return given
+
+    def submit(self, function: Callable[..., bytes], *arguments: Any, **_: object) -> Answered:
+        return Answered(self, function(*arguments))
+
+    def cancel(self, *_: object, **__: object) -> None:
+        """Forget what was asked."""
+
+    close = cancel
+
+
+class Answered:
+    """An answer that is done."""
+
+    status = "finished"
+
+    def __init__(self, cluster: Answers, answer: bytes) -> None:
+        self._cluster, self._answer = cluster, answer
+
+    def done(self) -> bool:
+        return True
+
+    def result(self, timeout: float) -> bytes:
+        self._cluster.asked_for.append(timeout)
+        self._cluster.time.sleep(timeout)
+        if not (self._cluster.fetched.pop(0) if self._cluster.fetched else True):
+            raise TimeoutError
+        return self._answer
+
+
+class Passing:
+    """Time that passes while somebody sleeps, and for nobody else."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def passing(monkeypatch: pytest.MonkeyPatch) -> Passing:
+    passing = Passing()
+    monkeypatch.setattr(far, "time", passing)
+    return passing
+
+
+def made_up(cluster: Answers, monkeypatch: pytest.MonkeyPatch) -> far.FarWorkers:
+    """Connect to a cluster that is made up."""
+    monkeypatch.setattr(distributed, "Client", cluster)
+    return far.FarWorkers("tcp://made-up:1")
+
+
+def test_an_answer_that_is_lost_while_it_is_fetched_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch, passing: Passing
+) -> None:
+    cluster = Answers(passing, True, False, False, True)
+    workers = made_up(cluster, monkeypatch)
+    assert list(in_order(workers.run(questions.times, {"by": 3}, range(4)))) == [0, 3, 6, 9]
+    first = far.ANSWER_SECONDS
+    assert cluster.asked_for[:5] == [first, first, 2 * first, 4 * first, first], "large ones need longer"
+    assert passing.now < far.EMPTY_SECONDS + sum(cluster.asked_for)
+
+
+def test_no_answer_is_waited_for_once_the_last_worker_has_gone(
+    monkeypatch: pytest.MonkeyPatch, passing: Passing
+) -> None:
+    cluster = Answers(passing, True, *[False] * 100)
+    workers = made_up(cluster, monkeypatch)
+    results = workers.run(questions.times, {"by": 3}, range(4))
+    next(results)
+    cluster.workers = 0
+    with pytest.raises(WorkersError, match=r"the Dask cluster at tcp://made-up:1 has had no worker for 60 s"):
+        list(results)
+    assert passing.now < 5 * far.EMPTY_SECONDS
