@@ -31,11 +31,11 @@ from karptui.forward.jobs import job_times
 from karptui.forward.journal import Journal
 from karptui.forward.kubectl_drain import KubectlDrain
 from karptui.forward.launching import Launch, LaunchOrder, launch, order_of, ready
-from karptui.forward.result import Moment, Played, StepKind
+from karptui.forward.result import Failure, Moment, Played, StepKind
 from karptui.forward.scheduling import Scheduler
 from karptui.forward.sight import Sight
 from karptui.forward.static_pools import DEPROVISIONING, StaticPools
-from karptui.forward.waiting import waiting
+from karptui.forward.waiting import Running, ends_ns, given_up_ns, waiting
 from karptui.forward.world import World, pending_count
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL
@@ -54,15 +54,6 @@ MAX_STEPS: Final = 20_000
 """Steps after which a play ends whatever it is doing: a cluster that replaces the same nodes for ever."""
 _RENEWED_NS: Final = 10 * NS_PER_SECOND
 """How often provisioning looks again for pods without a place: ``RequeueAfter`` of its triggers."""
-
-
-class _Running:
-    """A command whose replacements are on their way."""
-
-    def __init__(self, claims: Iterable[str], awaited: Iterable[str]) -> None:
-        self.claims = tuple(claims)
-        """Names of the NodeClaims that go in the end."""
-        self.awaited = set(awaited)
 
 
 class Play:
@@ -125,7 +116,7 @@ class Play:
         self._static = StaticPools(self.world, static, self.fleet)
         self._job_times = job_times(inventory.pods)
         self._books: Mapping[str, ReckonedPrices] = {}
-        self._running: list[_Running] = []
+        self._running: list[Running] = []
         self._take_up()
         self._is_provisioning_due = False
         self._is_disruption_due = False
@@ -219,7 +210,11 @@ class Play:
             self._calendar.expect_consolidatable(claim)
             if not claim.is_true("Initialized") and not claim.is_deleting:
                 start_ns = max(claim.created_ns, 0) + self._durations.start_of(claim.labels.get(NODEPOOL, ""))
-                self._agenda.at(max(start_ns, self.now_ns), partial(self._become_ready, claim.name))
+                lost_ns = given_up_ns(claim)
+                if lost_ns is not None and lost_ns <= max(start_ns, self.now_ns):
+                    self._agenda.at(lost_ns, partial(self._delete, (claim.name,)))
+                else:
+                    self._agenda.at(max(start_ns, self.now_ns), partial(self._become_ready, claim.name))
         for pod in list(self.world.pods.values()):
             if pod.is_terminating:
                 self._agenda.at(pod.deletion_ns, partial(self._drains.pod_gone, pod.uid))
@@ -242,15 +237,45 @@ class Play:
         for one in waiting(self.world.nodes.values(), self.world.claims.values()):
             if one.replacements:
                 self.world.hold(one.claim_name)
-                self._running.append(_Running([one.claim_name], one.awaited))
+                self._await(Running([one.claim_name], one.awaited, one.began_ns))
             else:
                 self.world.release(one.node_name)
 
-    def _conclude(self, running: _Running) -> None:
+    def _await(self, running: Running) -> None:
+        """Wait for the replacements of a command, as long as Karpenter does."""
+        self._running.append(running)
+        if running.awaited and self._durations.poll_ns:
+            self._agenda.at(ends_ns(running, self._running) + 1, partial(self._time_out, running), Turn.CALENDAR)
+
+    def _time_out(self, running: Running) -> None:
+        """Give a command up whose time is over."""
+        if running not in self._running:
+            return
+        end_ns = ends_ns(running, self._running)
+        if self.now_ns > end_ns:
+            self._fail(running, Failure.TIMEOUT)
+        else:
+            self._agenda.at(end_ns + 1, partial(self._time_out, running), Turn.CALENDAR)
+
+    def _fail(self, running: Running, why: Failure) -> None:
+        """Leave the nodes of a command as they were; replacements that come nevertheless stay until they are empty."""
+        self._running.remove(running)
+        nodes = []
+        for name in running.claims:
+            claim = self.world.claims.get(name)
+            node = self.world.node_of(claim) if claim is not None else None
+            if node is not None:
+                nodes.append(node.name)
+                self.world.release(node.name)
+        self._agenda.note(StepKind.REJECT, method=running.method, nodes=tuple(sorted(nodes)), because=why)
+
+    def _conclude(self, running: Running) -> None:
         """Delete the nodes of a command that waits for nothing any more."""
         if not running.awaited:
             self._running.remove(running)
             self._delete(running.claims)
+        elif not running.awaited <= self.world.claims.keys():
+            self._fail(running, Failure.REPLACEMENT_GONE)
 
     # What is worked out of the world as it is
 
@@ -281,6 +306,8 @@ class Play:
         """Let everybody who watches the cluster see what has changed, until nobody does anything at this instant."""
         world = self.world
         self._keep_replicas()
+        for running in tuple(self._running):
+            self._conclude(running)
         if self._by_hand is not None:
             self._by_hand.advance()
         if not self._is_following:
@@ -414,9 +441,8 @@ class Play:
         self._agenda.note(StepKind.READY, nodes=(node.name,))
         self._calendar.expect_expiry(claim)
         self._calendar.expect_consolidatable(claim)
-        for running in list(self._running):
+        for running in self._running:
             running.awaited.discard(name)
-            self._conclude(running)
 
     # Disruption
 
@@ -459,7 +485,7 @@ class Play:
         found = validated(MethodRun(fleet, simulator, Recorder()), simulator, method, command)
         if found is None:
             names = tuple(sorted(one.name for one in command.candidates))
-            self._agenda.note(StepKind.REJECT, method=str(method), nodes=names)
+            self._agenda.note(StepKind.REJECT, method=str(method), nodes=names, because=Failure.NO_LONGER_VALID)
             self._disrupt(method)
         elif self._execute(method, found):
             self._follow()
@@ -472,7 +498,9 @@ class Play:
         nodes = tuple(sorted(one.name for one in candidates))
         launches = [self._prepare_launch(order) for order in self._orders(command)]
         if None in launches:
-            self._agenda.note(StepKind.REJECT, method=str(method), decision=str(command.decision), nodes=nodes)
+            decision = str(command.decision)
+            why = Failure.NOTHING_ON_OFFER
+            self._agenda.note(StepKind.REJECT, method=str(method), decision=decision, nodes=nodes, because=why)
             return False
         self._commands += 1
         moved = [pod for one in candidates for pod in one.reschedulable_pods]
@@ -498,7 +526,7 @@ class Play:
                 self._nominate(name, self._durations.nomination_ns)
         claims = [one.claim.name for one in candidates]
         if awaited:
-            self._running.append(_Running(claims, awaited))
+            self._await(Running(claims, awaited, self.now_ns, str(method)))
         else:
             self._delete(claims)
         return True

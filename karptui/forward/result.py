@@ -28,7 +28,20 @@ class StepKind(StrEnum):
     JOB_ENDS = "job-ends"
     """Pods of Jobs came to their end."""
     REJECT = "reject"
-    """A command came to nothing: it no longer held on a second look, or nothing is on offer in place of its nodes."""
+    """A command came to nothing."""
+
+
+class Failure(StrEnum):
+    """Why a command came to nothing."""
+
+    NO_LONGER_VALID = "no longer valid"
+    """It did not hold on the second look."""
+    NOTHING_ON_OFFER = "nothing on offer"
+    """Nothing can be launched in place of its nodes."""
+    TIMEOUT = "timeout"
+    """Its replacements were not ready in time."""
+    REPLACEMENT_GONE = "replacement gone"
+    """A replacement was deleted before it was ready."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -48,6 +61,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     evictions: int = 0
     pods: tuple[str, ...] = ()
     """``namespace/name`` of the pods that it moves or places."""
+    because: Failure | None = None
+    """Why a command came to nothing."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the step in the form of ``karptui forward -o json``."""
@@ -172,7 +187,12 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             "reached": "quiescent" if self.is_quiescent else "horizon",
             "steps": [step.as_json() for step in self.steps if step.kind is not StepKind.REJECT],
             "rejected": [
-                {"at": format_timestamp(step.at_ns), "method": step.method, "candidates": list(step.nodes)}
+                {
+                    "at": format_timestamp(step.at_ns),
+                    "method": step.method,
+                    "candidates": list(step.nodes),
+                    "because": step.because,
+                }
                 for step in self.steps
                 if step.kind is StepKind.REJECT
             ],

@@ -322,6 +322,8 @@ class World:
         claim = self.claim_of(node) if node is not None else None
         if node is None or claim is None:
             return
+        if self.commanded.pop(claim.name, self) is None:
+            self._objects_version += 1
         taints = tuple(taint for taint in node.taints if not taint.matches(DISRUPTED_TAINT))
         self.add_node(msgspec.structs.replace(node, taints=taints))
         self.add_claim(

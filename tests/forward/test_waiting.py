@@ -5,14 +5,18 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from karptui.forward.result import StepKind
-from karptui.forward.waiting import waiting
+from karptui.forward.durations import Durations
+from karptui.forward.play import Play
+from karptui.forward.result import Failure, StepKind
+from karptui.forward.waiting import Running, ends_ns, given_up_ns, waiting
 from karptui.karpenter.labels import DISRUPTED_TAINT
 from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.settings import Settings
 from karptui.kube.node import Node
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.views.forward.sentences import step_text
 from tests.builders import NOW_NS, a_condition, a_nodeclaim, a_pod, amounts
-from tests.forward.making import a_pair, a_world, played, seconds, steps
+from tests.forward.making import TYPES, a_pair, a_world, played, seconds, steps
 
 BEGAN_NS = NOW_NS - 40 * NS_PER_SECOND
 DRAINED = 60
@@ -70,3 +74,53 @@ def test_a_replacement_is_of_the_last_command_before_it() -> None:
     claims = [first[1], second[1], a_replacement("one", 1), a_replacement("two", 5)]
     found = waiting([first[0], second[0]], claims)
     assert {one.node_name: one.awaited for one in found} == {"first": ("one",), "second": ("two",)}
+
+
+def test_a_command_gives_up_after_ten_minutes_and_its_nodes_stay() -> None:
+    """Node and NodeClaim lose their marks; the NodeClaim that comes too late is a node more."""
+    began_ns = NOW_NS - 500 * NS_PER_SECOND
+    late = replace(a_replacement("new", 1), created_ns=began_ns + NS_PER_SECOND)
+    slow = Durations(start_ns=700 * NS_PER_SECOND, nomination_ns=0)
+    world = a_world(held("goes", began_ns), pods=[a_pod(name="stays", node="goes", cpu="1900m")])
+    world = replace(world, nodeclaims=(*world.nodeclaims, late))
+    play = Play(world, TYPES, Settings(), NOW_NS, until_ns=NOW_NS + 250 * NS_PER_SECOND, durations=slow)
+    found = play.run()
+    (failed,) = steps(found, StepKind.REJECT)
+    assert (int(seconds(failed)), failed.nodes, failed.because) == (100, ("goes",), Failure.TIMEOUT)
+    assert step_text(failed) == "a command: goes fails, as its replacement is not ready in time"
+    assert not play.world.nodes["goes"].taints
+    assert "claim-goes" not in play.world.commanded
+    assert [int(seconds(step)) for step in steps(found, StepKind.READY)] == [201]
+
+
+def test_a_command_ends_when_its_replacement_is_deleted_for_not_registering() -> None:
+    """EC2 refused it for five minutes: Karpenter deletes the NodeClaim, and the node stays."""
+    began_ns = NOW_NS - 290 * NS_PER_SECOND
+    refused = a_condition("Launched", status="False", since_ns=began_ns)
+    waits = a_condition("Registered", status="Unknown", since_ns=began_ns)
+    lost = replace(a_replacement("new", 1), created_ns=began_ns, conditions=(refused, waits))
+    assert given_up_ns(lost) == began_ns + 300 * NS_PER_SECOND
+    world = a_world(held("goes", began_ns), pods=[a_pod(name="stays", node="goes", cpu="1900m")])
+    slow = Durations(start_ns=700 * NS_PER_SECOND, nomination_ns=0)
+    world = replace(world, nodeclaims=(*world.nodeclaims, lost))
+    play = Play(world, TYPES, Settings(), NOW_NS, until_ns=NOW_NS + 250 * NS_PER_SECOND, durations=slow)
+    (failed,) = steps(play.run(), StepKind.REJECT)
+    assert (failed.nodes, failed.because) == (("goes",), Failure.REPLACEMENT_GONE)
+    assert "new" not in play.world.claims
+    assert "claim-goes" in play.world.claims
+
+
+def test_how_long_a_command_has_grows_with_the_nodes_that_are_held() -> None:
+    one = Running(["a"], ["b"], NOW_NS)
+    many = Running(map(str, range(9000)), ["c"], NOW_NS)
+    most = Running(map(str, range(90000)), ["d"], NOW_NS)
+    told = [(ends_ns(one, others) - NOW_NS) // NS_PER_SECOND for others in ([one], [one, many], [one, most])]
+    assert told == [600, 720, 3600]
+
+
+def test_a_node_that_has_joined_is_never_given_up() -> None:
+    _, claim = a_pair("there")
+    assert given_up_ns(claim) is None
+    launched = a_condition("Launched", since_ns=BEGAN_NS)
+    waits = a_condition("Registered", status="Unknown", since_ns=BEGAN_NS)
+    assert given_up_ns(replace(claim, conditions=(launched, waits))) == BEGAN_NS + 900 * NS_PER_SECOND

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_text
 from karptui.disruption.codes import CODES, Code
-from karptui.forward.result import Moment, Played, PodWait, Spread, Step, StepKind
+from karptui.forward.result import Failure, Moment, Played, PodWait, Spread, Step, StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, count_text, counted, duration_text
 from karptui.views.why.lanes import short_method
@@ -75,6 +75,13 @@ def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
             yield f"  {title}: {sentence}"
 
 
+_FAILS: Final = {
+    Failure.NOTHING_ON_OFFER: "as nothing is on offer in its place",
+    Failure.TIMEOUT: "as its replacement is not ready in time",
+    Failure.REPLACEMENT_GONE: "as its replacement is gone",
+}
+
+
 def step_text(step: Step, *, is_short: bool = False) -> str:
     """Return what happened, in words; the name of the method cut to a word where room is short."""
     method = short_method(step.method) if is_short else step.method
@@ -82,8 +89,9 @@ def step_text(step: Step, *, is_short: bool = False) -> str:
         return f"launch {claims_text(step)} for {counted(len(step.pods), 'pod') if step.pods else 'its replicas'}"
     if step.kind is StepKind.EXPIRE:
         return f"expire {names_text(step.nodes)}, {counted(step.evictions, 'eviction')}"
-    if step.kind is StepKind.REJECT and step.decision:
-        return f"{method}: {step.decision} {names_text(step.nodes)} fails, as nothing is on offer in its place"
+    if step.kind is StepKind.REJECT and step.because in _FAILS:
+        what = f"{step.decision} {names_text(step.nodes)}".strip()
+        return f"{method or 'a command'}: {what} fails, {_FAILS[step.because]}"
     if step.kind is StepKind.REJECT:
         return f"{method} looks again at {names_text(step.nodes)}, and lets it be"
     by = f" by {claims_text(step)}" if step.claims else ""
