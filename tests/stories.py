@@ -8,7 +8,8 @@ from typing import Any, Final
 from karptui.aws.evidence import Evidence
 from karptui.clock import FrozenClock
 from karptui.session.cluster_view import ClusterView
-from karptui.session.types import PoolEntry, TypeEntry, pool_entries
+from karptui.session.types import TypeEntry
+from karptui.session.types_of_pools import TypesOfPool, types_of_pools
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from karptui.state.inventory import state_of
@@ -30,12 +31,12 @@ def stories_view(**evidence: Any) -> ClusterView:
     return ClusterView(state_of(snapshot.inventory), {}, evidence=Evidence(settings=snapshot.settings, **evidence))
 
 
-def pool_of(view: ClusterView, name: str) -> PoolEntry:
+def pool_of(view: ClusterView, name: str) -> TypesOfPool:
     """Return a NodePool's types."""
-    return next(pool for pool in pool_entries(view) if pool.name == name)
+    return next(pool for pool in types_of_pools(view) if pool.name == name)
 
 
-def type_of(pool: PoolEntry, name: str) -> TypeEntry:
+def type_of(pool: TypesOfPool, name: str) -> TypeEntry:
     """Return one of its types."""
     entry = pool.type(name)
     assert entry is not None

@@ -29,9 +29,9 @@ def explain_pool(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
     view, notes = compared(loaded.view, loaded.now_ns)
     loaded = replace(loaded, view=view, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
     row = next(one for one in pool_rows(view) if one.name == args.name)
-    daemonsets = daemon_rows(row)
+    daemonsets = daemon_rows(view, row.name)
     counts = [
-        {"filter": str(one.filter), "left": one.left, "removed_by": dict(one.reasons)} for one in row.types.found.counts
+        {"filter": str(one.filter), "left": one.left, "removed_by": dict(one.reasons)} for one in row.types.counts
     ]
     values = {
         **pools_table().values(row, loaded.now_ns),

@@ -109,7 +109,7 @@ def _print_pool(row: PoolRow, args: argparse.Namespace, loaded: Loaded) -> None:
     from karptui.views.pools.columns import pools_table
     from karptui.views.pools.detail import DAEMONSETS, detail_lines, title_parts
 
-    rows = rows_of(DAEMONSETS, daemon_rows(row), args, loaded.now_ns)
+    rows = rows_of(DAEMONSETS, daemon_rows(loaded.view, row.name), args, loaded.now_ns)
     if args.output == "json":
         document = {**pools_table().values(row, loaded.now_ns), "daemonsets": rows.values()}
         json.dump(document, sys.stdout, indent=2)

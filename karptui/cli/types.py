@@ -31,7 +31,8 @@ from karptui.views.sanitize import clean
 if TYPE_CHECKING:
     from karptui.aws.case import TypesCase
     from karptui.cli.loading import Loaded
-    from karptui.session.types import PoolEntry, TypeEntry
+    from karptui.session.types import TypeEntry
+    from karptui.session.types_of_pools import TypesOfPool
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -129,14 +130,14 @@ def _run_pools(args: argparse.Namespace) -> int:
     """Print NodePools, the types of one, or the ledger of one type; 1 where something is missing from them."""
     from karptui.cli.loading import load
     from karptui.session.pool_types import offered_types_of
-    from karptui.session.types import pool_entries
+    from karptui.session.types_of_pools import types_of_pools
 
     needed = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODE, Kind.NODECLAIM, Kind.DAEMONSET, Kind.POD)
     try:
         _check(args)
         loaded = load(args, needed)
         refuse_unseen("types", loaded, Kind.NODEPOOL)
-        pools = pool_entries(loaded.view)
+        pools = types_of_pools(loaded.view)
         if args.pool is None:
             _print_pools(pools, args, loaded)
         else:
@@ -163,7 +164,7 @@ def _check(args: argparse.Namespace) -> None:
         refuse_unused(args, chosen, "does not go with --ledger, which is about one type")
 
 
-def _pool_of(pools: tuple[PoolEntry, ...], name: str) -> PoolEntry:
+def _pool_of(pools: tuple[TypesOfPool, ...], name: str) -> TypesOfPool:
     for pool in pools:
         if pool.name == name:
             return pool
@@ -171,13 +172,13 @@ def _pool_of(pools: tuple[PoolEntry, ...], name: str) -> PoolEntry:
     raise UsageError(f"there is no NodePool {name}; there are: {known}")
 
 
-def _print_pools(pools: tuple[PoolEntry, ...], args: argparse.Namespace, loaded: Loaded) -> None:
+def _print_pools(pools: tuple[TypesOfPool, ...], args: argparse.Namespace, loaded: Loaded) -> None:
     from karptui.views.types.pools import TABLE
 
-    print_rows(rows_of(TABLE, pools, args, loaded.now_ns), args)
+    print_rows(rows_of(TABLE, [one.entry for one in pools], args, loaded.now_ns), args)
 
 
-def _print_pool(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> None:
+def _print_pool(pool: TypesOfPool, args: argparse.Namespace, loaded: Loaded) -> None:
     from karptui.views.types.columns import types_table
     from karptui.views.types.sentences import filter_lines, finding_lines, reason_lines, source_lines
 
@@ -189,19 +190,18 @@ def _print_pool(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> No
         if pool.type(name) is None:
             raise UsageError(f"--types: NodePool {pool.name} has no type {name}")
     types = [one for one in (pool.types if args.all or only else pool.wanted) if only is None or one.name in only]
-    table = types_table(pool, has_prices=not args.disable_pricing)
+    table = types_table(pool.name, pool.fit, has_prices=not args.disable_pricing)
     rows = rows_of(table, types, args, loaded.now_ns)
     print_rows(rows, args)
     if args.output in ("table", "wide"):
         view = loaded.view
-        summary = (*filter_lines(pool), *reason_lines(pool), *finding_lines(pool))
-        for line in (*summary, *source_lines(pool, view.evidence, view.prices)):
+        summary = (*filter_lines(pool.entry), *reason_lines(pool.entry), *finding_lines(pool.entry))
+        for line in (*summary, *source_lines(pool.entry, view.evidence, view.prices)):
             print("".join(text for text, _ in line), file=sys.stderr)
 
 
-def _print_ledger(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> None:
+def _print_ledger(pool: TypesOfPool, args: argparse.Namespace, loaded: Loaded) -> None:
 
-    from karptui.views.types.cells import fit_of
     from karptui.views.types.columns import types_table
     from karptui.views.types.ledger import ledger_steps, step_values
 
@@ -209,29 +209,28 @@ def _print_ledger(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> 
     if entry is None:
         raise UsageError(f"NodePool {pool.name} has no type {args.ledger}")
     if args.output == "json":
-        json.dump(types_table(pool).values(entry, loaded.now_ns), sys.stdout, indent=2)
+        json.dump(types_table(pool.name, pool.fit).values(entry, loaded.now_ns), sys.stdout, indent=2)
         print()
         return
-    pod, evidence = (pool.pods[0] if pool.pods else None), loaded.view.evidence
     if args.output == "csv":
-        steps = ledger_steps(entry, fit_of(pool, entry, pod) if pod is not None else None, evidence.overhead_origin)
+        steps = ledger_steps(entry, pool.fit(entry), loaded.view.evidence.overhead_origin)
         rows = [{"pool": pool.name, "type": entry.name, **step_values(one)} for one in steps]
         print_csv(list(rows[0]), rows, has_header=not args.no_headers)
         return
     _print_ledger_text(pool, entry, args, loaded)
 
 
-def _print_ledger_text(pool: PoolEntry, entry: TypeEntry, args: argparse.Namespace, loaded: Loaded) -> None:
+def _print_ledger_text(pool: TypesOfPool, entry: TypeEntry, args: argparse.Namespace, loaded: Loaded) -> None:
     from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, offering_grid, title_pieces
     from karptui.views.types.sentences import source_lines
 
-    pod, evidence, skipped = (pool.pods[0] if pool.pods else None), loaded.view.evidence, int(args.no_headers)
+    fit, evidence, skipped = pool.fit(entry), loaded.view.evidence, int(args.no_headers)
     sections = (
-        (title_pieces(pool, entry),)[skipped:],
-        account_lines(pool, entry, pod, evidence.overhead_origin)[skipped:],
-        fit_lines(pool, entry, pod),
-        observed_lines(pool, entry),
-        source_lines(pool, evidence, loaded.view.prices),
+        (title_pieces(pool.entry, entry),)[skipped:],
+        account_lines(entry, fit, evidence.overhead_origin)[skipped:],
+        fit_lines(entry, fit),
+        observed_lines(pool.entry, entry),
+        source_lines(pool.entry, evidence, loaded.view.prices),
     )
     for section in filter(None, sections[:-1]):
         print("\n".join("".join(text for text, _ in line).rstrip() for line in section), end="\n\n")

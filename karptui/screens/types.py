@@ -13,16 +13,14 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from karptui.kube.pod import Pod
 from karptui.screens import routes
 from karptui.screens.frame import FrameScreen
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import Asked
-from karptui.session.border import AroundWanted
 from karptui.session.facts import TypesAround
-from karptui.session.questions import TypeSourcesFound, TypeSourcesWanted
-from karptui.session.types import PoolEntry, TypeEntry
+from karptui.session.questions import LedgerFound, LedgerWanted, TypeSourcesFound, TypeSourcesWanted
+from karptui.session.types import AskingPod, PoolEntry, TypeEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.cells import why_text
@@ -157,7 +155,7 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
             return (("✘ ", Tone.FAULT), (f"{clean(item.name)}: {why_text(item)}", Tone.NORMAL))
         prices = [price for price in (item.on_demand, item.spot) if price is not None]
         origin = f" · {prices[0].origin.label}" if prices else " · no price is known"
-        rank = f", price rank {item.verdict.rank}" if item.verdict.rank is not None else ""
+        rank = f", price rank {item.rank}" if item.rank is not None else ""
         return (
             ("✔ ", Tone.GOOD),
             (f"{clean(item.name)} is left for a new node{rank}", Tone.NORMAL),
@@ -228,8 +226,7 @@ class TypeLedgerScreen(FrameScreen):
         self._pool_name = pool
         self._type_name = name
         self._meant = frozenset(pods)
-        self._pod_index = 0
-        self._pool: PoolEntry | None = None
+        self._found = LedgerFound()
         self._sources: TypeSourcesFound | None = None
         self._is_building = False
 
@@ -258,40 +255,35 @@ class TypeLedgerScreen(FrameScreen):
 
     @work(group="ledger", exit_on_error=False)
     async def _build(self) -> None:
-        self._is_building = True
+        self._is_building, asked = True, None
         try:
-            wanted = AroundWanted(list="types of a pool", of=f"all/{self._pool_name}", now_ns=self.host.now_ns())
-            found = (await asyncio.to_thread(self.host.border.around, wanted)).fact
-            self._sources = await asyncio.to_thread(self.host.border.ask, TypeSourcesWanted(pool=self._pool_name))
-            self._pool = found.pool if isinstance(found, TypesAround) else None
+            while asked != self._wanted():
+                asked = self._wanted()
+                self._found = await asyncio.to_thread(self.host.border.ask, asked)
+                self._sources = await asyncio.to_thread(self.host.border.ask, TypeSourcesWanted(pool=self._pool_name))
         finally:
             self._is_building = False
-        self._take_meant()
         if self.is_attached:
             self._show()
             self.refresh_info()
 
-    def _take_meant(self) -> None:
-        """Begin with the pod that was meant, once the kinds of pods are known."""
-        meant, self._meant = self._meant, frozenset()
-        pods = self.pool.pods if self.pool is not None else ()
-        self._pod_index = next((index for index, pod in enumerate(pods) if pod.key in meant), self._pod_index)
+    def _wanted(self) -> LedgerWanted:
+        return LedgerWanted(pool=self._pool_name, instance_type=self._type_name, pods=self._meant)
 
     @property
     def pool(self) -> PoolEntry | None:
         """The NodePool; None where it is not there (any more)."""
-        return self._pool
+        return self._found.pool
 
     @property
     def entry(self) -> TypeEntry | None:
         """The type; None where the pool has it no more."""
-        return self.pool.type(self._type_name) if self.pool is not None else None
+        return self._found.entry
 
     @property
-    def pod(self) -> Pod | None:
+    def pod(self) -> AskingPod | None:
         """The pending pod that is held against the type: the largest at first."""
-        pods = self.pool.pods if self.pool is not None else ()
-        return pods[self._pod_index % len(pods)] if pods else None
+        return self._found.fit.pod if self._found.fit is not None else None
 
     def _show(self) -> None:
         pool, entry, sources = self.pool, self.entry, self._sources
@@ -300,8 +292,8 @@ class TypeLedgerScreen(FrameScreen):
             self._section("account", [((f"NodePool {clean(self._pool_name)} has no such type", Tone.WARNING),)])
             return
         self.panel.border_title = phrase(title_pieces(pool, entry))
-        self._section("account", account_lines(pool, entry, self.pod, sources.overhead))
-        self._section("fit", fit_lines(pool, entry, self.pod))
+        self._section("account", account_lines(entry, self._found.fit, sources.overhead))
+        self._section("fit", fit_lines(entry, self._found.fit))
         self._section("observed", observed_lines(pool, entry))
         grid = _drawn(offering_grid(entry))
         if grid != self.grid_lines.content:
@@ -322,27 +314,23 @@ class TypeLedgerScreen(FrameScreen):
 
     def action_pod(self, step: int) -> None:
         """Hold another pending pod against the type."""
-        if self.pool is not None and self.pool.pods:
-            self._pod_index = (self._pod_index + step) % len(self.pool.pods)
-            self._show()
-            self.refresh_info()
+        pool, pod = self.pool, self.pod
+        if pool is not None and pod is not None:
+            index = pool.pods.index(pod) + step
+            self._meant = frozenset({pool.pods[index % len(pool.pods)].key})
+            self.show_state()
 
     def action_neighbour(self, step: int) -> None:
         """Go to the next larger or smaller type of the family."""
-        pool, entry = self.pool, self.entry
-        if pool is None or entry is None:
+        sizes = self._found.family
+        if self._type_name not in sizes:
             return
-        family = entry.name.partition(".")[0]
-        sizes = sorted(
-            (one for one in pool.types if one.name.partition(".")[0] == family),
-            key=lambda one: (one.facts.memory_mib if one.facts is not None else 0, one.name),
-        )
-        index = sizes.index(entry) + step
+        index = sizes.index(self._type_name) + step
         if 0 <= index < len(sizes):
-            self._type_name = sizes[index].name
-            self._show()
-            self.refresh_info()
+            self._type_name = sizes[index]
+            self.show_state()
         else:
+            family = self._type_name.partition(".")[0]
             self.say(f"{family} has no {'larger' if step > 0 else 'smaller'} type here", Tone.MUTED)
 
     def action_nodes(self) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         TypesAround,
     )
     from karptui.session.nodes import NodeEntry
-    from karptui.session.types import PoolEntry, TypeEntry
+    from karptui.session.types import TypeEntry
 
 
 def lists_of(config: Config) -> Mapping[str, Callable[[], List]]:
@@ -235,29 +235,27 @@ def _pools(config: Config, churn: _Churn) -> List:
 
 def _daemonsets() -> List:
     """Return the DaemonSets as a new node of a NodePool meets them."""
-    from karptui.session.pools import DaemonRow, PoolRow, daemon_rows, pool_rows
+    from karptui.session.pools import DaemonRow, daemon_rows, pool_rows
+    from karptui.session.types_of_pools import types_of_pool
     from karptui.views.pools.detail import DAEMONSETS
 
     last: LastAnswer[tuple[DaemonRow, ...]] = LastAnswer()
 
-    def pool(view: ClusterView, of: str) -> PoolRow | None:
-        return next((one for one in pool_rows(view) if one.name == of), None)
-
     def items(view: ClusterView, wanted: RowsWanted) -> tuple[DaemonRow, ...]:
-        row = pool(view, wanted.of)
-        return last.get((row,), lambda: daemon_rows(row)) if row is not None else ()
+        types = types_of_pool(view, wanted.of)
+        return last.get((types,), lambda: daemon_rows(view, wanted.of)) if types is not None else ()
 
     def around(view: ClusterView, wanted: AroundWanted) -> PoolAround | None:
         from karptui.session.facts import PoolAround
 
-        row = pool(view, wanted.of)
+        row = next((one for one in pool_rows(view) if one.name == wanted.of), None)
         return PoolAround(row) if row is not None else None
 
     return served(DAEMONSETS, items, around)
 
 
 def _types() -> List:
-    from karptui.session.types import pool_entries
+    from karptui.session.types_of_pools import pool_entries
     from karptui.views.types.pools import TABLE
 
     return served(TABLE, lambda view, _: pool_entries(view))
@@ -305,21 +303,20 @@ def _sources() -> List:
 
 def _types_of_pool(config: Config) -> List:
     """Return the types of a NodePool: ``wanted/NAME`` is those that its requirements allow, ``all/NAME`` all."""
-    from karptui.session.types import pool_entries
+    from karptui.session.types_of_pools import pool_entries, types_of_pool
     from karptui.views.types.columns import types_table
 
-    def pool(view: ClusterView, of: str) -> PoolEntry | None:
-        return next((one for one in pool_entries(view) if one.name == of.partition("/")[2]), None)
-
     def items(view: ClusterView, wanted: RowsWanted) -> tuple[TypeEntry, ...]:
-        entry = pool(view, wanted.of)
-        if entry is None:
+        scope, _, name = wanted.of.partition("/")
+        types = types_of_pool(view, name)
+        if types is None:
             return ()
-        return entry.types if wanted.of.startswith("all/") else entry.wanted
+        return types.types if scope == "all" else types.wanted
 
     def around(view: ClusterView, wanted: AroundWanted) -> TypesAround:
         from karptui.session.facts import TypesAround
 
-        return TypesAround(tuple(one.name for one in pool_entries(view)), pool(view, wanted.of))
+        pools = {one.name: one for one in pool_entries(view)}
+        return TypesAround(tuple(pools), pools.get(wanted.of.partition("/")[2]))
 
     return served(types_table(has_prices=not config.disable_pricing), items, around)

@@ -13,6 +13,7 @@ from karptui.session.questions import (
     DescriptionWanted,
     LastHourFound,
     LastHourWanted,
+    LedgerWanted,
     NamesWanted,
     NodeWanted,
     OpeningWanted,
@@ -83,6 +84,7 @@ def answers_of(
         OpeningWanted: _openings,
         ProportionWanted: _proportions,
         RemediesWanted: lambda: _remedies(shared_base).offered,
+        LedgerWanted: _ledgers,
         TypeSourcesWanted: _type_sources,
         TrialsWanted: lambda: _remedies(shared_base).tried,
         NodeWanted: _nodes,
@@ -189,6 +191,12 @@ def _known_values() -> Answerer:
     from karptui.serving.whatif import values
 
     return values
+
+
+def _ledgers() -> Answerer:
+    from karptui.serving.types import ledger
+
+    return ledger
 
 
 def _type_sources() -> Answerer:

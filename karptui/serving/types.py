@@ -1,13 +1,26 @@
-"""Answers about where instance types, settings and prices come from."""
+"""Answers about instance types: one of them at length, and where types, settings and prices come from."""
 
 from __future__ import annotations
 
 from karptui.kube.recent import LastAnswer
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import offered_types_of
-from karptui.session.questions import TypeSourcesFound, TypeSourcesWanted
-from karptui.session.types import pool_entries
+from karptui.session.questions import LedgerFound, LedgerWanted, TypeSourcesFound, TypeSourcesWanted
+from karptui.session.types_of_pools import pool_entries, types_of_pool
 from karptui.views.types.sentences import source_lines
+
+
+def ledger(view: ClusterView, wanted: LedgerWanted) -> LedgerFound:
+    """Return a type of a NodePool at length."""
+    types = types_of_pool(view, wanted.pool)
+    if types is None:
+        return LedgerFound()
+    entry = types.type(wanted.instance_type)
+    if entry is None:
+        return LedgerFound(pool=types.entry)
+    return LedgerFound(
+        pool=types.entry, entry=entry, fit=types.fit(entry, wanted.pods), family=types.family(entry.name)
+    )
 
 
 class TypeSources:

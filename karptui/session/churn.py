@@ -15,7 +15,6 @@ from karptui.karpenter.metrics import ControllerMetrics
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.cluster_view import ClusterView
-from karptui.session.nodes import NodeEntry
 from karptui.session.status import KindStatus
 from karptui.state.inventory import inventory_of
 
@@ -265,7 +264,7 @@ def controller_counts(view: ClusterView, name: str) -> ControllerCounts | None:
     )
 
 
-def created_lately(nodes: Iterable[NodeEntry], now_ns: int) -> int:
-    """Return how many NodeClaims that still exist were created within ``LATELY_SECONDS``."""
+def created_lately(created_ns: Iterable[int], now_ns: int) -> int:
+    """Return how many instants at which NodeClaims were created are within ``LATELY_SECONDS``."""
     since_ns = now_ns - LATELY_SECONDS * NS_PER_SECOND
-    return sum(1 for one in nodes if one.claim is not None and one.claim.created_ns >= since_ns)
+    return sum(one >= since_ns for one in created_ns)

@@ -115,7 +115,7 @@ class PoolAround(msgspec.Struct, frozen=True, tag=True, eq=False):
 
 
 class TypesAround(msgspec.Struct, frozen=True, tag=True, eq=False):
-    """The NodePools, and one of them with its types."""
+    """The NodePools, and what the types of one of them come to."""
 
     names: tuple[str, ...]
     """In the order in which Karpenter tries them."""

@@ -7,7 +7,6 @@ its whole capacity does not fit into what is left, whatever the pod asks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Final, NamedTuple
 
 import msgspec
@@ -18,16 +17,18 @@ from karptui.disruption.churn.report import Churn, alive_by_pool
 from karptui.karpenter.nodeclass import NodeClass, nodeclass_key
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube import resources
+from karptui.kube.objects import Condition, condition_of
 from karptui.kube.quantity import NANO
 from karptui.kube.recent import LastAnswer
 from karptui.kube.resources import CPU, MEMORY, NODES
 from karptui.provisioning.overlap import Overlap, PoolOverlap
-from karptui.provisioning.pool_types import Filter, PoolDaemonSet, TypeVerdict
+from karptui.provisioning.pool_types import Filter, PoolDaemonSet
 from karptui.session.churn import ControllerCounts, controller_counts, created_lately
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Total, total_of
 from karptui.session.nodes import NodeEntry
-from karptui.session.types import PoolEntry, pool_entries
+from karptui.session.types import PoolEntry
+from karptui.session.types_of_pools import TypesOfPool, types_of_pool, types_of_pools
 
 NEARLY_PERCENT: Final = 90
 """From so much on a limit is pointed out."""
@@ -58,21 +59,15 @@ class LimitUse(msgspec.Struct, frozen=True, kw_only=True):
         return 100 * self.used >= NEARLY_PERCENT * self.limit
 
 
-def allowed_types(entry: PoolEntry) -> tuple[TypeVerdict, ...]:
-    """Return the types that a new node could have were there no limits, whichever pods wait."""
-    allowed = (None, Filter.LIMITS, Filter.POD) if entry.pods else (None, Filter.LIMITS)
-    return tuple(one for one in entry.found.verdicts if one.removed_by in allowed)
-
-
-def limit_uses(entry: PoolEntry) -> tuple[LimitUse, ...]:
+def limit_uses(types: TypesOfPool) -> tuple[LimitUse, ...]:
     """Return every limited resource: cpu, memory, nodes, then the others by name."""
-    limits, allowed = entry.found.pool.limits or {}, allowed_types(entry)
+    limits = types.found.pool.limits or {}
     order = [name for name in _FIRST if name in limits] + sorted(name for name in limits if name not in _FIRST)
-    return tuple(_use(entry, name, limits[name].nano, allowed) for name in order)
+    return tuple(_use(types, name, limits[name].nano) for name in order)
 
 
-def _use(entry: PoolEntry, name: str, limit: int, allowed: tuple[TypeVerdict, ...]) -> LimitUse:
-    found = entry.found
+def _use(types: TypesOfPool, name: str, limit: int) -> LimitUse:
+    found, allowed = types.found, types.allowed
     smallest, type_name = None, ""
     if allowed and name == NODES:
         smallest = NANO
@@ -87,6 +82,17 @@ def _use(entry: PoolEntry, name: str, limit: int, allowed: tuple[TypeVerdict, ..
         left=found.remaining.get(name, limit),
         smallest=smallest,
         smallest_type=type_name,
+    )
+
+
+def usable_types(types: TypesOfPool) -> int:
+    """Return how many types a new node could have now, whichever pods wait."""
+    left = types.found.remaining
+    if left.get(NODES) == 0:
+        return 0
+    return sum(
+        all(resources.nano(one.instance_type.capacity, name) <= amount for name, amount in left.items())
+        for one in types.allowed
     )
 
 
@@ -111,16 +117,32 @@ class Neighbour(NamedTuple):
     weight: int
 
 
-class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
+class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_only=True):
     """A NodePool."""
 
+    pool: NodePool
     types: PoolEntry
-    nodes: tuple[NodeEntry, ...]
+    """What its types come to."""
+    usable: int
+    """How many types a new node could have now, whichever pods wait."""
+    used: Mapping[str, int]
+    """Capacity of its nodes that are not on their way out, in nano-units, as its limits count it."""
+    limits: tuple[LimitUse, ...]
+    """Every limited resource."""
+    nodes: int
     """Its nodes, and its NodeClaims that have no node yet."""
     all_nodes: int
     """Nodes and such NodeClaims of every NodePool."""
-    nodeclass: NodeClass | None
-    """None where it is not there."""
+    drifted: int
+    """Its nodes that no longer match it."""
+    deleting: int
+    """Its nodes that are on their way out: limits do not count them."""
+    total: Total
+    """What its nodes cost."""
+    claims_created_ns: tuple[int, ...]
+    """When its NodeClaims were created."""
+    class_conditions: tuple[Condition, ...] | None
+    """Of its NodeClass; None where that is not there."""
     pods: int = 0
     """Pods on its nodes that have not ended, those of DaemonSets included."""
     counted: ControllerCounts | None = None
@@ -145,11 +167,6 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
     """Kinds that may not be listed: what follows from them is not known, rather than nothing."""
 
     @property
-    def pool(self) -> NodePool:
-        """The NodePool."""
-        return self.types.found.pool
-
-    @property
     def name(self) -> str:
         """The NodePool's name."""
         return self.pool.name
@@ -157,67 +174,37 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
     @property
     def rank(self) -> int | None:
         """Place in the order in which Karpenter tries NodePools, from 1; None where it takes no part."""
-        return self.types.found.rank
+        return self.types.rank
 
     @property
     def share_percent(self) -> float | None:
         """Its part of all nodes in percent; None where no NodePool has one."""
-        return 100 * len(self.nodes) / self.all_nodes if self.all_nodes else None
+        return 100 * self.nodes / self.all_nodes if self.all_nodes else None
+
+    @property
+    def is_class_ready(self) -> bool:
+        """Whether its NodeClass is ready, as far as is known."""
+        if self.class_conditions is None:
+            return True
+        ready = condition_of(self.class_conditions, "Ready")
+        return ready is not None and ready.status == "True"
 
     def hides(self, *kinds: Kind) -> bool:
         """Whether one of these kinds may not be listed."""
         return not self.hidden.isdisjoint(kinds)
 
-    @cached_property
-    def limits(self) -> tuple[LimitUse, ...]:
-        """Every limited resource."""
-        return limit_uses(self.types)
-
     def limit(self, resource: str) -> LimitUse | None:
         """Return the limit of a resource, None where there is none."""
         return next((one for one in self.limits if one.resource == resource), None)
 
-    @cached_property
-    def left_after(self) -> Mapping[Filter, int]:
-        """How many types each filter leaves."""
-        return {one.filter: one.left for one in self.types.found.counts}
-
-    @cached_property
-    def usable(self) -> int:
-        """How many types a new node could have now, whichever pods wait."""
-        left = self.types.found.remaining
-        return (
-            sum(
-                all(resources.nano(one.instance_type.capacity, name) <= amount for name, amount in left.items())
-                for one in allowed_types(self.types)
-            )
-            if left.get(NODES) != 0
-            else 0
-        )
-
-    @cached_property
+    @property
     def excluded(self) -> int:
         """How many types DaemonSets rule out."""
-        return sum(one.removed for one in self.types.found.counts if one.filter is Filter.DAEMONSETS)
-
-    @cached_property
-    def total(self) -> Total:
-        """What its nodes cost."""
-        return total_of(self.nodes)
-
-    @cached_property
-    def drifted(self) -> tuple[NodeEntry, ...]:
-        """Its nodes that no longer match it."""
-        return tuple(one for one in self.nodes if one.claim is not None and one.claim.is_true("Drifted"))
-
-    @cached_property
-    def deleting(self) -> tuple[NodeEntry, ...]:
-        """Its nodes that are on their way out: limits do not count them."""
-        return tuple(one for one in self.nodes if one.is_deleting)
+        return self.types.removed_by.get(Filter.DAEMONSETS, 0)
 
     def created(self, now_ns: int) -> int:
         """Return how many NodeClaims Karpenter has counted, else those of the last day that still exist."""
-        return self.counted.created if self.counted is not None else created_lately(self.nodes, now_ns)
+        return self.counted.created if self.counted is not None else created_lately(self.claims_created_ns, now_ns)
 
 
 _NO_OVERLAP: Final = PoolOverlap()
@@ -230,16 +217,16 @@ def pool_rows(view: ClusterView) -> tuple[PoolRow, ...]:
 
     Takes as long as the types of all NodePools the first time, so it belongs in a thread.
     """
-    analysis, entries = view.analysis, pool_entries(view)
+    analysis, types = view.analysis, types_of_pools(view)
     inputs = (
-        entries,
+        types,
         view.node_entries,
         view.state.nodeclasses,
         view.evidence,
         analysis.overlap if analysis is not None else None,
         *(tuple(analysis.budgets.values()) if analysis is not None else ()),
     )
-    return _ROWS.get(inputs, lambda: _rows(view, entries, view.hidden), equals=(view.hidden,))
+    return _ROWS.get(inputs, lambda: _rows(view, types, view.hidden), equals=(view.hidden,))
 
 
 def with_last_hour(rows: Sequence[PoolRow], churn: Churn | None) -> tuple[PoolRow, ...]:
@@ -248,35 +235,49 @@ def with_last_hour(rows: Sequence[PoolRow], churn: Churn | None) -> tuple[PoolRo
     return tuple(msgspec.structs.replace(row, alive=known[row.name]) if row.name in known else row for row in rows)
 
 
-def _rows(view: ClusterView, entries: Sequence[PoolEntry], hidden: frozenset[str]) -> tuple[PoolRow, ...]:
+def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str]) -> tuple[PoolRow, ...]:
     analysis = view.analysis
     by_pool: dict[str, list[NodeEntry]] = {}
     for node in view.node_entries:
         if node.pool:
             by_pool.setdefault(node.pool, []).append(node)
-    nodes = {entry.name: tuple(by_pool.get(entry.name, ())) for entry in entries}
-    places = [Neighbour(one.name, one.found.pool.weight) for one in entries if one.found.rank is not None]
+    known = {one.name for one in pools}
+    all_nodes = sum(len(nodes) for name, nodes in by_pool.items() if name in known)
+    places = [Neighbour(one.name, one.found.pool.weight) for one in pools if one.found.rank is not None]
     overlap: Overlap | None = analysis.overlap if analysis is not None else None
     budgets: Mapping[str, PoolBudgets] | None = analysis.budgets if analysis is not None else None
-    return tuple(
-        PoolRow(
-            types=entry,
-            nodes=nodes[entry.name],
-            all_nodes=sum(map(len, nodes.values())),
-            nodeclass=_nodeclass(view, entry.found.pool),
-            pods=sum(len(view.state.pods_on(one.node.name)) for one in nodes[entry.name] if one.node is not None),
-            counted=controller_counts(view, entry.name),
-            before=_place(places, entry.found.rank, -1),
-            after=_place(places, entry.found.rank, 1),
-            ties=_beside(entry, places, 0, 0),
-            near=_beside(entry, places, 1, NEAR - 1),
-            budgets=budgets.get(entry.name) if budgets is not None else None,
-            is_passed_over=budgets is not None and entry.name not in budgets,
-            overlap=overlap.pools.get(entry.name, _NO_OVERLAP) if overlap is not None else None,
-            hidden=hidden,
+    rows = []
+    for one in pools:
+        nodes, rank = by_pool.get(one.name, []), one.found.rank
+        nodeclass = _nodeclass(view, one.found.pool)
+        claims = [claim for node in nodes if (claim := node.claim) is not None]
+        rows.append(
+            PoolRow(
+                pool=msgspec.structs.replace(one.found.pool, raw={}),
+                types=one.entry,
+                usable=usable_types(one),
+                used=one.found.used,
+                limits=limit_uses(one),
+                nodes=len(nodes),
+                all_nodes=all_nodes,
+                drifted=sum(claim.is_true("Drifted") for claim in claims),
+                deleting=sum(node.is_deleting for node in nodes),
+                total=total_of(nodes),
+                claims_created_ns=tuple(claim.created_ns for claim in claims),
+                class_conditions=nodeclass.conditions if nodeclass is not None else None,
+                pods=sum(len(view.state.pods_on(node.node.name)) for node in nodes if node.node is not None),
+                counted=controller_counts(view, one.name),
+                before=_place(places, rank, -1),
+                after=_place(places, rank, 1),
+                ties=_beside(one, places, 0, 0),
+                near=_beside(one, places, 1, NEAR - 1),
+                budgets=budgets.get(one.name) if budgets is not None else None,
+                is_passed_over=budgets is not None and one.name not in budgets,
+                overlap=overlap.pools.get(one.name, _NO_OVERLAP) if overlap is not None else None,
+                hidden=hidden,
+            )
         )
-        for entry in entries
-    )
+    return tuple(rows)
 
 
 def _nodeclass(view: ClusterView, pool: NodePool) -> NodeClass | None:
@@ -290,12 +291,12 @@ def _place(places: Sequence[Neighbour], rank: int | None, step: int) -> str:
     return places[index].name if rank is not None and 0 <= index < len(places) else ""
 
 
-def _beside(entry: PoolEntry, places: Sequence[Neighbour], least: int, most: int) -> tuple[Neighbour, ...]:
+def _beside(types: TypesOfPool, places: Sequence[Neighbour], least: int, most: int) -> tuple[Neighbour, ...]:
     """Return the NodePools that take part whose weight differs by so much."""
-    if entry.found.rank is None:
+    if types.found.rank is None:
         return ()
-    weight = entry.found.pool.weight
-    return tuple(one for one in places if one.name != entry.name and least <= abs(one.weight - weight) <= most)
+    weight = types.found.pool.weight
+    return tuple(one for one in places if one.name != types.name and least <= abs(one.weight - weight) <= most)
 
 
 class DaemonRow(msgspec.Struct, frozen=True, tag=True, eq=False):
@@ -321,8 +322,10 @@ class DaemonRow(msgspec.Struct, frozen=True, tag=True, eq=False):
         return resources.memory_bytes(self.found.requests)
 
 
-def daemon_rows(row: PoolRow) -> tuple[DaemonRow, ...]:
-    """Return every DaemonSet."""
-    counts = {one.filter: one.left for one in row.types.found.counts}
-    offered = counts.get(Filter.RESERVED, 0)
-    return tuple(DaemonRow(one, offered) for one in row.types.found.daemonsets)
+def daemon_rows(view: ClusterView, pool: str) -> tuple[DaemonRow, ...]:
+    """Return every DaemonSet as a NodePool meets it; nothing where that is not there."""
+    types = types_of_pool(view, pool)
+    if types is None:
+        return ()
+    offered = types.entry.left_after.get(Filter.RESERVED, 0)
+    return tuple(DaemonRow(one, offered) for one in types.found.daemonsets)

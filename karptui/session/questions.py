@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from karptui.session.packing import Bin
     from karptui.session.pending_report import PodDetail, PodSurroundings
     from karptui.session.pods import PodEntry
+    from karptui.session.types import PoolEntry, TypeEntry, TypeFit
     from karptui.whatif.edits import ObjectRef
     from karptui.whatif.opening import Opening
     from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
@@ -228,6 +229,28 @@ class LastHourWanted(Question[LastHourFound], frozen=True, kw_only=True):
 
 
 # Instance types
+
+
+class LedgerFound(msgspec.Struct, frozen=True, kw_only=True):
+    """One type of a NodePool at length."""
+
+    pool: PoolEntry | None = None
+    """None where it is not there (any more)."""
+    entry: TypeEntry | None = None
+    """None where the NodePool has no such type."""
+    fit: TypeFit | None = None
+    """How a pending pod fits it; None where none may go to the NodePool."""
+    family: tuple[str, ...] = ()
+    """The types of its family, from the least memory on."""
+
+
+class LedgerWanted(Question[LedgerFound], frozen=True, kw_only=True):
+    """One type of a NodePool at length."""
+
+    pool: str
+    instance_type: str
+    pods: frozenset[str] = frozenset()
+    """Keys of pending pods one of which is held against it; the one that asks most where none of them stands there."""
 
 
 class TypeSourcesFound(msgspec.Struct, frozen=True, kw_only=True):

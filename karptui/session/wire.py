@@ -27,6 +27,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.session.packing import Bin, PackedNode
 from karptui.session.pending_report import PodDetail, PodSurroundings
 from karptui.session.pods import PodEntry
+from karptui.session.types import PoolEntry, TypeEntry, TypeFit
 from karptui.solve.answer import Solved
 from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.opening import Opening
@@ -72,6 +73,9 @@ for _module in (questions, whatif_questions):
         PodDetail=PodDetail,
         PodEntry=PodEntry,
         PodSurroundings=PodSurroundings,
+        PoolEntry=PoolEntry,
+        TypeEntry=TypeEntry,
+        TypeFit=TypeFit,
         ObjectRef=ObjectRef,
         Opening=Opening,
         Played=Played,

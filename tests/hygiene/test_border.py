@@ -45,7 +45,7 @@ def takes_live(module: str, name: str) -> bool:
 
 def test_no_screen_calls_what_takes_a_cluster() -> None:
     """Modules of facts hold also what makes facts of a cluster: that is for the session's side."""
-    assert takes_live("karptui.session.types", "pool_entries")
+    assert takes_live("karptui.session.types_of_pools", "pool_entries")
     found = [
         f"{path}: {node.module}.{name.name}"
         for path, tree in trees()

@@ -48,6 +48,7 @@ from karptui.session.prepare import base_of
 from karptui.session.questions import (
     DescriptionWanted,
     LastHourWanted,
+    LedgerWanted,
     NamesWanted,
     NodeWanted,
     OpeningWanted,
@@ -93,17 +94,23 @@ from karptui.session.wire import decoded, encoded, plain
 from karptui.views.events import TABLE as EVENTS
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.pods import TABLE as PODS
+from karptui.views.pools.columns import pools_table
+from karptui.views.pools.detail import DAEMONSETS
 from karptui.views.table import build_rows
+from karptui.views.types.columns import types_table
+from karptui.views.types.pools import TABLE as POOLS_OF_TYPES
 from karptui.whatif.edits import ObjectRef, RemoveNode, SetField
 from karptui.whatif.run import Answer, answers
 from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.sweep import Sweep, SweepPoint
 from tests.builders import HOUR_NS, NOW_NS
+from tests.stories import stories_view
 from tests.ui.fleet import a_fleet, view_of
 from tests.views.why.test_words import analysed
 
 FLEET = view_of(a_fleet())
 ANALYSED = analysed()
+STORIES = stories_view()
 
 
 def server(view: ClusterView = FLEET) -> RowServer:
@@ -114,15 +121,17 @@ def rows_of(name: str, asked: RowServer, **given: Any) -> RowsFound:
     return asked.rows(RowsWanted(list=name, sort="name", now_ns=NOW_NS, **given))
 
 
-def window_of(view: ClusterView, name: str) -> RowWindow:
+def window_of(view: ClusterView, name: str, of: str = "") -> RowWindow:
     asked = server(view)
-    return asked.window(WindowWanted(number=rows_of(name, asked).number, offset=0, count=1_000))
+    window = asked.window(WindowWanted(number=rows_of(name, asked, of=of).number, offset=0, count=1_000))
+    assert not of or window.facts
+    return window
 
 
-def around(name: str, view: ClusterView = ANALYSED) -> AroundFound:
+def around(name: str, of: str = "general", view: ClusterView = ANALYSED) -> AroundFound:
     asked = server(view)
     rows_of(name, asked)
-    found = asked.around(AroundWanted(list=name, of="general", now_ns=NOW_NS))
+    found = asked.around(AroundWanted(list=name, of=of, now_ns=NOW_NS))
     assert found.fact is not None
     return found
 
@@ -140,11 +149,11 @@ MORE_LISTS = (
     "replacements",
     "next",
     "pending",
-    "daemonsets",
     "sources",
     "advice",
     "blockers",
 )
+TYPE_LISTS = (("pools", "any"), ("types", "any"), ("types of a pool", "wanted/trino"), ("daemonsets", "small"))
 POD = next(iter(FLEET.state.pods))
 SCENARIO = Scenario("heavier", Replay.SCRATCH, (SetField(ObjectRef("NodePool", "general"), ("spec", "weight"), 9),))
 NODE = next(iter(FLEET.state.nodes))
@@ -163,6 +172,7 @@ QUESTIONS: tuple[Question[Any], ...] = (
     ProportionWanted(pools=("general", "batch")),
     RemediesWanted(members=BLOCKERS, now_ns=NOW_NS),
     TrialsWanted(members=BLOCKERS, now_ns=NOW_NS),
+    LedgerWanted(pool="general", instance_type="m5.large"),
     TypeSourcesWanted(pool="general"),
     NodeWanted(key=next(one.key for one in ANALYSED.node_entries if one.node is not None)),
     PodWaitWanted(key=next(iter(ANALYSED.state.pods))),
@@ -203,6 +213,7 @@ MESSAGES = (
     window_of(FLEET, "events"),
     window_of(ANALYSED, "nodes"),
     *(window_of(ANALYSED, name) for name in MORE_LISTS),
+    *(window_of(STORIES, name, of) for name, of in TYPE_LISTS),
     KeysWanted(number=3),
     Keys(keys=("node/a", "node/b")),
     PositionWanted(number=3, key="node/a"),
@@ -217,6 +228,9 @@ MESSAGES = (
     VerdictWanted(now_ns=NOW_NS),
     server(ANALYSED).verdict(VerdictWanted(now_ns=NOW_NS)),
     *(around(name) for name in ("claims", "budgets", "churn", "pools")),
+    around("daemonsets", "small", STORIES),
+    around("types of a pool", "wanted/trino", STORIES),
+    server(STORIES).ask(LedgerWanted(pool="trino", instance_type="r5a.8xlarge")),
     AroundFound(fact=NextAround(report=NextReport(method="drift", asked=(("drift", 2),)))),
     Analysed(generation=1, now_ns=2, nodes=3, simulated=1, managed=3, notes=("types are guessed",)),
     PendingStudied(generation=1, now_ns=2, groups=3, explained=1),
@@ -272,17 +286,31 @@ def test_whatever_is_asked_and_answered_is_a_message() -> None:
 
 
 def test_facts_that_were_read_draw_the_same_row() -> None:
-    for view, name, spec in (
-        (FLEET, "nodes", nodes_table()),
-        (FLEET, "pods", PODS),
-        (FLEET, "events", EVENTS),
-        (ANALYSED, "nodes", nodes_table()),
+    for view, name, of, spec in (
+        (FLEET, "nodes", "", nodes_table()),
+        (FLEET, "pods", "", PODS),
+        (FLEET, "events", "", EVENTS),
+        (ANALYSED, "nodes", "", nodes_table()),
+        (STORIES, "pools", "any", pools_table()),
+        (STORIES, "types", "any", POOLS_OF_TYPES),
+        (STORIES, "types of a pool", "all/small", types_table()),
+        (STORIES, "daemonsets", "small", DAEMONSETS),
     ):
-        window = window_of(view, name)
+        window = window_of(view, name, of)
         read = decoded(encoded(window), RowWindow)
         here, there = (build_rows(spec, one.facts, now_ns=NOW_NS) for one in (window, read))
         assert list(here) == list(there)
         assert here.keys == there.keys
+
+
+def test_rows_of_pools_and_types_hold_no_price_tables() -> None:
+    for name, of, most in (
+        ("pools", "any", 25_000),
+        ("types", "any", 20_000),
+        ("types of a pool", "all/small", 10_000),
+    ):
+        window = window_of(STORIES, name, of)
+        assert len(encoded(window)) < most * len(window.facts)
 
 
 def test_nothing_that_lives_crosses() -> None:

@@ -24,7 +24,7 @@ from karptui.serving.whatif import known_values
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import offered_types, offered_types_of, seen_types, shown_by, with_metrics
 from karptui.session.prepare import prepare_view
-from karptui.session.types import pool_entries
+from karptui.session.types_of_pools import pool_entries, types_of_pools
 from karptui.state.inventory import state_of
 from tests import story_e
 from tests.builders import NOW_NS, a_node, a_nodeclaim, a_nodepool, a_pod, a_requirement
@@ -50,7 +50,7 @@ def names_of(types: Sequence[object]) -> list[str]:
 )
 def test_the_screen_shows_the_types_that_the_engine_chooses_from(inventory: Inventory, evidence: Evidence) -> None:
     view = ClusterView(state_of(inventory), {}, evidence=evidence)
-    shown = {entry.name: names_of([one.name for one in entry.types]) for entry in pool_entries(view)}
+    shown = {entry.name: names_of([one.name for one in entry.types]) for entry in types_of_pools(view)}
     prepared, _ = prepare_view(view, NOW_NS)
     assert prepared.inventory.nodepools
     assert shown == {pool: names_of(types) for pool, types in prepared.types_by_pool.items()}

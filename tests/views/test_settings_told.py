@@ -19,10 +19,10 @@ def test_the_ledger_names_the_deployment() -> None:
     info = ControllerInfo(title="Deployment kube-system/karpenter", settings={"VM_MEMORY_OVERHEAD_PERCENT": "0.05"})
     view = ClusterView(VIEW.state, {}, evidence=with_controller(Evidence(), info, LIVE))
     trino = pool_of(view, "trino")
-    told = said(account_lines(trino, type_of(trino, "r5a.8xlarge"), None, view.evidence.overhead_origin))
+    told = said(account_lines(type_of(trino, "r5a.8xlarge"), None, view.evidence.overhead_origin))
     assert "VM overhead 0.05" in told
     assert "Deployment kube-system/karpenter" in told
-    lines = said(source_lines(trino, view.evidence, view.prices))
+    lines = said(source_lines(trino.entry, view.evidence, view.prices))
     assert "VM overhead 0.05 (Deployment kube-system/karpenter)" in lines
 
 

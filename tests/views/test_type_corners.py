@@ -12,7 +12,8 @@ from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import seen_types
-from karptui.session.types import PoolEntry, Standing
+from karptui.session.types import Standing
+from karptui.session.types_of_pools import TypesOfPool
 from karptui.state.inventory import state_of
 from karptui.views.types.cells import why_text
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
@@ -43,7 +44,7 @@ def test_types_that_are_not_to_be_had() -> None:
     entry = type_of(pool, "x1.large")
     assert why_text(entry) == "not offered: unavailable"
     assert {offer.standing for offer in entry.offers} == {Standing.UNAVAILABLE}
-    assert "".join(text for text, _ in title_pieces(pool, entry)) == " x1.large ─ pool general "
+    assert "".join(text for text, _ in title_pieces(pool.entry, entry)) == " x1.large ─ pool general "
     bare = msgspec.structs.replace(UNPRICED, offerings=())
     assert why_text(type_of(pool_of(a_view(bare), "general"), "x1.large")) == "not offered: no zone"
 
@@ -57,7 +58,11 @@ def test_zones_where_the_nodeclass_has_no_subnet() -> None:
 def test_a_pod_that_fits_is_asked_and_not_short() -> None:
     view = stories_view()
     trino = pool_of(view, "trino")
-    account = said(account_lines(trino, type_of(trino, "r5a.12xlarge"), trino.pods[0], view.evidence.overhead_origin))
+    account = said(
+        account_lines(
+            type_of(trino, "r5a.12xlarge"), trino.fit(type_of(trino, "r5a.12xlarge")), view.evidence.overhead_origin
+        )
+    )
     assert "asked" in account
     assert "short by" not in account
 
@@ -66,14 +71,14 @@ def test_limits_rule_a_type_out() -> None:
     pool = builders.a_nodepool(requirements=(), limits=builders.amounts({"cpu": "1"}))
     offered = builders.an_instance_type(name="m5.large")
     entry = pool_of(a_view(offered, nodepools=(pool,)), "general")
-    assert "✘ ruled out: limits: cpu short by" in said(fit_lines(entry, type_of(entry, "m5.large"), None))
+    assert "✘ ruled out: limits: cpu short by" in said(fit_lines(type_of(entry, "m5.large"), None))
 
 
 def test_no_percent_is_named_where_there_is_no_ledger() -> None:
     offered = builders.an_instance_type(name="made.up")
     view = a_view(offered, pods=(builders.a_pod(memory="100Gi"),))
     pool = pool_of(view, "general")
-    told = said(fit_lines(pool, type_of(pool, "made.up"), pool.pods[0]))
+    told = said(fit_lines(type_of(pool, "made.up"), pool.fit(type_of(pool, "made.up"))))
     assert "memory short by" in told
     assert "VM_MEMORY_OVERHEAD_PERCENT" not in told
 
@@ -82,8 +87,8 @@ def test_nodes_that_report_no_allocatable_memory() -> None:
     node = msgspec.structs.replace(
         builders.a_node(instance_type="m5.large"), allocatable=builders.amounts({"cpu": "1"})
     )
-    pool: PoolEntry = pool_of(a_view(builders.an_instance_type(), nodes=(node,)), "general")
-    told = said(observed_lines(pool, type_of(pool, "m5.large")))
+    pool: TypesOfPool = pool_of(a_view(builders.an_instance_type(), nodes=(node,)), "general")
+    told = said(observed_lines(pool.entry, type_of(pool, "m5.large")))
     assert "1 node reports" in told
     assert "against the plan" not in told
 
@@ -95,13 +100,13 @@ def test_nodes_without_a_type_tell_nothing() -> None:
 
 def test_nothing_is_carried_where_no_type_is_known() -> None:
     pool = pool_of(a_view(UNPRICED), "general")
-    assert "a new node carries" not in said(filter_lines(pool))
+    assert "a new node carries" not in said(filter_lines(pool.entry))
 
 
 def test_daemonsets_that_take_too_much_memory() -> None:
     heavy = builders.a_daemonset(memory="100Gi")
     pool = pool_of(a_view(builders.an_instance_type(), daemonsets=(heavy,)), "general")
-    assert "DaemonSets do not fit: memory −1" in said(reason_lines(pool))
+    assert "DaemonSets do not fit: memory −1" in said(reason_lines(pool.entry))
 
 
 def test_trouble_with_sources_stands_beside_them() -> None:

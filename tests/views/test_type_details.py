@@ -13,7 +13,8 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.settings import parse_settings
 from karptui.session.cluster_view import ClusterView
-from karptui.session.types import PoolEntry, Standing, pool_entries
+from karptui.session.types import Standing
+from karptui.session.types_of_pools import TypesOfPool, pool_entries
 from karptui.state.inventory import state_of
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, offering_grid, title_pieces
 from karptui.views.types.pools import carries, note_of
@@ -46,12 +47,12 @@ def view_of(nodeclass: NodeClass, *, evidence: Evidence | None = None, **invento
     return ClusterView(state, {}, evidence=evidence or Evidence())
 
 
-def general(view: ClusterView) -> PoolEntry:
+def general(view: ClusterView) -> TypesOfPool:
     return pool_of(view, "general")
 
 
 def test_arm64_kernels_set_memory_aside() -> None:
-    account = said(account_lines(SMALL, type_of(SMALL, "t4g.large"), None, VIEW.evidence.overhead_origin))
+    account = said(account_lines(type_of(SMALL, "t4g.large"), None, VIEW.evidence.overhead_origin))
     assert "arm64 kernel" in account
     assert "contiguous memory" in account
 
@@ -70,35 +71,35 @@ def test_memory_that_a_node_has_reported_outweighs_the_setting() -> None:
     )
     pool = general(view)
     entry = type_of(pool, "r5a.8xlarge")
-    account = said(account_lines(pool, entry, pool.pods[0], view.evidence.overhead_origin))
+    account = said(account_lines(entry, pool.fit(entry), view.evidence.overhead_origin))
     assert "VM overhead          −12,144" in account
     assert "reported, 0.075 is void" in account
     assert "as a node reported it" in account
-    fit = said(fit_lines(pool, entry, pool.pods[0]))
+    fit = said(fit_lines(entry, pool.fit(entry)))
     assert "VM_MEMORY_OVERHEAD_PERCENT changes nothing" in fit
-    assert "allocatable 246,000Mi: −" in said(observed_lines(pool, entry))
+    assert "allocatable 246,000Mi: −" in said(observed_lines(pool.entry, entry))
 
 
 def test_no_percent_and_no_type_help() -> None:
     view = view_of(a_nodeclass(), nodepools=(a_pool("r5a"),), pods=(builders.a_pod(memory="9999Gi"),))
     pool = general(view)
-    text = said(fit_lines(pool, type_of(pool, "r5a.large"), pool.pods[0]))
+    text = said(fit_lines(type_of(pool, "r5a.large"), pool.fit(type_of(pool, "r5a.large"))))
     assert "no VM_MEMORY_OVERHEAD_PERCENT makes it fit" in text
     assert "no other type of the pool fits it" in text
-    assert note_of(pool)[0] == "none left: pod"
+    assert note_of(pool.entry)[0] == "none left: pod"
 
 
 def test_another_family_where_its_own_has_nothing_larger() -> None:
     view = view_of(a_nodeclass(), nodepools=(a_pool("c5", "x2idn"),), pods=(builders.a_pod(cpu="80", memory="900Gi"),))
     pool = general(view)
-    text = said(fit_lines(pool, type_of(pool, "c5.large"), pool.pods[0]))
+    text = said(fit_lines(type_of(pool, "c5.large"), pool.fit(type_of(pool, "c5.large"))))
     assert "cpu short by" in text
     assert "or on the next type that fits: x2idn." in text
 
 
 def test_cpu_alone_speaks_of_no_memory() -> None:
     view = view_of(a_nodeclass(), nodepools=(a_pool("r5a"),), pods=(builders.a_pod(cpu="3", memory="1Gi"),))
-    text = said(fit_lines(general(view), type_of(general(view), "r5a.large"), general(view).pods[0]))
+    text = said(fit_lines(type_of(general(view), "r5a.large"), general(view).fit(type_of(general(view), "r5a.large"))))
     assert "cpu short by" in text
     assert "OVERHEAD" not in text
     assert "NodeOverlay" not in text
@@ -107,7 +108,7 @@ def test_cpu_alone_speaks_of_no_memory() -> None:
 def test_system_reserved_has_a_line() -> None:
     view = view_of(a_nodeclass(kubelet={"systemReserved": {"memory": "500Mi"}}), nodepools=(a_pool("m5"),))
     assert "systemReserved          −500" in said(
-        account_lines(general(view), type_of(general(view), "m5.large"), None, view.evidence.overhead_origin)
+        account_lines(type_of(general(view), "m5.large"), None, view.evidence.overhead_origin)
     )
 
 
@@ -117,8 +118,8 @@ def test_a_nodeclass_rules_types_out() -> None:
     entry = type_of(pool, "a1.large")
     assert entry.ruled_out == "a1 types do not boot AL2023"
     assert {offer.standing for offer in entry.offers} == {Standing.RULED_OUT}
-    assert "a1 types do not boot AL2023" in said(fit_lines(pool, entry, None))
-    assert "not offered: sold out, or ruled out by the NodeClass −" in said(reason_lines(pool))
+    assert "a1 types do not boot AL2023" in said(fit_lines(entry, None))
+    assert "not offered: sold out, or ruled out by the NodeClass −" in said(reason_lines(pool.entry))
 
 
 def test_zones_without_a_subnet_and_types_that_are_not_sold() -> None:
@@ -151,7 +152,7 @@ def test_reservations_count_what_is_left() -> None:
     pool_entry = general(
         ClusterView(state_of(Inventory(nodepools=(pool,))), {}, evidence=Evidence(instance_types=types))
     )
-    assert "spot from $0.2000/h" in said([title_pieces(pool_entry, pool_entry.types[0])])
+    assert "spot from $0.2000/h" in said([title_pieces(pool_entry.entry, pool_entry.types[0])])
 
 
 def test_an_overlaid_price_says_so() -> None:
@@ -168,11 +169,13 @@ def test_an_overlaid_price_says_so() -> None:
 
 def test_a_snapshots_types_keep_their_ledger_where_it_adds_up() -> None:
     own = stories_view()
-    types = tuple(one.instance_type for one in pool_of(own, "trino").types if one.name.startswith("r5a."))
+    types = tuple(
+        one.instance_type for one in pool_of(own, "trino").found.verdicts if one.instance_type.name.startswith("r5a.")
+    )
     view = ClusterView(own.state, {}, evidence=Evidence(settings=own.evidence.settings, instance_types=types))
     entry = type_of(pool_of(view, "trino"), "r5a.8xlarge")
     assert entry.ledger is not None
-    assert "recorded with the snapshot" in entry.context.origin
+    assert "recorded with the snapshot" in pool_of(view, "trino").entry.origin
     other = Evidence(settings=parse_settings({"VM_MEMORY_OVERHEAD_PERCENT": "0.2"}), instance_types=types)
     assert type_of(pool_of(ClusterView(own.state, {}, evidence=other), "trino"), "r5a.8xlarge").ledger is None
 
@@ -190,15 +193,15 @@ def test_a_snapshots_types_without_a_nodeclass(spec: dict[str, Any]) -> None:
 
 def test_a_pool_that_takes_no_part_says_why() -> None:
     view = view_of(a_nodeclass(), nodepools=(a_pool("m5", is_ready=False),))
-    assert note_of(general(view))[0] == "not Ready"
-    assert said(filter_lines(general(view))).splitlines()[-1] == "▲ not Ready"
+    assert note_of(general(view).entry)[0] == "not Ready"
+    assert said(filter_lines(general(view).entry)).splitlines()[-1] == "▲ not Ready"
 
 
 def test_what_a_new_node_carries_may_differ_by_type() -> None:
     picky = builders.a_daemonset(name="b", node_selector={"node.kubernetes.io/instance-type": "m5.large"})
     view = view_of(a_nodeclass(), nodepools=(a_pool("m5"),), daemonsets=(builders.a_daemonset(), picky))
-    assert carries(general(view)) == "1 ds 100m 128Mi … 2 ds 200m 256Mi"
-    assert carries(general(view_of(a_nodeclass(), nodepools=(a_pool("m5"),)))) == "no DaemonSets"
+    assert carries(general(view).entry) == "1 ds 100m 128Mi … 2 ds 200m 256Mi"
+    assert carries(general(view_of(a_nodeclass(), nodepools=(a_pool("m5"),))).entry) == "no DaemonSets"
 
 
 def test_nothing_is_left_for_lack_of_pools() -> None:

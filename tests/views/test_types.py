@@ -20,12 +20,14 @@ from karptui.karpenter.settings import parse_settings
 from karptui.kube.quantity import parse_quantity
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import offered_types_of
-from karptui.session.types import Standing, TypeEntry, pool_entries
+from karptui.session.type_reader import TypeReader
+from karptui.session.types import Standing
+from karptui.session.types_of_pools import pool_entries
 from karptui.state.inventory import state_of
 from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
-from karptui.views.types.cells import fit_of, matching_percent, reported_bytes, safe_percent
+from karptui.views.types.cells import matching_percent, reported_bytes, safe_percent
 from karptui.views.types.columns import types_table
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, offering_grid, title_pieces
 from karptui.views.types.pools import TABLE, carries, cheapest, note_of
@@ -55,7 +57,7 @@ def offering(zone: str, capacity_type: str, price: float = 1.0, *, is_available:
 
 
 def test_story_d_account() -> None:
-    account = said(account_lines(TRINO, BIG, TRINO.pods[0], VIEW.evidence.overhead_origin))
+    account = said(account_lines(BIG, TRINO.fit(BIG), VIEW.evidence.overhead_origin))
     figures = {line[:17].strip(): line[17:].split()[0] for line in account.splitlines()[1:]}
     assert figures == {
         "advertised": "262,144",
@@ -74,12 +76,13 @@ def test_story_d_account() -> None:
 
 
 def test_story_d_fit() -> None:
-    fit = fit_of(TRINO, BIG, TRINO.pods[0])
+    fit = TRINO.fit(BIG)
+    assert fit is not None
     assert fit.short["memory"] == parse_quantity("6846Mi")
     assert fit.overhead_percent == 0.0488
     assert fit.next_type is not None
     assert fit.next_type.name == "r5a.12xlarge"
-    assert said(fit_lines(TRINO, BIG, TRINO.pods[0])).splitlines() == [
+    assert said(fit_lines(BIG, TRINO.fit(BIG))).splitlines() == [
         "✘ trino/worker-0 does not fit: memory short by 6,846Mi",
         "  → fits with VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488",
         "  → or with a pod of at most 238,914Mi (233Gi)",
@@ -98,28 +101,28 @@ def test_story_d_turns_at_the_percent_it_names(percent: str, fits: bool) -> None
 
 def test_a_pod_that_fits_and_none_at_all() -> None:
     larger = type_of(TRINO, "r5a.12xlarge")
-    assert said(fit_lines(TRINO, larger, TRINO.pods[0])) == "✔ trino/worker-0 fits"
-    assert "nothing to hold against" in said(fit_lines(SMALL, type_of(SMALL, "t3.large"), None))
+    assert said(fit_lines(larger, TRINO.fit(larger))) == "✔ trino/worker-0 fits"
+    assert "nothing to hold against" in said(fit_lines(type_of(SMALL, "t3.large"), None))
 
 
 def test_what_nodes_report() -> None:
     node = type_of(TRINO, "r5a.4xlarge")
     assert reported_bytes(node) == 127_540 << 20
     assert matching_percent(node) == 0.027
-    assert safe_percent(TRINO) == 0.027
-    assert said(observed_lines(TRINO, node)).splitlines() == [
+    assert safe_percent(TRINO.entry) == 0.027
+    assert said(observed_lines(TRINO.entry, node)).splitlines() == [
         "1 node reports 127,540Mi of memory",
         "allocatable 124,500Mi: +6,188Mi against the plan",
         "overhead 0.0270 would match them",
         "safe for this pool: 0.0270, by 1 of its types that have nodes",
     ]
-    assert said(observed_lines(SMALL, type_of(SMALL, "t3.large"))) == (
+    assert said(observed_lines(SMALL.entry, type_of(SMALL, "t3.large"))) == (
         "no node of this type runs here: nothing to compare with"
     )
 
 
 def test_title() -> None:
-    assert said([title_pieces(TRINO, type_of(TRINO, "r5a.12xlarge"))]) == (
+    assert said([title_pieces(TRINO.entry, type_of(TRINO, "r5a.12xlarge"))]) == (
         " r5a.12xlarge ─ pool trino · $2.7120/h on-demand · price rank 1 of 3"
     )
 
@@ -129,29 +132,32 @@ def test_title() -> None:
 
 def test_story_c_eleven_daemonsets_against_eight_slots() -> None:
     entry = type_of(SMALL, "t3a.small")
-    values = types_table(SMALL).values(entry, AT_NS)
+    values = types_table(SMALL.name, SMALL.fit).values(entry, AT_NS)
     assert values["pods"] == 8
     assert values["daemonset_pods"] == 11
     assert values["removed_by"] == "daemonsets"
     assert values["why"] == "DaemonSets: pods 8 of 11 needed"
-    assert said(fit_lines(SMALL, entry, None)).splitlines()[0] == (
+    assert said(fit_lines(entry, None)).splitlines()[0] == (
         "✘ ruled out: 11 DaemonSet pods do not fit: pods 8 of 11 needed"
     )
-    assert carries(SMALL) == "11 ds 460m 896Mi"
+    assert carries(SMALL.entry) == "11 ds 460m 896Mi"
 
 
 def test_story_c_no_slot_for_a_pod() -> None:
-    assert types_table(SMALL).values(type_of(SMALL, "t3.small"), AT_NS)["why"] == "no pod fits: pods 11 of 12 needed"
+    assert (
+        types_table(SMALL.name, SMALL.fit).values(type_of(SMALL, "t3.small"), AT_NS)["why"]
+        == "no pod fits: pods 11 of 12 needed"
+    )
 
 
 def test_filters_with_counts_and_reasons() -> None:
-    lines = said(filter_lines(SMALL)).splitlines()
+    lines = said(filter_lines(SMALL.entry)).splitlines()
     assert lines[0] == (
         f"{len(SMALL.types):,} types −{len(SMALL.types) - 21:,} requirements −7 DaemonSets do not fit"
         " −2 no pod fits beside them = 12 left"
     )
     assert lines[1:] == ["a new node carries 11 ds 460m 896Mi"]
-    assert said(reason_lines(SMALL)).splitlines() == [
+    assert said(reason_lines(SMALL.entry)).splitlines() == [
         f"requirements: karpenter.k8s.aws/instance-family In [t3 t3a t4g] −{len(SMALL.types) - 21:,}",
         (
             "DaemonSets do not fit: t3.micro has 4 pod slots, t3.nano has 4 pod slots, "
@@ -162,20 +168,20 @@ def test_filters_with_counts_and_reasons() -> None:
 
 
 def test_findings_say_what_to_do() -> None:
-    text = said(finding_lines(SMALL))
+    text = said(finding_lines(SMALL.entry))
     assert "NodePool small: 9 of 21 types have no pod slot beside the DaemonSets" in text
     assert "EC2NodeClass small: userData sets maxPods 110" in text
     assert "→ Set spec.kubelet.maxPods: 110" in text
     flex = pool_of(VIEW, "flex")
-    assert "* is not a wildcard" in said(finding_lines(flex))
-    assert note_of(flex)[0] == "none left: requirements"
+    assert "* is not a wildcard" in said(finding_lines(flex.entry))
+    assert note_of(flex.entry)[0] == "none left: requirements"
 
 
 # Pools, tables, values
 
 
 def test_pools_in_the_order_in_which_they_are_tried() -> None:
-    assert [(pool.name, pool.found.rank) for pool in pool_entries(VIEW)] == [
+    assert [(pool.name, pool.rank) for pool in pool_entries(VIEW)] == [
         ("flex", 1), ("small", 2), ("general", 3), ("trino", 4),
     ]  # fmt: skip
 
@@ -193,10 +199,10 @@ def test_pool_rows() -> None:
     cells = {row.key: [cell.text for cell in row.cells] for row in rows}
     assert cells["trino"][3:] == ["8", "8", "8", "3", "3", "3 ds 300m 640Mi", "r5a.12xlarge $2.7120", "-"]
     assert cells["flex"][3:8] == ["0"] * 5
-    assert TABLE.values(TRINO, AT_NS)["left_after_pod"] == 3
-    assert TABLE.values(TRINO, AT_NS)["cheapest_price_per_hour"] == 2.712
-    assert TABLE.values(pool_of(VIEW, "flex"), AT_NS)["cheapest"] is None
-    assert cheapest(pool_of(VIEW, "flex")) is None
+    assert TABLE.values(TRINO.entry, AT_NS)["left_after_pod"] == 3
+    assert TABLE.values(TRINO.entry, AT_NS)["cheapest_price_per_hour"] == 2.712
+    assert TABLE.values(pool_of(VIEW, "flex").entry, AT_NS)["cheapest"] is None
+    assert cheapest(pool_of(VIEW, "flex").entry) is None
     for column in TABLE.columns:
         build_rows(TABLE, pool_entries(VIEW), sort=Sort(column.heading.id), now_ns=AT_NS)
 
@@ -241,7 +247,7 @@ def test_ruled_out_by_requirements() -> None:
     }
     assert cells["largest"] == "-"
     assert cells["why"] == "✘ karpenter.k8s.aws/instance-family In [r5a]"
-    assert "r5a" in said(fit_lines(TRINO, entry, None))
+    assert "r5a" in said(fit_lines(entry, None))
 
 
 # Offerings and prices
@@ -288,7 +294,7 @@ def test_spot_prices_are_shown_only_where_they_are_known() -> None:
 
 
 def test_where_things_come_from() -> None:
-    assert said(source_lines(TRINO, VIEW.evidence, VIEW.prices)) == (
+    assert said(source_lines(TRINO.entry, VIEW.evidence, VIEW.prices)) == (
         "prices: built-in list, 2026-07-06 · types: EC2NodeClass default, built-in catalogue"
         " · VM overhead 0.075 (Karpenter's defaults)"
     )
@@ -333,9 +339,9 @@ def a_view(*, types: tuple[InstanceType, ...] | None = None, pool: Any = None, *
 
 def test_a_nodeclass_that_is_not_there() -> None:
     entry = pool_of(a_view(), "general")
-    assert note_of(entry)[0] == "EC2NodeClass default is not there"
-    assert said(filter_lines(entry)) == "✘ EC2NodeClass default is not there"
-    assert build_rows(TABLE, [entry], now_ns=0)[0].cells[3].text == "-"
+    assert note_of(entry.entry)[0] == "EC2NodeClass default is not there"
+    assert said(filter_lines(entry.entry)) == "✘ EC2NodeClass default is not there"
+    assert build_rows(TABLE, [entry.entry], now_ns=0)[0].cells[3].text == "-"
 
 
 def test_off_aws_types_are_what_nodes_report() -> None:
@@ -361,15 +367,15 @@ def test_off_aws_types_are_what_nodes_report() -> None:
     entry = pool_of(view, "general")
     (only,) = entry.types
     assert (only.name, only.is_left, only.ledger, only.on_demand) == ("Standard_D4s_v5", True, None, None)
-    assert types_table(entry).values(only, AT_NS)["mem_allocatable_bytes"] == 12 << 30
+    assert types_table(entry.name, entry.fit).values(only, AT_NS)["mem_allocatable_bytes"] == 12 << 30
     assert only.offered == {"on-demand": ("eastus-1", "eastus-2")}
-    assert "what nodes report" in entry.context.origin
-    account = said(account_lines(entry, only, None, view.evidence.overhead_origin))
+    assert "what nodes report" in entry.entry.origin
+    account = said(account_lines(only, None, view.evidence.overhead_origin))
     assert "advertised" not in account
-    assert "2 nodes report 15,360Mi of memory (the least of up to 16,384Mi)" in said(observed_lines(entry, only))
-    assert types_table(entry).values(only, AT_NS)["mem_advertised_bytes"] is None
+    assert "2 nodes report 15,360Mi of memory (the least of up to 16,384Mi)" in said(observed_lines(entry.entry, only))
+    assert types_table(entry.name, entry.fit).values(only, AT_NS)["mem_advertised_bytes"] is None
     nothing = pool_of(a_view(pool=pool), "general")
-    assert note_of(nothing)[0] == "AKSNodeClass default: its types are not known, and no node tells"
+    assert note_of(nothing.entry)[0] == "AKSNodeClass default: its types are not known, and no node tells"
 
 
 def a_type(name: str, *offerings: Offering, memory: str = "8Gi", reserved: str = "1Gi") -> InstanceType:
@@ -390,7 +396,7 @@ def test_types_that_came_with_a_snapshot() -> None:
         a_type("d", offering("z-1", "spot", 0.3)),
     )
     entry = pool_of(a_view(types=types), "general")
-    assert [(one.name, one.verdict.removed_by) for one in entry.types] == [
+    assert [(one.name, one.removed_by) for one in entry.types] == [
         ("a", None), ("b", "offerings"), ("c", "reserved"), ("d", "offerings"),
     ]  # fmt: skip
     first = entry.types[0]
@@ -398,7 +404,10 @@ def test_types_that_came_with_a_snapshot() -> None:
     assert first.on_demand.origin.label == "snapshot, 2026-11-20 12:00 UTC"
     assert [one.standing for one in first.offers] == [Standing.OFFERED, Standing.NOT_ALLOWED]
     assert [one.standing for one in entry.types[1].offers] == [Standing.UNAVAILABLE]
-    assert types_table(entry).values(entry.types[2], AT_NS)["why"] == "reserved > node: memory short by 1,024Mi"
+    assert (
+        types_table(entry.name, entry.fit).values(entry.types[2], AT_NS)["why"]
+        == "reserved > node: memory short by 1,024Mi"
+    )
 
 
 def test_hostile_names_are_cleaned() -> None:
@@ -407,14 +416,15 @@ def test_hostile_names_are_cleaned() -> None:
     entry = pool_of(a_view(types=types, pool=builders.a_nodepool(name=evil)), evil)
     row = build_rows(types_table(), entry.types, now_ns=0)[0]
     texts = [cell.text for cell in row.cells]
-    texts += [said([title_pieces(entry, entry.types[0])]), said(filter_lines(entry))]
+    texts += [said([title_pieces(entry.entry, entry.types[0])]), said(filter_lines(entry.entry))]
     assert not any("\x1b" in text or "\u202e" in text for text in texts)
 
 
 def test_expressions_stand_beside_what_they_come_to() -> None:
     nodeclass = a_nodeclass(kubelet={"maxPods": "vcpus * 2", "systemReserved": {"cpu": "vcpus * 31"}})
     settings = parse_settings({"AWS_FEATURE_GATES": "NodeClassCEL=true"}, "v1.15.1")
-    context = msgspec.structs.replace(BIG.context, nodeclass=nodeclass, settings=settings)
-    lines = said(account_lines(TRINO, TypeEntry(context, BIG.verdict), None, "")).splitlines()
+    verdict = next(one for one in TRINO.found.verdicts if one.instance_type.name == BIG.name)
+    context = msgspec.structs.replace(TRINO.context, nodeclass=nodeclass, settings=settings)
+    lines = said(account_lines(TypeReader(context, verdict, {}).read(), None, "")).splitlines()
     assert next(line for line in lines if line.startswith("capacity")).endswith("as planned, pods 64 = vcpus * 2")
     assert next(line for line in lines if line.startswith("systemReserved")).endswith("cpu 1000m = vcpus * 31")

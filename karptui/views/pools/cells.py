@@ -38,7 +38,7 @@ def nodes_cell(row: PoolRow, _: int) -> Cell:
     """Return how many nodes there are, of the limit on nodes, and their part of all pools' nodes."""
     if row.hides(*_NODES):
         return FORBIDDEN
-    count = count_text(len(row.nodes))
+    count = count_text(row.nodes)
     limit = (row.pool.limits or {}).get(NODES)
     text = f"{count}/{limit}" if limit is not None else count
     share = row.share_percent
@@ -66,7 +66,7 @@ def _limit_cell(
 ) -> Cell:
     if row.hides(*_NODES):
         return FORBIDDEN
-    used = row.types.found.used.get(resource, 0)
+    used = row.used.get(resource, 0)
     use = row.limit(resource)
     if use is None:
         return Cell(f"{single(used // unit)}/-", Tone.MUTED)
@@ -113,11 +113,11 @@ def types_cell(row: PoolRow, _: int) -> Cell:
     """Return how many types the requirements allow, and how many of these have an offering."""
     if row.types.problem:
         return Cell("✘ none", Tone.FAULT)
-    if any(one.instance_type.is_guessed for one in row.types.types):
-        known = count_text(len(row.types.types))
-        seen = "known" if any(one.instance_type.is_named for one in row.types.types) else "seen"
+    if row.types.is_guessed:
+        known = count_text(row.types.types)
+        seen = "known" if row.types.named else "seen"
         return Cell(f"? {known} {seen}", Tone.WARNING, f"?{known}")
-    allowed, offered = row.left_after[Filter.REQUIREMENTS], row.left_after[Filter.OFFERINGS]
+    allowed, offered = row.types.left_after[Filter.REQUIREMENTS], row.types.left_after[Filter.OFFERINGS]
     text = f"{count_text(allowed)}/{count_text(offered)}"
     if not row.usable:
         return Cell(f"✘ {text}", Tone.FAULT)
@@ -159,8 +159,8 @@ def drifted_cell(row: PoolRow, _: int) -> Cell:
     """Return how many nodes drifted, of all."""
     if row.hides(*_NODES):
         return FORBIDDEN
-    drifted = len(row.drifted)
-    return Cell(f"{count_text(drifted)}/{count_text(len(row.nodes))}", Tone.WARNING if drifted else Tone.MUTED)
+    drifted = row.drifted
+    return Cell(f"{count_text(drifted)}/{count_text(row.nodes)}", Tone.WARNING if drifted else Tone.MUTED)
 
 
 def created_cell(row: PoolRow, now_ns: int) -> Cell:

@@ -10,8 +10,9 @@ from karptui.disruption.budgets import UNLIMITED
 from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY
-from karptui.provisioning.pool_types import Filter, TypeVerdict
+from karptui.provisioning.pool_types import Filter
 from karptui.session.pools import PoolRow
+from karptui.session.types import Carried
 from karptui.views.column import (
     BOOLEAN,
     INTEGER,
@@ -79,9 +80,9 @@ def _of_daemonsets(read: Callable[[PoolRow], Any]) -> Callable[[PoolRow, int], A
     return lambda row, _: None if row.hides(Kind.DAEMONSET) else read(row)
 
 
-def _carried(row: PoolRow) -> TypeVerdict | None:
-    """Return the type with the most DaemonSets of those that are left."""
-    return max((one.verdict for one in row.types.left), key=lambda one: one.daemon_pods, default=None)
+def _carried(row: PoolRow) -> Carried | None:
+    """Return the most DaemonSets that a type carries of those that are left."""
+    return row.types.heaviest if row.types.left else None
 
 
 COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
@@ -126,9 +127,9 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
     Column(
         _number("nodes", "Nodes, of the limit on nodes if there is one, and their part of all pools' nodes.", width=7),
         cells.nodes_cell,
-        lambda row: float(len(row.nodes)),
+        lambda row: float(row.nodes),
         values=(
-            Value("nodes", _of_nodes(lambda row: len(row.nodes)), INTEGER),
+            Value("nodes", _of_nodes(lambda row: row.nodes), INTEGER),
             Value(
                 "nodes_share_percent",
                 _of_nodes(lambda row: round(row.share_percent, 1) if row.share_percent is not None else None),
@@ -136,16 +137,14 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
                 "Of all nodes that Karpenter manages.",
             ),
         ),
-        filters={"nodes": Field(FieldKind.COUNT, lambda row, _: len(row.nodes), help="its nodes")},
+        filters={"nodes": Field(FieldKind.COUNT, lambda row, _: row.nodes, help="its nodes")},
     ),
     Column(
         _limited("cpu", "CPU / LIMIT", "Cores of its nodes as limits count them (not of those on their way out)."),
         cells.cpu_cell,
         lambda row: cells.limit_place(row, CPU),
         values=(
-            Value(
-                "cpu_used_millis", _of_nodes(lambda row: row.types.found.used.get(CPU, 0) // NANO_PER_MILLI), INTEGER
-            ),
+            Value("cpu_used_millis", _of_nodes(lambda row: row.used.get(CPU, 0) // NANO_PER_MILLI), INTEGER),
             Value(
                 "cpu_limit_millis",
                 lambda row, _: cells.limit_of(row.limit(CPU), NANO_PER_MILLI),
@@ -159,7 +158,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         cells.memory_cell,
         lambda row: cells.limit_place(row, MEMORY),
         values=(
-            Value("memory_used_bytes", _of_nodes(lambda row: row.types.found.used.get(MEMORY, 0) // NANO), INTEGER),
+            Value("memory_used_bytes", _of_nodes(lambda row: row.used.get(MEMORY, 0) // NANO), INTEGER),
             Value("memory_limit_bytes", lambda row, _: cells.limit_of(row.limit(MEMORY), NANO), INTEGER_OR_NULL),
             Value(
                 "limits",
@@ -236,8 +235,8 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         cells.types_cell,
         lambda row: float(len(row.types.left)),
         values=(
-            Value("types_allowed", lambda row, _: row.left_after[Filter.REQUIREMENTS], INTEGER),
-            Value("types_offered", lambda row, _: row.left_after[Filter.OFFERINGS], INTEGER),
+            Value("types_allowed", lambda row, _: row.types.left_after[Filter.REQUIREMENTS], INTEGER),
+            Value("types_offered", lambda row, _: row.types.left_after[Filter.OFFERINGS], INTEGER),
             Value("types_excluded_by_daemonsets", _of_daemonsets(lambda row: row.excluded), INTEGER),
             Value("types_usable", lambda row, _: row.usable, INTEGER),
             Value("types_left_for_pending_pods", lambda row, _: len(row.types.left), INTEGER),
@@ -287,9 +286,9 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
     Column(
         _number("drifted", "Nodes that no longer match the pool or its NodeClass, of all.", drop_order=7),
         cells.drifted_cell,
-        lambda row: float(len(row.drifted)),
-        values=(Value("drifted", _of_nodes(lambda row: len(row.drifted)), INTEGER),),
-        filters={"drifted": Field(FieldKind.COUNT, lambda row, _: len(row.drifted), help="nodes that drifted")},
+        lambda row: float(row.drifted),
+        values=(Value("drifted", _of_nodes(lambda row: row.drifted), INTEGER),),
+        filters={"drifted": Field(FieldKind.COUNT, lambda row, _: row.drifted, help="nodes that drifted")},
     ),
     Column(
         _number("shared", "Pods that other pools match too, of those that the pool matches.", drop_order=9),
@@ -333,7 +332,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             drop_order=10,
         ),
         cells.created_cell,
-        lambda row: float(row.counted.created) if row.counted is not None else float(len(row.nodes)),
+        lambda row: float(row.counted.created) if row.counted is not None else float(row.nodes),
         values=(
             Value("nodeclaims_created", lambda row, now_ns: row.created(now_ns), INTEGER_OR_NULL),
             Value(

@@ -131,7 +131,7 @@ def title_parts(row: PoolRow, *, has_prices: bool) -> Pieces:
     """Return the title: name, weight, place, nodes, cost."""
     weight = f"weight {row.pool.weight}" if row.pool.weight else "no weight"
     place = f"tried {ordinal(row.rank)}" if row.rank is not None else "takes no part"
-    nodes = f"{counted(len(row.nodes), 'node')}"
+    nodes = f"{counted(row.nodes, 'node')}"
     cost = f" · {total_words(row.total)}" if has_prices and row.nodes else ""
     return ((f" {clean(row.name)} ", Tone.STRONG), (f"─ {weight} · {place} · {nodes}{cost} ", Tone.NORMAL))
 
@@ -165,7 +165,7 @@ def _section(title: str, lines: tuple[Pieces, ...]) -> tuple[Pieces, ...]:
 def _requirements(row: PoolRow) -> tuple[Pieces, ...]:
     """Return each requirement with how many types it is the first to rule out."""
     pool = row.pool
-    reasons = next((one.reasons for one in row.types.found.counts if one.filter is Filter.REQUIREMENTS), ())
+    reasons = next((one.reasons for one in row.types.counts if one.filter is Filter.REQUIREMENTS), ())
     removed: dict[str, int] = {}
     for reason, count in reasons:
         key = reason.partition(" ")[0]
@@ -196,7 +196,7 @@ def _limits(row: PoolRow) -> tuple[Pieces, ...]:
         name = clean(use.resource).ljust(_NAME_WIDTH)
         lines.append(((name, Tone.MUTED), (f"{used} of {limit} · ", Tone.NORMAL), limit_sentence(use)))
     if row.deleting and lines:
-        count = len(row.deleting)
+        count = row.deleting
         said = "1 node on its way out does" if count == 1 else f"{count_text(count)} nodes on their way out do"
         lines.append(((f"{said} not count", Tone.MUTED),))
     return tuple(lines) or ((("none: it grows as far as the cloud lets it", Tone.MUTED),),)
@@ -213,7 +213,7 @@ def _disruption(row: PoolRow) -> tuple[Pieces, ...]:
         said = ", ".join(f"{reason} {'any' if n >= UNLIMITED else count_text(n)}" for reason, n in left.items())
         lines.append((("left now: ", Tone.MUTED), (said, Tone.NORMAL if any(left.values()) else Tone.WARNING)))
     if row.drifted:
-        named = f"{count_text(len(row.drifted))} of {count_text(len(row.nodes))} nodes drifted"
+        named = f"{count_text(row.drifted)} of {count_text(row.nodes)} nodes drifted"
         lines.append(((named, Tone.WARNING),))
     expires = duration_text(pool.expire_after_ns // NS_PER_SECOND) if pool.expire_after_ns is not None else "never"
     grace_ns = pool.termination_grace_period_ns
@@ -239,10 +239,10 @@ def _counted(row: PoolRow) -> tuple[Pieces, ...]:
 def _nodeclass(row: PoolRow) -> tuple[Pieces, ...]:
     ref = row.pool.node_class_ref
     head = f"{clean(ref.kind)} {clean(ref.name)}"
-    if row.nodeclass is None:
+    if row.class_conditions is None:
         return (((f"{head} is not there", Tone.FAULT),),)
     lines: list[Pieces] = [((head, Tone.NORMAL),)]
-    for one in row.nodeclass.conditions:
+    for one in row.class_conditions:
         is_good = one.status == "True"
         since = f" since {instant_text(one.last_transition_ns)}" if one.last_transition_ns else ""
         why = f": {one.message or one.reason}" if not is_good and (one.message or one.reason) else ""

@@ -15,7 +15,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, counted, duration_text, memory_text
 from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.pool_types import Filter
-from karptui.session.pools import LimitUse, Neighbour, PoolRow, allowed_types
+from karptui.session.pools import LimitUse, Neighbour, PoolRow
 from karptui.session.status import plural
 from karptui.session.types import PoolEntry
 from karptui.views.row import Pieces, Tone
@@ -74,8 +74,7 @@ def limit_line(entry: PoolEntry, uses: Sequence[LimitUse]) -> Pieces:
         pieces += [(" · ", Tone.MUTED), limit_sentence(use)]
     if not pieces:
         return ()
-    out = sum(1 for one in entry.found.verdicts if one.removed_by is Filter.LIMITS)
-    allowed = len(allowed_types(entry))
+    out, allowed = entry.removed_by[Filter.LIMITS], entry.allowed
     if 0 < out < allowed:
         verb = "is" if out == 1 else "are"
         too_large = f" · {count_text(out)} of {count_text(allowed)} types {verb} too large for what is left"
@@ -90,7 +89,7 @@ def failing(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
 
 def is_ready(row: PoolRow) -> bool:
     """Whether both are ready, as far as is known."""
-    return row.pool.is_ready and (row.nodeclass is None or row.nodeclass.is_ready)
+    return row.pool.is_ready and row.is_class_ready
 
 
 def short_reason(row: PoolRow) -> str:
@@ -100,8 +99,8 @@ def short_reason(row: PoolRow) -> str:
     if not row.pool.is_ready:
         bad = failing(_own(row))
         return bad[0].type if bad else "no condition"
-    if row.nodeclass is not None and not row.nodeclass.is_ready:
-        bad = failing(row.nodeclass.conditions)
+    if not row.is_class_ready:
+        bad = failing(row.class_conditions or ())
         return f"class {bad[0].type}" if bad else "class"
     return ""
 
@@ -119,10 +118,10 @@ def ready_lines(row: PoolRow) -> tuple[Pieces, ...]:
         lines += [_line("NodePool", one) for one in bad if one.type != "Ready" or len(bad) == 1]
         if not bad:
             lines.append(((f"✘ NodePool {clean(row.name)} reports no Ready condition: it takes no pods", Tone.FAULT),))
-    if row.nodeclass is not None and not row.nodeclass.is_ready:
-        bad = failing(row.nodeclass.conditions)
+    if not row.is_class_ready:
+        bad = failing(row.class_conditions or ())
         lines += [_line(f"{ref.kind} {ref.name}", one) for one in bad if one.type != "Ready" or len(bad) == 1]
-    if row.nodeclass is None:
+    if row.class_conditions is None:
         lines.append(
             ((f"▲ {clean(ref.kind)} {clean(ref.name)} is not among the NodeClasses that were read", Tone.WARNING),)
         )
@@ -176,41 +175,30 @@ def carries_line(row: PoolRow) -> Pieces:
     """Return what a new node carries, and the types that this rules out."""
     if not carries(row.types) or row.types.problem:
         return ()
-    pods = {one.verdict.daemon_pods for one in row.types.left} or {
-        one.verdict.daemon_pods for one in row.types.types if one.verdict.daemon_pods
-    }
-    first = next(
-        (one for one in (*row.types.left, *row.types.types) if one.verdict.daemon_pods == max(pods, default=0)), None
-    )
-    if first is None or not first.verdict.daemon_pods:
+    heaviest = row.types.heaviest
+    if heaviest is None or not heaviest.daemon_pods:
         return (("a new node carries no DaemonSets", Tone.MUTED),)
-    count = first.verdict.daemon_pods
+    count = heaviest.daemon_pods
     noun = f"DaemonSet pod{'s' * (count != 1)}"
-    amounts = requests_text(first.verdict.daemons).replace(" ", " / ")
-    most = "up to " if len(pods) > 1 else ""
+    amounts = requests_text(heaviest.daemons).replace(" ", " / ")
+    most = "up to " if len({one.daemon_pods for one in row.types.carries}) > 1 else ""
     said = f"a new node carries {most}{count} {noun} = {amounts} / {count} slot{'s' * (count != 1)}"
     return ((said, Tone.DAEMON), *_excluded(row))
 
 
 def _excluded(row: PoolRow) -> Pieces:
-    out = [one for one in row.types.types if one.verdict.removed_by is Filter.DAEMONSETS]
-    full = [
-        one
-        for one in row.types.types
-        if one.verdict.removed_by is Filter.POD and any(short.resource == "pods" for short in one.verdict.shortages)
-    ]
+    out, full = row.types.crowded, row.types.without_slot
     pieces: list[tuple[str, Tone]] = []
     if out:
-        named = ", ".join(f"{clean(one.name)} ({shortages_text(one.verdict.shortages[:1])})" for one in out[:_NAMED])
+        named = ", ".join(f"{clean(name)} ({shortages_text((short,))})" for name, short in out[:_NAMED])
         more = f" and {count_text(len(out) - _NAMED)} more" if len(out) > _NAMED else ""
         pieces.append((f" · they rule out {count_text(len(out))} types: {named}{more}", Tone.WARNING))
     if full:
-        pieces.append((f" · {count_text(len(full))} types have no slot left for a pod beside them", Tone.WARNING))
+        pieces.append((f" · {count_text(full)} types have no slot left for a pod beside them", Tone.WARNING))
     return tuple(pieces)
 
 
 NAMED = 3
-_STEPS = tuple(Filter)
 
 
 def pool_sentences(row: PoolRow) -> tuple[Pieces, ...]:
@@ -244,7 +232,7 @@ def _limits(row: PoolRow) -> Pieces:
 def order_line(row: PoolRow) -> Pieces:
     """Return its place in the order, and that a weight is an order."""
     head = (f"{clean(row.name)}  ", Tone.STRONG)
-    why_not = row.types.found.why_not or row.types.problem
+    why_not = row.types.why_not or row.types.problem
     if row.rank is None:
         return (head, (f"takes no part: {clean(why_not)}", Tone.WARNING))
     share = row.share_percent
@@ -276,13 +264,11 @@ def types_line(row: PoolRow) -> Pieces:
     entry = row.types
     if entry.left or entry.problem or any(use.is_closed for use in row.limits):
         return ()
-    if not entry.wanted:
-        first = next(
-            (one.reasons for one in entry.found.counts if one.filter is Filter.REQUIREMENTS and one.reasons), ()
-        )
+    last = entry.furthest
+    if last is None:
+        first = next((one.reasons for one in entry.counts if one.filter is Filter.REQUIREMENTS and one.reasons), ())
         why = f": {first[0][0]}" if first else ""
         return ((f"✘ its requirements allow no type{clean(why)}", Tone.FAULT),)
-    last = max(entry.wanted, key=lambda one: _STEPS.index(one.verdict.removed_by or Filter.LIMITS))
     head = ("▲ none of its types is left for the pods that wait: ", Tone.WARNING)
     return (
         head if row.usable else ("✘ no type is left: ", Tone.FAULT),

@@ -4,93 +4,32 @@ from __future__ import annotations
 
 from typing import Final
 
-import msgspec
-
-from karptui.aws.ledger import fitting_overhead_percent, matching_overhead_percent, rounded_down, rounded_up
+from karptui.aws.ledger import rounded_up
 from karptui.aws.money import node_price_text
 from karptui.aws.prices import Price
 from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
 from karptui.kube import resources
-from karptui.kube.pod import Pod
-from karptui.kube.quantity import NANO, Quantity
+from karptui.kube.quantity import NANO
 from karptui.kube.resources import MEMORY, PODS, ResourceList
 from karptui.kube.units import count_text, cpu_text, mebibytes_text, memory_text
-from karptui.provisioning.amounts import with_pod_slots
-from karptui.provisioning.pool_types import Filter, TypeVerdict
-from karptui.session.types import PoolEntry, TypeEntry
+from karptui.provisioning.pool_types import Filter
+from karptui.session.types import Carried, PoolEntry, TypeEntry
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean, short_zone
 from karptui.views.usage import shortages_text
 
 
-def carries_text(verdict: TypeVerdict) -> str:
+def carries_text(carried: Carried | TypeEntry) -> str:
     """Return what DaemonSets put on a node: ``11 ds 490m 938Mi``."""
-    if not verdict.daemon_pods:
+    if not carried.daemon_pods:
         return "no DaemonSets"
-    return f"{verdict.daemon_pods} ds {requests_text(verdict.daemons)}"
+    return f"{carried.daemon_pods} ds {requests_text(carried.daemons)}"
 
 
 def requests_text(requests: ResourceList) -> str:
     """Return cpu and memory that are asked for: ``490m 938Mi``."""
     cpu, memory = resources.cpu_millis(requests), resources.memory_bytes(requests)
     return f"{cpu_text(cpu)} {memory_text(memory)}"
-
-
-class TypeFit(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod on an instance type."""
-
-    pod: Pod
-    requests: ResourceList
-    """The pod's, its slot included."""
-    short: ResourceList
-    """What is missing, by resource; empty where it fits."""
-    overhead_percent: float | None
-    """The largest VM_MEMORY_OVERHEAD_PERCENT with which its memory fits, cut to four decimals; None where none does."""
-    next_type: TypeEntry | None
-    """The cheapest type of the pool that it fits on; of the same family where there is one."""
-
-
-def fit_of(pool: PoolEntry, entry: TypeEntry, pod: Pod) -> TypeFit:
-    """Return how a pod fits a type of a NodePool."""
-    requests = with_pod_slots(pod.template.requests)
-    short = shortage(entry, requests)
-    percent: float | None = None
-    if MEMORY in short and entry.ledger is not None and entry.facts is not None and entry.context.nodeclass is not None:
-        needed = resources.add({MEMORY: Quantity(0)}, entry.verdict.daemons, requests)[MEMORY]
-        found = fitting_overhead_percent(entry.facts, entry.context.nodeclass, entry.ledger, needed)
-        percent = rounded_down(found) if found is not None else None
-    return TypeFit(
-        pod=pod,
-        requests=requests,
-        short=short,
-        overhead_percent=percent,
-        next_type=_next_type(pool, entry, requests) if short else None,
-    )
-
-
-def shortage(entry: TypeEntry, requests: ResourceList) -> dict[str, Quantity]:
-    """Return what is missing on a type for requests and its DaemonSets together, by resource."""
-    asked, have = resources.add(entry.verdict.daemons, requests), entry.allocatable
-    return {
-        name: Quantity(amount.nano - resources.nano(have, name), amount.format)
-        for name, amount in asked.items()
-        if amount.nano > max(0, resources.nano(have, name))
-    }
-
-
-def _next_type(pool: PoolEntry, entry: TypeEntry, requests: ResourceList) -> TypeEntry | None:
-    family = entry.name.partition(".")[0]
-    fitting = [one for one in pool.wanted if one.offered and one is not entry and not shortage(one, requests)]
-    own = [one for one in fitting if one.name.partition(".")[0] == family]
-    return min(
-        own or fitting,
-        key=lambda one: (
-            one.verdict.price_per_hour if one.verdict.price_per_hour is not None else float("inf"),
-            resources.memory_bytes(one.instance_type.capacity),
-            one.name,
-        ),
-        default=None,
-    )
 
 
 def reported_bytes(entry: TypeEntry) -> int | None:
@@ -101,10 +40,8 @@ def reported_bytes(entry: TypeEntry) -> int | None:
 
 def matching_percent(entry: TypeEntry) -> float | None:
     """Return the overhead percent that would match what nodes of the type report, raised to four decimals."""
-    reported = reported_bytes(entry)
-    if reported is None or entry.facts is None:
-        return None
-    return rounded_up(matching_overhead_percent(entry.facts, reported))
+    percent = entry.matching_overhead_percent
+    return rounded_up(percent) if percent is not None else None
 
 
 def safe_percent(pool: PoolEntry) -> float | None:
@@ -126,7 +63,7 @@ CAPACITY_WORDS: Final = {ON_DEMAND: "od", SPOT: "sp", RESERVED: "rsv"}
 
 def memory_bytes(entry: TypeEntry) -> int:
     """Return the memory that EC2 advertises, or the capacity where that is not known."""
-    return entry.facts.memory_mib << 20 if entry.facts is not None else bytes_of(entry.instance_type.capacity)
+    return entry.memory_mib << 20 if entry.memory_mib is not None else bytes_of(entry.capacity)
 
 
 def allocatable_bytes(entry: TypeEntry) -> int:
@@ -146,7 +83,7 @@ def pod_slots(entry: TypeEntry) -> int:
 
 def rank_cell(entry: TypeEntry, _: int) -> Cell:
     """Return the type's place in the order that Karpenter tries."""
-    return Cell(str(entry.verdict.rank)) if entry.verdict.rank is not None else NOT_APPLICABLE
+    return Cell(str(entry.rank)) if entry.rank is not None else NOT_APPLICABLE
 
 
 def memory_cell(entry: TypeEntry, _: int) -> Cell:
@@ -156,7 +93,7 @@ def memory_cell(entry: TypeEntry, _: int) -> Cell:
 
 def largest_cell(entry: TypeEntry, _: int) -> Cell:
     """Return what the largest pod may request."""
-    if not entry.is_wanted or entry.verdict.removed_by in (Filter.OFFERINGS, Filter.RESERVED):
+    if not entry.is_wanted or entry.removed_by in (Filter.OFFERINGS, Filter.RESERVED):
         return NOT_APPLICABLE
     largest = entry.largest_pod
     if not resources.nano(largest, PODS):
@@ -167,12 +104,11 @@ def largest_cell(entry: TypeEntry, _: int) -> Cell:
 
 def daemons_cell(entry: TypeEntry, _: int) -> Cell:
     """Return how many DaemonSets a node carries, and how much of its memory they take."""
-    verdict = entry.verdict
-    if not verdict.daemon_pods:
+    if not entry.daemon_pods:
         return Cell("0", Tone.MUTED)
     room = allocatable_bytes(entry)
-    share = f"{100 * bytes_of(verdict.daemons) // room}%" if 0 < bytes_of(verdict.daemons) <= room else "over"
-    return Cell(f"{carries_text(verdict)} {share}", Tone.DAEMON, f"{verdict.daemon_pods} ds {share}")
+    share = f"{100 * bytes_of(entry.daemons) // room}%" if 0 < bytes_of(entry.daemons) <= room else "over"
+    return Cell(f"{carries_text(entry)} {share}", Tone.DAEMON, f"{entry.daemon_pods} ds {share}")
 
 
 def offered_cell(entry: TypeEntry, _: int) -> Cell:
@@ -203,20 +139,19 @@ def nodes_cell(entry: TypeEntry, _: int) -> Cell:
 
 def why_text(entry: TypeEntry) -> str:
     """Return what rules a type out: ``DaemonSets: pods 8 of 11``; empty for one that is left."""
-    verdict = entry.verdict
-    if verdict.removed_by is None:
+    if entry.removed_by is None:
         return ""
-    if verdict.removed_by is Filter.REQUIREMENTS:
-        return clean(verdict.reason)
-    if verdict.removed_by is Filter.OFFERINGS:
+    if entry.removed_by is Filter.REQUIREMENTS:
+        return clean(entry.reason)
+    if entry.removed_by is Filter.OFFERINGS:
         standings = dict.fromkeys(offer.standing for offer in entry.offers)
         return entry.ruled_out or f"{WORDS[Filter.OFFERINGS]}: {', '.join(standings) or 'no zone'}"
-    return f"{WORDS[verdict.removed_by]}: {shortages_text(verdict.shortages)}"
+    return f"{WORDS[entry.removed_by]}: {shortages_text(entry.shortages)}"
 
 
 def why_cell(entry: TypeEntry, _: int) -> Cell:
     """Return what rules the type out, or that it is left."""
     if entry.is_left:
         return Cell("✔", Tone.GOOD)
-    word = WORDS[entry.verdict.removed_by] if entry.verdict.removed_by is not None else ""
+    word = WORDS[entry.removed_by] if entry.removed_by is not None else ""
     return Cell(f"✘ {why_text(entry)}", Tone.MUTED if not entry.is_wanted else Tone.WARNING, f"✘ {word}")

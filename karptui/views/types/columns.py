@@ -12,7 +12,7 @@ from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY, PODS
 from karptui.kube.units import count_text, cpu_text
-from karptui.session.types import PoolEntry, TypeEntry
+from karptui.session.types import TypeEntry, TypeFit
 from karptui.views.column import (
     BOOLEAN,
     INTEGER,
@@ -31,11 +31,9 @@ from karptui.views.row import Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.types.cells import (
-    TypeFit,
     allocatable_bytes,
     bytes_of,
     daemons_cell,
-    fit_of,
     largest_cell,
     matching_percent,
     memory_bytes,
@@ -106,24 +104,16 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             is_right_aligned=True,
         ),
         rank_cell,
-        lambda entry: float(entry.verdict.rank) if entry.verdict.rank is not None else None,
-        values=(Value("rank", lambda entry, _: entry.verdict.rank, INTEGER_OR_NULL, "By price among those left."),),
-        filters={
-            "rank": Field(FieldKind.COUNT, lambda entry, _: entry.verdict.rank, help="place in the order of prices")
-        },
+        lambda entry: float(entry.rank) if entry.rank is not None else None,
+        values=(Value("rank", lambda entry, _: entry.rank, INTEGER_OR_NULL, "By price among those left."),),
+        filters={"rank": Field(FieldKind.COUNT, lambda entry, _: entry.rank, help="place in the order of prices")},
     ),
     Column(
         Heading("vcpu", "VCPU", "Processors.", min_width=4, is_right_aligned=True, is_descending_first=True),
-        lambda entry, _: Cell(cpu_text(resources.cpu_millis(entry.instance_type.capacity)).removesuffix("000m")),
-        lambda entry: float(resources.cpu_millis(entry.instance_type.capacity)),
-        values=(
-            Value("vcpu_millis", lambda entry, _: resources.cpu_millis(entry.instance_type.capacity), INTEGER_OR_NULL),
-        ),
-        filters={
-            "cpu": Field(
-                FieldKind.CPU, lambda entry, _: resources.cpu_millis(entry.instance_type.capacity), help="processors"
-            )
-        },
+        lambda entry, _: Cell(cpu_text(resources.cpu_millis(entry.capacity)).removesuffix("000m")),
+        lambda entry: float(resources.cpu_millis(entry.capacity)),
+        values=(Value("vcpu_millis", lambda entry, _: resources.cpu_millis(entry.capacity), INTEGER_OR_NULL),),
+        filters={"cpu": Field(FieldKind.CPU, lambda entry, _: resources.cpu_millis(entry.capacity), help="processors")},
     ),
     Column(
         Heading(
@@ -139,12 +129,12 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         values=(
             Value(
                 "mem_advertised_bytes",
-                lambda entry, _: memory_bytes(entry) if entry.facts is not None else None,
+                lambda entry, _: memory_bytes(entry) if entry.memory_mib is not None else None,
                 INTEGER_OR_NULL,
             ),
             Value(
                 "mem_capacity_bytes",
-                lambda entry, _: resources.memory_bytes(entry.instance_type.capacity),
+                lambda entry, _: resources.memory_bytes(entry.capacity),
                 INTEGER_OR_NULL,
                 "As planned, or as a node has reported it.",
             ),
@@ -181,11 +171,11 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             is_descending_first=True,
         ),
         daemons_cell,
-        lambda entry: float(bytes_of(entry.verdict.daemons)),
+        lambda entry: float(bytes_of(entry.daemons)),
         values=(
-            Value("daemonset_pods", lambda entry, _: entry.verdict.daemon_pods, INTEGER),
-            Value("daemonset_cpu_millis", lambda entry, _: resources.cpu_millis(entry.verdict.daemons), INTEGER),
-            Value("daemonset_mem_bytes", lambda entry, _: resources.memory_bytes(entry.verdict.daemons), INTEGER),
+            Value("daemonset_pods", lambda entry, _: entry.daemon_pods, INTEGER),
+            Value("daemonset_cpu_millis", lambda entry, _: resources.cpu_millis(entry.daemons), INTEGER),
+            Value("daemonset_mem_bytes", lambda entry, _: resources.memory_bytes(entry.daemons), INTEGER),
         ),
     ),
     Column(
@@ -290,7 +280,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             Value("is_left", lambda entry, _: entry.is_left, BOOLEAN),
             Value(
                 "removed_by",
-                lambda entry, _: entry.verdict.removed_by.value if entry.verdict.removed_by is not None else None,
+                lambda entry, _: entry.removed_by.value if entry.removed_by is not None else None,
                 TEXT_OR_NULL,
             ),
             Value("why", lambda entry, _: why_text(entry) or None, TEXT_OR_NULL),
@@ -303,19 +293,27 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
 """Every column in order."""
 
 
-def types_table(pool: PoolEntry | None = None, *, has_prices: bool = True) -> TableSpec[TypeEntry]:
+def _no_fit(_entry: TypeEntry) -> TypeFit | None:
+    """Hold no pod against a type."""
+    return None
+
+
+def types_table(
+    pool: str | None = None, fit: Callable[[TypeEntry], TypeFit | None] = _no_fit, *, has_prices: bool = True
+) -> TableSpec[TypeEntry]:
     """Return the table of one NodePool's types.
 
     Args:
         pool: the NodePool, for values that scripts read; None for a table on the screen.
+        fit: tells how the pending pod that asks most fits a type.
         has_prices: whether there are columns of prices.
     """
-    first = Value[TypeEntry]("pool", lambda _entry, _now: pool.name if pool is not None else None, TEXT)
+    first = Value[TypeEntry]("pool", lambda _entry, _now: pool, TEXT)
     name = msgspec.structs.replace(COLUMNS[0], values=(first, *COLUMNS[0].values))
     table = TableSpec(
         noun="types",
         columns=(name, *COLUMNS[1:]),
-        more_values=_fit_values(pool),
+        more_values=_fit_values(fit),
         text=lambda entry: f"{entry.name} {why_text(entry)}".lower(),
         key=lambda entry: entry.name,
         default_sort=Sort("rank"),
@@ -325,12 +323,8 @@ def types_table(pool: PoolEntry | None = None, *, has_prices: bool = True) -> Ta
     return table if has_prices else table.without("od", "spot")
 
 
-def _fit_values(pool: PoolEntry | None) -> tuple[Value[TypeEntry], ...]:
+def _fit_values(fit_in: Callable[[TypeEntry], TypeFit | None]) -> tuple[Value[TypeEntry], ...]:
     """Return what the pending pod that asks most comes to on each type."""
-
-    def fit_in(entry: TypeEntry) -> TypeFit | None:
-        return fit_of(pool, entry, pool.pods[0]) if pool is not None and pool.pods else None
-
     return (
         Value(
             "pending_pod", lambda entry, _: fit.pod.key if (fit := fit_in(entry)) is not None else None, TEXT_OR_NULL

@@ -11,15 +11,14 @@ from karptui.aws.ledger import Ledger
 from karptui.aws.money import node_price_text
 from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
 from karptui.kube import resources
-from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList
 from karptui.kube.units import count_text, lacking_text, mebibytes_text, memory_text
 from karptui.provisioning.pool_types import Filter
-from karptui.session.types import PoolEntry, Standing, TypeEntry, TypeOffer
+from karptui.session.types import PoolEntry, Standing, TypeEntry, TypeFit, TypeOffer
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.types.cells import TypeFit, fit_of, matching_percent, price_cell, reported_bytes, safe_percent
+from karptui.views.types.cells import matching_percent, price_cell, reported_bytes, safe_percent
 from karptui.views.usage import shortages_text
 
 _FIRST: Final = (MEMORY, CPU, PODS, EPHEMERAL_STORAGE)
@@ -35,21 +34,19 @@ def title_pieces(pool: PoolEntry, entry: TypeEntry) -> Pieces:
         parts.append(f"{price_cell(entry.on_demand).text}/h on-demand")
     if entry.spot is not None:
         parts.append(f"spot from {price_cell(entry.spot).text}/h")
-    if entry.verdict.rank is not None:
-        parts.append(f"price rank {entry.verdict.rank} of {len(pool.left)}")
+    if entry.rank is not None:
+        parts.append(f"price rank {entry.rank} of {len(pool.left)}")
     return (f" {clean(entry.name)} ", Tone.STRONG), (f"─ {' · '.join(parts)} ", Tone.NORMAL)
 
 
-def account_lines(pool: PoolEntry, entry: TypeEntry, pod: Pod | None, origin: str) -> tuple[Pieces, ...]:
+def account_lines(entry: TypeEntry, fit: TypeFit | None, origin: str) -> tuple[Pieces, ...]:
     """Return the account as aligned lines: a column for each resource, from advertised down to the largest pod.
 
     Args:
-        pool: the NodePool.
-        entry: the type in it.
-        pod: a pending pod that is held against it; None for none.
+        entry: the type in a NodePool.
+        fit: how a pending pod fits; None for none.
         origin: who has said VM_MEMORY_OVERHEAD_PERCENT.
     """
-    fit = fit_of(pool, entry, pod) if pod is not None else None
     steps = ledger_steps(entry, fit, origin)
     names = _resources(entry, fit)
     table = [[one.label, *(_figure(name, one.amounts) for name in names), one.note] for one in steps]
@@ -69,10 +66,10 @@ def _aligned(texts: list[str], widths: list[int]) -> str:
 def _resources(entry: TypeEntry, fit: TypeFit | None) -> list[str]:
     extended = sorted(
         name
-        for name, amount in entry.instance_type.capacity.items()
-        if "/" in name and amount and (fit is None or name in fit.requests or name in entry.verdict.daemons)
+        for name, amount in entry.capacity.items()
+        if "/" in name and amount and (fit is None or name in fit.requests or name in entry.daemons)
     )
-    return [*(name for name in _FIRST if name in entry.instance_type.capacity), *extended[:2]]
+    return [*(name for name in _FIRST if name in entry.capacity), *extended[:2]]
 
 
 class LedgerStep(NamedTuple):
@@ -95,7 +92,7 @@ def ledger_steps(entry: TypeEntry, fit: TypeFit | None, origin: str) -> list[Led
         fit: how a pending pod fits; None for none.
         origin: who has said VM_MEMORY_OVERHEAD_PERCENT.
     """
-    capacity, overhead, ledger = entry.instance_type.capacity, entry.instance_type.overhead, entry.ledger
+    capacity, overhead, ledger = entry.capacity, entry.overhead, entry.ledger
     steps = _advertised(ledger, origin) if ledger is not None else []
     discovered = ledger is not None and ledger.is_memory_discovered
     note = "as a node reported it" if discovered else "as planned"
@@ -109,7 +106,7 @@ def ledger_steps(entry: TypeEntry, fit: TypeFit | None, origin: str) -> list[Led
         steps.append(LedgerStep("system_reserved", "systemReserved", _minus(overhead.system_reserved), own))
     steps.append(LedgerStep("eviction_threshold", "eviction", _minus(overhead.eviction_threshold)))
     steps.append(LedgerStep("allocatable", "allocatable", _nano(entry.allocatable), tone=Tone.STRONG))
-    count, daemons = entry.verdict.daemon_pods, _minus(entry.verdict.daemons)
+    count, daemons = entry.daemon_pods, _minus(entry.daemons)
     none = "" if count else "none runs on it"
     steps.append(LedgerStep("daemonsets", f"DaemonSets ({count})", daemons, none, Tone.DAEMON))
     largest = entry.largest_pod
@@ -180,18 +177,17 @@ def _figure(name: str, amounts: Mapping[str, int]) -> str:
     return f"−{-whole:,}" if whole < 0 else f"{whole:,}"
 
 
-def fit_lines(pool: PoolEntry, entry: TypeEntry, pod: Pod | None) -> tuple[Pieces, ...]:
+def fit_lines(entry: TypeEntry, fit: TypeFit | None) -> tuple[Pieces, ...]:
     """Return whether a pod fits, and what would make it fit; why the type is ruled out where it is."""
     lines: list[Pieces] = []
-    verdict = entry.verdict
-    if not entry.is_left and verdict.shortages and (pod is None or verdict.removed_by is not Filter.POD):
+    if not entry.is_left and entry.shortages and (fit is None or entry.removed_by is not Filter.POD):
         lines.append((("✘ ruled out: ", Tone.FAULT), (_ruled_out(entry), Tone.NORMAL)))
-    elif not entry.is_left and not verdict.shortages:
-        lines.append((("✘ ruled out: ", Tone.FAULT), (entry.ruled_out or clean(verdict.reason), Tone.NORMAL)))
-    if pod is None:
+    elif not entry.is_left and not entry.shortages:
+        lines.append((("✘ ruled out: ", Tone.FAULT), (entry.ruled_out or clean(entry.reason), Tone.NORMAL)))
+    if fit is None:
         lines.append((("no pending pod may go to this pool: nothing to hold against the type", Tone.MUTED),))
         return tuple(lines)
-    fit, name = fit_of(pool, entry, pod), f"{clean(pod.namespace)}/{clean(pod.name)}"
+    name = f"{clean(fit.pod.namespace)}/{clean(fit.pod.name)}"
     if not fit.short:
         lines.append((("✔ ", Tone.GOOD), (f"{name} fits", Tone.NORMAL)))
         return tuple(lines)
@@ -204,11 +200,10 @@ def fit_lines(pool: PoolEntry, entry: TypeEntry, pod: Pod | None) -> tuple[Piece
 
 
 def _ruled_out(entry: TypeEntry) -> str:
-    verdict = entry.verdict
-    words = shortages_text(verdict.shortages)
-    if verdict.daemon_pods and verdict.removed_by is Filter.DAEMONSETS:
-        return f"{verdict.daemon_pods} DaemonSet pods do not fit: {words}"
-    return f"{verdict.removed_by}: {words}"
+    words = shortages_text(entry.shortages)
+    if entry.daemon_pods and entry.removed_by is Filter.DAEMONSETS:
+        return f"{entry.daemon_pods} DaemonSet pods do not fit: {words}"
+    return f"{entry.removed_by}: {words}"
 
 
 def _remedies(entry: TypeEntry, fit: TypeFit) -> list[Pieces]:
@@ -227,7 +222,7 @@ def _remedies(entry: TypeEntry, fit: TypeFit) -> list[Pieces]:
         whole = f" ({left // (1 << 30):,}Gi)" if left >= _GIB_IN_MIB << 20 else ""
         lines.append((("  → ", Tone.GOOD), (f"or with a pod of at most {mebibytes_text(left)}{whole}", Tone.NORMAL)))
     if fit.next_type is not None:
-        price = fit.next_type.on_demand or fit.next_type.spot
+        price = fit.next_type.price
         cost = f" {node_price_text(price.per_hour, price.currency)}/h" if price is not None else ""
         lines.append(
             (("  → ", Tone.GOOD), (f"or on the next type that fits: {clean(fit.next_type.name)}{cost}", Tone.NORMAL))
@@ -262,11 +257,10 @@ def observed_lines(pool: PoolEntry, entry: TypeEntry) -> tuple[Pieces, ...]:
             lines.append(((f"overhead {percent:.4f} would match them", Tone.NORMAL),))
     safe = safe_percent(pool)
     if safe is not None:
-        count = sum(one.observed is not None for one in pool.wanted)
         lines.append(
             (
                 (f"safe for this pool: {safe:.4f}", Tone.STRONG),
-                (f", by {count} of its types that have nodes", Tone.MUTED),
+                (f", by {pool.observed} of its types that have nodes", Tone.MUTED),
             )
         )
     return tuple(lines)

@@ -42,7 +42,7 @@ _TITLES: Final = {
 
 
 def _left(entry: PoolEntry, step: Filter) -> int:
-    return next(count.left for count in entry.found.counts if count.filter is step)
+    return entry.left_after[step]
 
 
 def _count_column(step: Filter) -> Column[PoolEntry]:
@@ -64,29 +64,20 @@ def _count_cell(entry: PoolEntry, step: Filter) -> Cell:
     if entry.problem:
         return NOT_APPLICABLE
     left = _left(entry, step)
-    removed = sum(count.removed for count in entry.found.counts if count.filter is step)
-    return Cell(count_text(left), Tone.FAULT if not left else Tone.NORMAL if removed else Tone.MUTED)
+    return Cell(count_text(left), Tone.FAULT if not left else Tone.NORMAL if entry.removed_by[step] else Tone.MUTED)
 
 
 def carries(entry: PoolEntry) -> str:
     """Return what a new node carries: the same for all types that are left, or the least and the most."""
-    looked_at = entry.left or tuple(one for one in entry.types if one.verdict.daemon_pods)
-    if not looked_at:
+    texts = sorted({(one.daemon_pods, resources.memory_bytes(one.daemons), carries_text(one)) for one in entry.carries})
+    if not texts:
         return ""
-    texts = sorted(
-        {
-            (one.verdict.daemon_pods, resources.memory_bytes(one.verdict.daemons), carries_text(one.verdict))
-            for one in looked_at
-        }
-    )
     return texts[0][2] if len(texts) == 1 else f"{texts[0][2]} … {texts[-1][2]}"
 
 
 def cheapest(entry: PoolEntry) -> TypeEntry | None:
     """Return the type that Karpenter reckons cheapest among those that are left; None where others are not known."""
-    if any(one.instance_type.is_guessed for one in entry.left):
-        return None
-    return entry.left[0] if entry.left and entry.left[0].verdict.rank is not None else None
+    return entry.first
 
 
 def _cheapest(entry: PoolEntry, _: int) -> Cell:
@@ -102,17 +93,14 @@ def note_of(entry: PoolEntry) -> tuple[str, Tone]:
     """Return what matters most about a pool: why it has no types, why it takes no part, its findings."""
     if entry.problem:
         return entry.problem, Tone.FAULT
-    if entry.found.why_not:
-        return entry.found.why_not, Tone.WARNING
-    if any(one.instance_type.is_guessed for one in entry.types):
-        named = sum(one.instance_type.is_named for one in entry.types)
-        beside = f", {count_text(named)} more named by Karpenter's metrics" if named else ""
-        seen = counted(len(entry.types) - named, "type")
+    if entry.why_not:
+        return entry.why_not, Tone.WARNING
+    if entry.is_guessed:
+        beside = f", {count_text(entry.named)} more named by Karpenter's metrics" if entry.named else ""
+        seen = counted(entry.types - entry.named, "type")
         return f"only types that nodes show: {seen} seen{beside}", Tone.WARNING
     if not entry.left:
-        worst = max(
-            entry.found.counts, key=lambda count: count.removed if count.filter is not Filter.REQUIREMENTS else 0
-        )
+        worst = max(entry.counts, key=lambda count: count.removed if count.filter is not Filter.REQUIREMENTS else 0)
         return f"{_NONE_LEFT}{worst.filter}", Tone.FAULT
     errors = sum(finding.severity is LintSeverity.ERROR for finding in entry.findings)
     if entry.findings:
@@ -136,9 +124,9 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
     ),
     Column(
         Heading("rank", "#", "Place in the order in which Karpenter tries pools.", min_width=2, is_right_aligned=True),
-        lambda entry, _: Cell(str(entry.found.rank)) if entry.found.rank is not None else NOT_APPLICABLE,
-        lambda entry: float(entry.found.rank) if entry.found.rank is not None else None,
-        values=(Value("rank", lambda entry, _: entry.found.rank, INTEGER_OR_NULL),),
+        lambda entry, _: Cell(str(entry.rank)) if entry.rank is not None else NOT_APPLICABLE,
+        lambda entry: float(entry.rank) if entry.rank is not None else None,
+        values=(Value("rank", lambda entry, _: entry.rank, INTEGER_OR_NULL),),
     ),
     Column(
         Heading(
@@ -149,9 +137,9 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
             drop_order=2,
             is_descending_first=True,
         ),
-        lambda entry, _: Cell(count_text(len(entry.types)), Tone.MUTED),
-        lambda entry: float(len(entry.types)),
-        values=(Value("types", lambda entry, _: len(entry.types), INTEGER),),
+        lambda entry, _: Cell(count_text(entry.types), Tone.MUTED),
+        lambda entry: float(entry.types),
+        values=(Value("types", lambda entry, _: entry.types, INTEGER),),
     ),
     *(_count_column(step) for step in _TITLES),
     Column(
@@ -176,7 +164,7 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
             drop_order=6,
         ),
         _cheapest,
-        lambda entry: one.verdict.price_per_hour if (one := cheapest(entry)) is not None else None,
+        lambda entry: one.price_per_hour if (one := cheapest(entry)) is not None else None,
         values=(
             Value(
                 "cheapest",
@@ -228,9 +216,7 @@ TABLE: Final[TableSpec[PoolEntry]] = TableSpec(
     columns=COLUMNS,
     more_filters={
         "left": Field(FieldKind.COUNT, lambda entry, _: len(entry.left), help="types that a new node may have"),
-        "type": Field(
-            FieldKind.TEXT, lambda entry, _: tuple(one.name for one in entry.left), help="a type that is left"
-        ),
+        "type": Field(FieldKind.TEXT, lambda entry, _: entry.left, help="a type that is left"),
     },
     more_values=(*(_left_value(step) for step in Filter), Value("left", lambda entry, _: len(entry.left), INTEGER)),
     text=lambda entry: f"{entry.name} {note_of(entry)[0]}".lower(),

@@ -34,8 +34,8 @@ def filter_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
     """Return the way from all types to those that are left, and what a new node carries."""
     if entry.problem:
         return ((("✘ ", Tone.FAULT), (clean(entry.problem), Tone.FAULT)),)
-    counts = entry.found.counts
-    pieces: list[tuple[str, Tone]] = [(counted(len(entry.types), "type"), Tone.NORMAL)]
+    counts = entry.counts
+    pieces: list[tuple[str, Tone]] = [(counted(entry.types, "type"), Tone.NORMAL)]
     pieces += [
         (f" −{count_text(count.removed)} {_WORDS[count.filter]}", _tone(count))
         for count in counts
@@ -46,8 +46,8 @@ def filter_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
     text = carries(entry)
     if text:
         lines.append((("a new node carries ", Tone.MUTED), (text, Tone.DAEMON)))
-    if entry.found.why_not:
-        lines.append((("▲ ", Tone.WARNING), (clean(entry.found.why_not), Tone.WARNING)))
+    if entry.why_not:
+        lines.append((("▲ ", Tone.WARNING), (clean(entry.why_not), Tone.WARNING)))
     return tuple(lines)
 
 
@@ -55,7 +55,7 @@ def reason_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
     """Return what each filter took types for, most frequent first."""
     return tuple(
         ((f"{_WORDS[count.filter]}: ", Tone.MUTED), (_reasons(entry, count), Tone.MUTED))
-        for count in entry.found.counts
+        for count in entry.counts
         if count.removed and not entry.problem
     )
 
@@ -67,11 +67,7 @@ def _tone(count: FilterCount) -> Tone:
 def _reasons(entry: PoolEntry, count: FilterCount) -> str:
     reasons = count.reasons
     if count.filter is Filter.DAEMONSETS:
-        crowded = sorted(
-            (one.verdict.shortages[0].room.units, one.name)
-            for one in entry.types
-            if one.verdict.removed_by is Filter.DAEMONSETS and one.verdict.reason.startswith("pods")
-        )
+        crowded = entry.without_pod_slots
         if crowded:
             names = ", ".join(f"{name} has {slots} pod slots" for slots, name in crowded[:_REASONS_SHOWN])
             return f"{names}{_more(len(crowded) - _REASONS_SHOWN)}"
@@ -103,7 +99,7 @@ def source_lines(entry: PoolEntry | None, evidence: Evidence, book: NodePrices) 
     percent = evidence.settings.vm_memory_overhead_percent
     parts = [book_sentence(book)]
     if entry is not None:
-        parts.append(f"types: {clean(entry.context.origin)}")
+        parts.append(f"types: {clean(entry.origin)}")
     parts.append(f"VM overhead {percent:g} ({clean(evidence.origin_of('VM_MEMORY_OVERHEAD_PERCENT'))})")
     parts += settings_words(evidence)
     quiet = aws_sentence(evidence)

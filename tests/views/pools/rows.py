@@ -26,11 +26,15 @@ def text_of(line: Any) -> str:
     return "".join(text for text, _ in line)
 
 
+def view_of(*pools: Any, types: tuple[InstanceType, ...] = story_a.TYPES, **inventory: Any) -> ClusterView:
+    """Return a cluster with these NodePools."""
+    held = Inventory(nodepools=pools, **inventory)
+    return story_a.story_view(held, known=Evidence(instance_types=types, taken_at_ns=NOW_NS))
+
+
 def rows_of(*pools: Any, types: tuple[InstanceType, ...] = story_a.TYPES, **inventory: Any) -> dict[str, PoolRow]:
     """Return the rows of a cluster by name."""
-    held = Inventory(nodepools=pools, **inventory)
-    known = Evidence(instance_types=types, taken_at_ns=NOW_NS)
-    return {row.name: row for row in pool_rows(story_a.story_view(held, known=known))}
+    return {row.name: row for row in pool_rows(view_of(*pools, types=types, **inventory))}
 
 
 def cells(row: PoolRow) -> dict[str, str]:

@@ -12,7 +12,7 @@ from karptui.views.pools.sentences import carries_line, ordinal, pool_sentences,
 from tests import builders
 from tests.builders import HOUR_NS, NOW_NS
 from tests.stories import said, stories_view
-from tests.views.pools.rows import ROWS, cells, rows_of, text_of
+from tests.views.pools.rows import ROWS, cells, rows_of, text_of, view_of
 
 
 def test_story_c() -> None:
@@ -27,7 +27,7 @@ def test_story_c() -> None:
         "2 types have no slot left for a pod beside them"
     )
     assert cells(row)["carries"] == "11 ds 460m 896Mi ✘7"
-    daemons = {one.found.key: one for one in daemon_rows(row)}
+    daemons = {one.found.key: one for one in daemon_rows(view, "small")}
     assert len(daemons) == 11
     assert DAEMONSETS.values(daemons["kube-system/cni"], 0)["excludes"] == ["t3a.small"]
     assert daemon_note(daemons["kube-system/agent-04"])[0].endswith("too much for t3.micro, t3a.micro, t4g.micro")
@@ -58,18 +58,20 @@ def test_types_without_any_offering_or_room() -> None:
     (row,) = rows_of(builders.a_nodepool(requirements=(zone,))).values()
     assert "no type" in said(pool_sentences(row))
     heavy = builders.a_daemonset(memory="900Gi")
-    (row,) = rows_of(builders.a_nodepool(), daemonsets=(heavy,)).values()
+    view = view_of(builders.a_nodepool(), daemonsets=(heavy,))
+    (row,) = pool_rows(view)
     assert text_of(types_line(row)).startswith("✘ no type is left: ")
     assert "up to" not in text_of(carries_line(row))
-    assert daemon_note(daemon_rows(row)[0])[0].startswith("without it room on m5.large, m5.xlarge")
+    assert daemon_note(daemon_rows(view, row.name)[0])[0].startswith("without it room on m5.large, m5.xlarge")
 
 
 def test_daemonsets_that_only_some_types_carry() -> None:
     picky = builders.a_daemonset(name="picky", node_selector={"node.kubernetes.io/instance-type": "m5.large"})
     gpu = builders.a_daemonset(name="gpu", node_selector={"kind": "gpu"})
-    (row,) = rows_of(builders.a_nodepool(), daemonsets=(builders.a_daemonset(), picky, gpu)).values()
+    view = view_of(builders.a_nodepool(), daemonsets=(builders.a_daemonset(), picky, gpu))
+    (row,) = pool_rows(view)
     assert text_of(carries_line(row)).startswith("a new node carries up to 2 DaemonSet pods = ")
-    carried, absent = daemon_rows(row)[2], daemon_rows(row)[1]
+    absent, carried = daemon_rows(view, row.name)[1:]
     assert [DAEMONSETS.column("types").cell(one, NOW_NS).text for one in (carried, absent)] == ["1/4", "no"]
     assert text_of(daemon_sentence(carried)).endswith("on 1 of 4 types · without it no further type would have room")
     assert "not carried: " in text_of(daemon_sentence(absent))
@@ -139,4 +141,4 @@ def test_titles() -> None:
 def test_a_pool_that_shares_nothing() -> None:
     rows = rows_of(builders.a_nodepool(), pods=(builders.a_pod(),), nodes=(builders.a_node(pool=""),))
     assert "matches 1 pod; a new node for it comes from here" in said(pool_sentences(rows["general"]))
-    assert rows["general"].nodes == ()
+    assert rows["general"].nodes == 0

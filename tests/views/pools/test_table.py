@@ -55,13 +55,13 @@ def test_every_column_sorts(column: str, is_descending: bool) -> None:
 
 
 def test_sorting_of_daemonsets() -> None:
-    row = ROWS["primary"]
+    daemonsets = daemon_rows(VIEW, "primary")
     for column in DAEMONSETS.columns:
-        rows = build_rows(DAEMONSETS, daemon_rows(row), sort=Sort(column.heading.id), now_ns=NOW_NS)
+        rows = build_rows(DAEMONSETS, daemonsets, sort=Sort(column.heading.id), now_ns=NOW_NS)
         assert len(list(rows)) == 3
     query = parse_query("name=*logs cpu>10m mem>1Mi excludes=0 carried=yes", DAEMONSETS.subject)
     test = compile_query(query, DAEMONSETS.subject, NOW_NS)
-    assert [one.found.key for one in daemon_rows(row) if test(one)] == ["kube-system/logs"]
+    assert [one.found.key for one in daemonsets if test(one)] == ["kube-system/logs"]
 
 
 def test_without_prices() -> None:

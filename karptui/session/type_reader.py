@@ -1,0 +1,191 @@
+"""One instance type of a NodePool made into a value: its account, what it may be bought for, what rules it out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from karptui.aws.cluster_types import NodeClassTypes
+from karptui.aws.evidence import offering_value
+from karptui.aws.facts import InstanceTypeFacts
+from karptui.aws.instance_types import incompatible_types
+from karptui.aws.kubelet import expression_results
+from karptui.aws.ledger import (
+    Ledger,
+    build_ledger,
+    largest_pod,
+    matching_overhead_percent,
+)
+from karptui.aws.market import OfferingKey
+from karptui.aws.nodeclass import Ec2NodeClass
+from karptui.aws.observed import ObservedType
+from karptui.aws.prices import NodePrices, Price, PriceOrigin, PriceSource
+from karptui.karpenter.instance_type import InstanceType, Offering
+from karptui.karpenter.labels import CAPACITY_TYPE, WELL_KNOWN, ZONE
+from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.settings import Settings
+from karptui.kube import resources
+from karptui.kube.quantity import Quantity
+from karptui.kube.resources import MEMORY, ResourceList
+from karptui.kube.selectors import NodeSelectorRequirement
+from karptui.provisioning.catalogue import allocatable_nano
+from karptui.provisioning.pool_types import TypeVerdict
+from karptui.session.types import Standing, TypeEntry, TypeOffer
+
+
+class PoolContext(msgspec.Struct, frozen=True, eq=False):
+    """What the types of one NodePool are looked at with."""
+
+    pool_name: str
+    requirements: Requirements
+    settings: Settings
+    book: NodePrices
+    nodeclass: Ec2NodeClass | None
+    """None off AWS, and where it cannot be read."""
+    nodeclass_types: NodeClassTypes | None
+    """None where the types were not worked out from an EC2NodeClass."""
+    facts: Mapping[str, InstanceTypeFacts]
+    observed: Mapping[str, ObservedType]
+    origin: str
+    """Where the list of types comes from, in words."""
+
+
+class TypeReader:
+    """Makes the value of one type.
+
+    Args:
+        context: What the types of its NodePool are looked at with.
+        verdict: What became of it there.
+        allowed: Which offerings the NodePool allows, by what they say of themselves; added to as they are met.
+    """
+
+    def __init__(
+        self,
+        context: PoolContext,
+        verdict: TypeVerdict,
+        allowed: dict[tuple[NodeSelectorRequirement, ...], bool],
+    ) -> None:
+        self._context, self._verdict, self._allowed = context, verdict, allowed
+        self._type: InstanceType = verdict.instance_type
+        self._facts: InstanceTypeFacts | None = context.facts.get(self._type.name)
+
+    def read(self) -> TypeEntry:
+        """Return the value."""
+        verdict, own, context = self._verdict, self._type, self._context
+        ledger = self._ledger()
+        allocatable = {
+            name: Quantity(amount, own.capacity[name].format)
+            for name, amount in allocatable_nano(own).items()
+            if name in own.capacity
+        }
+        ruled_out = self._ruled_out()
+        return TypeEntry(
+            name=own.name,
+            removed_by=verdict.removed_by,
+            reason=verdict.reason,
+            shortages=verdict.shortages,
+            rank=verdict.rank,
+            price_per_hour=verdict.price_per_hour,
+            daemon_pods=verdict.daemon_pods,
+            daemons=verdict.daemons,
+            capacity=own.capacity,
+            overhead=own.overhead,
+            allocatable=allocatable,
+            largest_pod=self._largest(ledger, allocatable),
+            memory_mib=self._facts.memory_mib if self._facts is not None else None,
+            observed=context.observed.get(own.name),
+            matching_overhead_percent=self._matching_percent(),
+            ledger=ledger,
+            expressions=(
+                expression_results(self._facts, context.nodeclass, context.settings)
+                if self._facts is not None and context.nodeclass is not None
+                else {}
+            ),
+            offers=self._offers(ruled_out),
+            ruled_out=ruled_out,
+        )
+
+    def _ledger(self) -> Ledger | None:
+        """Return the account; types that came with a snapshot under other settings have none: it would not add up."""
+        facts, resolved = self._facts, self._context.nodeclass_types
+        if facts is None or self._context.nodeclass is None:
+            return None
+        ledger = build_ledger(
+            facts,
+            self._type,
+            self._context.settings,
+            is_memory_discovered=resolved is not None and self._type.name in resolved.discovered_memory_bytes,
+        )
+        planned = ledger.advertised_memory_bytes - ledger.contiguous_memory_bytes - ledger.vm_overhead_bytes
+        return ledger if ledger.is_memory_discovered or planned == resources.memory_bytes(ledger.capacity) else None
+
+    def _largest(self, ledger: Ledger | None, allocatable: ResourceList) -> dict[str, Quantity]:
+        daemons = self._verdict.daemons
+        if ledger is not None:
+            return largest_pod(ledger, daemons)
+        left = resources.subtract(allocatable, daemons)
+        return {name: amount if amount.nano > 0 else Quantity(0, amount.format) for name, amount in left.items()}
+
+    def _matching_percent(self) -> float | None:
+        observed = self._context.observed.get(self._type.name)
+        spread = observed.capacity.get(MEMORY) if observed is not None else None
+        if spread is None or self._facts is None:
+            return None
+        return matching_overhead_percent(self._facts, spread.smallest.units)
+
+    def _ruled_out(self) -> str:
+        resolved = self._context.nodeclass_types
+        if resolved is None or self._facts is None:
+            return ""
+        return incompatible_types(resolved.nodeclass, [self._facts]).get(self._type.name, "")
+
+    def _offers(self, ruled_out: str) -> tuple[TypeOffer, ...]:
+        found = {
+            (offer.zone, offer.capacity_type, offer.reservation_id): offer
+            for offer in (self._offer(offering, ruled_out) for offering in self._type.offerings)
+        }
+        return tuple(found[key] for key in sorted(found))
+
+    def _offer(self, offering: Offering, ruled_out: str) -> TypeOffer:
+        zone, capacity_type = offering_value(offering, ZONE), offering_value(offering, CAPACITY_TYPE)
+        return TypeOffer(
+            zone,
+            capacity_type,
+            self._standing(offering, zone, capacity_type, ruled_out),
+            self._price(offering, zone, capacity_type),
+            offering_value(offering, "karpenter.k8s.aws/capacity-reservation-id"),
+            offering.reservation_capacity,
+        )
+
+    def _standing(self, offering: Offering, zone: str, capacity_type: str, ruled_out: str) -> Standing:
+        if not offering.is_available:
+            return self._why_unavailable(zone, capacity_type, ruled_out)
+        allowed = self._allowed.get(offering.requirements)
+        if allowed is None:
+            asked = Requirements.from_selectors(offering.requirements)
+            allowed = self._allowed[offering.requirements] = self._context.requirements.compatible(asked, WELL_KNOWN)
+        return Standing.OFFERED if allowed else Standing.NOT_ALLOWED
+
+    def _why_unavailable(self, zone: str, capacity_type: str, ruled_out: str) -> Standing:
+        resolved = self._context.nodeclass_types
+        if resolved is None:
+            return Standing.UNAVAILABLE
+        if ruled_out:
+            return Standing.RULED_OUT
+        market = resolved.market
+        if OfferingKey(capacity_type, self._type.name, zone) in market.sold_out:
+            return Standing.SOLD_OUT
+        if zone not in market.zones_by_type.get(self._type.name, frozenset()):
+            return Standing.NOT_SOLD
+        if zone not in {one.name for one in resolved.nodeclass.zones}:
+            return Standing.NO_SUBNET
+        return Standing.NO_PRICE if market.price(capacity_type, self._type.name, zone) is None else Standing.UNAVAILABLE
+
+    def _price(self, offering: Offering, zone: str, capacity_type: str) -> Price | None:
+        book = self._context.book
+        known = book.price(self._type.name, zone, capacity_type)
+        if not offering.is_price_overlaid or book.settings.is_disabled:
+            return known
+        listed, currency = offering.price_per_hour, known.currency if known is not None else "USD"
+        return Price(book.settings.applied(listed), listed, currency, PriceOrigin(PriceSource.OVERLAY, 0))

@@ -1,0 +1,357 @@
+"""The instance types of every NodePool at work: what each filter leaves, and the values that are said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Final
+
+from karptui.aws.auto_mode import SOURCE
+from karptui.aws.cluster_types import ClusterTypes
+from karptui.aws.evidence import Evidence
+from karptui.aws.ledger import (
+    fitting_overhead_percent,
+    rounded_down,
+    safe_overhead_percent,
+)
+from karptui.aws.lint import LintFinding, reserved_more_than_node, too_few_pod_slots, unknown_operators, wildcard_values
+from karptui.aws.live import live_instance_types
+from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, parse_nodeclass
+from karptui.aws.observed import ObservedType, observed_types
+from karptui.aws.user_data import user_data_settings
+from karptui.decode.kinds import Kind
+from karptui.karpenter.nodeclass import EC2_KIND, is_auto_mode, is_ec2, nodeclass_key
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube import resources
+from karptui.kube.pod import Pod
+from karptui.kube.quantity import Quantity
+from karptui.kube.recent import LastAnswer
+from karptui.kube.resources import MEMORY, PODS, ResourceList
+from karptui.kube.selectors import NodeSelectorRequirement
+from karptui.provisioning.amounts import with_pod_slots
+from karptui.provisioning.instance_types import may_go_to, pool_types
+from karptui.provisioning.pool_types import Filter, PoolTypes, TypeVerdict
+from karptui.session.cluster_view import ClusterView
+from karptui.session.pool_types import OfferedTypes, offered_types_of
+from karptui.session.type_reader import PoolContext, TypeReader
+from karptui.session.types import AskingPod, Carried, NextType, PoolEntry, TypeEntry, TypeFit
+from karptui.state.inventory import inventory_of
+
+_STEPS: Final = tuple(Filter)
+
+
+class TypesOfPool:
+    """The types of one NodePool; each becomes a value when somebody asks for it, once."""
+
+    def __init__(self, found: PoolTypes, context: PoolContext, *, problem: str, pods: tuple[AskingPod, ...]) -> None:
+        """Keep what is known.
+
+        Args:
+            found: What each filter leaves.
+            context: What the types are looked at with.
+            problem: Why there are no types, in words; empty when there are.
+            pods: Pending pods that may go to the pool, one of each kind, those that ask the most memory first.
+        """
+        self.found, self.context, self.problem, self.pods = found, context, problem, pods
+        self._verdicts = {one.instance_type.name: one for one in reversed(found.verdicts)}
+        self._made: dict[str, TypeEntry] = {}
+        self._allowed: dict[tuple[NodeSelectorRequirement, ...], bool] = {}
+
+    @property
+    def name(self) -> str:
+        """The NodePool."""
+        return self.found.pool.name
+
+    def type(self, name: str) -> TypeEntry | None:
+        """Return a type by its name."""
+        known = self._made.get(name)
+        if known is None and (verdict := self._verdicts.get(name)) is not None:
+            known = self._made[name] = TypeReader(self.context, verdict, self._allowed).read()
+        return known
+
+    def _types(self, verdicts: Iterable[TypeVerdict]) -> Iterator[TypeEntry]:
+        for one in verdicts:
+            found = self.type(one.instance_type.name)
+            assert found is not None
+            yield found
+
+    @cached_property
+    def types(self) -> tuple[TypeEntry, ...]:
+        """Every type that the NodeClass offers, in the provider's order."""
+        return tuple(self._types(self.found.verdicts))
+
+    @cached_property
+    def wanted(self) -> tuple[TypeEntry, ...]:
+        """The types that the requirements allow."""
+        return tuple(self._types(one for one in self.found.verdicts if one.removed_by is not Filter.REQUIREMENTS))
+
+    @cached_property
+    def left(self) -> tuple[TypeVerdict, ...]:
+        """The types that a new node may have, cheapest first."""
+        left = self.found.left
+        return tuple(sorted(left, key=lambda one: (one.rank or len(left) + 1, one.instance_type.name)))
+
+    @cached_property
+    def allowed(self) -> tuple[TypeVerdict, ...]:
+        """The types that a new node could have were there no limits, whichever pods wait."""
+        allowed = (None, Filter.LIMITS, Filter.POD) if self.pods else (None, Filter.LIMITS)
+        return tuple(one for one in self.found.verdicts if one.removed_by in allowed)
+
+    def family(self, name: str) -> tuple[str, ...]:
+        """Return the types of a type's family, from the least memory on."""
+        family = name.partition(".")[0]
+        facts = self.context.facts
+        sizes = [
+            (known.memory_mib if (known := facts.get(one)) is not None else 0, one)
+            for one in self._verdicts
+            if one.partition(".")[0] == family
+        ]
+        return tuple(one for _, one in sorted(sizes))
+
+    @cached_property
+    def entry(self) -> PoolEntry:
+        """What its types come to."""
+        found, verdicts = self.found, self.found.verdicts
+        wanted = [one for one in verdicts if one.removed_by is not Filter.REQUIREMENTS]
+        observed = self.context.observed
+        return PoolEntry(
+            name=self.name,
+            rank=found.rank,
+            why_not=found.why_not,
+            problem=self.problem,
+            origin=self.context.origin,
+            types=len(verdicts),
+            is_guessed=any(one.instance_type.is_guessed for one in verdicts),
+            named=sum(one.instance_type.is_named for one in verdicts),
+            counts=found.counts,
+            left=tuple(one.instance_type.name for one in self.left),
+            allowed=len(self.allowed),
+            first=self._first(),
+            furthest=next(self._types(self._furthest(wanted)), None),
+            carries=self._carries(),
+            heaviest=self._heaviest(),
+            crowded=tuple(
+                (one.instance_type.name, one.shortages[0]) for one in verdicts if one.removed_by is Filter.DAEMONSETS
+            ),
+            without_slot=sum(
+                one.removed_by is Filter.POD and any(short.resource == PODS for short in one.shortages)
+                for one in verdicts
+            ),
+            findings=_findings(found, self.context.nodeclass),
+            pods=self.pods,
+            observed=sum(one.instance_type.name in observed for one in wanted),
+            safe_overhead_percent=safe_overhead_percent(
+                (facts, resources.memory_bytes({MEMORY: spread.smallest}))
+                for one in wanted
+                if (facts := self.context.facts.get(one.instance_type.name)) is not None
+                and (seen := observed.get(one.instance_type.name)) is not None
+                and (spread := seen.capacity.get(MEMORY)) is not None
+            ),
+        )
+
+    def _first(self) -> TypeEntry | None:
+        if not self.left or self.left[0].rank is None or any(one.instance_type.is_guessed for one in self.left):
+            return None
+        return self.type(self.left[0].instance_type.name)
+
+    def _furthest(self, wanted: list[TypeVerdict]) -> list[TypeVerdict]:
+        if self.left or not wanted:
+            return []
+        return [max(wanted, key=lambda one: _STEPS.index(one.removed_by or Filter.LIMITS))]
+
+    def _carries(self) -> tuple[Carried, ...]:
+        looked_at = self.left or [one for one in self.found.verdicts if one.daemon_pods]
+        loads = {
+            (one.daemon_pods, resources.memory_bytes(one.daemons), resources.cpu_millis(one.daemons)): one
+            for one in looked_at
+        }
+        return tuple(Carried(loads[key].daemon_pods, loads[key].daemons) for key in sorted(loads))
+
+    def _heaviest(self) -> Carried | None:
+        looked_at = self.left or self.found.verdicts
+        most = max(looked_at, key=lambda one: one.daemon_pods, default=None)
+        return Carried(most.daemon_pods, most.daemons) if most is not None else None
+
+    def fit(self, entry: TypeEntry, meant: Collection[str] = ()) -> TypeFit | None:
+        """Return how a pending pod fits a type; None without such pods.
+
+        Args:
+            entry: The type.
+            meant: Keys of pods one of which is taken where it stands for its kind; else the one that asks most.
+        """
+        if not self.pods:
+            return None
+        asking = next((one for one in self.pods if one.key in meant), self.pods[0])
+        requests = with_pod_slots(asking.requests)
+        short = _shortage(entry, requests)
+        return TypeFit(
+            pod=asking,
+            requests=requests,
+            short=short,
+            overhead_percent=self._fitting_percent(entry, requests) if MEMORY in short else None,
+            next_type=self._next_type(entry, requests) if short else None,
+        )
+
+    def _fitting_percent(self, entry: TypeEntry, requests: ResourceList) -> float | None:
+        facts, nodeclass = self.context.facts.get(entry.name), self.context.nodeclass
+        if entry.ledger is None or facts is None or nodeclass is None:
+            return None
+        needed = resources.add({MEMORY: Quantity(0)}, entry.daemons, requests)[MEMORY]
+        found = fitting_overhead_percent(facts, nodeclass, entry.ledger, needed)
+        return rounded_down(found) if found is not None else None
+
+    def _next_type(self, entry: TypeEntry, requests: ResourceList) -> NextType | None:
+        family = entry.name.partition(".")[0]
+        fitting = [
+            one for one in self.wanted if one.offered and one.name != entry.name and not _shortage(one, requests)
+        ]
+        own = [one for one in fitting if one.name.partition(".")[0] == family]
+        best = min(
+            own or fitting,
+            key=lambda one: (
+                one.price_per_hour if one.price_per_hour is not None else float("inf"),
+                resources.memory_bytes(one.capacity),
+                one.name,
+            ),
+            default=None,
+        )
+        return NextType(best.name, best.on_demand or best.spot) if best is not None else None
+
+
+def _shortage(entry: TypeEntry, requests: ResourceList) -> dict[str, Quantity]:
+    """Return what is missing on a type for requests and its DaemonSets together, by resource."""
+    asked, have = resources.add(entry.daemons, requests), entry.allocatable
+    return {
+        name: Quantity(amount.nano - resources.nano(have, name), amount.format)
+        for name, amount in asked.items()
+        if amount.nano > max(0, resources.nano(have, name))
+    }
+
+
+_POOLS: Final[LastAnswer[tuple[TypesOfPool, ...]]] = LastAnswer()
+_ENTRIES: Final[LastAnswer[tuple[PoolEntry, ...]]] = LastAnswer()
+
+
+def pool_entries(view: ClusterView) -> tuple[PoolEntry, ...]:
+    """Return what the types of every NodePool come to; the same object as long as nothing that counts has changed."""
+    pools = types_of_pools(view)
+    return _ENTRIES.get((pools,), lambda: tuple(one.entry for one in pools))
+
+
+def types_of_pool(view: ClusterView, name: str) -> TypesOfPool | None:
+    """Return the types of a NodePool; None where it is not there."""
+    return next((one for one in types_of_pools(view) if one.name == name), None)
+
+
+def types_of_pools(view: ClusterView) -> tuple[TypesOfPool, ...]:
+    """Return the types of every NodePool; the same object as long as nothing that counts has changed.
+
+    Takes a tenth of a second the first time, so it belongs in a thread. Of pods, only those that wait are watched for
+    changes: what DaemonSets ask follows their templates or, as in Karpenter, their newest live pod.
+    """
+    state, offered = view.state, offered_types_of(view)
+    return _POOLS.get(
+        (
+            offered,
+            state.nodepools,
+            state.daemonsets,
+            state.pending_pods,
+            state.nodes,
+            state.of(Kind.NODEOVERLAY),
+            view.prices,
+        ),
+        lambda: _pools(view, offered),
+    )
+
+
+def _pools(view: ClusterView, offered: OfferedTypes) -> tuple[TypesOfPool, ...]:
+    inventory = inventory_of(view.state)
+    found_pools = pool_types(inventory, offered.types, view.evidence.settings)
+    observed = observed_types(inventory.nodes)
+    pending = [pod for pod in view.state.pending_pods.values() if pod.is_active]
+    return tuple(_types_of(view, one, offered.nodeclasses, observed, pending) for one in found_pools)
+
+
+def _types_of(
+    view: ClusterView,
+    found: PoolTypes,
+    resolved: ClusterTypes,
+    observed: Mapping[str, ObservedType],
+    pending: Iterable[Pod],
+) -> TypesOfPool:
+    evidence, pool = view.evidence, found.pool
+    nodeclass_types = resolved.of(pool.node_class_ref)
+    nodeclass = nodeclass_types.nodeclass if nodeclass_types is not None else _nodeclass(view, pool)
+    context = PoolContext(
+        pool_name=pool.name,
+        requirements=found.requirements,
+        settings=evidence.settings,
+        book=view.prices,
+        nodeclass=nodeclass,
+        nodeclass_types=nodeclass_types,
+        facts=live_instance_types(evidence.facts) if nodeclass is not None else {},
+        observed=observed,
+        origin=_origin(pool, evidence),
+    )
+    return TypesOfPool(
+        found,
+        context,
+        problem=_problem(pool, resolved, evidence, has_types=bool(found.verdicts)),
+        pods=_waiting(found, pending),
+    )
+
+
+def _nodeclass(view: ClusterView, pool: NodePool) -> Ec2NodeClass | None:
+    """Return the NodeClass of a pool whose types came with a snapshot."""
+    known = view.state.nodeclasses.get(nodeclass_key(pool.node_class_ref.kind, pool.node_class_ref.name))
+    if known is None or not is_ec2(known):
+        return None
+    try:
+        return parse_nodeclass(known)
+    except NodeClassError:
+        return None
+
+
+def _origin(pool: NodePool, evidence: Evidence) -> str:
+    if evidence.instance_types is not None:
+        return "recorded with the snapshot"
+    ref = pool.node_class_ref
+    if is_auto_mode(ref):
+        return f"{ref.kind} {ref.name}: approximated from {SOURCE}"
+    if not is_ec2(ref):
+        return "what nodes report: the provider's list is not known"
+    has_facts = evidence.facts.instance_types is not None
+    return f"{EC2_KIND} {ref.name}, {'EC2' if has_facts else 'built-in catalogue'}"
+
+
+def _problem(pool: NodePool, resolved: ClusterTypes, evidence: Evidence, *, has_types: bool) -> str:
+    ref = pool.node_class_ref
+    if has_types:
+        return ""
+    if evidence.instance_types is None and not is_ec2(pool.node_class_ref):
+        return f"{ref.kind} {ref.name}: its types are not known, and no node tells"
+    return resolved.problems.get(ref.name) or f"{ref.kind} {ref.name} is not there"
+
+
+def _waiting(found: PoolTypes, pending: Iterable[Pod]) -> tuple[AskingPod, ...]:
+    """Return one pod of each kind that asks for something, the largest first."""
+    by_template: dict[int, Pod] = {}
+    for pod in sorted(pending, key=lambda one: (one.namespace, one.name)):
+        if id(pod.template) not in by_template and may_go_to(pod, found.pool, found.requirements):
+            by_template[id(pod.template)] = pod
+    largest = sorted(by_template.values(), key=lambda pod: -resources.memory_bytes(pod.template.requests))
+    return tuple(AskingPod(pod.namespace, pod.name, pod.template.requests) for pod in largest)
+
+
+def _findings(found: PoolTypes, nodeclass: Ec2NodeClass | None) -> tuple[LintFinding, ...]:
+    pool = found.pool
+    written = (f"NodePool {pool.name}", "spec.template.spec.requirements", pool.requirements)
+    findings = [*unknown_operators(*written), *wildcard_values(*written)]
+    looked_at = [one for one in found.verdicts if one.removed_by not in ("requirements", "offerings", "reserved")]
+    daemon_pods = {one.instance_type.name: one.daemon_pods for one in looked_at}
+    findings += too_few_pod_slots(pool.name, [one.instance_type for one in looked_at], daemon_pods)
+    if nodeclass is not None:
+        findings += user_data_settings(nodeclass)
+        allowed = [one.instance_type for one in found.verdicts if one.removed_by != "requirements"]
+        findings += reserved_more_than_node(nodeclass.name, allowed)
+    return tuple(findings)
