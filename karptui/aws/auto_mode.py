@@ -104,7 +104,7 @@ def auto_mode_types(
     if not parsed.zones:
         raise NodeClassError(f"NodeClass {nodeclass.name}: no subnet is known: Auto Mode launches nothing")
     chosen = tuple(one for one in facts if is_launched(one))
-    unknown = frozenset(key for key in asked if key.startswith(f"{AUTO_MODE_GROUP}/")) - _TOLD
+    unknown = frozenset(key for key in asked if key.startswith(f"{AUTO_MODE_GROUP}/")) - _DOCUMENTED
     share = prices.auto_mode_share / prices.multiplier if prices.multiplier else 0.0
     inputs = (parsed, settings, msgspec.structs.astuple(market), chosen, unknown, share)
     types = _known.get(inputs, lambda: tuple(_resolved(parsed, settings, market, chosen, unknown=unknown, share=share)))
@@ -112,7 +112,7 @@ def auto_mode_types(
     return tuple(_as_reported(one, reported[one.name]) if one.name in reported else one for one in types)
 
 
-_TOLD: Final = AUTO_MODE_LABELS | {COMPUTE_TYPE, f"{AUTO_MODE_GROUP}/nodeclass"}
+_DOCUMENTED: Final = AUTO_MODE_LABELS | {COMPUTE_TYPE, f"{AUTO_MODE_GROUP}/nodeclass"}
 
 
 def _resolved(

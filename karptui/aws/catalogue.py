@@ -91,7 +91,7 @@ def price_list(region: str, tables: str = "") -> PriceList:
 
     Args:
         region: AWS region.
-        tables: The release of the AWS provider whose list it is; the oldest known where it is not told.
+        tables: The release of the AWS provider whose list it is; the oldest known where it is not known.
     """
     lists = _prices()
     own = region if region in lists else FALLBACK_REGION

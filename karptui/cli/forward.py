@@ -11,7 +11,7 @@ import msgspec
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text
-from karptui.cli.many import add_workers_flag, ends_when, opened, told
+from karptui.cli.many import add_workers_flag, ask_parts, ends_when, opened
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, file_name
 from karptui.cli.whatif_scenarios import read_files
 from karptui.kube.durations import DurationError, parse_duration
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         parts = [_Part(scenario, args.seed + number) for scenario in scenarios for number in range(args.seeds)]
         status = 0
         with opened(args.workers or "1") as workers:
-            for cluster, answers in told(args, workers, _ask, args, parts, command="forward", merge=_merged):
+            for cluster, answers in ask_parts(args, workers, _ask, args, parts, command="forward", merge=_merged):
                 status = max(status, cluster.tell("forward"))
                 for answer in answers or [_problem(cluster.name, cluster.problem, args.output)]:
                     sys.stdout.write(answer.text)
@@ -152,12 +152,12 @@ def _merged(named: NamedBase, args: Any, found: Sequence[tuple[str, Played | str
 
     answers = []
     for first in range(0, len(found), args.seeds):
-        scenario, told_first = found[first]
-        if isinstance(told_first, str):
-            answers.append(_problem(named.name, told_first, args.output))
+        scenario, first_found = found[first]
+        if isinstance(first_found, str):
+            answers.append(_problem(named.name, first_found, args.output))
             continue
         plays = [one for _, one in found[first : first + args.seeds] if not isinstance(one, str)]
-        played = told_first
+        played = first_found
         if len(plays) > 1:
             played = msgspec.structs.replace(played, spread=spread_of(plays))
         answers.append(_Answer(_text(named, scenario, played, args.output)))

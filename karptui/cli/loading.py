@@ -165,8 +165,8 @@ def prepare_snapshot(snapshot: Snapshot, *, command: str) -> Prepared:
 
     evidence = Evidence(settings=snapshot.settings, instance_types=snapshot.instance_types)
     offered = offered_types(snapshot.inventory, snapshot.settings, evidence)
-    told = version_note(snapshot.karpenter_version)
-    for note in (*((told,) if told else ()), *offered.notes):
+    version = version_note(snapshot.karpenter_version)
+    for note in (*((version,) if version else ()), *offered.notes):
         print(clean(f"karptui {command}: {snapshot.name}: {note}"), file=sys.stderr)
     return prepare(snapshot.inventory, offered.types, snapshot.settings, snapshot.captured_at_ns)
 

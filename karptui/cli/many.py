@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 Ask = Callable[[NamedBase, Any, Any, Callable[[], bool]], Any]
 """Called with a cluster, what is given, one part of the question, and whether nobody waits any more."""
 AskWhole = Callable[[NamedBase, Any, "Each", "Reporter"], Any]
-"""Called with a cluster, what is given, what asks many things at once, and what is told of progress."""
+"""Called with a cluster, what is given, what asks many things at once, and what hears of progress."""
 Merge = Callable[[NamedBase, Any, Sequence[Any]], Sequence[Any]]
 """Makes answers of those to all parts; called with the cluster and what is given before them."""
 
 
-class Told(NamedTuple):
+class Answered(NamedTuple):
     """What was found of one cluster."""
 
     cluster: NamedBase
@@ -63,7 +63,7 @@ def opened(wanted: str) -> Iterator[Workers]:
             workers.close()
 
 
-def told(
+def ask_parts(
     args: argparse.Namespace,
     workers: Workers,
     ask: Ask,
@@ -72,7 +72,7 @@ def told(
     *,
     command: str,
     merge: Merge | None = None,
-) -> Iterator[Told]:
+) -> Iterator[Answered]:
     """Ask every part of a question of every cluster that the arguments name; yield the clusters in their order.
 
     Several snapshots are asked side by side, of one cluster the parts.
@@ -94,10 +94,10 @@ def told(
             answers = in_order(workers.run(_of_part, (ask, given, cluster), parts))
             found = tuple(_counted(answers, len(parts), command))
             found = merge(cluster, given, found) if merge is not None else found
-        yield Told(cluster._replace(base=None), tuple(found))
+        yield Answered(cluster._replace(base=None), tuple(found))
 
 
-def told_whole(
+def ask_whole(
     args: argparse.Namespace,
     workers: Workers,
     ask: AskWhole,
@@ -105,7 +105,7 @@ def told_whole(
     *,
     command: str,
     reporter: Reporter,
-) -> Iterator[Told]:
+) -> Iterator[Answered]:
     """Ask one question of every cluster that the arguments name; yield clusters in their order, with an answer each.
 
     Several snapshots are asked side by side; of one cluster what the question is made of.
@@ -115,11 +115,11 @@ def told_whole(
         WorkersError: where the workers are lost.
     """
     if len(args.snapshots) > 1:
-        yield from told(args, workers, _of_whole, (ask, given), (None,), command=command)
+        yield from ask_parts(args, workers, _of_whole, (ask, given), (None,), command=command)
         return
     for cluster in bases(args):
         found = (ask(cluster, given, each_of(workers), reporter),) if cluster.base is not None else ()
-        yield Told(cluster._replace(base=None), found)
+        yield Answered(cluster._replace(base=None), found)
 
 
 def each_of(workers: Workers) -> Each:
@@ -168,14 +168,14 @@ def _clusters(args: argparse.Namespace, workers: Workers) -> Iterator[str | Name
         yield path if workers.sees_files and path != "-" else base_of_snapshot(path, args)
 
 
-def _of_cluster(common: Any, item: str | NamedBase, is_stopped: Callable[[], bool]) -> Told:
+def _of_cluster(common: Any, item: str | NamedBase, is_stopped: Callable[[], bool]) -> Answered:
     ask, given, parts, args, merge = common
     cluster = base_of_snapshot(item, args) if isinstance(item, str) else item
     found: Sequence[Any] = ()
     if cluster.base is not None:
         found = [ask(cluster, given, part, is_stopped) for part in parts]
         found = merge(cluster, given, found) if merge is not None else found
-    return Told(cluster._replace(base=None), tuple(found))
+    return Answered(cluster._replace(base=None), tuple(found))
 
 
 def _of_part(common: Any, part: object, is_stopped: Callable[[], bool]) -> Any:
@@ -187,11 +187,11 @@ def _counted(answers: Iterator[Any], total: int, command: str) -> Iterator[Any]:
     """Yield answers, and say on a terminal how many there are: on a line that is gone when anything else is said."""
     done = 0
     while True:
-        is_told = 1 < total > done
-        if is_told:
+        is_shown = 1 < total > done
+        if is_shown:
             say_progress(f"karptui {command}: {done} of {total}")
         answer = next(answers, None)
-        if is_told:
+        if is_shown:
             say_progress("")
         if answer is None:
             return

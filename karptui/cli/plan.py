@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.forward import horizon
 from karptui.cli.listing import json_text
-from karptui.cli.many import add_workers_flag, opened, told_whole
+from karptui.cli.many import add_workers_flag, ask_whole, opened
 from karptui.cli.options import add_cluster_flags, add_price_flags, file_name
 from karptui.cli.streams import given_text
 from karptui.cli.whatif_scenarios import FAILED, parse_condition
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
             fail(f"{', '.join(args.filename)}: no object that Karpenter's decisions depend on", "plan")
         with opened(args.workers or "1") as workers:
             given = manifests, args
-            for named, answers in told_whole(args, workers, _planned, given, command="plan", reporter=silent):
+            for named, answers in ask_whole(args, workers, _planned, given, command="plan", reporter=silent):
                 status = max(status, _answer(named, answers, args))
     except (UsageError, ManifestError) as error:
         fail(str(error), "plan")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text
-from karptui.cli.many import add_workers_flag, opened, told_whole
+from karptui.cli.many import add_workers_flag, ask_whole, opened
 from karptui.cli.options import add_cluster_flags, add_price_flags, file_name
 from karptui.cli.streams import say_progress
 from karptui.solve.catalogue import GOALS, SolveError
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         before = read_files([args.scenario])[0] if args.scenario else None
         asked = args.goal, given, args.output, len(args.snapshots) > 1, before
         with opened(args.workers or "1") as workers:
-            for named, answers in told_whole(args, workers, _solved, asked, command="solve", reporter=_progress):
+            for named, answers in ask_whole(args, workers, _solved, asked, command="solve", reporter=_progress):
                 say_progress("")
                 answer = answers[0] if answers else _Answer(problem=f"{named.name}: {named.problem}")
                 status = max(status, _tell(named, answer, args))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text, print_csv
-from karptui.cli.many import AskWhole, add_workers_flag, opened, told_whole
+from karptui.cli.many import AskWhole, add_workers_flag, ask_whole, opened
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, file_name
 from karptui.cli.streams import say_progress
 from karptui.views.row import Row
@@ -83,7 +83,7 @@ def run_study(args: argparse.Namespace, command: str, ask: AskWhole, given: obje
 
     try:
         with opened(args.workers or "1") as workers:
-            for named, found in told_whole(args, workers, ask, given, command=command, reporter=progress):
+            for named, found in ask_whole(args, workers, ask, given, command=command, reporter=progress):
                 say_progress("")
                 answer = found[0] if found else StudyAnswer(problem=f"{named.name}: {named.problem}")
                 if answer.problem and not is_of_several:

@@ -12,7 +12,7 @@ import msgspec
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text, print_csv
-from karptui.cli.many import add_workers_flag, opened, told
+from karptui.cli.many import add_workers_flag, ask_parts, opened
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, file_name
 from karptui.cli.whatif_scenarios import read_files
 from karptui.cli.whatif_table import table
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
             print_csv(COLUMNS, ())
         pieces = len(args.snapshots) if len(args.snapshots) > 1 else len(sweep.values)
         with opened(args.workers or str(args.jobs or min(os.cpu_count() or 1, pieces))) as workers:
-            for cluster, points in told(args, workers, _point_of, (sweep, mode), sweep.values, command="sweep"):
+            for cluster, points in ask_parts(args, workers, _point_of, (sweep, mode), sweep.values, command="sweep"):
                 status = max(status, cluster.tell("sweep"), _answer(cluster, sweep, mode, points, args.output))
     except UsageError as error:
         fail(str(error), "sweep")

@@ -147,8 +147,8 @@ def _run_pools(args: argparse.Namespace) -> int:
     if args.output not in ("json", "csv"):
         for note in offered_types_of(loaded.view).nodeclasses.notes:
             print(f"karptui types: {note}", file=sys.stderr)
-    told = loaded.view.evidence.version_note
-    return report("types", replace(loaded, notes=(*filter(None, (told,)), *loaded.notes)))
+    version = loaded.view.evidence.version_note
+    return report("types", replace(loaded, notes=(*filter(None, (version,)), *loaded.notes)))
 
 
 def _check(args: argparse.Namespace) -> None:

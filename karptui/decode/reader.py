@@ -81,7 +81,7 @@ class KindReader:
         """Return the domain object of JSON text.
 
         Raises:
-            DecodeError: naming kind, object and field as well as they can be told.
+            DecodeError: naming kind, object and field as well as they are known.
         """
         try:
             if self.needs_raw:
@@ -103,7 +103,7 @@ def without_managed_fields(raw: Any) -> Any:
 
 
 def key_of(raw: Any) -> str:
-    """Return ``namespace/name`` of an object that may be malformed, as well as it can be told."""
+    """Return ``namespace/name`` of an object that may be malformed, as well as it is known."""
     metadata = raw.get("metadata") if isinstance(raw, Mapping) else None
     if not isinstance(metadata, Mapping):
         return ""

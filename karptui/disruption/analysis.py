@@ -1,6 +1,6 @@
 """What is known about the disruption of every node of one generation of a cluster: values, never changed.
 
-Karpenter decides by prices as they are listed; dollars that are told of its decisions may be changed to what the user
+Karpenter decides by prices as they are listed; dollars that are shown of its decisions may be changed to what the user
 pays, with the multiplier and the surcharge of the price settings.
 """
 

@@ -117,8 +117,8 @@ class Command(msgspec.Struct, frozen=True, eq=False):
     def announce(self, recorder: Recorder) -> None:
         """Say that a replacement was found, as consolidation does before anything is decided."""
         for candidate in self.candidates:
-            told = f"{self._message(candidate)} (savings: ${self.savings:.2f})"
-            recorder.about_node(candidate.node, CONSOLIDATION_CANDIDATE, f"Consolidation candidate: {told}")
+            text = f"{self._message(candidate)} (savings: ${self.savings:.2f})"
+            recorder.about_node(candidate.node, CONSOLIDATION_CANDIDATE, f"Consolidation candidate: {text}")
 
     def _message(self, candidate: Candidate) -> str:
         if len(self.candidates) > 1:

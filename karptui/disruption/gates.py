@@ -82,7 +82,7 @@ def first_failure(fleet: Fleet, node: StateNode, recorder: Recorder | None = Non
 
 
 def _passes_node_gates(fleet: Fleet, node: StateNode) -> bool:
-    """Return whether the gates that do not look at pods are open, as far as that is told at once: so of most nodes."""
+    """Return whether the gates that do not look at pods are open, as far as that is known at once: so of most nodes."""
     return (
         fleet.is_sound(node, _has_open_gates)
         and node.name not in fleet.commanded

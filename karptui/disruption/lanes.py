@@ -228,12 +228,12 @@ def _found(fleet: Fleet, case: NodeCase, stopped: Collection[Method]) -> Why:
     if held.blocker is None:
         assert now is not None
         code = _REFUSALS.get(held.code, WhyCode.NOFIT)
-        is_told = held.code == now.refusal_code
+        is_refusal_now = held.code == now.refusal_code
         return Why(
             code=code,
-            count=now.count if is_told else 0,
+            count=now.count if is_refusal_now else 0,
             of=SPOT_TO_SPOT_TYPES if code is WhyCode.SPOT else 0,
-            score=now.score if is_told else 0.0,
+            score=now.score if is_refusal_now else 0.0,
             method=held.method,
         )
     return _of_blocker(fleet, case, held)

@@ -180,7 +180,7 @@ def buffered_names(prepared: Prepared) -> frozenset[str]:
 
 
 def observed_fleet(prepared: Prepared) -> Fleet:
-    """Return the fleet with what can be told of Karpenter's memory: nominations, running commands, buffers."""
+    """Return the fleet with what can be known of Karpenter's memory: nominations, running commands, buffers."""
     inventory = prepared.inventory
     return Fleet(
         inventory,

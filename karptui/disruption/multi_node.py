@@ -45,7 +45,7 @@ def compute(
 def _search(
     candidates: Sequence[Candidate], consolidator: Consolidator, policy: BalancedPolicy
 ) -> tuple[Command | None, Mapping[str, Score] | None]:
-    """Return the last success of the binary search, with the scores that are told: without one, the last refused."""
+    """Return the last success of the binary search, with the scores that are shown: without one, the last refused."""
     if len(candidates) < 2:
         return None, None
     low, high = 1, min(len(candidates) - 1, MAX_TOGETHER)

@@ -126,5 +126,5 @@ class PodBlockers:
 
 
 def bound_ns(pod: Pod) -> int | None:
-    """Return when a pod came to its node, as well as it can be told."""
+    """Return when a pod came to its node, as well as it is known."""
     return pod.scheduled_ns or pod.start_ns or pod.created_ns or None

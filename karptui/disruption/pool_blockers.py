@@ -38,20 +38,20 @@ _LABELS: Final = {FilterCode.NO_CAPACITY_TYPE: CAPACITY_TYPE, FilterCode.NO_ZONE
 def consolidation_blockers(fleet: Fleet, node: StateNode, pool: NodePool, book: ReckonedPrices) -> Iterator[Blocker]:
     """Yield everything that Emptiness and consolidation miss of a managed node of a dynamic NodePool."""
     candidate = Candidate(fleet, node, pool, book)
-    told: dict[str, str] = {}
+    messages: dict[str, str] = {}
     blocks: dict[str, frozenset[Method]] = {}
     for lacking, methods in ((consolidation.lacking, _CONSOLIDATION), (emptiness.lacking, _EMPTINESS)):
         for code, message in lacking(candidate):
-            told[code] = message
+            messages[code] = message
             blocks[code] = blocks.get(code, frozenset()) | methods
-    for code, message in told.items():
+    for code, message in messages.items():
         match code:
             case FilterCode.NEVER:
                 yield _of_pool(pool, Code.CONSOLIDATION_DISABLED, blocks[code], "Never", message)
             case FilterCode.POLICY:
                 yield _of_pool(pool, Code.WHEN_EMPTY_POLICY, blocks[code], WHEN_EMPTY, message)
             case FilterCode.NOT_CONSOLIDATABLE:
-                if FilterCode.NEVER not in told:
+                if FilterCode.NEVER not in messages:
                     yield _quiet(fleet, node, pool)
             case FilterCode.BUFFER:
                 yield _of_node(node, Code.BUFFER_PODS, blocks[code], "", f'Node "{_node_name(node)}" has buffer pods')

@@ -66,10 +66,10 @@ def is_legacy(settings: Settings) -> bool:
 
 
 def policies_of(fleet: Fleet) -> tuple[RepairPolicy, ...]:
-    """Return the policies in force: those that were told, else the AWS provider's; none where those are not known."""
-    told = fleet.settings.repair_policies
-    if told is not None:
-        return told
+    """Return the policies in force: those that were given, else the AWS provider's; none where those are not known."""
+    policies = fleet.settings.repair_policies
+    if policies is not None:
+        return policies
     return aws_repair_policies(fleet.settings) if is_aws(fleet.inventory.nodepools) else ()
 
 

@@ -96,9 +96,9 @@ class Simulation(msgspec.Struct, frozen=True, eq=False):
     def explanation(self) -> str:
         """Return Karpenter's sentence about the blocking errors; five at most, and always in this order here."""
         errors = self.blocking_errors
-        told = "".join(f"{pod.key} => {unnumbered(str(why))} " for pod, why in errors[:_MAX_ERRORS])
+        named = "".join(f"{pod.key} => {unnumbered(str(why))} " for pod, why in errors[:_MAX_ERRORS])
         rest = f" and {len(errors) - _MAX_ERRORS} other(s)" if len(errors) >= _MAX_ERRORS else ""
-        return f"Not all pods would schedule, {told}{rest}"
+        return f"Not all pods would schedule, {named}{rest}"
 
 
 def unnumbered(text: str) -> str:

@@ -67,7 +67,7 @@ class Study:
         generation: Its number.
         before: The analysis before this one: what did not change is taken over as the same objects.
         notes: What was assumed about instance types.
-        prices: What is made of Karpenter's prices where dollars are told; they decide nothing.
+        prices: What is made of Karpenter's prices where dollars are shown; they decide nothing.
         is_repriced: Whether the analysis before is of other prices, offerings or settings.
     """
 

@@ -1,7 +1,7 @@
 """What sets the deletion of a node going, what already holds it, and when its drain ends by force.
 
-Karpenter writes down only some of what began a deletion and keeps its queue of commands in memory: both are told as far
-as objects tell. Rules: ``pkg/controllers/nodeclaim/lifecycle/controller.go`` and
+Karpenter writes down only some of what began a deletion and keeps its queue of commands in memory: both are known as
+far as objects tell. Rules: ``pkg/controllers/nodeclaim/lifecycle/controller.go`` and
 ``pkg/controllers/node/termination/terminator``.
 """
 

@@ -1,6 +1,6 @@
 """What holds or endangers a cluster, worst first: what an operator has to know before any table.
 
-Each finding is told once, with what it costs per hour, since when it holds and where it is proven. Pure: what it
+Each finding is said once, with what it costs per hour, since when it holds and where it is proven. Pure: what it
 follows from comes as plain lines.
 """
 
@@ -296,14 +296,14 @@ def _stuck_claims(case: Situation) -> Iterator[Finding]:
     """Yield NodeClaims that were refused, or whose node has not joined for long; not those that stop everything."""
     stuck: dict[str, list[NodeClaim]] = {}
     prices = {line.claim.name: line.per_hour for line in case.nodes if line.claim is not None}
-    told = _stopping_refusal(case)
+    stopping = _stopping_refusal(case)
     for line in case.nodes:
         claim = line.claim
         if claim is None or line.has_node or claim.is_deleting:
             continue
         said = _refusal(line)
         if said:
-            if said != told:
+            if said != stopping:
                 stuck.setdefault(said, []).append(claim)
         elif claim.provider_id and claim.created_ns and case.now_ns - claim.created_ns > JOIN_PATIENCE_NS:
             stuck.setdefault("", []).append(claim)
@@ -324,12 +324,12 @@ def _stuck_claims(case: Situation) -> Iterator[Finding]:
 def _pools(case: Situation) -> Iterator[Finding]:
     sick = [pool for pool in case.pools if not pool.is_ready and not pool.is_deleting]
     if sick:
-        told = [condition for pool in sick if (condition := condition_of(pool.conditions, "Ready")) is not None]
+        conditions = [condition for pool in sick if (condition := condition_of(pool.conditions, "Ready")) is not None]
         yield Finding(
             severity=Severity.ERROR,
             code=FindingCode.POOL_NOT_READY,
-            since_ns=min((one.last_transition_ns for one in told if one.last_transition_ns), default=None),
-            detail=next((one.message for one in told if one.message), ""),
+            since_ns=min((one.last_transition_ns for one in conditions if one.last_transition_ns), default=None),
+            detail=next((one.message for one in conditions if one.message), ""),
             objects=tuple(f"NodePool/{pool.name}" for pool in sick),
             names=tuple(pool.name for pool in sick),
             screen="pools",

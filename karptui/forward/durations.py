@@ -97,8 +97,8 @@ def observed(claims: Iterable[NodeClaim]) -> Durations:
         taken_ns = initialized.last_transition_ns - claim.created_ns
         if 0 < taken_ns <= _LONGEST_START_NS:
             seen[claim.labels.get(NODEPOOL, "")].append(taken_ns)
-    told = {pool: int(median(times)) for pool, times in seen.items() if len(times) >= _LEAST_SEEN}
-    found = Durations(start_ns_by_pool=MappingProxyType(told))
+    usual = {pool: int(median(times)) for pool, times in seen.items() if len(times) >= _LEAST_SEEN}
+    found = Durations(start_ns_by_pool=MappingProxyType(usual))
     together = [taken_ns for times in seen.values() for taken_ns in times]
     if len(together) >= _LEAST_SEEN:
         found = msgspec.structs.replace(found, start_ns=int(median(together)))

@@ -62,7 +62,7 @@ def job_times(pods: Iterable[Pod]) -> JobTimes:
             kind = kind_of(pod)
             if kind:
                 seen[kind].append(pod.ended_ns - pod.start_ns)
-    told = {kind: times for kind, times in seen.items() if len(times) >= _LEAST_SEEN}
+    known = {kind: times for kind, times in seen.items() if len(times) >= _LEAST_SEEN}
     return JobTimes(
-        {kind: int(median(times)) for kind, times in told.items()}, {kind: max(times) for kind, times in told.items()}
+        {kind: int(median(times)) for kind, times in known.items()}, {kind: max(times) for kind, times in known.items()}
     )

@@ -119,8 +119,8 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
             "pending": self.pending,
             "commands": self.commands,
         }
-        told = {name: {"least": least, "greatest": greatest} for name, (least, greatest) in pairs.items()}
-        return {"seeds": self.seeds, **told, "sameCommands": self.same_commands}
+        ends = {name: {"least": least, "greatest": greatest} for name, (least, greatest) in pairs.items()}
+        return {"seeds": self.seeds, **ends, "sameCommands": self.same_commands}
 
 
 class PodWait(msgspec.Struct, frozen=True, gc=False):

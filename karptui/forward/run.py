@@ -119,12 +119,12 @@ def _assumptions(durations: Durations, *, is_instant: bool) -> list[str]:
     load = "the load stays as it is: pods are made anew by their owners, and nothing scales"
     if is_instant:
         return ["launches, drains and starts of pods take no time, and validation passes", where, cheapest, load]
-    told = dict(durations.start_ns_by_pool)
-    starts = ", ".join(f"{name} {_seconds(told[name])}" for name in sorted(told))
+    starts_ns = dict(durations.start_ns_by_pool)
+    starts = ", ".join(f"{name} {_seconds(starts_ns[name])}" for name in sorted(starts_ns))
     others = f"a node takes pods {_seconds(durations.start_ns)} after its NodeClaim"
     return [
         f"nodes start as fast as those of their NodePool did ({starts}); of other NodePools {others}"
-        if told
+        if starts_ns
         else others,
         f"a pod is ready {_seconds(durations.pod_start_ns)} after it has a node; it ends with its grace period",
         f"an instance is gone {_seconds(durations.instance_end_ns)} after its last pod",
@@ -139,8 +139,8 @@ def _job_assumptions(inventory: Inventory) -> list[str]:
     running = sorted({kind_of(pod) for pod in inventory.pods if pod.is_active} & usual.keys())
     if not running:
         return []
-    told = ", ".join(f"{kind} {_seconds(usual[kind])}" for kind in running)
-    return [f"pods of Jobs end as those of their kind did, at the median ({told}); later ones as the longest did"]
+    medians = ", ".join(f"{kind} {_seconds(usual[kind])}" for kind in running)
+    return [f"pods of Jobs end as those of their kind did, at the median ({medians}); later ones as the longest did"]
 
 
 def _left_out(inventory: Inventory) -> list[str]:

@@ -307,8 +307,8 @@ class World:
         claim = self.claim_of(node)
         if claim is not None:
             self.commanded[claim.name] = None
-            told = Condition(DISRUPTION_REASON, "True", reason, "", now_ns)
-            self.add_claim(msgspec.structs.replace(claim, conditions=with_condition(claim.conditions, told)))
+            condition = Condition(DISRUPTION_REASON, "True", reason, "", now_ns)
+            self.add_claim(msgspec.structs.replace(claim, conditions=with_condition(claim.conditions, condition)))
 
     def hold(self, claim_name: str) -> None:
         """Note that a command holds a NodeClaim: it is marked already."""

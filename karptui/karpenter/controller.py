@@ -102,11 +102,11 @@ class ControllerInfo(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sentences(self) -> tuple[str, ...]:
         """What is not known of its settings, or whether they are Karpenter's."""
-        told = [self.doubt] if self.doubt else []
-        told += [f"{name} comes from {where}, which is not read" for name, where in self.unknown.items()]
+        sentences = [self.doubt] if self.doubt else []
+        sentences += [f"{name} comes from {where}, which is not read" for name, where in self.unknown.items()]
         if self.from_elsewhere:
-            told.append(f"{', '.join(self.from_elsewhere)} may hold further settings, which are not read")
-        return tuple(told)
+            sentences.append(f"{', '.join(self.from_elsewhere)} may hold further settings, which are not read")
+        return tuple(sentences)
 
 
 class Layer(msgspec.Struct, frozen=True):

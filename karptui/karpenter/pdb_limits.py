@@ -118,7 +118,7 @@ def _is_exempt(pod: Pod, pdb: PodDisruptionBudget) -> bool:
 def refused_selectors(pdbs: Iterable[PodDisruptionBudget]) -> tuple[str, ...]:
     """Return what is to be said of selectors that an API server refuses, which only files can hold, in sentences.
 
-    Karpenter fails every pass of disruption on one (``NewLimits``); here it selects nothing, so that the rest is told.
+    Karpenter fails every pass of disruption on one (``NewLimits``); here it selects nothing, so that the rest is shown.
     """
     return tuple(
         f"PodDisruptionBudget {pdb.key}: the API refuses its selector; here it selects no pods, Karpenter would disrupt"

@@ -154,9 +154,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     aws_gates: Mapping[str, bool] = MappingProxyType({})
     """AWS_FEATURE_GATES, those that are set."""
     repair_policies: tuple[RepairPolicy, ...] | None = None
-    """The provider's, where they were told; None for those of the AWS provider."""
+    """The provider's, where they were given; None for those of the AWS provider."""
     reboot_history: Mapping[str, tuple[int, ...]] = MappingProxyType({})
-    """By NodeClaim when the running controller has rebooted it, as far as that is told: nanoseconds since the epoch."""
+    """By NodeClaim when the running controller has rebooted it, where that is known: nanoseconds since the epoch."""
     unread: tuple[str, ...] = ()
     """Names whose text Karpenter cannot read and passes over without a word; their defaults apply."""
 

@@ -97,7 +97,7 @@ class Diagnoses:
     Args:
         prepared: The cluster.
         solution: Its run.
-        prices: What is made of Karpenter's prices where dollars are told.
+        prices: What is made of Karpenter's prices where dollars are shown.
     """
 
     def __init__(self, prepared: Prepared, solution: Solution, prices: PriceSettings = LIST_PRICES) -> None:

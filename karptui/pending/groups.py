@@ -19,7 +19,7 @@ from karptui.pending.messages import NO_MESSAGES, PodMessages, with_condition
 from karptui.provisioning import PodExplanation
 
 MOST_NUMBERS: Final = 6
-"""Ordinals that are listed one by one; more are told as a range or by their number."""
+"""Ordinals that are listed one by one; more are shown as a range or by their number."""
 _ORDINAL: Final = re.compile(r"(.+-)(\d+)")
 MOST_DESTINATIONS: Final = 3
 

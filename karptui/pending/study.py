@@ -37,7 +37,7 @@ class PendingStudy:
         prepared: The cluster, made ready for runs.
         state: The same generation.
         notes: What was assumed about instance types.
-        prices: What is made of Karpenter's prices where dollars are told.
+        prices: What is made of Karpenter's prices where dollars are shown.
     """
 
     def __init__(

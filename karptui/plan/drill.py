@@ -240,7 +240,7 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
     edited = apply(base, edits)
     found = difference(base, edited, Replay.PENDING, reporter)
     places = left.places(edited)
-    told = honesty(base, edited, Replay.PENDING)
+    limits = honesty(base, edited, Replay.PENDING)
     unplaced = sorted((*found.no_longer_fit, *found.still_pending), key=lambda one: one.pod_key)
     return Drill(
         loss=loss,
@@ -256,7 +256,7 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
         closed=tuple(sorted(set(edited.prepared.left_out) - set(base.prepared.left_out))),
         edits=tuple(edits),
         assumed=(*ASSUMED, *(() if pool else edited.notes), *base.types.notes),
-        not_modelled=(OTHERS_MOVE_TOO, *told.not_modelled),
+        not_modelled=(OTHERS_MOVE_TOO, *limits.not_modelled),
     )
 
 

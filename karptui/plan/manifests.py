@@ -53,6 +53,6 @@ def manifests_of(files: Iterable[tuple[str, str]]) -> Manifests:
                 continue
             edits.append(PutObject(document.text))
             names.append(f"{document.kind}/{document.ref.key}")
-    told = ", ".join(f"{count} {kind}" for kind, count in sorted(passed.items()))
-    notes = (f"passed over, as no decision depends on them: {told}",) if told else ()
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(passed.items()))
+    notes = (f"passed over, as no decision depends on them: {kinds}",) if kinds else ()
     return Manifests(tuple(edits), tuple(names), notes)

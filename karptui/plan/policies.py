@@ -63,8 +63,8 @@ class PolicySpread(msgspec.Struct, frozen=True, kw_only=True):
     def as_json(self) -> dict[str, Any]:
         """Return it in the form of ``karptui policies -o json``."""
         pairs = {"dollarsSaved": self.saved, "evictions": self.evictions}
-        told = {name: {"least": least, "greatest": greatest} for name, (least, greatest) in pairs.items()}
-        return {"seeds": self.seeds, **told}
+        ends = {name: {"least": least, "greatest": greatest} for name, (least, greatest) in pairs.items()}
+        return {"seeds": self.seeds, **ends}
 
 
 class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,7 +195,7 @@ def compare(
         for (policy, after), edits in zip(variants, edits_of, strict=True)
         for number in range(seeds)
     ]
-    every: list[_Told] = []
+    every: list[_PlayOutcome] = []
 
     def report(done: int, total: int) -> None:  # noqa: ARG001 - plays are counted, not their seconds
         reporter(len(every), len(parts))
@@ -224,7 +224,7 @@ class _Part(msgspec.Struct, frozen=True):
     seed: int
 
 
-class _Told(msgspec.Struct, frozen=True):
+class _PlayOutcome(msgspec.Struct, frozen=True):
     """What a play comes to."""
 
     outcome: PolicyOutcome
@@ -232,12 +232,12 @@ class _Told(msgspec.Struct, frozen=True):
     not_modelled: tuple[str, ...]
 
 
-def _played(common: Any, part: Any, reporter: Reporter) -> _Told:
+def _played(common: Any, part: Any, reporter: Reporter) -> _PlayOutcome:
     base, horizon_ns = common
     edited = apply(base, part.edits) if part.edits else None
     played = rollout(base, edited).play(horizon_ns=horizon_ns, seed=part.seed, reporter=reporter)
     outcome = _outcome(part.policy, part.after, part.edits, played, horizon_ns)
-    return _Told(outcome, played.assumptions, played.not_modelled)
+    return _PlayOutcome(outcome, played.assumptions, played.not_modelled)
 
 
 def _with_spread(outcomes: Sequence[PolicyOutcome]) -> PolicyOutcome:

@@ -68,7 +68,7 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
 
 
 def _part(reporter: Reporter, number: int, count: int) -> Reporter:
-    """Return what is told of one play of several."""
+    """Return what hears of the progress of one play of several."""
     return lambda done, total: reporter(number * total + done, count * total)
 
 

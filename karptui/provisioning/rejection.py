@@ -181,10 +181,10 @@ class VolumesExceeded(Rejection, frozen=True):
     gate: ClassVar[PlacementGate] = PlacementGate.VOLUMES
 
     def __str__(self) -> str:
-        told = "would exceed volume limit for all instance type options"
+        text = "would exceed volume limit for all instance type options"
         if not self.driver:
-            return told
-        return f"{told} (provisioner={self.driver}, volume-count={self.count}, volume-limit={self.limit})"
+            return text
+        return f"{text} (provisioner={self.driver}, volume-count={self.count}, volume-limit={self.limit})"
 
 
 class TypesExhausted(Rejection, frozen=True, kw_only=True):

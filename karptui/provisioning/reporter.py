@@ -42,7 +42,7 @@ Each = Callable[[Ask, object, Iterable[object], Reporter], Iterator[Any]]
 """Asks the same of many items; the answers come in the order of the items, wherever each is worked out.
 
 Called with what is asked, what all items have in common, the items, which are taken as they are needed, a few ahead,
-and what is told of the progress of what is worked out here; it may raise `Cancelled`.
+and what hears of the progress of what is worked out here; it may raise `Cancelled`.
 """
 
 

@@ -47,7 +47,7 @@ _FEW = 8
 class Watch(Protocol):
     """Sees what becomes of pods while a run goes on; whatever it raises ends the run.
 
-    Why pods have no place may then be told as it was in an earlier run.
+    Why pods have no place may then be as it was in an earlier run.
     """
 
     def placed(self, pod: Pod, node: StateNode | None, claims: Sequence[Claim]) -> None:

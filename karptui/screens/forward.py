@@ -186,8 +186,8 @@ class ForwardScreen(ListScreen[PlayedStep]):
         played = next((play.played for play in self._plays if play.played is not None), None)
         if played is None:
             return super().help_text()
-        told = (("Assumed", played.assumptions), ("Not modelled", played.not_modelled))
-        sections = ((title, tuple(("·", clean(one)) for one in sentences)) for title, sentences in told)
+        notes = (("Assumed", played.assumptions), ("Not modelled", played.not_modelled))
+        sections = ((title, tuple(("·", clean(one)) for one in sentences)) for title, sentences in notes)
         return (*sections, *super().help_text())
 
     def open_row(self, item: PlayedStep) -> None:

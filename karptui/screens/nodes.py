@@ -150,8 +150,8 @@ class NodesScreen(ListScreen[NodeEntry]):
         few = FEW if self.size.height < ROOMY else MORE
         many = Room(len(found), max(self.size.height - BESIDE, few.lines))
         reasons = self.host.border.ask(ReasonsWanted()).by_group
-        told = [(one, sentence(one, now_ns, reasons)) for one in found]
-        pages = verdict_pages(told, self.size.width - 1, few, many)
+        sentences = [(one, sentence(one, now_ns, reasons)) for one in found]
+        pages = verdict_pages(sentences, self.size.width - 1, few, many)
         self._page %= len(pages)
         self.verdict.set_lines(pages[self._page].lines)
         self._more = pages[self._page].more
@@ -199,11 +199,13 @@ class NodesScreen(ListScreen[NodeEntry]):
     def explain_item(self, item: NodeEntry) -> Pieces:
         """Return the node in words; and why nothing is said of what keeps it, where that has a reason."""
         now_ns, has_prices = self.host.now_ns(), not self.host.config.disable_pricing
-        told = explain_node(item, now_ns, has_prices=has_prices) if item.findings is None else node_reason(item, now_ns)
+        story = (
+            explain_node(item, now_ns, has_prices=has_prices) if item.findings is None else node_reason(item, now_ns)
+        )
         if item.node is None or not item.is_managed or item.findings is not None:
-            return told
+            return story
         missing = why_unknown(self.host.border.overview())
-        return ((missing, Tone.WARNING), (" · ", Tone.MUTED), *told) if missing else told
+        return ((missing, Tone.WARNING), (" · ", Tone.MUTED), *story) if missing else story
 
     def row_facts(self) -> Sequence[Pieces]:
         """Return what columns say that have no room, and what else there is to say of a node with a reason."""

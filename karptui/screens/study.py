@@ -139,8 +139,8 @@ class StudyScreen(ListScreen[Any]):
 
     def help_text(self) -> HelpSections:
         """Say what is assumed and left out, beside columns and filters."""
-        told = self.study.told(self._found) if self._found is not None else ()
-        sections = ((title, tuple(("·", clean(one)) for one in sentences)) for title, sentences in told if sentences)
+        notes = self.study.notes(self._found) if self._found is not None else ()
+        sections = ((title, tuple(("·", clean(one)) for one in sentences)) for title, sentences in notes if sentences)
         return (*sections, *super().help_text())
 
     def scenarios_to_play(self) -> Sequence[Scenario]:

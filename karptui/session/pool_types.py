@@ -122,7 +122,7 @@ def _seen_type(name: str, nodes: list[Node | NodeClaim], asked: frozenset[str]) 
 
 KUBELET_PODS: Final = 110
 """The kubelet's own default: metrics do not say how many pods a type takes."""
-_TOLD: Final = frozenset({INSTANCE_TYPE, CAPACITY_TYPE, ZONE})
+_IN_METRICS: Final = frozenset({INSTANCE_TYPE, CAPACITY_TYPE, ZONE})
 """Labels of a type that metrics tell."""
 
 
@@ -145,7 +145,7 @@ def with_metrics(
     priced = tuple(
         msgspec.structs.replace(one, offerings=offerings[one.name]) if one.name in offerings else one for one in seen
     )
-    if asked - _TOLD - {NODEPOOL}:
+    if asked - _IN_METRICS - {NODEPOOL}:
         return priced
     known = {one.name for one in seen}
     share = {name: max((_kept_share(one, name) for one in seen), default=0.0) for name in (CPU, MEMORY)}

@@ -30,8 +30,8 @@ def prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tup
     """
     inventory, offered = inventory_of(view.state), offered_types_of(view)
     pause()
-    told = view.evidence.version_note
-    notes = (*((told,) if told else ()), *unheeded(view), *refused_selectors(inventory.pdbs), *offered.notes)
+    version = view.evidence.version_note
+    notes = (*((version,) if version else ()), *unheeded(view), *refused_selectors(inventory.pdbs), *offered.notes)
     prepared = prepare(inventory, offered.types, view.evidence.settings, now_ns, pause, heeds_commands=True)
     return prepared, notes
 

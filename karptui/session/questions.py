@@ -1,6 +1,6 @@
-"""What screens ask beside the rows of lists, and what they are told: values, as everything that crosses the border.
+"""What screens ask beside the rows of lists, and what they get: values, as everything that crosses the border.
 
-A question says by its type what is told: `Border.ask` takes an ``…Wanted`` and gives its ``…Found``.
+A question says by its type what answers it: `Border.ask` takes an ``…Wanted`` and gives its ``…Found``.
 """
 
 from __future__ import annotations

@@ -197,10 +197,10 @@ class Replays:
     @property
     def _replayer(self) -> Replayer:
         if self._known is None:
-            self._known = Replayer(self._told, shared_base=self._shared_base)
+            self._known = Replayer(self._pass_on, shared_base=self._shared_base)
         return self._known
 
-    def _told(self, answer: Answer) -> None:
+    def _pass_on(self, answer: Answer) -> None:
         if self._hear is not None:
             self._hear(Replayed(number=self._replayer.answered, answer=answer))
 

@@ -31,7 +31,7 @@ from karptui.kube.resources import MEMORY, ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.catalogue import allocatable_nano
 from karptui.provisioning.pool_types import TypeVerdict
-from karptui.session.types import Standing, TypeEntry, TypeOffer
+from karptui.session.types import Availability, TypeEntry, TypeOffer
 
 
 class PoolContext(msgspec.Struct, frozen=True, eq=False):
@@ -152,35 +152,39 @@ class TypeReader:
         return TypeOffer(
             zone,
             capacity_type,
-            self._standing(offering, zone, capacity_type, ruled_out),
+            self._availability(offering, zone, capacity_type, ruled_out),
             self._price(offering, zone, capacity_type),
             offering_value(offering, "karpenter.k8s.aws/capacity-reservation-id"),
             offering.reservation_capacity,
         )
 
-    def _standing(self, offering: Offering, zone: str, capacity_type: str, ruled_out: str) -> Standing:
+    def _availability(self, offering: Offering, zone: str, capacity_type: str, ruled_out: str) -> Availability:
         if not offering.is_available:
             return self._why_unavailable(zone, capacity_type, ruled_out)
         allowed = self._allowed.get(offering.requirements)
         if allowed is None:
             asked = Requirements.from_selectors(offering.requirements)
             allowed = self._allowed[offering.requirements] = self._context.requirements.compatible(asked, WELL_KNOWN)
-        return Standing.OFFERED if allowed else Standing.NOT_ALLOWED
+        return Availability.OFFERED if allowed else Availability.NOT_ALLOWED
 
-    def _why_unavailable(self, zone: str, capacity_type: str, ruled_out: str) -> Standing:
+    def _why_unavailable(self, zone: str, capacity_type: str, ruled_out: str) -> Availability:
         resolved = self._context.nodeclass_types
         if resolved is None:
-            return Standing.UNAVAILABLE
+            return Availability.UNAVAILABLE
         if ruled_out:
-            return Standing.RULED_OUT
+            return Availability.RULED_OUT
         market = resolved.market
         if OfferingKey(capacity_type, self._type.name, zone) in market.sold_out:
-            return Standing.SOLD_OUT
+            return Availability.SOLD_OUT
         if zone not in market.zones_by_type.get(self._type.name, frozenset()):
-            return Standing.NOT_SOLD
+            return Availability.NOT_SOLD
         if zone not in {one.name for one in resolved.nodeclass.zones}:
-            return Standing.NO_SUBNET
-        return Standing.NO_PRICE if market.price(capacity_type, self._type.name, zone) is None else Standing.UNAVAILABLE
+            return Availability.NO_SUBNET
+        return (
+            Availability.NO_PRICE
+            if market.price(capacity_type, self._type.name, zone) is None
+            else Availability.UNAVAILABLE
+        )
 
     def _price(self, offering: Offering, zone: str, capacity_type: str) -> Price | None:
         book = self._context.book

@@ -18,8 +18,8 @@ from karptui.kube.resources import PODS, ResourceList, Shortage
 from karptui.provisioning.pool_types import Filter, FilterCount
 
 
-class Standing(StrEnum):
-    """How things stand with an offering."""
+class Availability(StrEnum):
+    """Whether an offering is to be had, and why not."""
 
     OFFERED = "offered"
     NOT_ALLOWED = "not allowed by the pool"
@@ -36,7 +36,7 @@ class TypeOffer(msgspec.Struct, frozen=True):
 
     zone: str
     capacity_type: str
-    standing: Standing
+    availability: Availability
     price: Price | None
     """None where nobody knows it."""
     reservation_id: str = ""
@@ -96,7 +96,7 @@ class TypeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_o
     def cheapest(self, capacity_type: str) -> Price | None:
         """Return the least known price of a capacity type among offerings that are to be had, else among all."""
         known = [offer for offer in self.offers if offer.capacity_type == capacity_type and offer.price is not None]
-        had = [offer for offer in known if offer.standing is Standing.OFFERED] or known
+        had = [offer for offer in known if offer.availability is Availability.OFFERED] or known
         return min((offer.price for offer in had if offer.price is not None), key=lambda p: p.per_hour, default=None)
 
     @cached_property
@@ -114,7 +114,9 @@ class TypeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_o
         """Zones to be had by capacity type."""
         found: dict[str, list[str]] = {}
         for offer in self.offers:
-            if offer.standing is Standing.OFFERED and offer.zone not in found.setdefault(offer.capacity_type, []):
+            if offer.availability is Availability.OFFERED and offer.zone not in found.setdefault(
+                offer.capacity_type, []
+            ):
                 found[offer.capacity_type].append(offer.zone)
         return {name: tuple(zones) for name, zones in found.items()}
 

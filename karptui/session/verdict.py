@@ -46,7 +46,7 @@ _HEEDED: Final = (
 def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[Finding, ...]:
     """Return what holds or endangers a cluster, worst first."""
     metrics = view.evidence.metrics
-    is_told = metrics is not None and metrics.is_leader and metrics.started_at_ns > 0
+    has_counters = metrics is not None and metrics.is_leader and metrics.started_at_ns > 0
     return verdict_of(
         Situation(
             now_ns=now_ns,
@@ -58,8 +58,8 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[Finding, ...]:
             closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
             hidden=tuple(plural(kind) for kind in _HEEDED if kind in view.hidden),
             has_prices=not view.evidence.price_settings.is_disabled,
-            timeouts=metrics.consolidation_timeouts.get("single", 0) if metrics is not None and is_told else 0,
-            started_ns=metrics.started_at_ns if metrics is not None and is_told else None,
+            timeouts=metrics.consolidation_timeouts.get("single", 0) if metrics is not None and has_counters else 0,
+            started_ns=metrics.started_at_ns if metrics is not None and has_counters else None,
         )
     )
 

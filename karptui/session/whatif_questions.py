@@ -1,4 +1,4 @@
-"""What screens ask of clusters as they would be, and what they are told: what-ifs, plays, what follows from both."""
+"""What screens ask of clusters as they would be, and what they get: what-ifs, plays, what follows from both."""
 
 from __future__ import annotations
 

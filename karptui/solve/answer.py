@@ -14,7 +14,7 @@ from karptui.whatif.edits import AnyEdit
 from karptui.whatif.scenario import Replay, Scenario, scenario_document
 
 MOST_NOTED: Final = 20
-"""Changes that are told of those that were tried, the best first."""
+"""Changes that are shown of those that were tried, the best first."""
 _LONGEST_NAME: Final = 60
 """Of a scenario."""
 

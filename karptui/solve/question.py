@@ -116,7 +116,7 @@ class Question:
     def asked_of_each(
         self, ask: Ask, given: object, items: Iterable[tuple[KeyT, object]]
     ) -> Iterator[tuple[KeyT, Any]]:
-        """Yield what is told of each item, in their order.
+        """Yield what is found of each item, in their order.
 
         Args:
             ask: A function of a module, called with the cluster and what is given as one, and an item.

@@ -1,4 +1,4 @@
-"""Search: a value on a line by halving, a set of changes by growing the best; both within a bound that is told."""
+"""Search: a value on a line by halving, a set of changes by growing the best; both within a bound."""
 
 from __future__ import annotations
 

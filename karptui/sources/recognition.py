@@ -83,7 +83,7 @@ class Home(msgspec.Struct, frozen=True):
     holder: str = ""
     """The pod that holds the lease; empty where something else is proof enough."""
     accounts: frozenset[str] | None = None
-    """Service accounts that are Karpenter's; None where it is not told by them."""
+    """Service accounts that are Karpenter's; None where those do not show it."""
     doubt: str = ""
     """A sentence on how little proves that it is Karpenter; empty where it is proven."""
 

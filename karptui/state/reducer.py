@@ -34,7 +34,7 @@ _NO_CHANGES: Final = _Changes()
 def reduce(state: ClusterState, batch: Batch, at_ns: int = 0) -> ClusterState:
     """Return the state after a batch: the same object when nothing has changed, else the next generation.
 
-    Only what the batch touches is copied. An object that is told again as it was changes nothing, so heartbeats and
+    Only what the batch touches is copied. An object that comes again as it was changes nothing, so heartbeats and
     repeated lists cost no redraw. Objects may come in any order: pods before their node, nodes before their claim.
 
     Args:

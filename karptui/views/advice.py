@@ -1,4 +1,4 @@
-"""Advice: a row and a line for each finding, grouped by rule, and what is told of one."""
+"""Advice: a row and a line for each finding, grouped by rule, and what is said of one."""
 
 from __future__ import annotations
 

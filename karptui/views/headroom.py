@@ -50,7 +50,7 @@ def _at_least(count: int) -> str:
 
 
 def more_lines(found: Headroom) -> Iterator[str]:
-    """Yield what else is told of one pod: what starts at once, CapacityBuffers, and where the pods go."""
+    """Yield what else is said of one pod: what starts at once, CapacityBuffers, and where the pods go."""
     if found.fits or found.starts:
         yield _starting(found)
     if found.buffered:
@@ -77,16 +77,16 @@ def _starting(found: Headroom) -> str:
 
 def requests_text(found: Headroom) -> str:
     """Return what one of the pods asks for, in words."""
-    told = []
+    parts = []
     for name, amount in found.requests:
         nano = parse_quantity(amount).nano
         if name == "cpu":
-            told.append(f"cpu {cpu_text(nano // 10**6)}")
+            parts.append(f"cpu {cpu_text(nano // 10**6)}")
         elif name == "memory":
-            told.append(f"memory {memory_text(nano // 10**9)}")
+            parts.append(f"memory {memory_text(nano // 10**9)}")
         else:
-            told.append(f"{name} {amount}")
-    return ", ".join(told) or "nothing"
+            parts.append(f"{name} {amount}")
+    return ", ".join(parts) or "nothing"
 
 
 def overview(found: Sequence[Headroom]) -> str:

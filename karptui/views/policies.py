@@ -59,8 +59,8 @@ def more_lines(found: Comparison) -> Iterator[str]:
     alike: dict[tuple[str, str], list[str]] = {}
     for name, policy, after in found.pools:
         alike.setdefault((policy, after), []).append(name)
-    told = "; ".join(f"{', '.join(names)} {policy} {after}" for (policy, after), names in alike.items())
-    yield f"today: {told}"
+    named = "; ".join(f"{', '.join(names)} {policy} {after}" for (policy, after), names in alike.items())
+    yield f"today: {named}"
 
 
 def sentence(outcome: PolicyOutcome) -> str:
@@ -74,7 +74,7 @@ def sentence(outcome: PolicyOutcome) -> str:
 
 
 def story_lines(outcome: PolicyOutcome) -> Iterator[str]:
-    """Yield what else is told of one."""
+    """Yield what else is said of one."""
     if outcome.commands:
         yield f"the last command comes after {duration_text(outcome.seconds)}"
     if (spread := outcome.spread) is not None:
@@ -84,8 +84,8 @@ def story_lines(outcome: PolicyOutcome) -> Iterator[str]:
     if outcome.is_beaten:
         yield "another one saves as much with as few evictions, and is better in one of them"
     if outcome.kept:
-        told = ", ".join(f"{words} {count_text(count)}" for words, count in outcome.kept)
-        yield f"nodes that are kept at the end: {told}"
+        named = ", ".join(f"{words} {count_text(count)}" for words, count in outcome.kept)
+        yield f"nodes that are kept at the end: {named}"
 
 
 def _tone(outcome: PolicyOutcome) -> Tone:

@@ -76,7 +76,7 @@ def _these(stuck: Sequence[HeldPod]) -> str:
 
 
 def drain_lines(drain: GroupDrain) -> Iterator[str]:
-    """Yield what else is told of the drain: what held it and how long, pods without a node, what kubectl heeds not."""
+    """Yield what else is said of the drain: what held it and how long, pods without a node, what kubectl heeds not."""
     for one in drain.held[:_FEW]:
         held = f"{one.pod} on {one.node} is held {_span(drain.waited_ns(one))} by {', '.join(one.budgets)}"
         yield held if one.until_ns is not None else f"{held}, to the end"

@@ -17,7 +17,7 @@ from karptui.views.table import Sort, TableSpec
 from karptui.whatif.scenario import Replay, Scenario
 
 _FEW = 8
-"""Changes that are told of those that lost; JSON has more."""
+"""Changes that are shown of those that lost; JSON has more."""
 _AS_IT_IS: Final = {
     Replay.PENDING: "as it is, with the nodes that are launched now",
     Replay.SCRATCH: "as it is, from scratch",
@@ -102,7 +102,7 @@ def answer_text(solved: Solved) -> str:
 
 
 def more_lines(solved: Solved) -> Iterator[str]:
-    """Yield what is told below the answer: the runner-up, how far the search went, what was left out."""
+    """Yield what is said below the answer: the runner-up, how far the search went, what was left out."""
     if solved.runner_up is not None:
         yield runner_up_text(solved)
     yield f"{_as_before(solved)}: {figures_text(solved.now)}"
@@ -193,7 +193,7 @@ class SolveRow(msgspec.Struct, frozen=True):
 
 
 def rows_of(solved: Solved) -> list[SolveRow]:
-    """Return the changes that are told, the best first."""
+    """Return the changes that are shown, the best first."""
     first = [("answer", solved.best), ("runner-up", solved.runner_up)]
     ranked = [(name, one) for name, one in first if one is not None]
     ranked += [(str(place), one) for place, one in enumerate(solved.others, len(ranked) + 1)]
@@ -211,7 +211,7 @@ def rows_of(solved: Solved) -> list[SolveRow]:
 
 
 def row_lines(row: SolveRow) -> Iterator[str]:
-    """Yield what is told of a change: what it comes to, and why it lost."""
+    """Yield what is said of a change: what it comes to, and why it lost."""
     yield figures_text(row.tried.figures)
     if row.tried.why_not:
         yield f"lost: {row.tried.why_not}"

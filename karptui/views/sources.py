@@ -177,7 +177,7 @@ def _retry(status: KindStatus, now_ns: int) -> str:
 
 
 def _percent(status: KindStatus) -> str:
-    """Return how much has come, where that can be told."""
+    """Return how much has come, where that is known."""
     if not status.total_estimate:
         return ""
     return f" {min(100 * status.count // status.total_estimate, 99)}%"

@@ -80,11 +80,11 @@ class Study(Generic[FoundT, ItemT]):
     """From the instant to the question."""
     rows: Callable[[FoundT], Sequence[ItemT]]
     lines: Callable[[FoundT], Sequence[Pieces]]
-    """The answer first, then what else is told of all; why there is none."""
+    """The answer first, then what else is said of all; why there is none."""
     name_of: Callable[[ItemT], str]
     story: Callable[[ItemT], Sequence[Pieces]]
-    """What is told of the row under the cursor."""
-    told: Callable[[FoundT], Sequence[tuple[str, Sequence[str]]]]
+    """What is said of the row under the cursor."""
+    notes: Callable[[FoundT], Sequence[tuple[str, Sequence[str]]]]
     """Titled lists for the help: what is assumed and left out."""
     scenario: Callable[[ItemT], Scenario | None] = lambda _: None
     """What a row is as edits."""
@@ -112,7 +112,7 @@ _SCALED = 10
 
 
 def said(answer: str, more: Iterable[str] = ()) -> tuple[Pieces, ...]:
-    """Return an answer, and what else is told, as lines."""
+    """Return an answer, and what else is said, as lines."""
     return (((clean(answer), Tone.STRONG),), *(((clean(line), Tone.NORMAL),) for line in more))
 
 
@@ -121,7 +121,7 @@ def said_plainly(*lines: str) -> tuple[Pieces, ...]:
     return tuple(((clean(line), Tone.NORMAL),) for line in lines)
 
 
-def told(assumed: Sequence[str], not_modelled: Sequence[str] = ()) -> tuple[tuple[str, Sequence[str]], ...]:
+def notes_of(assumed: Sequence[str], not_modelled: Sequence[str] = ()) -> tuple[tuple[str, Sequence[str]], ...]:
     """Return the lists of the help."""
     return ("Assumed", assumed), ("Not modelled", not_modelled)
 
@@ -149,7 +149,7 @@ def _headroom_of_all() -> Study[HeadroomsFound, Headroom]:
         lines=lambda found: said(found.problem or headroom_views.overview(found.found)),
         name_of=lambda row: row.sample.name,
         story=lambda row: said(headroom_views.headline(row), headroom_views.more_lines(row)),
-        told=lambda found: told(found.found[0].assumed) if found.found else (),
+        notes=lambda found: notes_of(found.found[0].assumed) if found.found else (),
         scenario=_scaled,
         opens=lambda row: _headroom_of(*_named(row)),
         tab="pods",
@@ -173,7 +173,7 @@ def _headroom_of(kind: str, key: str) -> Study[HeadroomsFound, PoolRoom]:
         lines=lines,
         name_of=lambda row: row.pool_name,
         story=lambda row: said(f"{row.pool_name}: {row.reason}") if row.reason else (),
-        told=lambda found: told(found.found[0].assumed) if found.found else (),
+        notes=lambda found: notes_of(found.found[0].assumed) if found.found else (),
         tab="pods",
     )
 
@@ -203,7 +203,7 @@ def drill_study() -> Study[DrillsFound, Drill]:
         lines=lambda found: said(found.problem or drill_views.overview(found.found)),
         name_of=lambda row: str(row.loss),
         story=lambda row: said(drill_views.headline(row), drill_views.story_lines(row)),
-        told=lambda found: told(found.found[0].assumed, found.found[0].not_modelled) if found.found else (),
+        notes=lambda found: notes_of(found.found[0].assumed, found.found[0].not_modelled) if found.found else (),
         scenario=lambda row: Scenario(name=f"without {row.loss}", edits=row.edits),
         tab="nodes",
     )
@@ -252,7 +252,7 @@ def policies_study(
         lines=lines,
         name_of=policy_views.name_of,
         story=lambda row: said(policy_views.sentence(row), policy_views.story_lines(row)),
-        told=lambda found: told(found.found.assumed, found.found.not_modelled) if found.found is not None else (),
+        notes=lambda found: notes_of(found.found.assumed, found.found.not_modelled) if found.found is not None else (),
         scenario=lambda row: Scenario(name=policy_views.name_of(row), edits=row.edits) if row.edits else None,
         tab="pools",
     )
@@ -296,7 +296,7 @@ def unreached_study() -> Study[UnreachedFound, Turn]:
         lines=lines,
         name_of=lambda row: row.node,
         story=lambda row: said(unreached_views.sentence(row)),
-        told=lambda found: told(found.found.assumed) if found.found is not None else (),
+        notes=lambda found: notes_of(found.found.assumed) if found.found is not None else (),
         scenario=lambda row: Scenario(name=f"without {row.node}", replay=Replay.REMOVE, edits=(RemoveNode(row.node),)),
         tab="blockers",
     )
@@ -328,7 +328,7 @@ def rehearsal_study(
         lines=lambda found: said(found.problem or rehearsal_views.overview(found.found)),
         name_of=rehearsal_views.name_of,
         story=lambda row: said(rehearsal_views.headline(row), rehearsal_views.story_lines(row)),
-        told=lambda found: told(found.found[0].assumed, found.found[0].drain.not_modelled) if found.found else (),
+        notes=lambda found: notes_of(found.found[0].assumed, found.found[0].drain.not_modelled) if found.found else (),
         scenario=lambda row: Scenario(name=f"without {rehearsal_views.name_of(row)}", edits=row.edits),
         tab="nodes",
         further=lambda: rehearsal_study(manifests, at_once=at_once, horizon_ns=_further(horizon_ns)),
@@ -372,7 +372,7 @@ def solve_study(
         lines=lines,
         name_of=lambda row: row.tried.words,
         story=lambda row: said(row.tried.words, solve_views.row_lines(row)),
-        told=lambda found: (
+        notes=lambda found: (
             (("Approximated", found.found.approximated), ("Not modelled", found.found.not_modelled))
             if found.found is not None
             else ()
@@ -411,7 +411,9 @@ def plan_study(scenario: Scenario, *, horizon_ns: int = HORIZON_NS) -> Study[Pla
         lines=lines,
         name_of=lambda row: step_text(row.step),
         story=lambda row: said_plainly(step_text(row.step)),
-        told=lambda found: told(found.found.edited.assumptions, found.found.edited.not_modelled) if found.found else (),
+        notes=lambda found: (
+            notes_of(found.found.edited.assumptions, found.found.edited.not_modelled) if found.found else ()
+        ),
         scenario=lambda _: scenario,
         text=lambda found: found.found.markdown if found.found is not None else found.problem,
         tab="pools",

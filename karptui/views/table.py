@@ -72,7 +72,7 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
 
     @property
     def has_words(self) -> bool:
-        """Whether columns that have no room are told in the line below."""
+        """Whether columns that have no room stand in the line below."""
         return any(column.words is not None for column in self.columns)
 
     def headings(self) -> tuple[Heading, ...]:

@@ -44,7 +44,7 @@ def headline(found: Unreached) -> str:
 
 
 def more_lines(found: Unreached) -> Iterator[str]:
-    """Yield what else is told: how long a simulation lasts and who says so, multi-node consolidation, timeouts."""
+    """Yield what else is said: how long a simulation lasts and who says so, multi-node consolidation, timeouts."""
     origin = "recorded" if found.origin == "assumed" and not found.has_metrics else found.origin
     yield f"a simulation lasts {found.per_simulation:g} s ({_ORIGINS[origin]})"
     if found.multi_simulations:

@@ -68,10 +68,10 @@ def pending_reasons(report: PendingReport | None) -> Reasons:
     from karptui.views.pending.sentences import now_text  # noqa: PLC0415 - as above
 
     def reason(group: PendingGroup) -> str:
-        told = group.disagreements
-        if group.cause in FAULTY or not told:
+        reasons = group.disagreements
+        if group.cause in FAULTY or not reasons:
             return now_text(group).lstrip("✘? ")
-        said, place = (told[-1] if group.cause is Cause.NODE else told[0]).text, group.diagnosis.destination
+        said, place = (reasons[-1] if group.cause is Cause.NODE else reasons[0]).text, group.diagnosis.destination
         return said.replace(place.node, short_name(place.node)) if place is not None and place.node else said
 
     return {group.key: reason(group) for group in report.groups}
@@ -285,20 +285,20 @@ class Page(NamedTuple):
     """Findings that are not among them."""
 
 
-def verdict_pages(told: Sequence[tuple[Finding, str]], width: int, few: Room, many: Room) -> tuple[Page, ...]:
+def verdict_pages(findings: Sequence[tuple[Finding, str]], width: int, few: Room, many: Room) -> tuple[Page, ...]:
     """Return the worst findings, then all of them page by page; one page where the worst are all there are.
 
     None is cut: what does not fit one line goes on in the next.
 
     Args:
-        told: Findings with their sentences, worst first.
+        findings: Findings with their sentences, worst first.
         width: Cells of a line.
         few: Room there is for the worst.
         many: Room there is for a page.
     """
-    keys = max((len(one.key) for one, _ in told), default=0)
-    money = max((len(money_text(one)) for one, _ in told), default=0)
-    drawn = [_lines(one, text, width, money, keys) for one, text in told]
+    keys = max((len(one.key) for one, _ in findings), default=0)
+    money = max((len(money_text(one)) for one, _ in findings), default=0)
+    drawn = [_lines(one, text, width, money, keys) for one, text in findings]
     worst = _page(drawn, few)
     if len(worst) == len(drawn):
         return (_as_page(worst, 0),)

@@ -12,7 +12,7 @@ from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import seen_types
-from karptui.session.types import Standing
+from karptui.session.types import Availability
 from karptui.session.types_of_pools import TypesOfPool
 from karptui.state.inventory import state_of
 from karptui.views.types.cells import why_text
@@ -43,7 +43,7 @@ def test_types_that_are_not_to_be_had() -> None:
     pool = pool_of(a_view(UNPRICED), "general")
     entry = type_of(pool, "x1.large")
     assert why_text(entry) == "not offered: unavailable"
-    assert {offer.standing for offer in entry.offers} == {Standing.UNAVAILABLE}
+    assert {offer.availability for offer in entry.offers} == {Availability.UNAVAILABLE}
     assert "".join(text for text, _ in title_pieces(pool.entry, entry)) == " x1.large ─ pool general "
     bare = msgspec.structs.replace(UNPRICED, offerings=())
     assert why_text(type_of(pool_of(a_view(bare), "general"), "x1.large")) == "not offered: no zone"
@@ -52,7 +52,7 @@ def test_types_that_are_not_to_be_had() -> None:
 def test_zones_where_the_nodeclass_has_no_subnet() -> None:
     node = builders.a_node(zone="us-east-1b", labels={"topology.k8s.aws/zone-id": "use1-az6"})
     pool = general(view_of(a_nodeclass(), nodepools=(a_pool("m5"),), nodes=(node,)))
-    assert Standing.NO_SUBNET in {offer.standing for offer in type_of(pool, "m5.large").offers}
+    assert Availability.NO_SUBNET in {offer.availability for offer in type_of(pool, "m5.large").offers}
 
 
 def test_a_pod_that_fits_is_asked_and_not_short() -> None:

@@ -13,7 +13,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.settings import parse_settings
 from karptui.session.cluster_view import ClusterView
-from karptui.session.types import Standing
+from karptui.session.types import Availability
 from karptui.session.types_of_pools import TypesOfPool, pool_entries
 from karptui.state.inventory import state_of
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, offering_grid, title_pieces
@@ -117,7 +117,7 @@ def test_a_nodeclass_rules_types_out() -> None:
     pool = general(view)
     entry = type_of(pool, "a1.large")
     assert entry.ruled_out == "a1 types do not boot AL2023"
-    assert {offer.standing for offer in entry.offers} == {Standing.RULED_OUT}
+    assert {offer.availability for offer in entry.offers} == {Availability.RULED_OUT}
     assert "a1 types do not boot AL2023" in said(fit_lines(entry, None))
     assert "not offered: sold out, or ruled out by the NodeClass −" in said(reason_lines(pool.entry))
 
@@ -125,9 +125,9 @@ def test_a_nodeclass_rules_types_out() -> None:
 def test_zones_without_a_subnet_and_types_that_are_not_sold() -> None:
     node = builders.a_node(zone="us-east-1e", labels={"topology.k8s.aws/zone-id": "use1-az3"})
     pool = general(view_of(a_nodeclass(), nodepools=(a_pool("m5", "m7i"),), nodes=(node,)))
-    elsewhere = {entry.name: {o.zone: o.standing for o in entry.offers} for entry in pool.wanted}
-    assert elsewhere["m5.large"]["us-east-1a"] is Standing.OFFERED
-    assert {elsewhere[name]["us-east-1e"] for name in elsewhere} <= {Standing.NO_SUBNET, Standing.NOT_SOLD}
+    elsewhere = {entry.name: {o.zone: o.availability for o in entry.offers} for entry in pool.wanted}
+    assert elsewhere["m5.large"]["us-east-1a"] is Availability.OFFERED
+    assert {elsewhere[name]["us-east-1e"] for name in elsewhere} <= {Availability.NO_SUBNET, Availability.NOT_SOLD}
 
 
 def test_reservations_count_what_is_left() -> None:

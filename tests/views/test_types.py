@@ -21,7 +21,7 @@ from karptui.kube.quantity import parse_quantity
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import offered_types_of
 from karptui.session.type_reader import TypeReader
-from karptui.session.types import Standing
+from karptui.session.types import Availability
 from karptui.session.types_of_pools import pool_entries
 from karptui.state.inventory import state_of
 from karptui.views.nodes.sentences import cluster_facts
@@ -402,8 +402,8 @@ def test_types_that_came_with_a_snapshot() -> None:
     first = entry.types[0]
     assert first.on_demand is not None
     assert first.on_demand.origin.label == "snapshot, 2026-11-20 12:00 UTC"
-    assert [one.standing for one in first.offers] == [Standing.OFFERED, Standing.NOT_ALLOWED]
-    assert [one.standing for one in entry.types[1].offers] == [Standing.UNAVAILABLE]
+    assert [one.availability for one in first.offers] == [Availability.OFFERED, Availability.NOT_ALLOWED]
+    assert [one.availability for one in entry.types[1].offers] == [Availability.UNAVAILABLE]
     assert (
         types_table(entry.name, entry.fit).values(entry.types[2], AT_NS)["why"]
         == "reserved > node: memory short by 1,024Mi"

@@ -231,8 +231,8 @@ def _domains(
         counted_zones &= own
     reach = {zone for pool in context.pools_for(template) for zone in context.zones_of(pool)}
     # A node that stands in a zone can take pods there, whatever NodePools can do.
-    standing = {node.labels.get(ZONE, "") for node in context.fleet.nodes}
-    return sorted(counted_zones - reach - standing), sorted(reach)
+    with_nodes = {node.labels.get(ZONE, "") for node in context.fleet.nodes}
+    return sorted(counted_zones - reach - with_nodes), sorted(reach)
 
 
 def _own_zones(group: PodGroup) -> set[str] | None:

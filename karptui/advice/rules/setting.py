@@ -222,15 +222,15 @@ def _others_labelled(context: AdviceContext) -> Iterator[Finding]:
     others = evidence.others_labelled
     refs = [(kind, *key.partition("/")[::2]) for kind, _, key in (one.partition(" ") for one in others)]
     if evidence.controller is None:
-        told = "and nothing shows that Karpenter is behind it; its settings and prices are not believed"
+        besides = "and nothing shows that Karpenter is behind it; its settings and prices are not believed"
     else:
-        told = (
+        besides = (
             f"beside {evidence.controller.title}; settings and prices are taken from {evidence.controller.title} alone"
         )
     yield Finding(
         severity=Severity.WARNING,
         objects=tuple(ObjectRef(kind, name, namespace) for kind, namespace, name in refs),
-        fact=f"{listed(others)} {verb(len(refs), 'is', 'are')} labelled as Karpenter {told}.",
+        fact=f"{listed(others)} {verb(len(refs), 'is', 'are')} labelled as Karpenter {besides}.",
     )
 
 

@@ -159,19 +159,19 @@ def lives(
         events: Karpenter's, those it has forgotten too.
         pools: NodePools by name.
     """
-    told = _Told(events)
+    by_object = _EventIndex(events)
     found: dict[str, Life] = {}
     for one in gone:
-        found[one.claim.name] = _seen(one.claim, one.gone_ns, told, pools)
+        found[one.claim.name] = _seen(one.claim, one.gone_ns, by_object, pools)
     for claim in nodeclaims:
-        found[claim.name] = _seen(claim, 0, told, pools)
-    for name in told.claims:
+        found[claim.name] = _seen(claim, 0, by_object, pools)
+    for name in by_object.claims:
         if name not in found:
-            found[name] = _said(name, told, pools)
+            found[name] = _said(name, by_object, pools)
     return tuple(sorted(found.values(), key=lambda life: (life.created_ns or life.removed_ns, life.claim)))
 
 
-class _Told:
+class _EventIndex:
     """Events by what they are about."""
 
     def __init__(self, events: Iterable[Event]) -> None:
@@ -198,13 +198,13 @@ class _Told:
         return next((reason for reason in said if reason is not None), None)
 
 
-def _seen(claim: NodeClaim, gone_ns: int, told: _Told, pools: Mapping[str, NodePool]) -> Life:
+def _seen(claim: NodeClaim, gone_ns: int, by_object: _EventIndex, pools: Mapping[str, NodePool]) -> Life:
     """Return the life of a NodeClaim that is there, or was."""
     commanded = claim.condition(DISRUPTION_REASON)
     is_commanded = commanded is not None and commanded.status == "True"
     pool = claim.labels.get(NODEPOOL, "")
     is_leaving = claim.is_deleting or bool(gone_ns)
-    events = told.about(claim.name, claim.node_name) if is_leaving else []
+    events = by_object.about(claim.name, claim.node_name) if is_leaving else []
     return Life(
         claim=claim.name,
         node=claim.node_name,
@@ -217,15 +217,15 @@ def _seen(claim: NodeClaim, gone_ns: int, told: _Told, pools: Mapping[str, NodeP
         removed_ns=claim.deletion_ns or gone_ns,
         gone_ns=gone_ns,
         why=why_removed(claim, pools.get(pool), events) if is_leaving else None,
-        made_for=told.made_for(claim.name),
+        made_for=by_object.made_for(claim.name),
     )
 
 
-def _said(name: str, told: _Told, pools: Mapping[str, NodePool]) -> Life:
+def _said(name: str, by_object: _EventIndex, pools: Mapping[str, NodePool]) -> Life:
     """Return the life of a NodeClaim that is gone, as events tell it: it went after the last of them."""
-    events = told.claims[name]
+    events = by_object.claims[name]
     starts = [event.first_ns for event in events if event.reason == LAUNCHING]
-    starts += [told.nominated_ns[name]] if name in told.nominated_ns else []
+    starts += [by_object.nominated_ns[name]] if name in by_object.nominated_ns else []
     ends = [event.first_ns for event in events if event.reason == TERMINATING]
     return Life(
         claim=name,
@@ -233,7 +233,7 @@ def _said(name: str, told: _Told, pools: Mapping[str, NodePool]) -> Life:
         created_ns=min(starts, default=0),
         removed_ns=min(ends, default=0) or max(event.last_ns for event in events),
         why=why_said(events),
-        made_for=told.made_for(name),
+        made_for=by_object.made_for(name),
         is_by_events=True,
     )
 

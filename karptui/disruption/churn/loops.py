@@ -1,6 +1,6 @@
 """Which NodeClaims took the place of which, and where that goes round in circles: one decision makes, the next takes.
 
-Karpenter does not write successions down, so they are told from times and reasons. Order of a command:
+Karpenter does not write successions down, so they are inferred from times and reasons. Order of a command:
 ``pkg/controllers/disruption/queue.go`` — taint and condition, then replacements, then, once those are initialised, the
 deletion. Forceful disruption deletes first, and the provisioner answers the pods that wait then.
 """

@@ -142,8 +142,8 @@ def _window(events: Sequence[Event], now_ns: int, history: ClusterHistory) -> Ch
 
 
 def _namespaces(events: Iterable[Event], history: ClusterHistory) -> frozenset[str]:
-    told = {event.involved_namespace for event in events if event.reason in EVICTED}
-    return frozenset(told | {pod.key.partition("/")[0] for pod in history.pods})
+    evicted = {event.involved_namespace for event in events if event.reason in EVICTED}
+    return frozenset(evicted | {pod.key.partition("/")[0] for pod in history.pods})
 
 
 class _Found(NamedTuple):

@@ -70,8 +70,8 @@ def find(question: Question) -> Solved:
     best_at = min(good, key=lambda at: (round(good[at].figures.price_per_hour, 4), at), default=None)
     best = known[best_at] if best_at is not None else None
     runner_up = _runner_up(known, best_at, line.highest)
-    told = {best_at, _place(known, runner_up)}
-    said = [one for at, one in sorted(known.items(), reverse=True) if at not in told]
+    shown = {best_at, _place(known, runner_up)}
+    said = [one for at, one in sorted(known.items(), reverse=True) if at not in shown]
     is_cheaper_when_shorter = _falls([good[at].figures.price_per_hour for at in sorted(good)])
     return Solved(
         goal="consolidate-after",
@@ -81,7 +81,7 @@ def find(question: Question) -> Solved:
         best=best,
         runner_up=runner_up,
         is_reached=best is not None,
-        others=tuple(_told(one, best) for one in said)[:MOST_NOTED],
+        others=tuple(_with_reason(one, best) for one in said)[:MOST_NOTED],
         because=""
         if best is not None
         else f"even Never evicts more than {most:,} pods within a day: drift, expiry or what is under way does",
@@ -136,10 +136,10 @@ def _runner_up(known: dict[int, Tried], best: int | None, highest: int | None) -
         return known[min(beyond)]
     rest = [one for at, one in known.items() if at != best and one.is_enough]
     nearest = min(rest, key=lambda one: one.figures.price_per_hour, default=None)
-    return _told(nearest, known[best]) if nearest is not None else None
+    return _with_reason(nearest, known[best]) if nearest is not None else None
 
 
-def _told(tried: Tried, best: Tried | None) -> Tried:
+def _with_reason(tried: Tried, best: Tried | None) -> Tried:
     """Return a value with why it was not taken."""
     if tried.why_not or best is None:
         return tried

@@ -56,7 +56,7 @@ class Pem(msgspec.Struct, frozen=True):
 
 
 class ExecPlugin(msgspec.Struct, frozen=True):
-    """A command that prints a credential, and what it may be told."""
+    """A command that prints a credential, and what it may be given."""
 
     command: str
     args: tuple[str, ...]

@@ -1,6 +1,6 @@
 """The official client, for access reviews and every write. Its requests go out over karptui's own transport.
 
-So they are sent with the same credentials, certificates and proxies as everything else, and their errors are told in
+So they are sent with the same credentials, certificates and proxies as everything else, and their errors are worded in
 the same words. Importing the client takes longer than everything up to the first rows: lists and watches do without.
 Nothing else imports it.
 """

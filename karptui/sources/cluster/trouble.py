@@ -1,4 +1,4 @@
-"""What a failure of a list or a watch means: what is told, and what is tried next."""
+"""What a failure of a list or a watch means: what is said, and what is tried next."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ FEWEST_NS: Final = 10 * 60 * NS_PER_SECOND
 CHART_MARGIN: Final = 30
 """Characters of a chart line that are not bins."""
 SHORT_WIDTH: Final = 100
-"""Below so many columns loops are told in a few words."""
+"""Below so many columns loops are said in a few words."""
 _MOST_LOOPS: Final = 3
 _MOST_SHORT: Final = 2
 _MOST_MOVED: Final = 3

@@ -121,16 +121,16 @@ def _block(play: PlayFound, width: int, at_ns: int | None, *, is_named: bool) ->
         moment = moment_at(played, at_ns)
         span_ns = max(played.until_ns - played.from_ns, 1)
         place = min(max((at_ns - played.from_ns) * max(room, 1) // span_ns, 0), max(room - 1, 0))
-        told = f"{clock_text(at_ns)} {count_text(moment.nodes)} nodes {per_hour_text(moment.price_per_hour)}"
-        told += f", {count_text(moment.pending)} wait" if moment.pending else ""
+        label = f"{clock_text(at_ns)} {count_text(moment.nodes)} nodes {per_hour_text(moment.price_per_hour)}"
+        label += f", {count_text(moment.pending)} wait" if moment.pending else ""
         start = _LABEL + wide[0] + 1
         if room >= 8:
-            if place + 2 + len(told) > width - start:
-                yield ((" " * start + f"{told} ▲".rjust(place + 1), Tone.ACTIVE),)
+            if place + 2 + len(label) > width - start:
+                yield ((" " * start + f"{label} ▲".rjust(place + 1), Tone.ACTIVE),)
             else:
-                yield ((" " * (start + place) + f"▲ {told}", Tone.ACTIVE),)
+                yield ((" " * (start + place) + f"▲ {label}", Tone.ACTIVE),)
         else:
-            yield ((told[:width], Tone.ACTIVE),)
+            yield ((label[:width], Tone.ACTIVE),)
     yield ((f"{'evicts':<{_LABEL}}", Tone.MUTED), (counted(played.evictions, "pod"), Tone.NORMAL))
     if played.kept:
         yield ((f"{'kept':<{_LABEL}}", Tone.MUTED), (kept_text(played)[: width - _LABEL], Tone.NORMAL))

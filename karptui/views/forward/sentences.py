@@ -103,8 +103,8 @@ def step_text(step: Step, *, is_short: bool = False) -> str:
 def kept_text(played: Played) -> str:
     """Return how many nodes are kept at the end, by what."""
     counts = Counter(CODES[Code(one.code)].word for one in played.kept)
-    told = ", ".join(f"{word} {count}" for word, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-    return f"{counted(len(played.kept), 'node')}: {told}"
+    parts = ", ".join(f"{word} {count}" for word, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    return f"{counted(len(played.kept), 'node')}: {parts}"
 
 
 def chart(values: Sequence[float]) -> str:
@@ -141,8 +141,8 @@ def waits_text(played: Played) -> str:
 def longest_waits(played: Played, most: int) -> str:
     """Return the pods that are without a node for longest: ``web/a to the end, web/b 3m and 12 more``."""
     found = sorted(played.waits, key=_waited)
-    told = [f"{one.pod} {_wait_text(one)}" for one in found[:most]]
-    return f"{', '.join(told)}{f' and {len(found) - most} more' if len(found) > most else ''}"
+    parts = [f"{one.pod} {_wait_text(one)}" for one in found[:most]]
+    return f"{', '.join(parts)}{f' and {len(found) - most} more' if len(found) > most else ''}"
 
 
 def _wait_text(one: PodWait) -> str:
@@ -171,16 +171,16 @@ def waiting_text(played: Played) -> str:
 
 def spread_text(spread: Spread) -> str:
     """Return what chance changes about the end."""
-    told = [
+    parts = [
         _range(spread.nodes, count_text, " nodes"),
         _range(spread.price_per_hour, per_hour_text),
         _range(spread.evictions, count_text, " evictions"),
     ]
     if any(spread.pending):
-        told.append(_range(spread.pending, count_text, " pods without a node"))
+        parts.append(_range(spread.pending, count_text, " pods without a node"))
     alike = {1: "their commands differ", spread.seeds: "the same commands"}
     same = alike.get(spread.same_commands, f"{spread.same_commands} give the same commands")
-    return f"{spread.seeds} seeds: {', '.join(told)}; {same}"
+    return f"{spread.seeds} seeds: {', '.join(parts)}; {same}"
 
 
 def _range(ends: tuple[_NumberT, _NumberT], text: Callable[[_NumberT], str], noun: str = "") -> str:
@@ -196,10 +196,10 @@ def names_text(names: Sequence[str]) -> str:
 
 def claims_text(step: Step) -> str:
     """Return what is launched."""
-    told = []
+    parts = []
     for claim in step.claims[:_MAX_NAMES]:
         types, price = claim["instanceTypes"], claim["cheapestPrice"]
         of = f" of {counted(len(types), 'type')} from {node_price_text(price)}" if types and price >= 0 else ""
-        told.append(f"1 {claim['nodePool']}{of}")
+        parts.append(f"1 {claim['nodePool']}{of}")
     rest = f" and {len(step.claims) - _MAX_NAMES} more" if len(step.claims) > _MAX_NAMES else ""
-    return ", ".join(told) + rest
+    return ", ".join(parts) + rest

@@ -144,8 +144,8 @@ def why_text(entry: TypeEntry) -> str:
     if entry.removed_by is Filter.REQUIREMENTS:
         return clean(entry.reason)
     if entry.removed_by is Filter.OFFERINGS:
-        standings = dict.fromkeys(offer.standing for offer in entry.offers)
-        return entry.ruled_out or f"{WORDS[Filter.OFFERINGS]}: {', '.join(standings) or 'no zone'}"
+        found = dict.fromkeys(offer.availability for offer in entry.offers)
+        return entry.ruled_out or f"{WORDS[Filter.OFFERINGS]}: {', '.join(found) or 'no zone'}"
     return f"{WORDS[entry.removed_by]}: {shortages_text(entry.shortages)}"
 
 

@@ -15,7 +15,7 @@ from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList
 from karptui.kube.units import count_text, lacking_text, mebibytes_text, memory_text
 from karptui.provisioning.pool_types import Filter
-from karptui.session.types import PoolEntry, Standing, TypeEntry, TypeFit, TypeOffer
+from karptui.session.types import Availability, PoolEntry, TypeEntry, TypeFit, TypeOffer
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.cells import matching_percent, price_cell, reported_bytes, safe_percent
@@ -317,7 +317,7 @@ def offering_grid(entry: TypeEntry) -> Grid:
         squares = []
         for name in capacity_types:
             offers = [one for one in entry.offers if one.zone == zone and one.capacity_type == name]
-            best = min(offers, key=lambda one: one.standing is not Standing.OFFERED, default=None)
+            best = min(offers, key=lambda one: one.availability is not Availability.OFFERED, default=None)
             squares.append(_square(best) if best is not None else EMPTY)
         rows.append((clean(zone) or "-", tuple(squares)))
     return Grid(tuple(clean(name) or "-" for name in capacity_types), tuple(rows))
@@ -325,10 +325,10 @@ def offering_grid(entry: TypeEntry) -> Grid:
 
 def _square(offer: TypeOffer) -> Square:
     price = node_price_text(offer.price.per_hour, offer.price.currency) if offer.price is not None else "n/a"
-    words = "" if offer.standing is Standing.OFFERED else offer.standing.value
-    if offer.reservation_id and offer.standing is Standing.OFFERED:
+    words = "" if offer.availability is Availability.OFFERED else offer.availability.value
+    if offer.reservation_id and offer.availability is Availability.OFFERED:
         words = f"{offer.instances_left} left"
-    if offer.standing is Standing.OFFERED:
+    if offer.availability is Availability.OFFERED:
         return Square(price, words, Tone.NORMAL if offer.price is not None else Tone.MUTED, is_struck=False)
-    tone = Tone.WARNING if offer.standing is Standing.SOLD_OUT else Tone.MUTED
-    return Square(price, words, tone, is_struck=offer.standing is not Standing.NOT_ALLOWED)
+    tone = Tone.WARNING if offer.availability is Availability.SOLD_OUT else Tone.MUTED
+    return Square(price, words, tone, is_struck=offer.availability is not Availability.NOT_ALLOWED)

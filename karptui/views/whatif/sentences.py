@@ -27,7 +27,7 @@ def headline(answer: Answer) -> Pieces:
     """Return the answer in whole sentences; nothing where there is none.
 
     Args:
-        answer: The answer; blockers are told once they have been worked out.
+        answer: The answer; blockers are said once they have been worked out.
     """
     found = answer.difference
     if found is None:
@@ -278,8 +278,8 @@ def _weighed(found: Difference) -> Iterator[tuple[str, Tone]]:
             *([f"after {_names(one.behind)}"] if one.behind else ()),
         ]
         stands = f"is now tried {' and '.join(moves)}" if moves else "keeps its place in the order"
-        is_told = one.is_usable or one.pool_name in found.without_types
-        no_types = "" if is_told else ", and none of its types is left"
+        is_plain = one.is_usable or one.pool_name in found.without_types
+        no_types = "" if is_plain else ", and none of its types is left"
         why = "" if at else ": weight is an order, not a share"
         yield f"{one.pool_name} {stands}{no_types}{why}.", Tone.STRONG
 

@@ -136,8 +136,8 @@ def _gate_lines(
         is_first = False
     if run:
         lines.append(_met_line(run))
-    told = {str(check.gate) for check in gates} | _RULED | ({str(Code.BUDGET_ZERO)} if gates else set())
-    for code in dict.fromkeys(one.code for one in found.blockers if one.is_wanted and str(one.code) not in told):
+    covered = {str(check.gate) for check in gates} | _RULED | ({str(Code.BUDGET_ZERO)} if gates else set())
+    for code in dict.fromkeys(one.code for one in found.blockers if one.is_wanted and str(one.code) not in covered):
         own = [one for one in found.blockers if one.code is code]
         what = shut.get(code) or CODES[code].meaning
         lines += _shut_lines(what, own, found, now_ns, said=own[0].object_key, is_first=is_first)
@@ -165,8 +165,8 @@ def _shut_lines(
     if len(own) == 1 and own[0].object_kind != "Pod":
         one = own[0]
         named = "" if one.object_kind in _OWN else said
-        told = " · ".join(filter(None, (named, times_text(one, now_ns), kept)))
-        return [_line("✘", tone, what, told, Tone.STRONG), *_quoted_lines(one, now_ns)]
+        words = " · ".join(filter(None, (named, times_text(one, now_ns), kept)))
+        return [_line("✘", tone, what, words, Tone.STRONG), *_quoted_lines(one, now_ns)]
     lines = [_line("✘", tone, what, kept)]
     places = {id(one): place for place, one in enumerate(found.blockers)}
     first = sorted(own, key=lambda one: not one.is_reported)

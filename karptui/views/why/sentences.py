@@ -192,8 +192,8 @@ def _wanting(found: NodeFindings) -> str:
 
 def _wanted(found: NodeFindings) -> list[tuple[str, Tone]]:
     """Return which method wants the node, where that is not consolidation and something holds it."""
-    is_told = str(found.why.code) in ("OK", "WAITS") or found.why.method in ("", *_LANES)
-    return [] if is_told else [(f"wanted by {found.why.method}", Tone.NORMAL)]
+    is_plain = str(found.why.code) in ("OK", "WAITS") or found.why.method in ("", *_LANES)
+    return [] if is_plain else [(f"wanted by {found.why.method}", Tone.NORMAL)]
 
 
 def _method_words(method: str) -> str:
@@ -260,9 +260,9 @@ def drain_text(found: NodeFindings, now_ns: int, *, names_blockers: bool = True)
     parts = [str(drain.stage).lower()]
     if drain.initiator is not None:
         parts[0] += f" ({drain.initiator})"
-    told = set() if names_blockers else {one.object_key for one in found.blockers}
+    named = set() if names_blockers else {one.object_key for one in found.blockers}
     holders = [one for one in drain.holders if str(one.hold) != "evicted now"]
-    if holders and all(one.pod.key in told for one in holders):
+    if holders and all(one.pod.key in named for one in holders):
         pass
     elif holders:
         names = ", ".join(f"{one.pod.key} ({one.hold})" for one in holders[:NAMED])

@@ -144,8 +144,8 @@ def _kubelet_violations(body: Mapping[str, Any], kind: KindSchema) -> Iterator[V
     if kind.kind != EC2_KIND or not isinstance(kubelet, Mapping) or "properties" in spec.get("kubelet", {}):
         return
     for sentence in rule_breaks(kubelet):
-        told = f"the NodeClass would not be ready: {sentence}"
-        yield Violation(("spec", "kubelet"), told, ProblemSeverity.WARNING, blocks_rules=False)
+        text = f"the NodeClass would not be ready: {sentence}"
+        yield Violation(("spec", "kubelet"), text, ProblemSeverity.WARNING, blocks_rules=False)
 
 
 def _unknown_kind(document: Document, schemas: Schemas) -> Violation:

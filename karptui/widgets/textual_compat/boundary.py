@@ -24,7 +24,7 @@ WidgetT = TypeVar("WidgetT", bound=Widget)
 
 
 class LivingApp(App[None]):
-    """An app that is told of faults, and lives on."""
+    """An app that hears of faults, and lives on."""
 
     @abstractmethod
     def fault_caught(self, error: Exception, during: str) -> None:

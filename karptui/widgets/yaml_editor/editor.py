@@ -23,7 +23,7 @@ from karptui.widgets.yaml_editor.completions import CompletionList, Completions
 INDENT: Final = 2
 LIGHT: Final = "css-light"
 GLYPHS: Final[Mapping[Tone, str]] = {Tone.FAULT: "✘", Tone.WARNING: "▲", Tone.MUTED: "←"}
-"""What stands before a note, so that its kind is told without colour."""
+"""What stands before a note, so that its kind shows without colour."""
 
 OWN_ACTIONS: Final = frozenset({"complete", "leave", "note(1)"})
 """Actions whose keys the screen may have given to something else."""

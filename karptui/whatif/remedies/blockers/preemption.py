@@ -47,10 +47,10 @@ def preemptions(situation: Situation, lowered: Collection[str], priority: int) -
         return ()
     pods = situation.inventory.pods
     emptied = situation.derive(replace(situation.inventory, pods=tuple(one for one in pods if one.key not in lowered)))
-    standing: dict[str, list[Pod]] = {}
+    present: dict[str, list[Pod]] = {}
     for one in pods:
         if one.key in lowered and one.node_name:
-            standing.setdefault(one.node_name, []).append(one)
+            present.setdefault(one.node_name, []).append(one)
     as_it_is, without = _Scheduler(situation.prepared), _Scheduler(emptied.prepared)
     found: list[Preemption] = []
     for pod in sorted(waiting, key=lambda one: (-one.template.priority, one.created_ns, one.key)):
@@ -59,7 +59,7 @@ def preemptions(situation: Situation, lowered: Collection[str], priority: int) -
         choices = [
             (victims, taker)
             for taker in without.takers(pod)
-            if (victims := without.victims(pod, taker[0], standing.get(taker[0].state.name, ()))) is not None
+            if (victims := without.victims(pod, taker[0], present.get(taker[0].state.name, ()))) is not None
         ]
         if not choices:
             continue
@@ -68,7 +68,7 @@ def preemptions(situation: Situation, lowered: Collection[str], priority: int) -
         )
         without.add(pod, taker)
         node_name = taker[0].state.name
-        standing[node_name] = [one for one in standing.get(node_name, ()) if one not in victims]
+        present[node_name] = [one for one in present.get(node_name, ()) if one not in victims]
         if victims:
             found.append(Preemption(pod.key, node_name, victims))
     return tuple(found)
@@ -108,19 +108,19 @@ class _Scheduler:
         destination, memory, labels = taker
         self._run.node_check.add(self._queued(pod), memory, destination, labels)
 
-    def victims(self, pod: Pod, node: Destination, standing: Sequence[Pod]) -> tuple[Pod, ...] | None:
+    def victims(self, pod: Pod, node: Destination, present: Sequence[Pod]) -> tuple[Pod, ...] | None:
         """Return who of the pods on a node has to end for one that comes; None where that makes no room.
 
         Args:
             pod: What comes.
             node: The node, without the pods.
-            standing: The pods; those that have run longest stay if they can.
+            present: The pods; those that have run longest stay if they can.
         """
         filled = self._run.node_check.filled.get(node.index)
         room = node.room if filled is None else filled.room
         left = [have - need for have, need in zip(room, self._queued(pod).owner.row, strict=True)]
         ended: list[Pod] = []
-        for one in sorted(standing, key=lambda other: (other.start_ns, other.key)):
+        for one in sorted(present, key=lambda other: (other.start_ns, other.key)):
             row = self._prepared.columns.row(one.template.requests, pods=1)
             rest = [have - need for have, need in zip(left, row, strict=True)]
             if min(rest, default=0) < 0:
