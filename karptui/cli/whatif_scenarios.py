@@ -171,6 +171,15 @@ def parse_condition(text: str) -> FailCondition:
     return FailCondition(text, "cost", amount / 100 if match["percent"] else amount, bool(match["percent"]))
 
 
+class ScenarioAnswer(NamedTuple):
+    """What a scenario changes about a cluster."""
+
+    document: dict[str, Any]
+    failures: list[str]
+    """Conditions that are met, in words."""
+    difference: Difference | None = None
+
+
 def run_scenarios(args: argparse.Namespace) -> int:
     """Print what each scenario changes about each cluster.
 
@@ -187,16 +196,33 @@ def run_scenarios(args: argparse.Namespace) -> int:
     status = 0
     for named in bases(args):
         status = max(status, named.tell("simulate"))
-        for scenario in scenarios:
-            document, failures = scenario_answer(named, scenario, replay, args.fail_on or ())
+        found = [scenario_answer(named, scenario, replay, args.fail_on or ()) for scenario in scenarios]
+        comparison = _compare(found)
+        for document, failures, _ in found:
             if "error" in document:
                 status = max(status, 1)
             elif failures:
                 status = FAILED
             _print(document, args.output)
             for failure in failures:
-                _say(f"{named.name}: {scenario.name}: {failure}")
+                _say(f"{named.name}: {document['scenario']}: {failure}")
+        if comparison and args.output != "json":
+            print(f"{clean(comparison)}\n")
     return status
+
+
+def _compare(found: Sequence[ScenarioAnswer]) -> str:
+    """Say which of several scenarios is best, and write it into their documents too; empty where it cannot be said."""
+    from karptui.views.whatif.compare import Compared, best_sentence, places
+
+    known = [(document, difference) for document, _, difference in found if difference is not None]
+    if len(known) < 2:
+        return ""
+    said = best_sentence([Compared(document["scenario"], difference) for document, difference in known])
+    if said:
+        for (document, _), place in zip(known, places([one for _, one in known]), strict=True):
+            document |= {"place": place, "comparison": said}
+    return said
 
 
 def run_self_check(args: argparse.Namespace) -> int:
@@ -266,7 +292,7 @@ def read_files(paths: Sequence[str]) -> list[Scenario]:
 
 def scenario_answer(
     named: NamedBase, scenario: Scenario, mode: Replay | None, conditions: Sequence[FailCondition]
-) -> tuple[dict[str, Any], list[str]]:
+) -> ScenarioAnswer:
     """Return what a scenario changes about a cluster, and the conditions that are met, in words.
 
     Args:
@@ -281,16 +307,16 @@ def scenario_answer(
 
     document: dict[str, Any] = {"name": named.name, "scenario": scenario.name}
     if named.base is None:
-        return {**document, "error": named.problem}, []
+        return ScenarioAnswer({**document, "error": named.problem}, [])
     *_, found = answers(named.base, replace(scenario, replay=mode) if mode else scenario)
     if found.difference is not None:
         document["sentence"] = headline_text(found)
     document |= answer_json(found)
     if found.difference is None:
-        return document, []
+        return ScenarioAnswer(document, [])
     failures = [f"--fail-on {one.text}: {why}" for one in conditions if (why := one.met(found.difference))]
     document["failed"] = failures
-    return document, failures
+    return ScenarioAnswer(document, failures, found.difference)
 
 
 def _say(sentence: str) -> None:

@@ -307,3 +307,17 @@ def test_what_is_assumed_about_a_snapshot_is_said(tmp_path: Path, capsys: pytest
     assert "no node passes the gates" in shown.out
     assert main(["sweep", bare, "--set", "RESERVED_ENIS=0", "--jobs", "1"]) == 0
     assert "nothing in it says when it was taken" in capsys.readouterr().err
+
+
+def test_which_of_several_scenarios_is_best_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [write(tmp_path, OVERHEAD), write(tmp_path, "name: nothing\nedits: []\n", "nothing.yaml")]
+    flags = [word for path in paths for word in ("--scenario", path)]
+    assert main(["simulate", STORIES, *flags, "-o", "json"]) == 0
+    found = answers(capsys)
+    assert [one["place"] for one in found] == [1, 2]
+    assert {one["comparison"] for one in found} == {found[0]["comparison"]}
+    assert found[0]["comparison"].startswith("less overhead is best: ")
+    assert main(["simulate", STORIES, *flags]) == 0
+    assert capsys.readouterr().out.rstrip().splitlines()[-1] == found[0]["comparison"]
+    assert main(["simulate", STORIES, *flags[:2], "-o", "json"]) == 0
+    assert "comparison" not in answers(capsys)[0]

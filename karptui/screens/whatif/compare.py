@@ -22,7 +22,9 @@ from karptui.views.whatif.compare import (
     COLUMN_WIDTH,
     LABEL_WIDTH,
     MOST_COMPARED,
+    SCALE,
     Compared,
+    best_sentence,
     compare_lines,
     sweep_lines,
     sweep_sentence,
@@ -30,6 +32,7 @@ from karptui.views.whatif.compare import (
 from karptui.views.whatif.totals import mode_text
 from karptui.whatif.scenario import Replay
 from karptui.whatif.sweep import Sweep, SweepPoint
+from karptui.widgets.hanging import wrapped
 from karptui.widgets.sentences import Sentences
 
 
@@ -98,7 +101,10 @@ class CompareScreen(FrameScreen):
         return self.size.width - 5  # the frame's padding and a scroll bar
 
     def _show(self) -> None:
-        lines = list(compare_lines(self._compared, self._width))
+        of_these = "Of these: " if len(self._compared) < len(self._book.sheets) else ""
+        best = best_sentence(self._compared)
+        lines: list[Pieces] = [*wrapped((((f"{of_these}{best}", Tone.STRONG),),), self._width), ()] if best else []
+        lines += compare_lines(self._compared, self._width)
         lines += [((f"✘ {one.name}: {one.problem}", Tone.FAULT),) for one in self._compared if one.problem]
         self.table.set_lines(lines)
         sheets = len(self._book.sheets)
@@ -119,7 +125,8 @@ class CompareScreen(FrameScreen):
         if len(self._book.sheets) == 1:
             return (("there is one scenario; s in the what-if duplicates it or begins another", Tone.MUTED),)
         others = f"; some ask something else: all are replayed as {mode_text(self._mode)}" if self._has_others else ""
-        return ((f"each scenario against the cluster as it is now{others} · m replays another mode", Tone.MUTED),)
+        said = f"each scenario against the cluster as it is now{others} · best: {SCALE} · m replays another mode"
+        return ((said, Tone.MUTED),)
 
     def focus_body(self) -> None:
         """Give the keys back to the table."""

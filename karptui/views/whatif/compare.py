@@ -6,15 +6,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from karptui.kube.units import count_text
+from karptui.aws.money import per_hour_change_text
+from karptui.kube.units import count_text, counted, verb
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.totals import mode_text
 from karptui.whatif.difference import Difference
 from karptui.whatif.lines import Totals
+from karptui.whatif.scenario import Replay
 from karptui.whatif.self_check import CheckedClaim, Reproduction, SelfCheck
 from karptui.whatif.sweep import SweepPoint
 
 MOST_COMPARED: Final = 4
+MOST_NAMED: Final = 2
+"""Scenarios that a sentence names."""
 LABEL_WIDTH: Final = 18
 COLUMN_WIDTH: Final = 12
 """What a scenario needs at least."""
@@ -32,6 +36,7 @@ _FIGURES: Final[tuple[tuple[str, FigureOf], ...]] = (
     ("pending", lambda totals: count_text(totals.pending)),
     ("drifted", lambda totals: count_text(totals.drifted)),
 )
+_OF_UNKNOWN_PRICE: Final = ("  price n/a", "  at most more")
 _COUNTS: Final[tuple[tuple[str, CountOf], ...]] = (
     ("no longer placed", lambda one: len(one.no_longer_fit)),
     ("placed now", lambda one: sum(len(move.pods) for move in one.now_fit)),
@@ -49,6 +54,87 @@ class Compared(NamedTuple):
     problem: str = ""
 
 
+class Standing(NamedTuple):
+    """What one side of a what-if is judged by, in this order: less of it is better."""
+
+    pending: int
+    per_hour: float
+    """Dollars, with nodes on spot whose price nobody knows at what they would cost on demand."""
+    drift: int
+    """Nodes that the edits drift."""
+
+
+AS_IT_IS: Final = "the cluster as it is"
+SCALE: Final = "fewest pods that wait, then $/h, then drift"
+"""What is best, in words."""
+
+
+def standing(one: Difference) -> Standing:
+    """Return what a scenario is judged by."""
+    return Standing(one.after.pending, _dollars(one.after), len(one.drift_gained))
+
+
+def places(found: Sequence[Difference]) -> list[int]:
+    """Return the place of each scenario, 1 for the best; those that come to the same share one."""
+    ranks = [standing(one) for one in found]
+    return [1 + sum(other < rank for other in ranks) for rank in ranks]
+
+
+def best_sentence(compared: Sequence[Compared]) -> str:
+    """Return which scenario is best and why; nothing before all have been replayed in one mode."""
+    known = [(one.name, one.difference) for one in compared if one.difference is not None]
+    if not known or any(one.difference is None and not one.problem for one in compared):
+        return ""
+    if len({found.mode for _, found in known}) > 1:
+        return ""
+    first = known[0][1]
+    replayed = "Replayed from scratch, not running. " if first.mode is Replay.SCRATCH else ""
+    now = Standing(first.before.pending, _dollars(first.before), 0)
+    ranked = sorted(((standing(found), name) for name, found in known), key=lambda one: one[0])
+    best = ranked[0][0]
+    winners = [name for rank, name in ranked if rank == best]
+    others = [(rank, name) for rank, name in ranked if rank != best]
+    if best == now:
+        same = "come to the same as" if len(winners) > 1 else "comes to the same as"
+        said = f"{_named(winners)} {same} {AS_IT_IS}: as many pods wait, for the same $/h"
+    elif best > now:
+        said = f"None is better than {AS_IT_IS}; {_named(winners)} next: {_against(best, now, 'now')}"
+    elif len(winners) > 1:
+        said = f"{_named(winners)} are equally good: {_against(best, now, 'now')}"
+    else:
+        said = f"{winners[0]} is best: {_against(best, now, 'now')}"
+    if others and best < now:
+        said += f"; {others[0][1]} next: {_against(others[0][0], now, 'now')}"
+    return f"{replayed}{said}."
+
+
+def _dollars(side: Totals) -> float:
+    return round(side.price_per_hour + side.unpriced_at_most_per_hour, 2)
+
+
+def _named(names: Sequence[str]) -> str:
+    shown = list(names[:MOST_NAMED])
+    more = len(names) - len(shown)
+    last = f"{count_text(more)} more" if more else shown.pop() if len(shown) > 1 else ""
+    return f"{', '.join(shown)} and {last}" if last else ", ".join(shown)
+
+
+def _against(one: Standing, other: Standing, name: str) -> str:
+    """Return in what one side differs from another: ``3 pods fewer wait than now, +$5.42/h``."""
+    pods = one.pending - other.pending
+    change = round(one.per_hour - other.per_hour, 2)
+    said = []
+    if pods:
+        fewer = "fewer" if pods < 0 else "more"
+        said.append(f"{counted(abs(pods), 'pod')} {fewer} {verb(abs(pods), 'waits', 'wait')} than {name}")
+    said.append(per_hour_change_text(change) if change else "the same $/h")
+    if one.drift:
+        said.append(f"{counted(one.drift, 'node')} would drift")
+    if not pods:
+        said.append("as many pods wait")
+    return ", ".join(said)
+
+
 def compare_lines(compared: Sequence[Compared], width: int) -> tuple[Pieces, ...]:
     """Return a table: a column for the cluster as it is and one for each scenario.
 
@@ -60,11 +146,16 @@ def compare_lines(compared: Sequence[Compared], width: int) -> tuple[Pieces, ...
     column = max(COLUMN_WIDTH, min(26, (width - LABEL_WIDTH) // (len(compared) + 1)))
     modes = {one.mode for one in known}
     lines: list[Pieces] = [_row("", ["now", *(one.name for one in compared)], column, Tone.STRONG)]
-    lines.append(_row("replayed", ["", *(_mode(one) for one in compared)], column, Tone.MUTED))
+    if len(modes) > 1 or len(known) < len(compared):
+        lines.append(_row("replayed", ["", *(_mode(one) for one in compared)], column, Tone.MUTED))
     if not known:
         return tuple(lines)
     before = known[0].before if len(modes) == 1 else None
+    sides = [side for one in known for side in (one.before, one.after)]
+    is_priced = not any(side.unpriced for side in sides)
     for label, figure in _FIGURES:
+        if is_priced and label in _OF_UNKNOWN_PRICE:
+            continue
         now = figure(before) if before is not None else "differs"
         lines.append(_figure_row(label, now, compared, figure, column))
     lines.append(())

@@ -7,7 +7,15 @@ import pytest
 
 from karptui.karpenter.settings import parse_settings
 from karptui.views.row import Tone
-from karptui.views.whatif.compare import Compared, compare_lines, self_check_text, sweep_lines, sweep_sentence
+from karptui.views.whatif.compare import (
+    Compared,
+    best_sentence,
+    compare_lines,
+    places,
+    self_check_text,
+    sweep_lines,
+    sweep_sentence,
+)
 from karptui.views.whatif.controls import controls_of, edit_text, focused, line_notes, problem_at, setting_value
 from karptui.whatif.edits import (
     AnyEdit,
@@ -22,6 +30,7 @@ from karptui.whatif.edits import (
     SetSetting,
     TakeOut,
 )
+from karptui.whatif.lines import DriftLine, Totals
 from karptui.whatif.quick_edits.actions import SETTING_EDITS
 from karptui.whatif.scenario import Replay
 from karptui.whatif.self_check import CheckedClaim, Reproduction, SelfCheck
@@ -174,6 +183,7 @@ def rows(lines: tuple[object, ...]) -> list[str]:
 
 def test_scenarios_stand_side_by_side() -> None:
     pools = (a_pool(nodes_after=50), a_pool("", nodes_before=1, nodes_after=1))
+    unpriced = a_difference(after=totals(unpriced=2))
     first = a_difference(after=totals(nodes=64), pools=pools, no_longer_fit=(unplaced(),))
     compared = (
         Compared("with a name that is far too long for one column", first),
@@ -186,9 +196,54 @@ def test_scenarios_stand_side_by_side() -> None:
     assert "replaying…" in found[1]
     assert "cannot be replayed" in found[1]
     assert found[2].split() == ["nodes", "62", "64", "62", "-", "-"]
+    assert not any("price n/a" in row for row in found)
+    assert any("price n/a" in row for row in rows(compare_lines((Compared("a", unpriced),), 80)))
     assert next(row for row in found if "general" in row).split() == ["general", "48", "50", "-", "-", "-"]
     assert any("not Karpenter's" in row for row in found)
     assert next(row for row in found if row.startswith("no longer placed")).split()[-4:] == ["1", "0", "-", "-"]
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (
+            {"less": totals(pending=0, price_per_hour=30.42), "more": totals(price_per_hour=24.5)},
+            "less is best: 3 pods fewer wait than now, +$5.42/h; more next: -$0.50/h, as many pods wait.",
+        ),
+        (
+            {"a": totals(price_per_hour=25.29), "b": totals(pending=4)},
+            "None is better than the cluster as it is; a next: +$0.29/h, as many pods wait.",
+        ),
+        (
+            {"a": totals(), "b": totals()},
+            "a and b come to the same as the cluster as it is: as many pods wait, for the same $/h.",
+        ),
+        (
+            {"a": totals(price_per_hour=24.0), "b": totals(price_per_hour=24.0), "c": totals(pending=2, unpriced=1)},
+            "c is best: 1 pod fewer waits than now, the same $/h; a next: -$1.00/h, as many pods wait.",
+        ),
+        (
+            {"a": totals(pending=2), "b": totals(pending=2)},
+            "a and b are equally good: 1 pod fewer waits than now, the same $/h.",
+        ),
+    ],
+)
+def test_which_scenario_is_best_stands_first(after: dict[str, Totals], said: str) -> None:
+    compared = [Compared(name, a_difference(after=one)) for name, one in after.items()]
+    assert best_sentence(compared) == said
+    assert best_sentence([*compared, Compared("waits", None)]) == ""
+    assert best_sentence([*compared, Compared("broken", None, "edit 1: no such object")]) == said
+
+
+def test_drift_decides_between_scenarios_that_are_equal_otherwise() -> None:
+    drifts = a_difference(drift_gained=(DriftLine("general-1", "n1", "general", "NodePoolDrifted", "taints"),))
+    compared = [Compared("edit", drifts), Compared("none", a_difference(mode=Replay.SCRATCH))]
+    assert best_sentence(compared) == ""
+    assert best_sentence(compared[:1]) == (
+        "None is better than the cluster as it is; edit next: the same $/h, 1 node would drift, as many pods wait."
+    )
+    assert best_sentence(compared[1:]).startswith("Replayed from scratch, not running. none comes to the same")
+    assert places([a_difference(), drifts, a_difference()]) == [1, 3, 1]
 
 
 def test_scenarios_of_different_modes_share_no_now() -> None:
