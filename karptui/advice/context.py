@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final
@@ -205,10 +205,9 @@ class AdviceContext:
         """Those of them with at least one usable instance type, in the order in which they are tried."""
         return tuple(template.pool for template in self.prepared.templates)
 
-    @cached_property
-    def pool_types(self) -> Mapping[str, PoolTypes]:
-        """The instance types of every NodePool after each filter, by name."""
-        found = pool_types(self.inventory, self.prepared.given_types, self.settings)
+    def pool_types(self, names: Container[str]) -> Mapping[str, PoolTypes]:
+        """Return the instance types of NodePools after each filter, by name."""
+        found = pool_types(self.inventory, self.prepared.given_types, self.settings, names)
         return {one.pool.name: one for one in found}
 
     @cached_property

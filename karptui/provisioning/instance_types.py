@@ -8,7 +8,7 @@ once, at the first that rules it out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import or_
 
@@ -92,13 +92,16 @@ def catalogues_of(
     return found
 
 
-def pool_types(inventory: Inventory, instance_types: InstanceTypes, settings: Settings) -> tuple[PoolTypes, ...]:
+def pool_types(
+    inventory: Inventory, instance_types: InstanceTypes, settings: Settings, names: Container[str] | None = None
+) -> tuple[PoolTypes, ...]:
     """Return the types of every NodePool: those that take part in the order in which they are tried, then the others.
 
     Args:
         inventory: NodePools, DaemonSets, pending pods, nodes and NodeOverlays count.
         instance_types: One list for all NodePools, or a list by NodePool name, before NodeOverlays.
         settings: The controller's.
+        names: The NodePools that are asked about; None for all of them.
     """
     by_pool = types_by_pool(inventory, instance_types, settings)
     tried = usable_pools(inventory.nodepools)
@@ -113,6 +116,8 @@ def pool_types(inventory: Inventory, instance_types: InstanceTypes, settings: Se
     served = {pool.name for pool in served_pools(inventory.nodepools)}
     found = []
     for index, pool in enumerate((*tried, *others)):
+        if names is not None and pool.name not in names:
+            continue
         own = states.get(pool.name, [])
         rank = index + 1 if index < len(tried) else None
         result = _PoolReader(

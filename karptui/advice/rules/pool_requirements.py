@@ -130,10 +130,9 @@ def _requirements(raw: object) -> list[object]:
     "where the CNI has the addresses (prefix delegation).",
 )
 def _daemonset_types(context: AdviceContext) -> Iterator[Finding]:
-    for template in context.prepared.templates:
-        if not _is_crowded(template):
-            continue
-        found = context.pool_types[template.name]
+    crowded = {one.name: one for one in context.prepared.templates if _is_crowded(one)}
+    for name, found in context.pool_types(crowded).items() if crowded else ():
+        template = crowded[name]
         removed = [
             one
             for one in found.verdicts
@@ -253,11 +252,11 @@ _WORDS: Final = {
     remedy="Loosen the requirement that removes most types; the Types screen counts them filter by filter.",
 )
 def _no_types(context: AdviceContext) -> Iterator[Finding]:
-    for pool in context.pools:
-        left_out = context.prepared.left_out.get(pool.name)
-        if left_out is None or pool.is_static:
-            continue
-        found = context.pool_types[pool.name]
+    left_out_of = context.prepared.left_out
+    without = [pool for pool in context.pools if left_out_of.get(pool.name) is not None and not pool.is_static]
+    types = context.pool_types({pool.name for pool in without}) if without else {}
+    for pool in without:
+        left_out, found = left_out_of[pool.name], types[pool.name]
         if not found.verdicts:
             continue
         because = found.why_not if left_out else _why_no_types(found)
