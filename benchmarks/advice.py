@@ -19,7 +19,7 @@ from karptui.advice.catalogue import RULES
 from karptui.advice.context import AdviceContext
 from karptui.advice.report import Adviser
 from karptui.aws.evidence import NO_EVIDENCE, Evidence
-from karptui.disruption.study import Study
+from karptui.disruption.study import DisruptionStudy
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
@@ -32,7 +32,7 @@ DEAREST = 6
 def measure(name: str, view: ClusterView) -> None:
     began = time.process_time()
     prepared, _ = prepare_view(view, NOW_NS)
-    study = Study(prepared, 1)
+    study = DisruptionStudy(prepared, 1)
     for _ in study.survey():
         pass
     before = time.process_time() - began

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from karptui.aws.evidence import Evidence
 from karptui.decode.kinds import Kind
-from karptui.disruption.study import Study, study_all
+from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.metrics import ControllerMetrics, PoolMetrics
 from karptui.karpenter.nodeclass import NodeClass
@@ -150,7 +150,7 @@ def story_view(
     if not is_compared:
         return view
     prepared, notes = prepare_view(view, NOW_NS)
-    study = Study(prepared, view.state.generation, notes=notes)
+    study = DisruptionStudy(prepared, view.state.generation, notes=notes)
     study_all(study, ())
     for _ in study.compare_pools():
         pass

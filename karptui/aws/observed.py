@@ -71,7 +71,7 @@ def current_image(amis: Iterable[Ami], labels: Mapping[str, str]) -> str | None:
     return next((ami.id for ami in amis if node.compatible(Requirements.from_selectors(ami.selectors))), None)
 
 
-class Spread(msgspec.Struct, frozen=True):
+class ResourceSpread(msgspec.Struct, frozen=True):
     """One resource over several nodes."""
 
     smallest: Quantity
@@ -90,9 +90,9 @@ class ObservedType(msgspec.Struct, frozen=True):
 
     instance_type: str
     node_count: int
-    capacity: Mapping[str, Spread]
+    capacity: Mapping[str, ResourceSpread]
     """By resource name; over the nodes that report the resource."""
-    allocatable: Mapping[str, Spread]
+    allocatable: Mapping[str, ResourceSpread]
 
 
 def observed_types(nodes: Iterable[Node]) -> dict[str, ObservedType]:
@@ -116,7 +116,7 @@ def observed_types(nodes: Iterable[Node]) -> dict[str, ObservedType]:
     }
 
 
-def _spreads(lists: list[ResourceList]) -> dict[str, Spread]:
+def _spreads(lists: list[ResourceList]) -> dict[str, ResourceSpread]:
     amounts: dict[str, list[Quantity]] = {}
     for resources in lists:
         for name, amount in resources.items():
@@ -124,6 +124,6 @@ def _spreads(lists: list[ResourceList]) -> dict[str, Spread]:
     return {name: _spread(of_resource) for name, of_resource in sorted(amounts.items())}
 
 
-def _spread(amounts: list[Quantity]) -> Spread:
+def _spread(amounts: list[Quantity]) -> ResourceSpread:
     ordered = sorted(amounts, key=lambda amount: amount.nano)
-    return Spread(ordered[0], ordered[(len(ordered) - 1) // 2], ordered[-1])
+    return ResourceSpread(ordered[0], ordered[(len(ordered) - 1) // 2], ordered[-1])

@@ -13,7 +13,7 @@ from karptui.cli.loading import Loaded
 from karptui.cli.options import MOST_SIMULATED
 from karptui.disruption.json_form import blocker_json
 from karptui.disruption.outlook import Outcome
-from karptui.disruption.study import Study
+from karptui.disruption.study import DisruptionStudy
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
@@ -44,7 +44,7 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
         loaded = replace(loaded, notes=(*loaded.notes, f"why the node is still here is left out: {reason}"))
         return _explained(entry, None, loaded)
     prepared, notes = prepare_view(loaded.view, loaded.now_ns)
-    study = Study(prepared, loaded.view.state.generation, prices=loaded.view.evidence.price_settings)
+    study = DisruptionStudy(prepared, loaded.view.state.generation, prices=loaded.view.evidence.price_settings)
     for _ in study.survey():
         pass
     key = f"claim/{entry.claim.name}" if entry.claim is not None else f"node/{entry.name}"

@@ -182,7 +182,7 @@ def analysed(
         simulates: Whether to simulate removals; by the size of the cluster where None.
         asks_next: Whether to ask what Karpenter would do next; where removals are simulated where None.
     """
-    from karptui.disruption.study import Study, study_all
+    from karptui.disruption.study import DisruptionStudy, study_all
     from karptui.session.cluster_view import ClusterView
     from karptui.session.prepare import prepare_view
     from karptui.session.readiness import unready_because
@@ -192,7 +192,7 @@ def analysed(
         return view, (f"why nodes are still here is left out: {reason}",)
     prepared, notes = prepare_view(view, now_ns)
     chosen = len(view.state.nodes) <= MOST_SIMULATED if simulates is None else simulates
-    study = Study(prepared, view.state.generation, prices=view.evidence.price_settings)
+    study = DisruptionStudy(prepared, view.state.generation, prices=view.evidence.price_settings)
     analysis = study_all(study, None if chosen else ())
     if chosen if asks_next is None else asks_next:
         study.ask_next()

@@ -52,7 +52,7 @@ def _load(args: argparse.Namespace) -> Loaded:
         UsageError: when nothing can be said of it.
     """
     from karptui.cli.loading import load
-    from karptui.disruption.study import Study, study_all
+    from karptui.disruption.study import DisruptionStudy, study_all
     from karptui.session.cluster_view import ClusterView
     from karptui.session.prepare import prepare_view
     from karptui.session.readiness import unready_because
@@ -63,7 +63,7 @@ def _load(args: argparse.Namespace) -> Loaded:
         raise UsageError(f"what comes next cannot be told: {reason}")
     before = loaded.view
     prepared, notes = prepare_view(before, loaded.now_ns)
-    study = Study(prepared, before.state.generation, prices=before.evidence.price_settings)
+    study = DisruptionStudy(prepared, before.state.generation, prices=before.evidence.price_settings)
     study_all(study)
     study.ask_next()
     view = ClusterView(before.state, before.statuses, before, evidence=before.evidence, analysis=study.analysis)

@@ -62,7 +62,7 @@ def _churn(loaded: Loaded) -> Churn | None:
 
 def compared(view: ClusterView, now_ns: int) -> tuple[ClusterView, tuple[str, ...]]:
     """Return the view with budgets and with which pools pods match, and what was assumed."""
-    from karptui.disruption.study import Study, study_all
+    from karptui.disruption.study import DisruptionStudy, study_all
     from karptui.session.cluster_view import ClusterView
     from karptui.session.prepare import prepare_view
     from karptui.session.readiness import unready_because
@@ -71,7 +71,7 @@ def compared(view: ClusterView, now_ns: int) -> tuple[ClusterView, tuple[str, ..
     if reason:
         return view, (f"overlap and budgets are left out: {reason}",)
     prepared, notes = prepare_view(view, now_ns)
-    study = Study(prepared, view.state.generation)
+    study = DisruptionStudy(prepared, view.state.generation)
     study_all(study, ())
     for _ in study.compare_pools():
         pass

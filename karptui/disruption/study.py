@@ -59,7 +59,7 @@ def key_of(node: StateNode) -> str:
     return f"claim/{node.claim.name}" if node.claim is not None else f"node/{node.name}"
 
 
-class Study:
+class DisruptionStudy:
     """One pass over one generation of a cluster.
 
     Args:
@@ -360,7 +360,7 @@ class Study:
         return EngineSimulator(self._prepared, self.fleet)
 
 
-def study_all(study: Study, keys: Iterable[str] | None = None) -> Analysis:
+def study_all(study: DisruptionStudy, keys: Iterable[str] | None = None) -> Analysis:
     """Return the whole analysis at once, for those who can wait.
 
     Args:

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from enum import StrEnum
 from typing import Final
 
-import msgspec
-
-from karptui.disruption.analysis import Analysis, NodeFindings
 from karptui.disruption.blocker import Blocker
+from karptui.disruption.cluster_findings import (
+    ClusterFinding,
+    FindingCode,
+    FindingSeverity,
+    Manner,
+    PendingLine,
+    VerdictCase,
+    VerdictNode,
+)
 from karptui.disruption.codes import CODES, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import condition_of
 from karptui.kube.timestamps import NS_PER_SECOND
 
@@ -34,149 +38,7 @@ NEARLY_FULL: Final = 0.95
 _WAITING_REASONS: Final = ("", "AwaitingReconciliation")
 
 
-class Severity(StrEnum):
-    """How bad a finding is."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
-
-
-class FindingCode(StrEnum):
-    """What a finding is about."""
-
-    STOPPED = "STOPPED"
-    """Karpenter disrupts nothing at all: a NodeClaim has no provider ID."""
-    NO_NODEPOOLS = "NO_NODEPOOLS"
-    CLAIM_STUCK = "CLAIM_STUCK"
-    """NodeClaims that do not get through."""
-    PENDING = "PENDING"
-    """Pods that cannot be placed."""
-    RESERVATIONS_FULL = "RESERVATIONS_FULL"
-    """Pods that wait without a word for reservations that are full."""
-    POOL_NOT_READY = "POOL_NOT_READY"
-    POOL_AT_LIMIT = "POOL_AT_LIMIT"
-    UNHEALTHY = "UNHEALTHY"
-    REPAIR_HELD = "REPAIR_HELD"
-    """Unhealthy nodes that Karpenter wants to repair and may not."""
-    POD_DND = "POD_DND"
-    NODE_DND = "NODE_DND"
-    PDB = "PDB"
-    BUDGET = "BUDGET"
-    DRIFT = "DRIFT"
-    """Drift that does not advance."""
-    TIMED_OUT = "TIMED_OUT"
-    """Passes of consolidation that run out of time: nodes late in their order are never looked at."""
-    NO_PERMISSION = "NO_PERMISSION"
-    NO_PRICES = "NO_PRICES"
-    NEXT = "NEXT"
-    """What Karpenter does next."""
-    FINE = "FINE"
-
-
-class Manner(StrEnum):
-    """How something holds, where its sentence differs by that."""
-
-    PLAIN = ""
-    NEVER = "never"
-    """It does not end by itself."""
-    USED_UP = "used-up"
-    """A disruption budget that other nodes use up."""
-    AFTER_OTHERS = "after-others"
-    """What comes next waits until nothing stops Karpenter any more."""
-
-
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that holds or endangers the cluster."""
-
-    severity: Severity
-    code: FindingCode
-    price_per_hour: float | None = None
-    """Dollars per hour that it costs; None where it costs none, or nobody knows."""
-    since_ns: int | None = None
-    until_ns: int | None = None
-    """When it ends by itself."""
-    objects: tuple[str, ...] = ()
-    """``Kind/namespace/name`` of what it is about."""
-    names: tuple[str, ...] = ()
-    """What its sentence names."""
-    nodes: int = 0
-    pods: int = 0
-    recent_pods: int = 0
-    """Pods that came to those nodes in the last hour."""
-    detail: str = ""
-    """Words of Karpenter, or a reason."""
-    manner: Manner = Manner.PLAIN
-    is_partial: bool = False
-    """Whether more may come to its dollars: not every node of it has been simulated."""
-    screen: str = ""
-    """Where it is proven."""
-    key: str = ""
-    """The key that leads there from Nodes."""
-    filter_text: str = ""
-    """What to filter by there."""
-
-
-class NodeLine(msgspec.Struct, frozen=True, eq=False):
-    """What is known of one node or NodeClaim."""
-
-    name: str
-    pool: str
-    claim: NodeClaim | None
-    has_node: bool
-    findings: NodeFindings | None = None
-    per_hour: float | None = None
-    held: float | None = None
-    """Dollars per hour that what holds it costs."""
-    would_save: float | None = None
-    """Dollars per hour that are saved once Karpenter goes on."""
-    not_ready_ns: int | None = None
-    """Since when it has not been ready; None while it is."""
-
-
-class PendingLine(msgspec.Struct, frozen=True):
-    """Pods that wait for one reason."""
-
-    name: str
-    pods: tuple[str, ...]
-    """``namespace/name`` of each."""
-    since_ns: int
-    group: str = ""
-    """Key of the group that the study of pending pods made of them; empty where it has not looked at them."""
-    full_pool: str = ""
-    """The NodePool whose full reservations they wait for; empty where they wait for anything else."""
-
-
-class LimitLine(msgspec.Struct, frozen=True):
-    """A limit of a NodePool that is as good as used up."""
-
-    pool: str
-    text: str
-    since_ns: int = 0
-    """When the node came that used it up; 0 where that is not known."""
-
-
-class Situation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """A cluster, as far as its verdict goes."""
-
-    now_ns: int
-    nodes: Sequence[NodeLine] = ()
-    analysis: Analysis | None = None
-    pending: Sequence[PendingLine] = ()
-    pools: Sequence[NodePool] = ()
-    limits: Sequence[LimitLine] = ()
-    closed_pdbs: Collection[str] = ()
-    """``namespace/name`` of PodDisruptionBudgets that can never allow an eviction."""
-    hidden: Sequence[str] = ()
-    """Kinds that may not be listed, in the plural."""
-    has_prices: bool = True
-    timeouts: int = 0
-    """Passes of single-node consolidation that were given up for lack of time, since Karpenter started."""
-    started_ns: int | None = None
-    """When Karpenter started."""
-
-
-def verdict_of(case: Situation) -> tuple[Finding, ...]:
+def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
     """Return what holds or endangers a cluster, worst first; one finding that says so where nothing does."""
     found = [
         *_stopped(case),
@@ -189,20 +51,20 @@ def verdict_of(case: Situation) -> tuple[Finding, ...]:
         *_timed_out(case),
         *_missing(case),
     ]
-    ranks = {severity: rank for rank, severity in enumerate(Severity)}
+    ranks = {severity: rank for rank, severity in enumerate(FindingSeverity)}
     places = {code: place for place, code in enumerate(FindingCode)}
     found.sort(key=lambda one: (ranks[one.severity], -(one.price_per_hour or 0.0), places[one.code], one.names))
-    if not any(one.severity is not Severity.INFO for one in found):
-        found.append(Finding(severity=Severity.INFO, code=FindingCode.FINE, nodes=len(case.nodes)))
+    if not any(one.severity is not FindingSeverity.INFO for one in found):
+        found.append(ClusterFinding(severity=FindingSeverity.INFO, code=FindingCode.FINE, nodes=len(case.nodes)))
     return (*found, *_next(case))
 
 
-def _timed_out(case: Situation) -> Iterator[Finding]:
+def _timed_out(case: VerdictCase) -> Iterator[ClusterFinding]:
     if not case.timeouts or case.started_ns is None:
         return
     is_often = case.timeouts * 60 * MINUTE_NS >= case.now_ns - case.started_ns
-    yield Finding(
-        severity=Severity.WARNING if is_often else Severity.INFO,
+    yield ClusterFinding(
+        severity=FindingSeverity.WARNING if is_often else FindingSeverity.INFO,
         code=FindingCode.TIMED_OUT,
         since_ns=case.started_ns,
         detail=str(case.timeouts),
@@ -211,7 +73,7 @@ def _timed_out(case: Situation) -> Iterator[Finding]:
     )
 
 
-def _stopped(case: Situation) -> Iterator[Finding]:
+def _stopped(case: VerdictCase) -> Iterator[ClusterFinding]:
     cluster = case.analysis.cluster if case.analysis is not None else ()
     waiting = [line for line in case.nodes if line.findings is not None and line.findings.why.code is WhyCode.WAITS]
     price = _sum(line.would_save for line in waiting)
@@ -222,8 +84,8 @@ def _stopped(case: Situation) -> Iterator[Finding]:
         said = _stopping_refusal(case)
         refused = {line.claim.name for line in case.nodes if line.claim is not None and _refusal(line) == said}
         unsynced = [one for one in unsynced if one.object_key in refused] if said else unsynced
-        yield Finding(
-            severity=Severity.ERROR if is_long or said else Severity.INFO,
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR if is_long or said else FindingSeverity.INFO,
             detail=said,
             code=FindingCode.STOPPED,
             price_per_hour=price,
@@ -235,17 +97,17 @@ def _stopped(case: Situation) -> Iterator[Finding]:
             key="3",
         )
     if any(one.code is Code.NO_NODEPOOLS for one in cluster):
-        yield Finding(severity=Severity.ERROR, code=FindingCode.NO_NODEPOOLS, screen="pools", key="2")
+        yield ClusterFinding(severity=FindingSeverity.ERROR, code=FindingCode.NO_NODEPOOLS, screen="pools", key="2")
 
 
-def _pending(case: Situation) -> Iterator[Finding]:
+def _pending(case: VerdictCase) -> Iterator[ClusterFinding]:
     full: dict[str, list[PendingLine]] = {}
     for line in case.pending:
         if line.full_pool:
             full.setdefault(line.full_pool, []).append(line)
             continue
-        yield Finding(
-            severity=Severity.ERROR,
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
             code=FindingCode.PENDING,
             since_ns=line.since_ns or None,
             objects=tuple(f"Pod/{key}" for key in line.pods),
@@ -257,8 +119,8 @@ def _pending(case: Situation) -> Iterator[Finding]:
         )
     for pool, lines in full.items():
         pods = [key for line in lines for key in line.pods]
-        yield Finding(
-            severity=Severity.ERROR,
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
             code=FindingCode.RESERVATIONS_FULL,
             since_ns=min((line.since_ns for line in lines if line.since_ns), default=None),
             objects=(f"NodePool/{pool}", *(f"Pod/{key}" for key in pods)),
@@ -269,7 +131,7 @@ def _pending(case: Situation) -> Iterator[Finding]:
         )
 
 
-def _refusal(line: NodeLine) -> str:
+def _refusal(line: VerdictNode) -> str:
     """Return why a NodeClaim is not launched; empty where it is, or nobody has refused it."""
     launched = line.claim.condition("Launched") if line.claim is not None else None
     is_refused = (
@@ -283,7 +145,7 @@ def _refusal(line: NodeLine) -> str:
     return (launched.message or launched.reason) if launched is not None and is_refused else ""
 
 
-def _stopping_refusal(case: Situation) -> str:
+def _stopping_refusal(case: VerdictCase) -> str:
     """Return the refusal by which a NodeClaim without provider ID stops everything, the oldest; empty without one."""
     cluster = case.analysis.cluster if case.analysis is not None else ()
     stopping = {one.object_key for one in cluster if one.code is Code.UNSYNCED}
@@ -292,7 +154,7 @@ def _stopping_refusal(case: Situation) -> str:
     return _refusal(oldest) if oldest is not None else ""
 
 
-def _stuck_claims(case: Situation) -> Iterator[Finding]:
+def _stuck_claims(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield NodeClaims that were refused, or whose node has not joined for long; not those that stop everything."""
     stuck: dict[str, list[NodeClaim]] = {}
     prices = {line.claim.name: line.per_hour for line in case.nodes if line.claim is not None}
@@ -308,8 +170,8 @@ def _stuck_claims(case: Situation) -> Iterator[Finding]:
         elif claim.provider_id and claim.created_ns and case.now_ns - claim.created_ns > JOIN_PATIENCE_NS:
             stuck.setdefault("", []).append(claim)
     for said, claims in stuck.items():
-        yield Finding(
-            severity=Severity.ERROR,
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
             code=FindingCode.CLAIM_STUCK,
             price_per_hour=None if said else _sum(prices[claim.name] for claim in claims),
             since_ns=min((claim.created_ns for claim in claims if claim.created_ns), default=None),
@@ -321,12 +183,12 @@ def _stuck_claims(case: Situation) -> Iterator[Finding]:
         )
 
 
-def _pools(case: Situation) -> Iterator[Finding]:
+def _pools(case: VerdictCase) -> Iterator[ClusterFinding]:
     sick = [pool for pool in case.pools if not pool.is_ready and not pool.is_deleting]
     if sick:
         conditions = [condition for pool in sick if (condition := condition_of(pool.conditions, "Ready")) is not None]
-        yield Finding(
-            severity=Severity.ERROR,
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
             code=FindingCode.POOL_NOT_READY,
             since_ns=min((one.last_transition_ns for one in conditions if one.last_transition_ns), default=None),
             detail=next((one.message for one in conditions if one.message), ""),
@@ -336,8 +198,8 @@ def _pools(case: Situation) -> Iterator[Finding]:
             key="2",
         )
     for line in case.limits:
-        yield Finding(
-            severity=Severity.WARNING,
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
             code=FindingCode.POOL_AT_LIMIT,
             objects=(f"NodePool/{line.pool}",),
             names=(line.pool,),
@@ -348,13 +210,13 @@ def _pools(case: Situation) -> Iterator[Finding]:
         )
 
 
-def _unhealthy(case: Situation) -> Iterator[Finding]:
+def _unhealthy(case: VerdictCase) -> Iterator[ClusterFinding]:
     sick = [line for line in case.nodes if line.not_ready_ns is not None]
     if sick:
         since = min((line.not_ready_ns for line in sick if line.not_ready_ns), default=None)
         is_long = since is not None and case.now_ns - since >= SICK_NS
-        yield Finding(
-            severity=Severity.ERROR if is_long else Severity.WARNING,
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR if is_long else FindingSeverity.WARNING,
             code=FindingCode.UNHEALTHY,
             price_per_hour=_sum(line.per_hour for line in sick),
             since_ns=since,
@@ -376,9 +238,9 @@ _HELD: Final = {
 }
 
 
-def _held(case: Situation) -> Iterator[Finding]:
+def _held(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield what holds nodes that a method wants, each node under what holds it first."""
-    groups: dict[tuple[WhyCode, Manner], list[NodeLine]] = {}
+    groups: dict[tuple[WhyCode, Manner], list[VerdictNode]] = {}
     for line in case.nodes:
         found = line.findings
         if found is None or not found.is_held or (found.freed is not None and not found.freed.goes):
@@ -395,7 +257,7 @@ def _held(case: Situation) -> Iterator[Finding]:
         yield _of_holders(why, manner, lines)
 
 
-def _manner(line: NodeLine, why: WhyCode, closed_pdbs: Collection[str]) -> Manner:
+def _manner(line: VerdictNode, why: WhyCode, closed_pdbs: Collection[str]) -> Manner:
     """Return whether what holds a node may open, and by what."""
     own = _own(line, why)
     if why is WhyCode.PDB:
@@ -406,7 +268,7 @@ def _manner(line: NodeLine, why: WhyCode, closed_pdbs: Collection[str]) -> Manne
     return Manner.USED_UP if line.findings is not None and line.findings.why.of else Manner.NEVER
 
 
-def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[NodeLine]) -> Finding:
+def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode]) -> ClusterFinding:
     code, screen, key, filter_text = _HELD[why]
     own = [one for line in lines for one in _own(line, why)]
     ends = [one.until_ns for one in own]
@@ -415,8 +277,8 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[NodeLine]) -> Find
     objects = [one.object_ref for one in own if one.object_ref]
     if code is FindingCode.PDB:
         objects += [f"PodDisruptionBudget/{key}" for one in own for key in one.value.split()]
-    return Finding(
-        severity=Severity.INFO if is_over else Severity.WARNING,
+    return ClusterFinding(
+        severity=FindingSeverity.INFO if is_over else FindingSeverity.WARNING,
         code=code,
         price_per_hour=_sum(line.held for line in lines),
         is_partial=any(line.findings is not None and line.findings.freed is None for line in lines),
@@ -435,7 +297,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[NodeLine]) -> Find
     )
 
 
-def _own(line: NodeLine, why: WhyCode) -> list[Blocker]:
+def _own(line: VerdictNode, why: WhyCode) -> list[Blocker]:
     blockers = line.findings.blockers if line.findings is not None else ()
     return [one for one in blockers if one.is_wanted and CODES[one.code].why is why]
 
@@ -448,9 +310,9 @@ def _name(blocker: Blocker, code: FindingCode) -> str:
     return blocker.object_key
 
 
-def _drift(case: Situation) -> Iterator[Finding]:
+def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield NodePools of which nodes have been drifted for long and none is on its way."""
-    pools: dict[str, list[NodeLine]] = {}
+    pools: dict[str, list[VerdictNode]] = {}
     moving: set[str] = set()
     for line in case.nodes:
         found = line.findings
@@ -469,8 +331,8 @@ def _drift(case: Situation) -> Iterator[Finding]:
         manners = Counter(_manner(line, WhyCode.BUDGET, ()) for line in lines if _drift_reason(line) == reason)
         ends = [one.until_ns for line in lines for one in _own(line, WhyCode.BUDGET) if one.until_ns is not None]
         is_budget = reason == Code.BUDGET_ZERO
-        yield Finding(
-            severity=Severity.WARNING,
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
             code=FindingCode.DRIFT,
             since_ns=since or None,
             objects=(f"NodePool/{name}",),
@@ -485,25 +347,27 @@ def _drift(case: Situation) -> Iterator[Finding]:
         )
 
 
-def _drifted_ns(line: NodeLine) -> int:
+def _drifted_ns(line: VerdictNode) -> int:
     condition = line.claim.condition("Drifted") if line.claim is not None else None
     return condition.last_transition_ns if condition is not None else 0
 
 
-def _drift_reason(line: NodeLine) -> str:
+def _drift_reason(line: VerdictNode) -> str:
     """Return the code of what holds the drift of a node."""
     assert line.findings is not None
     lane = next((one for one in line.findings.lanes if one.method == Method.DRIFT), None)
     return lane.code if lane is not None else ""
 
 
-def _missing(case: Situation) -> Iterator[Finding]:
+def _missing(case: VerdictCase) -> Iterator[ClusterFinding]:
     if case.hidden:
-        yield Finding(severity=Severity.WARNING, code=FindingCode.NO_PERMISSION, names=tuple(case.hidden), key="?")
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING, code=FindingCode.NO_PERMISSION, names=tuple(case.hidden), key="?"
+        )
     unpriced = [line for line in case.nodes if line.has_node and line.per_hour is None]
     if case.has_prices and unpriced:
-        yield Finding(
-            severity=Severity.INFO,
+        yield ClusterFinding(
+            severity=FindingSeverity.INFO,
             code=FindingCode.NO_PRICES,
             nodes=len(unpriced),
             objects=tuple(f"Node/{line.name}" for line in unpriced),
@@ -512,13 +376,13 @@ def _missing(case: Situation) -> Iterator[Finding]:
         )
 
 
-def _next(case: Situation) -> Iterator[Finding]:
+def _next(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield what Karpenter does next, as far as that has been worked out."""
     report = case.analysis.next if case.analysis is not None else None
     if report is not None and report.commands:
         first = report.commands[0]
-        yield Finding(
-            severity=Severity.INFO,
+        yield ClusterFinding(
+            severity=FindingSeverity.INFO,
             code=FindingCode.NEXT,
             price_per_hour=first.savings_per_hour,
             objects=tuple(f"Node/{name}" for name in first.node_names),
@@ -536,8 +400,8 @@ def _next(case: Situation) -> Iterator[Finding]:
     ]
     waiting.sort(key=_turn)
     if waiting and (found := waiting[0].findings) is not None:
-        yield Finding(
-            severity=Severity.INFO,
+        yield ClusterFinding(
+            severity=FindingSeverity.INFO,
             code=FindingCode.NEXT,
             price_per_hour=waiting[0].would_save,
             manner=Manner.AFTER_OTHERS if found.why.code is WhyCode.WAITS else Manner.PLAIN,
@@ -550,7 +414,7 @@ def _next(case: Situation) -> Iterator[Finding]:
         )
 
 
-def _turn(line: NodeLine) -> tuple[int, float, str]:
+def _turn(line: VerdictNode) -> tuple[int, float, str]:
     """Return the place of a node among those that go: by method in Karpenter's order, then by what it saves."""
     order = [str(method) for method in Method]
     method = line.findings.why.method if line.findings is not None else ""

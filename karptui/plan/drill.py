@@ -59,7 +59,7 @@ class DrillError(ValueError):
     """A loss that cannot be tried, in a sentence."""
 
 
-class Launch(msgspec.Struct, frozen=True):
+class DrillLaunch(msgspec.Struct, frozen=True):
     """New nodes of one NodePool for pods that have to move."""
 
     pool_name: str
@@ -112,7 +112,7 @@ class LeftBehind(NamedTuple):
         places = replay(edited, Replay.PENDING).places
         return Counter(places[key].kind for key in self.moved)
 
-    def launches(self, found: Difference) -> tuple[Launch, ...]:
+    def launches(self, found: Difference) -> tuple[DrillLaunch, ...]:
         """Return the new nodes that some of them get, by NodePool."""
         return _launches(one for one in found.claims if not self.moved.isdisjoint(one.pods))
 
@@ -131,7 +131,7 @@ class Drill(msgspec.Struct, frozen=True, kw_only=True):
     """Those of them that fit on nodes that stay."""
     on_new: int
     """Those of them that get a new node."""
-    launches: tuple[Launch, ...]
+    launches: tuple[DrillLaunch, ...]
     """By NodePool."""
     pending: tuple[Unplaced, ...]
     """Those of them that find no place."""
@@ -289,7 +289,7 @@ def left_by(inventory: Inventory, gone: Iterable[str]) -> LeftBehind:
     )
 
 
-def _launches(claims: Iterable[ClaimLine]) -> tuple[Launch, ...]:
+def _launches(claims: Iterable[ClaimLine]) -> tuple[DrillLaunch, ...]:
     """Return new nodes by NodePool."""
     by_pool: dict[str, list[ClaimLine]] = {}
     for claim in claims:
@@ -297,14 +297,14 @@ def _launches(claims: Iterable[ClaimLine]) -> tuple[Launch, ...]:
     return tuple(_launch(name, by_pool[name]) for name in sorted(by_pool))
 
 
-def _launch(pool_name: str, claims: list[ClaimLine]) -> Launch:
+def _launch(pool_name: str, claims: list[ClaimLine]) -> DrillLaunch:
     prices = [one.at_most_per_hour if one.price_per_hour is None else one.price_per_hour for one in claims]
     types = Counter(
         " ".join(filter(None, (one.cheapest.name, one.cheapest.capacity_type, one.cheapest.zone)))
         for one in claims
         if one.cheapest is not None
     )
-    return Launch(
+    return DrillLaunch(
         pool_name,
         nodes=len(claims),
         price_per_hour=sum(price for price in prices if price is not None),

@@ -18,7 +18,7 @@ from karptui.forward.scheduling import Scheduler
 from karptui.forward.world import World
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.pod import Pod
-from karptui.plan.samples import HeadroomError, Sample
+from karptui.plan.samples import HeadroomError, SamplePod
 from karptui.provisioning import Prepared
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.provisioning.solution import NewClaim, Solution, solve
@@ -54,7 +54,7 @@ class PoolRoom(msgspec.Struct, frozen=True):
 class Headroom(msgspec.Struct, frozen=True, kw_only=True):
     """How many more of a pod fit."""
 
-    sample: Sample
+    sample: SamplePod
     requests: tuple[tuple[str, str], ...]
     """What one asks for: resource and amount."""
     pods: int
@@ -130,7 +130,7 @@ class Headroom(msgspec.Struct, frozen=True, kw_only=True):
 
 def headrooms(
     base: WhatIfBase,
-    wanted: Sequence[Sample],
+    wanted: Sequence[SamplePod],
     *,
     most: int = MOST,
     reporter: Reporter = silent,
@@ -163,7 +163,7 @@ def _of_sample(common: Any, sample: Any, _reporter: Reporter) -> Headroom:
 
 def headroom(
     base: WhatIfBase,
-    sample: Sample,
+    sample: SamplePod,
     *,
     most: int = MOST,
     with_pools: bool = True,
@@ -232,7 +232,7 @@ def headroom(
     )
 
 
-def _alike(base: WhatIfBase, sample: Sample) -> int:
+def _alike(base: WhatIfBase, sample: SamplePod) -> int:
     """Return how many pods of the sample's origin there are."""
     origins = OriginIndex(OwnerIndex(base.inventory.workloads))
     if sample.first or sample.ref.kind != "Pod":

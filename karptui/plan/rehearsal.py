@@ -14,7 +14,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, ZONE, capacity_type_of
 from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.kube.node import Node
-from karptui.plan.drill import AT_THE_CHEAPEST, Launch, left_by, unplaced_json
+from karptui.plan.drill import AT_THE_CHEAPEST, DrillLaunch, left_by, unplaced_json
 from karptui.plan.group_drain import GroupDrain, drain_groups
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.difference import difference
@@ -63,7 +63,7 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
     """Those that fit on nodes that stay."""
     on_new: int
     """Those that get a new node."""
-    launches: tuple[Launch, ...]
+    launches: tuple[DrillLaunch, ...]
     pending: tuple[Unplaced, ...]
     """Those that find no place."""
     lost: tuple[str, ...]
@@ -253,7 +253,7 @@ def _rehearse(common: Any, part: Any, reporter: Reporter) -> Rehearsal:
 
 
 def _absent_daemons(
-    edited: Situation, daemons: Iterable[str], launches: Iterable[Launch]
+    edited: Situation, daemons: Iterable[str], launches: Iterable[DrillLaunch]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the DaemonSets that run on no instance type of some NodePools whose nodes come, with these."""
     wanted = {one.pool_name for one in launches}

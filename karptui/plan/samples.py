@@ -19,7 +19,7 @@ class HeadroomError(ValueError):
     """A pod that cannot be added, in a sentence."""
 
 
-class Sample(msgspec.Struct, frozen=True):
+class SamplePod(msgspec.Struct, frozen=True):
     """The pod that is added over and over."""
 
     name: str
@@ -39,7 +39,7 @@ class Sample(msgspec.Struct, frozen=True):
         return (*self.first, *((CopyPod(self.ref, copies),) if copies > 0 else ()))
 
 
-def sample_of(base: WhatIfBase, ref: ObjectRef) -> Sample:
+def sample_of(base: WhatIfBase, ref: ObjectRef) -> SamplePod:
     """Return a pod of the cluster, or one of a workload's.
 
     Raises:
@@ -49,17 +49,17 @@ def sample_of(base: WhatIfBase, ref: ObjectRef) -> Sample:
     pods = [pod for pod in base.inventory.pods if pod.is_active]
     if ref.kind == "Pod":
         if any(pod.key == ref.key for pod in pods):
-            return Sample(name, ref)
+            return SamplePod(name, ref)
         raise HeadroomError(f"there is no pod {ref.key}")
     owners = OwnerIndex(base.inventory.workloads)
     origins = OriginIndex(owners)
     own = [pod for pod in pods if name in (str(owners.of(pod)), origins.of(pod))]
     if own:
         newest = max(own, key=lambda pod: (pod.created_ns, pod.name))
-        return Sample(name, ObjectRef("Pod", newest.name, newest.namespace))
+        return SamplePod(name, ObjectRef("Pod", newest.name, newest.namespace))
     known = any((one.kind, one.namespace, one.name) == (ref.kind, ref.namespace, ref.name) for one in _scalable(base))
     if known:
-        return Sample(name, ref)
+        return SamplePod(name, ref)
     raise HeadroomError(f"there is no {ref.kind} {ref.key} with pods or a template")
 
 
@@ -67,7 +67,7 @@ def _scalable(base: WhatIfBase) -> Iterable[Any]:
     return (one for one in base.inventory.workloads if hasattr(one, "replicas"))
 
 
-def sample_of_manifest(base: WhatIfBase, edit: PutObject, ref: ObjectRef) -> Sample:
+def sample_of_manifest(base: WhatIfBase, edit: PutObject, ref: ObjectRef) -> SamplePod:
     """Return the pod of a manifest, which is put into the cluster: of a Pod, or of a workload."""
     ref = ref if ref.namespace else msgspec.structs.replace(ref, namespace="default")
     present = 0
@@ -75,10 +75,10 @@ def sample_of_manifest(base: WhatIfBase, edit: PutObject, ref: ObjectRef) -> Sam
         owners = OwnerIndex(base.inventory.workloads)
         name = f"{ref.kind}/{ref.key}"
         present = sum(1 for pod in base.inventory.pods if pod.is_active and str(owners.of(pod)) == name)
-    return Sample(f"{ref.kind}/{ref.key}", ref, (edit,), present)
+    return SamplePod(f"{ref.kind}/{ref.key}", ref, (edit,), present)
 
 
-def samples(inventory: Inventory) -> tuple[Sample, ...]:
+def samples(inventory: Inventory) -> tuple[SamplePod, ...]:
     """Return a pod of every workload whose pods may run anywhere else, by name."""
     origins = OriginIndex(OwnerIndex(inventory.workloads))
     newest: dict[str, Pod] = {}
@@ -89,4 +89,6 @@ def samples(inventory: Inventory) -> tuple[Sample, ...]:
         known = newest.get(origin)
         if known is None or (pod.created_ns, pod.name) > (known.created_ns, known.name):
             newest[origin] = pod
-    return tuple(Sample(name, ObjectRef("Pod", newest[name].name, newest[name].namespace)) for name in sorted(newest))
+    return tuple(
+        SamplePod(name, ObjectRef("Pod", newest[name].name, newest[name].namespace)) for name in sorted(newest)
+    )

@@ -35,7 +35,7 @@ ASSUMED: Final = (
 )
 
 
-class Turn(msgspec.Struct, frozen=True, kw_only=True):
+class NodeTurn(msgspec.Struct, frozen=True, kw_only=True):
     """A node in the order of single-node consolidation."""
 
     node: str
@@ -61,7 +61,7 @@ class Unreached(msgspec.Struct, frozen=True, kw_only=True):
     """Who says so: ``given``, ``measured`` or ``assumed``."""
     has_metrics: bool
     """Whether anything is known of Karpenter's metrics; no recording holds them."""
-    turns: tuple[Turn, ...]
+    turns: tuple[NodeTurn, ...]
     """In their order."""
     multi_simulations: int
     """Simulations that multi-node consolidation needs at most."""
@@ -72,7 +72,7 @@ class Unreached(msgspec.Struct, frozen=True, kw_only=True):
     assumed: tuple[str, ...] = ASSUMED
 
     @property
-    def missed(self) -> tuple[Turn, ...]:
+    def missed(self) -> tuple[NodeTurn, ...]:
         """Nodes that are never looked at."""
         return tuple(one for one in self.turns if not one.is_reached)
 
@@ -87,7 +87,7 @@ class Unreached(msgspec.Struct, frozen=True, kw_only=True):
         return self.per_simulation * sum(1 for one in self.turns if not one.passed_over)
 
     @property
-    def acts_before(self) -> Turn | None:
+    def acts_before(self) -> NodeTurn | None:
         """The first node that would go among those that are reached: then the pass ends with it."""
         return next((one for one in self.turns if one.is_reached and one.decision), None)
 
@@ -192,7 +192,7 @@ def unreached(
                 answer = None
         command = answer if isinstance(answer, Command) and run.policy.approves_single(answer) else None
         turns.append(
-            Turn(
+            NodeTurn(
                 node=candidate.node.node.name if candidate.node.node is not None else candidate.name,
                 pool_name=candidate.pool.name,
                 place=place,

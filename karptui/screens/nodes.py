@@ -39,7 +39,7 @@ from karptui.views.why.sentences import MEANINGS
 from karptui.widgets.sentences import Sentences
 
 if TYPE_CHECKING:
-    from karptui.disruption.verdict import Finding
+    from karptui.disruption.cluster_findings import ClusterFinding
 
 FEW: Final = Room(findings=3, lines=5)
 """What is shown of the verdict where room is short."""
@@ -142,7 +142,7 @@ class NodesScreen(ListScreen[NodeEntry]):
         self._hour = last_hour_words(found.alive)
         self.show_title()
 
-    def _show_findings(self, found: Sequence[Finding]) -> None:
+    def _show_findings(self, found: Sequence[ClusterFinding]) -> None:
         now_ns = self.host.now_ns()
         self.verdict.display = bool(found)
         if not found:

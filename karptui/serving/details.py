@@ -56,7 +56,7 @@ def pod_wait(view: ClusterView, wanted: PodWaitWanted) -> PodWaitFound:
     )
 
 
-class Reasons:
+class PendingReasons:
     """Answers why pods wait in a few words, worked out once for each report."""
 
     def __init__(self) -> None:

@@ -176,9 +176,9 @@ def _pod_waits() -> Answerer:
 
 
 def _reasons() -> Answerer:
-    from karptui.serving.details import Reasons
+    from karptui.serving.details import PendingReasons
 
-    return Reasons().reasons
+    return PendingReasons().reasons
 
 
 def _controllers() -> Answerer:

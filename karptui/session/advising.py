@@ -8,7 +8,7 @@ from typing import Final
 
 from karptui.advice.context import AdviceContext
 from karptui.advice.report import AdviceReport, Adviser, advise
-from karptui.disruption.study import Study
+from karptui.disruption.study import DisruptionStudy
 from karptui.provisioning.prepared import Prepared
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
@@ -38,9 +38,9 @@ class AdviceRounds:
         """The last complete one; the same object as long as there is nothing new."""
         self._asked_at = 0.0
         self._cost_seconds = 0.0
-        self._asked: tuple[Prepared, ClusterView, Study] | None = None
+        self._asked: tuple[Prepared, ClusterView, DisruptionStudy] | None = None
 
-    def begin(self, prepared: Prepared, view: ClusterView, study: Study) -> None:
+    def begin(self, prepared: Prepared, view: ClusterView, study: DisruptionStudy) -> None:
         """Take over a cluster; its nodes have been surveyed by the time the rules are asked."""
         self._asked = (prepared, view, study)
 
@@ -77,7 +77,7 @@ def _is_same(left: AdviceReport, right: AdviceReport) -> bool:
     )
 
 
-def advice_context(view: ClusterView, prepared: Prepared, study: Study) -> AdviceContext:
+def advice_context(view: ClusterView, prepared: Prepared, study: DisruptionStudy) -> AdviceContext:
     """Return what rules look at, from a study that has surveyed all nodes."""
     hidden = frozenset(
         kind
@@ -103,7 +103,7 @@ def advice_of(view: ClusterView, now_ns: int) -> tuple[AdviceReport, tuple[str, 
         now_ns: The instant to look at it from: nanoseconds since the epoch.
     """
     prepared, notes = prepare_view(view, now_ns)
-    study = Study(prepared, view.state.generation, prices=view.evidence.price_settings)
+    study = DisruptionStudy(prepared, view.state.generation, prices=view.evidence.price_settings)
     for _ in study.survey():
         pass
     return advise(advice_context(view, prepared, study)), notes

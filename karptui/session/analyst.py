@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from karptui.disruption.candidate import Candidate
     from karptui.disruption.removal import EngineSimulator
     from karptui.disruption.simulation import Simulation
-    from karptui.disruption.study import Study
+    from karptui.disruption.study import DisruptionStudy
     from karptui.provisioning.reporter import Reporter
     from karptui.session.advising import AdviceRounds
     from karptui.session.cluster_view import ClusterView
@@ -264,7 +264,7 @@ class Analyst:
     def _work(self, job: _Job) -> Iterator[Focus]:
         """Work on a job, and yield what is looked at whenever nothing is left to do until somebody looks elsewhere."""
         # Imported here, in the thread: the first frame does not wait for the engines.
-        from karptui.disruption.study import NOTHING_KNOWN, Study  # noqa: PLC0415
+        from karptui.disruption.study import NOTHING_KNOWN, DisruptionStudy  # noqa: PLC0415
         from karptui.session.advising import AdviceRounds  # noqa: PLC0415
         from karptui.session.pending_questions import PendingQuestions  # noqa: PLC0415
         from karptui.session.prepare import prepare_view  # noqa: PLC0415
@@ -274,7 +274,9 @@ class Analyst:
         before, prices = self._latest or NOTHING_KNOWN, job.view.evidence.price_settings
         is_repriced = not decides_alike(self._evidence, job.view.evidence)
         self._evidence = job.view.evidence
-        study = Study(prepared, job.view.state.generation, before, notes, prices=prices, is_repriced=is_repriced)
+        study = DisruptionStudy(
+            prepared, job.view.state.generation, before, notes, prices=prices, is_repriced=is_repriced
+        )
         self._pending = self._pending or PendingQuestions()
         self._pending.begin(prepared, job.view, notes)
         seen = dict.fromkeys(key for key in (self._focus.detail, *self._focus.keys) if key)
@@ -306,7 +308,7 @@ class Analyst:
                 if self._is_stopped:
                     return
 
-    def _simulate(self, study: Study, turns: Turns, rest_seconds: float) -> Iterator[Focus]:
+    def _simulate(self, study: DisruptionStudy, turns: Turns, rest_seconds: float) -> Iterator[Focus]:
         """Simulate removals, those that are looked at first, until all are done or there is something newer."""
         began = published = self._clock()
         close_up = ""
@@ -348,7 +350,7 @@ class Analyst:
                 self._latest, published = study.analysis, self._clock()
         self._latest = study.analysis
 
-    def _answers(self, study: Study, focus: Focus, answered: set[str], turns: Turns, began: float) -> bool:
+    def _answers(self, study: DisruptionStudy, focus: Focus, answered: set[str], turns: Turns, began: float) -> bool:
         """Answer a long question that is asked, once; return whether there was one."""
         if focus.asks_overlap and "overlap" not in answered:
             answered.add("overlap")

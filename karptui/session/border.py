@@ -14,7 +14,7 @@ from karptui.session.costs import ClusterTotals
 from karptui.sources.base import SourceStatus
 
 if TYPE_CHECKING:
-    from karptui.disruption.verdict import Finding
+    from karptui.disruption.cluster_findings import ClusterFinding
     from karptui.session.facts import Around, Fact
     from karptui.session.questions import FoundT, Question
 
@@ -266,7 +266,7 @@ class VerdictWanted(msgspec.Struct, frozen=True, kw_only=True):
 class VerdictFound(msgspec.Struct, frozen=True, kw_only=True):
     """What holds or endangers the cluster."""
 
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[ClusterFinding, ...] = ()
     """Worst first; nothing before nodes have been looked into."""
 
 

@@ -12,7 +12,7 @@ from karptui.session.border import Border
 from karptui.session.garbage import GARBAGE
 from karptui.session.pace import KEYBOARD, Pace
 from karptui.session.questions import Question
-from karptui.session.replays import Replays
+from karptui.session.replays import ReplayServer
 from karptui.session.row_server import Answerer, List, RowServer
 from karptui.session.session import Session
 from karptui.session.shared_base import SharedBase
@@ -73,7 +73,7 @@ class Feed:
         """The cluster that is followed; another may take its place."""
         self.border: Border = RowServer(lambda: self.session.view, lists, answers)
         """What screens ask the session."""
-        self.replays = Replays(lambda: self.session.view, shared_base)
+        self.replays = ReplayServer(lambda: self.session.view, shared_base)
         """What-ifs that are replayed beside the screen."""
         self.is_in_front = True
         """Whether somebody looks."""

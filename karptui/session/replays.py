@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from karptui.whatif.run import Answer
 
 
-class Question(NamedTuple):
+class ReplayQuestion(NamedTuple):
     """What is asked."""
 
     number: int
@@ -59,7 +59,7 @@ class Replayer:
         self._tell = tell
         self._clock = clock
         self._wake = threading.Condition()
-        self._question: Question | None = None
+        self._question: ReplayQuestion | None = None
         self._is_at_work = False
         self._is_stopped = False
         self._thread: threading.Thread | None = None
@@ -80,7 +80,7 @@ class Replayer:
         """Have a scenario replayed on a view, in the place of whatever was asked before; return its number."""
         with self._wake:
             self._number += 1
-            self._question = Question(self._number, view, now_ns, scenario)
+            self._question = ReplayQuestion(self._number, view, now_ns, scenario)
             self._wake.notify_all()
             if self._thread is None and not self._is_stopped:
                 self._thread = threading.Thread(target=self._run, name="replayer", daemon=True)
@@ -113,7 +113,7 @@ class Replayer:
                 with contextlib.suppress(Exception):  # whoever is told may be what fails
                     self._give(question, _failed(question, error))
 
-    def _work(self, question: Question) -> None:
+    def _work(self, question: ReplayQuestion) -> None:
         """Answer, and then again with what takes longer."""
         from karptui.whatif.run import answers  # noqa: PLC0415 - as above
 
@@ -122,11 +122,11 @@ class Replayer:
             for found in answers(base, question.scenario, report, self._clock):
                 self._give(question, found)
 
-    def _give(self, question: Question, answer: Answer) -> None:
+    def _give(self, question: ReplayQuestion, answer: Answer) -> None:
         self.answered = question.number
         self._tell(answer)
 
-    def _next_question(self) -> Question | None:
+    def _next_question(self) -> ReplayQuestion | None:
         with self._wake:
             self._is_at_work = False
             self._wake.notify_all()
@@ -142,7 +142,7 @@ class Replayer:
         return self._is_stopped or self._question is not None
 
 
-def _failed(question: Question, error: Exception) -> Answer:
+def _failed(question: ReplayQuestion, error: Exception) -> Answer:
     from karptui.whatif.run import Answer  # noqa: PLC0415 - as above
 
     return Answer(question.scenario, problem=f"the replay failed: {crash.sentence(error)}")
@@ -176,7 +176,7 @@ FOLLOW_TYPED_NS: Final = 8_000_000_000
 """How long it may while somebody types."""
 
 
-class Replays:
+class ReplayServer:
     """Asks the replayer; while somebody edits, about the cluster as it was a moment ago, which has been made ready."""
 
     def __init__(self, view: Callable[[], ClusterView], shared_base: SharedBase) -> None:

@@ -36,7 +36,7 @@ from karptui.session.overview import overview_of
 from karptui.session.readiness import is_out_of_reach
 
 if TYPE_CHECKING:
-    from karptui.disruption.verdict import Finding
+    from karptui.disruption.cluster_findings import ClusterFinding
     from karptui.session.facts import Around, Fact
     from karptui.session.questions import FoundT, Question
 
@@ -108,7 +108,7 @@ class RowServer:
         self._rows: dict[int, _Rows] = {}
         self._number = 0
         self._overview: LastAnswer[Overview] = LastAnswer()
-        self._verdict: LastAnswer[tuple[Finding, ...]] = LastAnswer()
+        self._verdict: LastAnswer[tuple[ClusterFinding, ...]] = LastAnswer()
 
     def overview(self) -> Overview:
         """Return how much is known of the cluster; the same object for the same generation."""

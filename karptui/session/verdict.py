@@ -6,15 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from karptui.decode.kinds import Kind
-from karptui.disruption.verdict import (
-    NEARLY_FULL,
-    Finding,
-    LimitLine,
-    NodeLine,
-    PendingLine,
-    Situation,
-    verdict_of,
-)
+from karptui.disruption.cluster_findings import ClusterFinding, LimitLine, PendingLine, VerdictCase, VerdictNode
+from karptui.disruption.verdict import NEARLY_FULL, verdict_of
 from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.kube import resources
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -43,12 +36,12 @@ _HEEDED: Final = (
 """Kinds without which the verdict is not whole."""
 
 
-def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[Finding, ...]:
+def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...]:
     """Return what holds or endangers a cluster, worst first."""
     metrics = view.evidence.metrics
     has_counters = metrics is not None and metrics.is_leader and metrics.started_at_ns > 0
     return verdict_of(
-        Situation(
+        VerdictCase(
             now_ns=now_ns,
             nodes=[_line(entry) for entry in view.node_entries],
             analysis=view.analysis,
@@ -64,14 +57,14 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[Finding, ...]:
     )
 
 
-def _line(entry: NodeEntry) -> NodeLine:
+def _line(entry: NodeEntry) -> VerdictNode:
     found, node = entry.findings, entry.node
     would_save = None
     if found is not None and found.outlook is not None and found.outlook.now.goes:
         would_save = share_saved(entry, found.outlook.now)
     ready = node.ready if node is not None else None
     is_sick = node is not None and entry.is_managed and not entry.is_deleting and _has_joined(entry)
-    return NodeLine(
+    return VerdictNode(
         name=entry.name,
         pool=entry.pool,
         claim=entry.claim,

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from karptui.disruption.analysis import NodeDetail, NodeFindings
-from karptui.disruption.verdict import Finding
+from karptui.disruption.cluster_findings import ClusterFinding
 from karptui.forward.result import Played
 from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.karpenter.settings import Settings
@@ -43,7 +43,7 @@ MessageT = TypeVar("MessageT")
 # Those modules know these types only while types are checked: no first screen waits for engines.
 for _module in (nodes, claims):
     vars(_module).setdefault("NodeFindings", NodeFindings)
-vars(border).update(Fact=Fact, Around=Around, Finding=Finding)
+vars(border).update(Fact=Fact, Around=Around, ClusterFinding=ClusterFinding)
 for _module in (questions, whatif_questions):
     vars(_module).update(
         PlanSheet=PlanSheet,

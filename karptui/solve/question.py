@@ -31,7 +31,7 @@ TOO_LOW: Final = (
 )
 
 
-class Question:
+class GoalQuestion:
     """One goal asked of one cluster.
 
     Args:

@@ -15,7 +15,7 @@ from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.solve.answer import Solved
 from karptui.solve.catalogue import GOALS, SolveError
 from karptui.solve.goals import consolidate_after, families, overhead, pending, weight
-from karptui.solve.question import Question
+from karptui.solve.question import GoalQuestion
 from karptui.whatif.drift.drift import with_drift
 from karptui.whatif.edits import AnyEdit, EditError, TakeOut
 from karptui.whatif.edits.apply import apply, without_offerings
@@ -49,7 +49,7 @@ def _types(types_for: TypesFor, outages: tuple[TakeOut, ...], inventory: Invento
     return replace(found, types=without_offerings(found.types, outages)[0]) if outages else found
 
 
-_FINDERS: Final[Mapping[str, Callable[[Question], Solved]]] = MappingProxyType(
+_FINDERS: Final[Mapping[str, Callable[[GoalQuestion], Solved]]] = MappingProxyType(
     {
         "pending": pending.find,
         "overhead": overhead.find,
@@ -91,5 +91,5 @@ def solve_goal(
         start = edited_base(base, on_top_of.edits) if on_top_of is not None else base
     except EditError as error:
         raise SolveError(str(error)) from error
-    found = _FINDERS[goal](Question(start, known, given, reporter, each))
+    found = _FINDERS[goal](GoalQuestion(start, known, given, reporter, each))
     return replace(found, on_top_of=on_top_of) if on_top_of is not None else found

@@ -15,7 +15,7 @@ _KEPT: Final = 6
 """Sets of each size that are grown further."""
 
 
-class Line(msgspec.Struct, frozen=True):
+class ValueLine(msgspec.Struct, frozen=True):
     """What a search along a line of values found."""
 
     highest: int | None
@@ -26,7 +26,7 @@ class Line(msgspec.Struct, frozen=True):
     """Whether of those tried every one below the answer is good, and none above."""
 
 
-def highest_good(count: int, are_good: Callable[[Iterable[int]], Iterable[bool]], most: int) -> Line:
+def highest_good(count: int, are_good: Callable[[Iterable[int]], Iterable[bool]], most: int) -> ValueLine:
     """Return the last good one of some values that begin good and, as a rule, end bad.
 
     Halves the line and then tries values on either side. Where one does not fit, the rule does not hold: then all
@@ -63,7 +63,7 @@ def highest_good(count: int, are_good: Callable[[Iterable[int]], Iterable[bool]]
         found = max((position for position, is_one in known.items() if is_one), default=-1)
         if found >= 0:
             found = edge(found, min((one for one in known if one > found), default=count))
-    return Line(found if found >= 0 else None, tuple(sorted(known)), is_monotone)
+    return ValueLine(found if found >= 0 else None, tuple(sorted(known)), is_monotone)
 
 
 def _spread(first: int, end: int, most: int) -> Iterator[int]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, verb
-from karptui.plan.drill import Drill, Launch, LossKind
+from karptui.plan.drill import Drill, DrillLaunch, LossKind
 from karptui.plan.rehearsal import Rehearsal
 from karptui.views.column import Heading
 from karptui.views.plain import count_column, money_column, number_heading, text_column
@@ -59,7 +59,7 @@ def places_text(found: Drill | Rehearsal, waiting: str, dollars: str = "") -> st
     return f"{pods} {verb(found.pods, 'finds', 'find')} another place: {', '.join(placed)}"
 
 
-def _dollars(launches: Sequence[Launch]) -> str:
+def _dollars(launches: Sequence[DrillLaunch]) -> str:
     total = sum(one.price_per_hour for one in launches)
     unpriced = sum(one.unpriced for one in launches)
     if not total:
@@ -108,7 +108,7 @@ def story_lines(drill: Drill) -> Iterator[str]:
         yield f"new nodes: {'; '.join(launch_text(one) for one in drill.launches)}"
 
 
-def launch_text(launch: Launch) -> str:
+def launch_text(launch: DrillLaunch) -> str:
     """Return the new nodes of one NodePool, in words."""
     return f"{launch.pool_name}: {launch.nodes:,}, {_dollars((launch,))}: {_counted(launch.types)}"
 

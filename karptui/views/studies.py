@@ -15,7 +15,7 @@ from karptui.plan.drill import Drill
 from karptui.plan.headroom import MOST, Headroom, PoolRoom
 from karptui.plan.policies import NEVER, PolicyError, PolicyOutcome, afters_of
 from karptui.plan.rehearsal import Rehearsal
-from karptui.plan.unreached import Turn
+from karptui.plan.unreached import NodeTurn
 from karptui.session.questions import Question
 from karptui.session.whatif_questions import (
     DrillsFound,
@@ -279,7 +279,7 @@ def _further(horizon_ns: int) -> int:
 # Nodes that a pass never reaches
 
 
-def unreached_study() -> Study[UnreachedFound, Turn]:
+def unreached_study() -> Study[UnreachedFound, NodeTurn]:
     """Return which nodes consolidation never looks at."""
 
     def lines(found: UnreachedFound) -> Sequence[Pieces]:

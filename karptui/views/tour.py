@@ -16,7 +16,7 @@ _CALLED: Final = MappingProxyType({"full_stop": ".", "slash": "/"})
 """Keys that are called otherwise than they are pressed."""
 
 
-class Step(NamedTuple):
+class TourStep(NamedTuple):
     """Keys, and what is said until they have been pressed."""
 
     said: str
@@ -28,7 +28,7 @@ class Story(NamedTuple):
     """A tour."""
 
     title: str
-    steps: tuple[Step, ...]
+    steps: tuple[TourStep, ...]
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -36,8 +36,8 @@ class Story(NamedTuple):
         return tuple(key for step in self.steps for key in step.keys)
 
 
-def _step(said: str, keys: str = "") -> Step:
-    return Step(said, tuple(keys.split()))
+def _step(said: str, keys: str = "") -> TourStep:
+    return TourStep(said, tuple(keys.split()))
 
 
 STORIES: Final[Mapping[str, Story]] = MappingProxyType(

@@ -7,7 +7,7 @@ from typing import Final
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, duration_text, verb
-from karptui.plan.unreached import MULTI_SECONDS, SINGLE_SECONDS, Turn, Unreached
+from karptui.plan.unreached import MULTI_SECONDS, SINGLE_SECONDS, NodeTurn, Unreached
 from karptui.views.column import Heading
 from karptui.views.plain import count_column, money_column, number_heading, text_column
 from karptui.views.row import Tone
@@ -61,7 +61,7 @@ def more_lines(found: Unreached) -> Iterator[str]:
             yield f"Karpenter says: {kind}-node consolidation ran out of its time {often} since it started"
 
 
-def sentence(turn: Turn) -> str:
+def sentence(turn: NodeTurn) -> str:
     """Return what is known of one node, in a sentence."""
     goes = f"would go: {turn.decision}, {per_hour_text(turn.saves_per_hour)} saved" if turn.decision else "would stay"
     if turn.passed_over:
@@ -70,13 +70,13 @@ def sentence(turn: Turn) -> str:
     return f"{turn.node}: its turn comes {when}; {goes}"
 
 
-def _tone(turn: Turn) -> Tone:
+def _tone(turn: NodeTurn) -> Tone:
     if turn.is_reached:
         return Tone.NORMAL
     return Tone.WARNING if turn.decision else Tone.MUTED
 
 
-TABLE: Final[TableSpec[Turn]] = TableSpec(
+TABLE: Final[TableSpec[NodeTurn]] = TableSpec(
     "nodes",
     (
         count_column(number_heading("place", "TURN", "Its place in the order.", 6), lambda row: row.place, tone=_tone),

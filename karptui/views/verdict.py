@@ -14,7 +14,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 
 if TYPE_CHECKING:
-    from karptui.disruption.verdict import Finding
+    from karptui.disruption.cluster_findings import ClusterFinding
     from karptui.pending.groups import PendingGroup
     from karptui.pending.report import PendingReport
 
@@ -77,13 +77,13 @@ def pending_reasons(report: PendingReport | None) -> Reasons:
     return {group.key: reason(group) for group in report.groups}
 
 
-def sentence(finding: Finding, now_ns: int, reasons: Reasons) -> str:
+def sentence(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
     """Return a finding in one sentence."""
     text = _SENTENCES[str(finding.code)](finding, now_ns, reasons)
     return clean(text)
 
 
-def _since(finding: Finding, now_ns: int) -> str:
+def _since(finding: ClusterFinding, now_ns: int) -> str:
     return f" for {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
 
 
@@ -92,7 +92,7 @@ def _named(names: Sequence[str], most: int = NAMED) -> str:
     return ", ".join(names[:most]) + more
 
 
-def _stopped(one: Finding, now_ns: int, _: Reasons) -> str:
+def _stopped(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     verb, whose = ("has", "NodeClaim") if len(one.names) == 1 else ("have", "NodeClaims")
     waits = f", {counted(one.nodes, 'node')} would go" if one.nodes else ""
     if one.detail:
@@ -101,11 +101,11 @@ def _stopped(one: Finding, now_ns: int, _: Reasons) -> str:
     return f"Karpenter disrupts nothing{_since(one, now_ns)}{waits}: {whose} {_named(one.names)} {verb} no provider ID"
 
 
-def _no_nodepools(_: Finding, __: int, ___: Reasons) -> str:
+def _no_nodepools(_: ClusterFinding, __: int, ___: Reasons) -> str:
     return "no NodePool can take pods: none is ready, dynamic and not being deleted"
 
 
-def _pending(one: Finding, now_ns: int, reasons: Reasons) -> str:
+def _pending(one: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
     pods = counted(one.pods, "pod")
     waits = "waits" if one.pods == 1 else "wait"
     since = age_text(one.since_ns, now_ns) if one.since_ns else "a while"
@@ -117,13 +117,13 @@ def _pending(one: Finding, now_ns: int, reasons: Reasons) -> str:
     return f"{who} {waits} {since}{': ' + reason if reason else ''}"
 
 
-def _reservations_full(one: Finding, now_ns: int, _: Reasons) -> str:
+def _reservations_full(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     waits = "waits" if one.pods == 1 else "wait"
     pods = counted(one.pods, "pod")
     return f"{pods} {waits} silently{_since(one, now_ns)}: the reservations of NodePool {one.names[0]} are full"
 
 
-def _stuck(one: Finding, now_ns: int, _: Reasons) -> str:
+def _stuck(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     what = f"NodeClaim {one.names[0]}" if len(one.names) == 1 else f"NodeClaims {_named(one.names)}"
     if one.detail:
         return f"{what} cannot launch{_since(one, now_ns)}: {_refusal(one.detail)}"
@@ -139,41 +139,41 @@ def _refusal(said: str) -> str:
     return f"{said[:QUOTED].rpartition(' ')[0] or said[:QUOTED]} (more on its own screen)"
 
 
-def _pool_not_ready(one: Finding, now_ns: int, _: Reasons) -> str:
+def _pool_not_ready(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     what, verb = ("NodePool", "is") if len(one.names) == 1 else ("NodePools", "are")
     said = f" ({_refusal(one.detail)})" if one.detail else ""
     return f"{what} {_named(one.names)} {verb} not ready{_since(one, now_ns)}{said}: no new nodes from there"
 
 
-def _pool_at_limit(one: Finding, now_ns: int, _: Reasons) -> str:
+def _pool_at_limit(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     return f"NodePool {one.names[0]} is at its limit{_since(one, now_ns)}: {one.detail}"
 
 
-def _unhealthy(one: Finding, now_ns: int, _: Reasons) -> str:
+def _unhealthy(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     verb = "has" if one.nodes == 1 else "have"
     names = _named([short_name(name) for name in one.names])
     return f"{names} {verb} not been ready{_since(one, now_ns)}"
 
 
-def _repair_held(one: Finding, now_ns: int, _: Reasons) -> str:
+def _repair_held(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     said = f": {one.detail}" if one.detail else ""
     return f"{counted(one.nodes, 'unhealthy node')} may not be repaired{_since(one, now_ns)}{said}"
 
 
-def _on(one: Finding) -> str:
+def _on(one: ClusterFinding) -> str:
     return counted(one.nodes, "node")
 
 
-def _left(one: Finding, now_ns: int) -> str:
+def _left(one: ClusterFinding, now_ns: int) -> str:
     return duration_text(max((one.until_ns or 0) - now_ns, 0) // NS_PER_SECOND)
 
 
-def _lands(one: Finding) -> str:
+def _lands(one: ClusterFinding) -> str:
     """Return that nodes that something holds still receive pods: such a node does not drain."""
     return f", and {count_text(one.recent_pods)} an hour keep landing there" if one.recent_pods else ""
 
 
-def _pod_dnd(one: Finding, now_ns: int, _: Reasons) -> str:
+def _pod_dnd(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     verb = "keeps" if one.pods == 1 else "keep"
     ends = "no time limit" if one.until_ns is None else f"over in {_left(one, now_ns)}"
     of = f" of {_named(one.names)}" if one.names else ""
@@ -181,46 +181,46 @@ def _pod_dnd(one: Finding, now_ns: int, _: Reasons) -> str:
     return f"{counted(one.pods, 'pod')}{of} {verb} {_on(one)} by do-not-disrupt{since}: {ends}{_lands(one)}"
 
 
-def _node_dnd(one: Finding, now_ns: int, _: Reasons) -> str:
+def _node_dnd(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     names = _named([short_name(name) for name in one.names])
     says = "says" if one.nodes == 1 else "say"
     return f"{_on(one)} {says} do-not-disrupt{_since(one, now_ns)}, which has no time limit: {names}{_lands(one)}"
 
 
-def _pdb(one: Finding, now_ns: int, _: Reasons) -> str:
+def _pdb(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     verb = "allows" if len(one.names) == 1 else "allow"
     how = f"never {verb} an eviction" if one.manner == "never" else f"{verb} no eviction now"
     return f"{_named(one.names)} {how}: {_on(one)} kept{_since(one, now_ns)}{_lands(one)}"
 
 
-def _budget(one: Finding, now_ns: int, _: Reasons) -> str:
+def _budget(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     whose = "disruption budget" if len(one.names) == 1 else "disruption budgets"
     return f"the {whose} of {_named(one.names)} {_shut(one, now_ns)}: {_on(one)} kept{_since(one, now_ns)}"
 
 
-def _shut(one: Finding, now_ns: int) -> str:
+def _shut(one: ClusterFinding, now_ns: int) -> str:
     """Return how a disruption budget is shut: for ever, for some time, or by nodes that use it up."""
     if one.until_ns is not None:
         return f"leaves nothing for {_left(one, now_ns)}"
     return "is used up by nodes that go or are not ready" if one.manner == "used-up" else "never opens"
 
 
-def _drift(one: Finding, now_ns: int, _: Reasons) -> str:
+def _drift(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     is_budget = one.detail == "BUDGET_ZERO"
     reason = f"the disruption budget {_shut(one, now_ns)}" if is_budget else _DRIFT_HELD.get(one.detail, one.detail)
     return f"drift of {_on(one)} of {one.names[0]} does not advance{_since(one, now_ns)}: {reason}"
 
 
-def _no_permission(one: Finding, _: int, __: Reasons) -> str:
+def _no_permission(one: ClusterFinding, _: int, __: Reasons) -> str:
     return f"{_named(one.names, 4)} may not be listed: what follows from them is missing here"
 
 
-def _no_prices(one: Finding, _: int, __: Reasons) -> str:
+def _no_prices(one: ClusterFinding, _: int, __: Reasons) -> str:
     verb = "has" if one.nodes == 1 else "have"
     return f"{_on(one)} {verb} no known price: sums are without {'it' if one.nodes == 1 else 'them'}"
 
 
-def _next(one: Finding, _: int, __: Reasons) -> str:
+def _next(one: ClusterFinding, _: int, __: Reasons) -> str:
     decision, method = one.detail.split(" ", 1)
     names = _named([short_name(name) for name in one.names])
     after = "next, once that is over" if one.manner == "after-others" else "next"
@@ -228,11 +228,11 @@ def _next(one: Finding, _: int, __: Reasons) -> str:
     return f"{after}: {decision} {names} ({_METHODS.get(method, method)}{saves})"
 
 
-def _fine(_: Finding, __: int, ___: Reasons) -> str:
+def _fine(_: ClusterFinding, __: int, ___: Reasons) -> str:
     return "nothing holds or endangers this cluster"
 
 
-def _timed_out(one: Finding, now_ns: int, _: Reasons) -> str:
+def _timed_out(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     times, since = counted(int(one.detail), "time"), age_text(one.since_ns or now_ns, now_ns)
     return (
         f"consolidation ran out of its 3 minutes {times} in the {since} since Karpenter started:"
@@ -263,7 +263,7 @@ _SENTENCES: Final = {
 }
 
 
-def money_text(finding: Finding) -> str:
+def money_text(finding: ClusterFinding) -> str:
     """Return ``$2.03/h``, with a plus where more may come to it; nothing where no money is in it, or it is told."""
     if not finding.price_per_hour or str(finding.code) == "NEXT":
         return ""
@@ -277,7 +277,7 @@ class Room(NamedTuple):
     lines: int
 
 
-class Page(NamedTuple):
+class VerdictPage(NamedTuple):
     """Findings that are shown at once."""
 
     lines: tuple[Pieces, ...]
@@ -285,7 +285,9 @@ class Page(NamedTuple):
     """Findings that are not among them."""
 
 
-def verdict_pages(findings: Sequence[tuple[Finding, str]], width: int, few: Room, many: Room) -> tuple[Page, ...]:
+def verdict_pages(
+    findings: Sequence[tuple[ClusterFinding, str]], width: int, few: Room, many: Room
+) -> tuple[VerdictPage, ...]:
     """Return the worst findings, then all of them page by page; one page where the worst are all there are.
 
     None is cut: what does not fit one line goes on in the next.
@@ -316,11 +318,11 @@ def _page(drawn: Sequence[tuple[Pieces, ...]], room: Room) -> Sequence[tuple[Pie
     return drawn[: max(sum(1 for lines in used if lines <= room.lines), 1)]
 
 
-def _as_page(drawn: Sequence[tuple[Pieces, ...]], more: int) -> Page:
-    return Page(tuple(line for lines in drawn for line in lines), more)
+def _as_page(drawn: Sequence[tuple[Pieces, ...]], more: int) -> VerdictPage:
+    return VerdictPage(tuple(line for lines in drawn for line in lines), more)
 
 
-def _lines(one: Finding, text: str, width: int, money: int, keys: int) -> tuple[Pieces, ...]:
+def _lines(one: ClusterFinding, text: str, width: int, money: int, keys: int) -> tuple[Pieces, ...]:
     """Return the lines of one finding: its money and its key stand at the end of the first."""
     mark, tone = MARKS[str(one.severity)]
     is_quiet = str(one.severity) == "info"
@@ -359,7 +361,7 @@ def _cells(text: str) -> int:
     return len(text) if text.isascii() else sum(2 if east_asian_width(one) in "WF" else 1 for one in text)
 
 
-def verdict_values(findings: Iterable[Finding], now_ns: int, reasons: Reasons) -> list[dict[str, Any]]:
+def verdict_values(findings: Iterable[ClusterFinding], now_ns: int, reasons: Reasons) -> list[dict[str, Any]]:
     """Return findings as `karptui verdict -o json` writes them."""
     return [
         {

@@ -11,7 +11,7 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import advise
 from karptui.aws.evidence import NO_EVIDENCE, Evidence
-from karptui.disruption.study import Study
+from karptui.disruption.study import DisruptionStudy
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import parse_settings
@@ -65,7 +65,7 @@ def context_of(
 ) -> AdviceContext:
     given = types if isinstance(types, Mapping) else tuple(types)
     prepared = prepare(inventory, given, parse_settings(settings or {}, version), NOW_NS)
-    study = Study(prepared, 1)
+    study = DisruptionStudy(prepared, 1)
     for _ in study.survey():
         pass
     return AdviceContext(

@@ -18,7 +18,7 @@ from karptui.advice.report import advise
 from karptui.cli.loading import load
 from karptui.cli.main import build_parser
 from karptui.decode.kinds import Kind
-from karptui.disruption.study import Study
+from karptui.disruption.study import DisruptionStudy
 from karptui.provisioning import Prepared, prepare
 from karptui.session.advising import advice_of
 from karptui.session.cluster_view import ClusterView
@@ -56,7 +56,7 @@ def found_by(*words: str) -> tuple[ClusterView, int, tuple[Finding, ...], WhatIf
 
 
 def found_in(prepared: Prepared) -> set[str]:
-    study = Study(prepared, 1)
+    study = DisruptionStudy(prepared, 1)
     for _ in study.survey():
         pass
     report = advise(AdviceContext(prepared, study.fleet, findings=study.analysis.findings))

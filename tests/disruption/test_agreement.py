@@ -14,7 +14,7 @@ from karptui.disruption.budgets import Reason, budget_state
 from karptui.disruption.codes import CODES, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.gates import Gate
-from karptui.disruption.study import Study, study_all
+from karptui.disruption.study import DisruptionStudy, study_all
 from tests.provisioning.loading import GOLDENS, load, scenarios
 
 KARPENTER: Final = GOLDENS / "karpenter-1.14.1"
@@ -36,7 +36,7 @@ def test_everything_that_is_told_of_a_node_agrees(path: Path) -> None:
         snapshot = scenario["snapshot"]
         if not snapshot.get("disruption"):
             continue
-        study = Study(load(snapshot, path.parent), 1)
+        study = DisruptionStudy(load(snapshot, path.parent), 1)
         study_all(study)
         study.ask_next()
         found = [*_differences(study), *_unsaid(study.analysis, scenario["expected"])]
@@ -45,7 +45,7 @@ def test_everything_that_is_told_of_a_node_agrees(path: Path) -> None:
     assert wrong == {}
 
 
-def _differences(study: Study) -> Iterator[str]:
+def _differences(study: DisruptionStudy) -> Iterator[str]:
     """Yield where two things that are told of a node differ."""
     analysis = study.analysis
     report = analysis.next

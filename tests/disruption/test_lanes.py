@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.codes import CODES, RANKS, Code, WhyCode
 from karptui.disruption.outlook import Outcome
-from karptui.disruption.study import Study, study_all
+from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.disruption.termination import InstanceWarning
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -66,7 +66,7 @@ def found(
         nodepools=[pool or a_nodepool(budgets=())],
         **objects,
     )
-    analysis = study_all(Study(cluster, 1))
+    analysis = study_all(DisruptionStudy(cluster, 1))
     return next(one for one in analysis.findings.values() if one.node_name == name)
 
 
@@ -204,9 +204,9 @@ def test_rows_follow_what_stops_everything() -> None:
     claim = a_claim(instance_type="m5.2xlarge", conditions=RIPE)
     free = prepared(**cluster, nodeclaims=[claim])
     waiting = prepared(**cluster, nodeclaims=[claim, a_nodeclaim(name="launching", provider_id="")])
-    before = study_all(Study(free, 1))
-    after = study_all(Study(waiting, 2, before), ())
-    again = study_all(Study(free, 3, after), ())
+    before = study_all(DisruptionStudy(free, 1))
+    after = study_all(DisruptionStudy(waiting, 2, before), ())
+    again = study_all(DisruptionStudy(free, 3, after), ())
     codes = [analysis.findings["claim/claim-node-1"].why.code for analysis in (before, after, again)]
     assert codes == [WhyCode.OK, WhyCode.WAITS, WhyCode.OK]
 
@@ -217,7 +217,7 @@ def test_nodes_that_go_together_are_taken_by_multi_node_consolidation() -> None:
     pods = [a_pod(name=f"p-{node.name}", node=node.name, cpu="3") for node in nodes]
     claims = [a_claim(node.name, instance_type="m5.2xlarge", conditions=RIPE) for node in nodes]
     middle = an_instance_type(name="m5.xlarge", cpu="4", memory="16Gi", prices={"on-demand": 0.39})
-    study = Study(
+    study = DisruptionStudy(
         prepared(nodes=nodes, nodeclaims=claims, pods=pods, nodepools=[a_nodepool(budgets=())], types=(middle, LARGE)),
         1,
     )
@@ -306,7 +306,7 @@ def test_a_running_command() -> None:
 
 
 def test_before_anything_is_simulated() -> None:
-    study = Study(prepared(nodes=[a_node(**BIG)], nodeclaims=[a_claim(conditions=RIPE)]), 1)
+    study = DisruptionStudy(prepared(nodes=[a_node(**BIG)], nodeclaims=[a_claim(conditions=RIPE)]), 1)
     analysis = study_all(study, ())
     assert next(iter(analysis.findings.values())).why.code is WhyCode.PENDING
     assert not analysis.is_complete
@@ -350,7 +350,7 @@ def test_the_last_warning_of_the_cloud_about_node_or_claim() -> None:
 
 def test_a_warning_that_comes_later_is_seen() -> None:
     given: dict[str, Any] = {"nodes": [a_node(**BIG)], "nodeclaims": [a_claim(instance_type="m5.2xlarge")]}
-    before = study_all(Study(prepared(**given), 1))
+    before = study_all(DisruptionStudy(prepared(**given), 1))
     event = an_event(about="Node/node-1", reason="SpotInterrupted", last_ns=NOW_NS)
-    after = study_all(Study(prepared(**given, events=[event]), 2, before=before))
+    after = study_all(DisruptionStudy(prepared(**given, events=[event]), 2, before=before))
     assert next(iter(after.findings.values())).warning == InstanceWarning("SpotInterrupted", NOW_NS)

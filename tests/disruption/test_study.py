@@ -12,7 +12,7 @@ from karptui.disruption.candidate import Candidate
 from karptui.disruption.codes import Code
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.simulation import Simulation, Simulator
-from karptui.disruption.study import Study, study_all
+from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter import labels
 from karptui.provisioning.prepared import Prepared
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_nodepool, a_pod, present
@@ -39,7 +39,7 @@ def _cluster(*, is_second_protected: bool = True, **objects: Any) -> Prepared:
 
 
 def test_everything_about_a_node() -> None:
-    analysis = study_all(Study(_cluster(), 3, notes=("assumed",)))
+    analysis = study_all(DisruptionStudy(_cluster(), 3, notes=("assumed",)))
     first = analysis.findings[KEYS[0]]
     assert (analysis.generation, analysis.now_ns, analysis.notes) == (3, NOW_NS, ("assumed",))
     assert (analysis.simulated, analysis.managed, analysis.is_complete) == (3, 3, True)
@@ -54,7 +54,7 @@ def test_everything_about_a_node() -> None:
 
 
 def test_removals_one_at_a_time() -> None:
-    study = Study(_cluster(), 1)
+    study = DisruptionStudy(_cluster(), 1)
     assert list(study.survey())[:3] == list(KEYS)
     assert study.unsimulated() == KEYS
     study.simulate(KEYS[1])
@@ -65,8 +65,8 @@ def test_removals_one_at_a_time() -> None:
 
 
 def test_what_did_not_change_stays_the_same_object() -> None:
-    before = study_all(Study(_cluster(), 1))
-    after = Study(_cluster(is_second_protected=False), 2, before)
+    before = study_all(DisruptionStudy(_cluster(), 1))
+    after = DisruptionStudy(_cluster(is_second_protected=False), 2, before)
     list(after.survey())
     assert after.analysis.findings[KEYS[0]] is before.findings[KEYS[0]]
     assert after.analysis.findings[KEYS[1]].outlook is None
@@ -79,15 +79,15 @@ def test_what_did_not_change_stays_the_same_object() -> None:
 
 
 def test_answers_of_before_stand_in_while_only_times_changed() -> None:
-    before = study_all(Study(_cluster(), 1))
+    before = study_all(DisruptionStudy(_cluster(), 1))
     claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in NAMES]
     pool = a_nodepool(budgets=(), consolidate_after_ns=None)
-    one = study_all(Study(_cluster(nodepools=[pool], nodeclaims=claims), 2, before), ())
+    one = study_all(DisruptionStudy(_cluster(nodepools=[pool], nodeclaims=claims), 2, before), ())
     assert one.findings[KEYS[0]].outlook is None
     later = [
         a_pod(name=name, node="node-1", annotations=PROTECTED, created_ns=NOW_NS - MINUTE_NS) for name in ("a", "b")
     ]
-    two = study_all(Study(_cluster(pods=later), 2, before), ())
+    two = study_all(DisruptionStudy(_cluster(pods=later), 2, before), ())
     assert two.findings[KEYS[0]] is not before.findings[KEYS[0]]
     assert two.findings[KEYS[0]].outlook is before.findings[KEYS[0]].outlook
 
@@ -113,41 +113,41 @@ def _counts(analysis: Analysis) -> tuple[bool | None, bool]:
 
 
 def test_a_held_node_counts_as_before_until_another_answer_has_stood_for_a_while() -> None:
-    before = study_all(Study(_rolled_out(NOW_NS, is_under_way=False), 1))
+    before = study_all(DisruptionStudy(_rolled_out(NOW_NS, is_under_way=False), 1))
     assert _counts(before) == (True, False)
-    taken = study_all(Study(_rolled_out(NOW_NS + 1, is_under_way=True), 2, before))
+    taken = study_all(DisruptionStudy(_rolled_out(NOW_NS + 1, is_under_way=True), 2, before))
     assert _counts(taken) == (True, True)
-    back = study_all(Study(_rolled_out(NOW_NS + 2, is_under_way=False), 3, taken))
+    back = study_all(DisruptionStudy(_rolled_out(NOW_NS + 2, is_under_way=False), 3, taken))
     assert _counts(back) == (True, False)
-    quiet = study_all(Study(_rolled_out(NOW_NS + SETTLES_NS, is_under_way=True), 2, taken))
+    quiet = study_all(DisruptionStudy(_rolled_out(NOW_NS + SETTLES_NS, is_under_way=True), 2, taken))
     assert _counts(quiet) == (True, True)
-    stood = study_all(Study(_rolled_out(NOW_NS + 1 + SETTLES_NS, is_under_way=True), 2, taken))
+    stood = study_all(DisruptionStudy(_rolled_out(NOW_NS + 1 + SETTLES_NS, is_under_way=True), 2, taken))
     assert _counts(stood) == (False, False)
-    assert study_all(Study(_rolled_out(NOW_NS, is_under_way=True), 1)).findings[KEYS[0]].freed == (
+    assert study_all(DisruptionStudy(_rolled_out(NOW_NS, is_under_way=True), 1)).findings[KEYS[0]].freed == (
         stood.findings[KEYS[0]].freed
     )
 
 
 def test_other_prices_count_at_once_when_all_held_nodes_have_been_simulated_with_them() -> None:
-    before = study_all(Study(_rolled_out(NOW_NS, is_under_way=False), 1))
-    study = Study(_rolled_out(NOW_NS, is_under_way=True), 2, before, is_repriced=True)
+    before = study_all(DisruptionStudy(_rolled_out(NOW_NS, is_under_way=False), 1))
+    study = DisruptionStudy(_rolled_out(NOW_NS, is_under_way=True), 2, before, is_repriced=True)
     list(study.survey())
     assert _counts(study.analysis) == (True, False)
-    again = Study(_rolled_out(NOW_NS, is_under_way=True), 3, study.analysis)
+    again = DisruptionStudy(_rolled_out(NOW_NS, is_under_way=True), 3, study.analysis)
     list(again.survey())
     again.simulate(KEYS[0])
     assert (_counts(again.analysis), again.analysis.is_counted) == ((False, False), True)
 
 
 def test_no_held_node_counts_before_all_have_been_simulated_once() -> None:
-    study = Study(_cluster(), 1)
+    study = DisruptionStudy(_cluster(), 1)
     list(study.survey())
     assert study.unsimulated()[:2] == KEYS[:2]
     study.simulate(KEYS[0])
     assert not study.analysis.is_counted
     assert study.analysis.findings[KEYS[0]].freed is None
     assert present(study.analysis.findings[KEYS[0]].outlook).freed.goes
-    later = Study(_cluster(is_second_protected=False), 2, study.analysis)
+    later = DisruptionStudy(_cluster(is_second_protected=False), 2, study.analysis)
     list(later.survey())
     assert present(later.analysis.findings[KEYS[0]].freed).goes
     study.simulate(KEYS[1])
@@ -156,7 +156,7 @@ def test_no_held_node_counts_before_all_have_been_simulated_once() -> None:
 
 
 def test_a_close_look() -> None:
-    study = Study(_cluster(), 1)
+    study = DisruptionStudy(_cluster(), 1)
     list(study.survey())
     study.look_closely(KEYS[0])
     detail = study.analysis.detail
@@ -174,7 +174,7 @@ def test_a_close_look_at_a_pod_without_a_place_and_one_that_needs_a_new_node() -
         a_pod(name="arm", node="node-1", node_selector={labels.ARCH: "arm64"}),
         a_pod(name="small", node="node-1", node_selector={labels.INSTANCE_TYPE: "m5.large"}),
     ]
-    study = Study(_cluster(pods=pods), 1)
+    study = DisruptionStudy(_cluster(pods=pods), 1)
     list(study.survey())
     study.look_closely(KEYS[0])
     landings = present(study.analysis.detail).landings
@@ -183,24 +183,26 @@ def test_a_close_look_at_a_pod_without_a_place_and_one_that_needs_a_new_node() -
 
 
 def test_a_close_look_that_comes_to_nothing() -> None:
-    study = Study(_cluster(nodepools=[a_nodepool(budgets=(), is_ready=False)]), 1)
+    study = DisruptionStudy(_cluster(nodepools=[a_nodepool(budgets=(), is_ready=False)]), 1)
     list(study.survey())
     study.look_closely("claim/gone")
     assert study.analysis.detail is None
     study.look_closely(KEYS[0])
     assert present(study.analysis.detail).problem == "creating scheduler, no nodepools found"
-    lost = Study(_cluster(nodes=[a_node(pool="x")], nodeclaims=[a_claim(pool="x")]), 1)
+    lost = DisruptionStudy(_cluster(nodes=[a_node(pool="x")], nodeclaims=[a_claim(pool="x")]), 1)
     list(lost.survey())
     lost.look_closely(KEYS[0])
     assert "NodePool is not known" in present(lost.analysis.detail).problem
-    others = Study(_cluster(nodes=[a_node(pool="general")], nodeclaims=[]), 1)
+    others = DisruptionStudy(_cluster(nodes=[a_node(pool="general")], nodeclaims=[]), 1)
     list(others.survey())
     others.look_closely("node/node-1")
     assert present(others.analysis.detail).problem.endswith("Karpenter does not manage it")
 
 
 def test_a_close_look_at_a_claim_without_a_node_says_so() -> None:
-    study = Study(_cluster(nodes=[], nodeclaims=[a_nodeclaim(name="general-1", node="", stage="Launched")]), 1)
+    study = DisruptionStudy(
+        _cluster(nodes=[], nodeclaims=[a_nodeclaim(name="general-1", node="", stage="Launched")]), 1
+    )
     list(study.survey())
     study.look_closely("claim/general-1")
     detail = study.analysis.detail
@@ -210,7 +212,7 @@ def test_a_close_look_at_a_claim_without_a_node_says_so() -> None:
 
 
 def test_claims_without_a_node_and_nodes_without_a_claim() -> None:
-    study = Study(
+    study = DisruptionStudy(
         prepared(nodes=[a_node(name="own", pool="")], nodeclaims=[a_nodeclaim(name="new", node="", stage="Launched")]),
         1,
     )
@@ -223,7 +225,7 @@ def test_claims_without_a_node_and_nodes_without_a_claim() -> None:
 
 
 def test_what_comes_next() -> None:
-    study = Study(_cluster(), 5)
+    study = DisruptionStudy(_cluster(), 5)
     list(study.survey())
     assert study.analysis.next is None
     study.ask_next()
@@ -234,7 +236,7 @@ def test_what_comes_next() -> None:
 
 
 def test_pools_are_compared_step_by_step() -> None:
-    study = Study(_cluster(pods=[a_pod(name="waits")]), 5)
+    study = DisruptionStudy(_cluster(pods=[a_pod(name="waits")]), 5)
     assert study.analysis.overlap is None
     for _ in study.compare_pools():
         pass
@@ -247,7 +249,7 @@ def test_a_long_question_may_be_broken_off() -> None:
             raise InterruptedError
 
     claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in NAMES]
-    study = Study(_cluster(nodeclaims=claims, pods=[a_pod(name=n, node=n) for n in NAMES]), 1)
+    study = DisruptionStudy(_cluster(nodeclaims=claims, pods=[a_pod(name=n, node=n) for n in NAMES]), 1)
     list(study.survey())
     with pytest.raises(InterruptedError):
         study.ask_next(Impatient())
@@ -259,7 +261,7 @@ def test_an_analysis_of_nothing() -> None:
 
 
 def test_only_what_is_there_is_simulated() -> None:
-    analysis = study_all(Study(_cluster(), 1), ("claim/gone", KEYS[1]))
+    analysis = study_all(DisruptionStudy(_cluster(), 1), ("claim/gone", KEYS[1]))
     assert analysis.simulated == 1
 
 
@@ -267,6 +269,6 @@ def test_nodes_of_which_nothing_is_known_come_first_and_dear_ones_before_cheap_o
     nodes = [a_node(name="node-1"), a_node(name="node-2", **BIG), a_node(name="node-3", **BIG)]
     types = dict(zip(NAMES, ("m5.large", "m5.2xlarge", "m5.2xlarge"), strict=True))
     claims = [a_claim(name, instance_type=types[name], conditions=(consolidatable(),)) for name in NAMES]
-    study = Study(_cluster(nodes=nodes, nodeclaims=claims, pods=()), 1)
+    study = DisruptionStudy(_cluster(nodes=nodes, nodeclaims=claims, pods=()), 1)
     list(study.survey())
     assert study.unsimulated() == (KEYS[1], KEYS[2], KEYS[0])

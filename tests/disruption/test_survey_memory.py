@@ -11,7 +11,7 @@ from msgspec.structs import astuple, replace
 
 from karptui.disruption.analysis import Analysis
 from karptui.disruption.should_disrupt import Wanted
-from karptui.disruption.study import Study, key_of
+from karptui.disruption.study import DisruptionStudy, key_of
 from karptui.karpenter import labels
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
@@ -48,9 +48,9 @@ def studied(
     now_ns: int = NOW_NS,
     types: Sequence[InstanceType] = story_e.TYPES,
     settings: Settings = SETTINGS,
-) -> Study:
+) -> DisruptionStudy:
     prepared = prepare(inventory, types, settings, now_ns)
-    study = Study(prepared, 1) if before is None else Study(prepared, 2, before)
+    study = DisruptionStudy(prepared, 1) if before is None else DisruptionStudy(prepared, 2, before)
     for _ in study.survey():
         pass
     return study
@@ -191,7 +191,7 @@ def test_what_did_not_change_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -
     before = studied(inventory).analysis
     changed = CHANGES["a pod ends"](inventory)
     seen: list[str] = []
-    study = Study(prepare(changed, story_e.TYPES, SETTINGS, NOW_NS + 1), 2, before)
+    study = DisruptionStudy(prepare(changed, story_e.TYPES, SETTINGS, NOW_NS + 1), 2, before)
     look = study._survey.of
 
     def watched(node: StateNode, wanted: Wanted | None = None) -> Any:
@@ -208,7 +208,7 @@ def test_what_did_not_change_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -
 
 def test_what_is_looked_at_comes_first() -> None:
     prepared = prepare(story_e.inventory(), story_e.TYPES, SETTINGS, NOW_NS)
-    study = Study(prepared, 1)
+    study = DisruptionStudy(prepared, 1)
     keys = [key_of(node) for node in study.fleet.nodes]
     steps = study.survey((keys[4], "claim/gone", keys[2]))
     assert [next(steps), next(steps)] == [keys[4], keys[2]]

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from karptui.disruption.analysis import Analysis
-from karptui.disruption.study import Study, study_all
-from karptui.disruption.verdict import (
-    Finding,
+from karptui.disruption.cluster_findings import (
+    ClusterFinding,
     FindingCode,
+    FindingSeverity,
     LimitLine,
     Manner,
-    NodeLine,
     PendingLine,
-    Severity,
-    Situation,
-    verdict_of,
+    VerdictCase,
+    VerdictNode,
 )
+from karptui.disruption.study import DisruptionStudy, study_all
+from karptui.disruption.verdict import verdict_of
 from karptui.karpenter import labels
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.views.verdict import sentence
@@ -39,24 +39,24 @@ RIPE = (consolidatable(),)
 BIG: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
 
 
-def found(*, held: float = 0.4, per_hour: float | None = 0.4, **objects: Any) -> dict[FindingCode, Finding]:
+def found(*, held: float = 0.4, per_hour: float | None = 0.4, **objects: Any) -> dict[FindingCode, ClusterFinding]:
     """Return by code what is found in a cluster of one NodePool; every node costs and holds the same."""
     objects = {"nodepools": [a_nodepool(budgets=())], **objects}
-    analysis = study_all(Study(prepared(**objects), 1))
+    analysis = study_all(DisruptionStudy(prepared(**objects), 1))
     return told(analysis, objects["nodeclaims"], held=held, per_hour=per_hour)
 
 
 def told(
     analysis: Analysis, claims: Any, *, held: float = 0.4, per_hour: float | None = 0.4, **given: Any
-) -> dict[FindingCode, Finding]:
+) -> dict[FindingCode, ClusterFinding]:
     found_lines = lines(analysis, claims, held=held, per_hour=per_hour)
-    case = Situation(now_ns=NOW_NS, nodes=found_lines, analysis=analysis, **given)
+    case = VerdictCase(now_ns=NOW_NS, nodes=found_lines, analysis=analysis, **given)
     return {one.code: one for one in verdict_of(case)}
 
 
-def lines(analysis: Analysis, claims: Any, *, held: float = 0.4, per_hour: float | None = 0.4) -> list[NodeLine]:
+def lines(analysis: Analysis, claims: Any, *, held: float = 0.4, per_hour: float | None = 0.4) -> list[VerdictNode]:
     return [
-        NodeLine(
+        VerdictNode(
             name=claim.node_name or claim.name,
             pool="general",
             claim=claim,
@@ -79,10 +79,10 @@ def test_a_claim_without_provider_id_stops_everything_and_says_what_waits() -> N
     old = a_nodeclaim(name="stuck", provider_id="", created_ns=NOW_NS - 22 * MINUTE_NS)
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE), old]
     stopped = found(nodes=[a_node(**BIG)], nodeclaims=claims)[FindingCode.STOPPED]
-    assert (stopped.severity, stopped.price_per_hour, stopped.nodes) == (Severity.ERROR, 0.4, 1)
+    assert (stopped.severity, stopped.price_per_hour, stopped.nodes) == (FindingSeverity.ERROR, 0.4, 1)
     assert (stopped.names, stopped.since_ns) == (("stuck",), NOW_NS - 22 * MINUTE_NS)
     young = [claims[0], a_nodeclaim(name="new", provider_id="", created_ns=NOW_NS - MINUTE_NS)]
-    assert found(nodes=[a_node(**BIG)], nodeclaims=young)[FindingCode.STOPPED].severity is Severity.INFO
+    assert found(nodes=[a_node(**BIG)], nodeclaims=young)[FindingCode.STOPPED].severity is FindingSeverity.INFO
 
 
 def test_a_claim_that_stops_everything_says_why_it_is_refused_and_is_told_once() -> None:
@@ -96,7 +96,7 @@ def test_a_claim_that_stops_everything_says_why_it_is_refused_and_is_told_once()
     by_code = found(nodes=[a_node(**BIG)], nodeclaims=claims)
     assert FindingCode.CLAIM_STUCK not in by_code
     stopped = by_code[FindingCode.STOPPED]
-    assert (stopped.severity, stopped.names, stopped.detail) == (Severity.ERROR, ("refused",), "no capacity")
+    assert (stopped.severity, stopped.names, stopped.detail) == (FindingSeverity.ERROR, ("refused",), "no capacity")
 
 
 def test_protected_pods_and_budgets_with_what_they_hold() -> None:
@@ -109,7 +109,7 @@ def test_protected_pods_and_budgets_with_what_they_hold() -> None:
     both = found(nodes=nodes, nodeclaims=claims, pods=pods, pdbs=[a_pdb(name="db", labels={"app": "db"})])
     pinned, guarded = both[FindingCode.POD_DND], both[FindingCode.PDB]
     assert (pinned.pods, pinned.nodes, pinned.price_per_hour, pinned.until_ns) == (1, 1, 0.4, None)
-    assert (guarded.names, guarded.nodes, guarded.severity) == (("default/db",), 1, Severity.WARNING)
+    assert (guarded.names, guarded.nodes, guarded.severity) == (("default/db",), 1, FindingSeverity.WARNING)
     assert guarded.objects == ("Pod/default/db-0", "PodDisruptionBudget/default/db")
 
 
@@ -129,8 +129,8 @@ def test_budgets_of_pods_that_never_open_are_told_apart() -> None:
     pods = [a_pod(name=f"{name}-0", node=f"node-{i}", labels={"app": name}) for i, name in ((1, "db"), (2, "web"))]
     pdbs = [a_pdb(name=name, labels={"app": name}) for name in ("db", "web")]
     objects: dict[str, Any] = {"nodes": nodes, "nodeclaims": claims, "pods": pods, "pdbs": pdbs}
-    analysis = study_all(Study(prepared(nodepools=[a_nodepool(budgets=())], **objects), 1))
-    case = Situation(now_ns=NOW_NS, nodes=lines(analysis, claims), analysis=analysis, closed_pdbs={"default/db"})
+    analysis = study_all(DisruptionStudy(prepared(nodepools=[a_nodepool(budgets=())], **objects), 1))
+    case = VerdictCase(now_ns=NOW_NS, nodes=lines(analysis, claims), analysis=analysis, closed_pdbs={"default/db"})
     told_apart = {one.names: one.manner for one in verdict_of(case) if one.code is FindingCode.PDB}
     assert told_apart == {("default/db",): Manner.NEVER, ("default/web",): Manner.PLAIN}
 
@@ -138,9 +138,9 @@ def test_budgets_of_pods_that_never_open_are_told_apart() -> None:
 def test_disruption_budgets_that_never_open_open_later_or_are_used_up() -> None:
     ripe = [a_claim(instance_type="m5.2xlarge", conditions=RIPE)]
     for budget, manner, severity in (
-        (DisruptionBudget("0"), Manner.NEVER, Severity.WARNING),
-        (DisruptionBudget("0", schedule="0 0 * * *", duration="24h"), Manner.NEVER, Severity.WARNING),
-        (DisruptionBudget("0", schedule="0 0 * * *", duration="23h"), Manner.PLAIN, Severity.INFO),
+        (DisruptionBudget("0"), Manner.NEVER, FindingSeverity.WARNING),
+        (DisruptionBudget("0", schedule="0 0 * * *", duration="24h"), Manner.NEVER, FindingSeverity.WARNING),
+        (DisruptionBudget("0", schedule="0 0 * * *", duration="23h"), Manner.PLAIN, FindingSeverity.INFO),
     ):
         shut = found(nodes=[a_node(**BIG)], nodeclaims=ripe, nodepools=[a_nodepool(budgets=(budget,))])
         assert (shut[FindingCode.BUDGET].manner, shut[FindingCode.BUDGET].severity) == (manner, severity)
@@ -173,7 +173,7 @@ def test_claims_that_do_not_get_through() -> None:
     refused = a_condition("Launched", status="Unknown", reason="LaunchFailed", message="no capacity")
     claim = a_nodeclaim(name="x", node="", provider_id="", conditions=(refused,))
     stuck = told(Analysis(), [claim])[FindingCode.CLAIM_STUCK]
-    assert (stuck.names, stuck.detail, stuck.severity) == (("x",), "no capacity", Severity.ERROR)
+    assert (stuck.names, stuck.detail, stuck.severity) == (("x",), "no capacity", FindingSeverity.ERROR)
 
 
 def test_pods_that_wait_for_full_reservations_are_one_finding_for_each_nodepool() -> None:
@@ -182,7 +182,7 @@ def test_pods_that_wait_for_full_reservations_are_one_finding_for_each_nodepool(
         PendingLine("db", ("db/a",), NOW_NS - DAY_NS, "k2", "reserved"),
         PendingLine("ci", ("ci/a",), NOW_NS - HOUR_NS, "k3"),
     ]
-    found_by_code = {one.code: one for one in verdict_of(Situation(now_ns=NOW_NS, pending=lines_of_pods))}
+    found_by_code = {one.code: one for one in verdict_of(VerdictCase(now_ns=NOW_NS, pending=lines_of_pods))}
     assert list(found_by_code) == [FindingCode.PENDING, FindingCode.RESERVATIONS_FULL]
     full = found_by_code[FindingCode.RESERVATIONS_FULL]
     assert (full.pods, full.since_ns, full.names) == (3, NOW_NS - DAY_NS, ("reserved",))
@@ -191,9 +191,9 @@ def test_pods_that_wait_for_full_reservations_are_one_finding_for_each_nodepool(
 
 
 def test_errors_come_first_then_the_dearest() -> None:
-    case = Situation(
+    case = VerdictCase(
         now_ns=NOW_NS,
-        nodes=[NodeLine("n", "general", None, has_node=True, per_hour=None, not_ready_ns=NOW_NS - HOUR_NS)],
+        nodes=[VerdictNode("n", "general", None, has_node=True, per_hour=None, not_ready_ns=NOW_NS - HOUR_NS)],
         pending=[PendingLine("web", ("web/a", "web/b"), NOW_NS - HOUR_NS)],
         pools=[a_nodepool(name="sick", is_ready=False)],
         limits=[LimitLine("general", "cpu 99 of 100")],
@@ -206,7 +206,7 @@ def test_errors_come_first_then_the_dearest() -> None:
 
 def test_a_nodepool_that_is_not_ready_says_since_when_and_why() -> None:
     ready = a_condition("Ready", status="False", message="NodeClassReady=False", since_ns=NOW_NS - HOUR_NS)
-    case = Situation(now_ns=NOW_NS, pools=[a_nodepool(name="sick", conditions=(ready,))])
+    case = VerdictCase(now_ns=NOW_NS, pools=[a_nodepool(name="sick", conditions=(ready,))])
     sick = next(one for one in verdict_of(case) if one.code is FindingCode.POOL_NOT_READY)
     assert (sick.since_ns, sick.detail) == (NOW_NS - HOUR_NS, "NodeClassReady=False")
 
@@ -221,7 +221,9 @@ def test_what_comes_next_says_that_it_waits() -> None:
 def test_dollars_say_that_more_may_come_until_every_node_is_simulated() -> None:
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE)]
     pods = [a_pod(node="node-1", annotations=PROTECTED)]
-    study = Study(prepared(nodepools=[a_nodepool(budgets=())], nodes=[a_node(**BIG)], nodeclaims=claims, pods=pods), 1)
+    study = DisruptionStudy(
+        prepared(nodepools=[a_nodepool(budgets=())], nodes=[a_node(**BIG)], nodeclaims=claims, pods=pods), 1
+    )
     for _ in study.survey():
         pass
     assert told(study.analysis, claims)[FindingCode.POD_DND].is_partial
@@ -229,14 +231,14 @@ def test_dollars_say_that_more_may_come_until_every_node_is_simulated() -> None:
 
 
 def test_passes_that_run_out_of_time_are_told_the_more_often_the_worse() -> None:
-    def timed_out(times: int) -> Finding | None:
-        case = Situation(now_ns=NOW_NS, timeouts=times, started_ns=NOW_NS - 10 * HOUR_NS)
+    def timed_out(times: int) -> ClusterFinding | None:
+        case = VerdictCase(now_ns=NOW_NS, timeouts=times, started_ns=NOW_NS - 10 * HOUR_NS)
         return next((one for one in verdict_of(case) if one.code is FindingCode.TIMED_OUT), None)
 
     often, seldom = timed_out(12), timed_out(2)
     assert often is not None
     assert seldom is not None
-    assert (often.severity, seldom.severity) == (Severity.WARNING, Severity.INFO)
+    assert (often.severity, seldom.severity) == (FindingSeverity.WARNING, FindingSeverity.INFO)
     assert sentence(often, NOW_NS, {}) == (
         "consolidation ran out of its 3 minutes 12 times in the 10h since Karpenter started:"
         " nodes late in its order are not looked at"

@@ -11,7 +11,7 @@ from karptui.karpenter.labels import ZONE
 from karptui.kube.pod import PodVolume
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
-from karptui.plan.drill import Drill, DrillError, Launch, Loss, LossKind, drill, drills, losses
+from karptui.plan.drill import Drill, DrillError, DrillLaunch, Loss, LossKind, drill, drills, losses
 from karptui.views.drill import TABLE, detail_lines, headline, overview
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
@@ -228,7 +228,7 @@ def test_dollars_say_what_is_not_known() -> None:
 def test_long_parts_are_cut() -> None:
     start = cluster(a_pod(name="x", node="a", cpu="1600m"), a_pod(name="y", node="b", cpu="1600m"))
     found = drill(start, WITHOUT_A)
-    many = Launch("general", 5, 1.0, 0, is_at_most=False, types=tuple((f"t{i}", 1) for i in range(5)))
+    many = DrillLaunch("general", 5, 1.0, 0, is_at_most=False, types=tuple((f"t{i}", 1) for i in range(5)))
     lines = list(detail_lines(replace(found, launches=(many,), lost=tuple(map(str, range(20))))))
     assert "    general: 5, $1.00/h: 1 t0, 1 t1, 1 t2 and 2 more" in lines
     assert "    and 8 more: -o json has all" in lines

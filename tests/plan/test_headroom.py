@@ -13,7 +13,7 @@ from karptui.kube.pod import HostPort
 from karptui.kube.workload import Workload
 from karptui.plan.headroom import headroom, headrooms
 from karptui.plan.rollout import rollout
-from karptui.plan.samples import HeadroomError, Sample, sample_of, sample_of_manifest, samples
+from karptui.plan.samples import HeadroomError, SamplePod, sample_of, sample_of_manifest, samples
 from karptui.provisioning.solution import solve
 from karptui.views.headroom import headline, more_lines, overview, requests_text
 from karptui.whatif.edits import ObjectRef, PutObject
@@ -49,12 +49,12 @@ def cluster(*pods: Any, pools: tuple[dict[str, Any], ...] = (limited("20"),), **
     return base(*pools, types=(SMALL, LARGE), **given)
 
 
-def needs_no_node(on: WhatIfBase, sample: Sample, count: int) -> bool:
+def needs_no_node(on: WhatIfBase, sample: SamplePod, count: int) -> bool:
     found, today = (solve(apply(on, sample.edits(n)).prepared) for n in (count, 0))
     return not found.failed and len(found.claims) <= len(today.claims)
 
 
-def all_run_in_the_end(on: WhatIfBase, sample: Sample, count: int) -> bool:
+def all_run_in_the_end(on: WhatIfBase, sample: SamplePod, count: int) -> bool:
     """Return whether a play of the cluster leaves none pending."""
     return not rollout(on, apply(on, sample.edits(count))).play(horizon_ns=240 * 10**9, is_instant=True).end.pending
 

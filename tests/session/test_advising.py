@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import AdviceReport
-from karptui.disruption.study import Study
+from karptui.disruption.study import DisruptionStudy
 from karptui.provisioning.prepared import Prepared
 from karptui.session.advising import AdviceRounds, advice_context, advice_of
 from karptui.session.cluster_view import ClusterView
@@ -26,9 +26,9 @@ POOL = ObjectRef("NodePool", "general")
 PDB = ObjectRef("PodDisruptionBudget", "db", "data")
 
 
-def studied(view: ClusterView, now_ns: int = NOW_NS) -> tuple[Prepared, Study]:
+def studied(view: ClusterView, now_ns: int = NOW_NS) -> tuple[Prepared, DisruptionStudy]:
     prepared, _ = prepare_view(view, now_ns)
-    study = Study(prepared, 1)
+    study = DisruptionStudy(prepared, 1)
     for _ in study.survey():
         pass
     return prepared, study

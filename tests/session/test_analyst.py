@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import Analysis
-from karptui.disruption.study import Study
+from karptui.disruption.study import DisruptionStudy
 from karptui.session import analyst as module
 from karptui.session import pace
 from karptui.session.analyst import Analyst
@@ -119,13 +119,13 @@ def test_a_close_look_and_the_next_command_come_when_they_are_asked_for(worker: 
 
 def test_what_is_seen_comes_first(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
-    simulate = Study.simulate
+    simulate = DisruptionStudy.simulate
 
-    def noted(study: Study, key: str) -> None:
+    def noted(study: DisruptionStudy, key: str) -> None:
         order.append(key)
         simulate(study, key)
 
-    monkeypatch.setattr(Study, "simulate", noted)
+    monkeypatch.setattr(DisruptionStudy, "simulate", noted)
     seen = ("claim/general-x44x2", "claim/batch-5x160")
     worker.look_at(Focus(keys=seen))
     view = story_view()
@@ -138,15 +138,15 @@ def test_what_is_seen_comes_first(worker: Analyst, monkeypatch: pytest.MonkeyPat
 
 def test_newer_clusters_break_off_what_nobody_looks_at(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REST_SECONDS", -1.0)
-    first, simulate, simulated = story_view(), Study.simulate, []
+    first, simulate, simulated = story_view(), DisruptionStudy.simulate, []
     second = changed(first)
 
-    def interrupted(self: Study, key: str) -> None:
+    def interrupted(self: DisruptionStudy, key: str) -> None:
         simulated.append(key)
         worker.submit(second, NOW_NS)
         simulate(self, key)
 
-    monkeypatch.setattr(Study, "simulate", interrupted)
+    monkeypatch.setattr(DisruptionStudy, "simulate", interrupted)
     worker.submit(first, NOW_NS)
     worker.catch_up()
     assert len(simulated) == 1
@@ -158,15 +158,15 @@ def test_newer_clusters_break_off_what_nobody_looks_at(worker: Analyst, monkeypa
 def test_a_long_question_is_broken_off_by_a_newer_cluster(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LEAST_SECONDS", -1.0)
     asked: list[bool] = []
-    ask_next = Study.ask_next
+    ask_next = DisruptionStudy.ask_next
 
-    def ask(self: Study, simulator: object = None) -> None:
+    def ask(self: DisruptionStudy, simulator: object = None) -> None:
         if not asked:
             asked.append(True)
             worker.submit(second, NOW_NS)
         ask_next(self, simulator)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Study, "ask_next", ask)
+    monkeypatch.setattr(DisruptionStudy, "ask_next", ask)
     first = story_view()
     second = changed(first)
     worker.look_at(Focus(asks_next=True))
@@ -179,15 +179,15 @@ def test_a_long_question_is_broken_off_by_a_newer_cluster(worker: Analyst, monke
 
 
 def test_nodes_on_the_screen_are_told_before_the_others(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
-    survey, seen = Study.survey, []
+    survey, seen = DisruptionStudy.survey, []
 
-    def step(self: Study, first: Iterable[str] = ()) -> Iterator[str]:
+    def step(self: DisruptionStudy, first: Iterable[str] = ()) -> Iterator[str]:
         for count, key in enumerate(survey(self, first), 1):
             yield key
             if count == 3:
                 seen.append(worker.latest)
 
-    monkeypatch.setattr(Study, "survey", step)
+    monkeypatch.setattr(DisruptionStudy, "survey", step)
     worker.look_at(Focus(keys=("claim/general-x8x41", "claim/batch-5x160"), detail="claim/runners-1x204"))
     view = story_view()
     worker.submit(view, NOW_NS)
@@ -201,17 +201,17 @@ def test_nodes_on_the_screen_are_told_before_the_others(worker: Analyst, monkeyp
 
 @pytest.mark.crashes
 def test_a_failure_is_said_and_the_next_cluster_is_looked_at(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
-    survey = Study.survey
+    survey = DisruptionStudy.survey
 
-    def fail(self: Study, first: Iterable[str] = ()) -> Iterator[str]:
+    def fail(self: DisruptionStudy, first: Iterable[str] = ()) -> Iterator[str]:
         raise ValueError("a budget of 3 elephants")
 
-    monkeypatch.setattr(Study, "survey", fail)
+    monkeypatch.setattr(DisruptionStudy, "survey", fail)
     view = story_view()
     worker.submit(view, NOW_NS)
     worker.catch_up()
     assert worker.failure == "ValueError: a budget of 3 elephants"
-    monkeypatch.setattr(Study, "survey", survey)
+    monkeypatch.setattr(DisruptionStudy, "survey", survey)
     later = changed(view)
     worker.submit(later, NOW_NS)
     worker.catch_up()

@@ -13,7 +13,15 @@ from karptui.decode.kinds import Kind
 from karptui.provisioning.reporter import Cancelled
 from karptui.session import replays as module
 from karptui.session.cluster_view import ClusterView
-from karptui.session.replays import FOLLOW_AFTER_NS, FOLLOW_TYPED_NS, Progress, Question, Replayer, Replays, _Report
+from karptui.session.replays import (
+    FOLLOW_AFTER_NS,
+    FOLLOW_TYPED_NS,
+    Progress,
+    Replayer,
+    ReplayQuestion,
+    ReplayServer,
+    _Report,
+)
 from karptui.session.session import Session
 from karptui.session.shared_base import SharedBase
 from karptui.session.whatif_questions import Replayed, ReplayStateWanted, ReplayWanted
@@ -46,7 +54,7 @@ class Told:
 
     def __init__(self) -> None:
         self.view = ClusterView(a_cluster(nodes=1), {})
-        self.replays = Replays(lambda: self.view, SharedBase())
+        self.replays = ReplayServer(lambda: self.view, SharedBase())
 
     def ask(self, by_ns: int = 0, *, is_typing: bool = False, is_first: bool = False) -> ClusterView:
         wanted = ReplayWanted(scenario=Scenario("x"), now_ns=NOW_NS + by_ns, is_typing=is_typing, is_first=is_first)
@@ -211,7 +219,7 @@ def test_a_question_is_given_up_for_a_newer_one_and_at_the_end(view: ClusterView
     report = _Report(replayer, 1)
     report(3, 9)
     assert replayer.progress == (1, 3, 9)
-    replayer._question = Question(2, view, NOW_NS, heavier(1))
+    replayer._question = ReplayQuestion(2, view, NOW_NS, heavier(1))
     with pytest.raises(Cancelled):
         report(4, 9)
     replayer._question = None

@@ -9,8 +9,8 @@ import pytest
 from karptui.aws.evidence import Evidence
 from karptui.config import DEFAULTS
 from karptui.decode.kinds import Kind
-from karptui.disruption.study import Study, study_all
-from karptui.disruption.verdict import Finding, FindingCode, Manner
+from karptui.disruption.cluster_findings import ClusterFinding, FindingCode, Manner
+from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.pod import Pod
 from karptui.pending.study import study_pending
@@ -34,7 +34,7 @@ OTHER = "x9.none"
 """A type without a price."""
 
 
-def found_in(**objects: Any) -> dict[FindingCode, Finding]:
+def found_in(**objects: Any) -> dict[FindingCode, ClusterFinding]:
     """Return by code what is found in a cluster of one node of ``general``, priced by the types of the tests."""
     made: dict[str, Any] = {
         "nodes": (a_node(name="node-1", instance_type="m5.2xlarge", cpu="7900m", memory="30Gi"),),
@@ -44,7 +44,7 @@ def found_in(**objects: Any) -> dict[FindingCode, Finding]:
     }
     view = ClusterView(state_of(Inventory(**{**made, **objects})), {}, evidence=Evidence(instance_types=TYPES))
     prepared, _ = prepare_view(view, NOW_NS)
-    analysis = study_all(Study(prepared, view.state.generation))
+    analysis = study_all(DisruptionStudy(prepared, view.state.generation))
     known = ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=analysis)
     return {one.code: one for one in verdict_of_view(known, NOW_NS)}
 
@@ -85,7 +85,7 @@ def test_an_instance_that_does_not_join_costs_what_it_costs() -> None:
     assert (told.names, told.price_per_hour) == (("lost",), pytest.approx(0.4))
 
 
-def _pending_in(pod: Pod) -> tuple[tuple[Finding, ...], ClusterView]:
+def _pending_in(pod: Pod) -> tuple[tuple[ClusterFinding, ...], ClusterView]:
     """Return what is found in a cluster with room on a node, and a pod that waits nevertheless."""
     state = state_of(
         Inventory(

@@ -14,10 +14,10 @@ from karptui.aws.evidence import Evidence
 from karptui.cli.explain_node import explain_node
 from karptui.cli.loading import Loaded
 from karptui.decode.kinds import Kind
+from karptui.disruption.cluster_findings import FindingCode
 from karptui.disruption.codes import CODES, HOLDS_NOBODY, WhyCode
 from karptui.disruption.command import Method
-from karptui.disruption.study import Study, study_all
-from karptui.disruption.verdict import FindingCode
+from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.session.blockers import blocker_entries
 from karptui.session.budgets import budget_entries
 from karptui.session.claims import claim_entries
@@ -64,7 +64,7 @@ def test_screens_and_commands_say_the_same_of_a_node(path: Path) -> None:
 def _view(snapshot: Any, folder: Path) -> tuple[ClusterView, int]:
     """Return what screens and commands are drawn from, and the instant."""
     prepared = load(snapshot, folder)
-    study = Study(prepared, 1)
+    study = DisruptionStudy(prepared, 1)
     study_all(study)
     study.ask_next()
     given = prepared.given_types

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from karptui.disruption.node_verdict import Replacement
-from karptui.disruption.study import Study
+from karptui.disruption.study import DisruptionStudy
 from karptui.session.cluster_view import NO_VIEW, ClusterView
 from karptui.session.nodes import NodeEntry, going_nodes
 from karptui.session.prepare import prepare_view
@@ -17,7 +17,7 @@ def test_what_has_not_been_asked_for_is_not_there() -> None:
 
 def test_the_next_command() -> None:
     view = story_view()
-    study = Study(prepare_view(view, NOW_NS)[0], 1)
+    study = DisruptionStudy(prepare_view(view, NOW_NS)[0], 1)
     for _ in study.survey():
         pass
     study.ask_next()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.disruption.verdict import Finding, FindingCode, Manner, Severity
+from karptui.disruption.cluster_findings import ClusterFinding, FindingCode, FindingSeverity, Manner
 from karptui.views.verdict import Room, money_text, sentence, verdict_pages
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS
 
@@ -14,8 +14,8 @@ AGO = NOW_NS - HOUR_NS
 ICE = "creating instance, insufficient capacity, with fleet error(s), InsufficientInstanceCapacity: We currently do not"
 
 
-def a_finding(code: FindingCode, **given: object) -> Finding:
-    return Finding(**{"severity": Severity.WARNING, "code": code, "since_ns": AGO, "key": "6", **given})  # type: ignore[arg-type]
+def a_finding(code: FindingCode, **given: object) -> ClusterFinding:
+    return ClusterFinding(**{"severity": FindingSeverity.WARNING, "code": code, "since_ns": AGO, "key": "6", **given})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def a_finding(code: FindingCode, **given: object) -> Finding:
         ),
     ],
 )
-def test_what_is_said(finding: Finding, said: str) -> None:
+def test_what_is_said(finding: ClusterFinding, said: str) -> None:
     assert sentence(finding, NOW_NS, {}) == said
 
 

@@ -273,7 +273,7 @@ class Dialogs:
             current = self._quick.current_value(chosen, document)
             self._app.push_screen(SweepScreen(sweep, scenario.replay, current))
 
-    def _proposed(self, offer: Parameter) -> str:
+    def _proposed(self, offer: Sweepable) -> str:
         """Return values to begin with."""
         setting = offer.setting
         if setting is not None:
@@ -292,7 +292,7 @@ class Dialogs:
         routes.show_text(self._screen, "does the model make the NodeClaims that Karpenter made?", checked)
 
 
-class Parameter(NamedTuple):
+class Sweepable(NamedTuple):
     """What can be swept."""
 
     choice: Choice
@@ -302,16 +302,16 @@ class Parameter(NamedTuple):
     setting: SettingEdit | None = None
 
 
-def _parameters(document: Document | None) -> Iterator[Parameter]:
+def _parameters(document: Document | None) -> Iterator[Sweepable]:
     if document is not None and document.body is not None:
         for quick in quick_edits_for(document.kind):
             if quick.input in SWEPT:
                 current = quick.current(document.body)
                 title = f"{quick.title} of {document.name}"
-                yield Parameter(Choice(_field_of(document, quick), title, current), quick.input, current)
+                yield Sweepable(Choice(_field_of(document, quick), title, current), quick.input, current)
     for setting in SETTING_EDITS:
         if setting.stride:
-            yield Parameter(Choice(setting.name, setting.name, setting.hint), Input.NUMBER, setting=setting)
+            yield Sweepable(Choice(setting.name, setting.name, setting.hint), Input.NUMBER, setting=setting)
 
 
 def _field_of(document: Document, quick: QuickEdit) -> str:

@@ -26,7 +26,7 @@ NO_DOCUMENTS: Final = frozenset({"Pod", "Node", "NodeClaim"})
 """Objects of which there are many: edits of them are listed, not typed."""
 
 
-class Objects(Protocol):
+class ObjectReader(Protocol):
     """Where objects are read from."""
 
     async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
@@ -47,7 +47,7 @@ class Made:
 class DocumentReader:
     """Reads documents for the sheets of a workbook."""
 
-    def __init__(self, objects: Objects, book: Workbook) -> None:
+    def __init__(self, objects: ObjectReader, book: Workbook) -> None:
         """Make the reader.
 
         Args:

@@ -19,7 +19,7 @@ from karptui.whatif.yaml.parse import Document
 from karptui.whatif.yaml.splice import REMOVE, EditRefusedError, set_value
 
 
-class Control(NamedTuple):
+class QuickControl(NamedTuple):
     """What a control changes: a field of the document, a setting, or an edit beside the documents."""
 
     quick: QuickEdit | None = None
@@ -27,14 +27,14 @@ class Control(NamedTuple):
     edit: int | None = None
 
 
-def control_of(control_id: str) -> Control:
+def control_of(control_id: str) -> QuickControl:
     """Return what the control with an id changes."""
     sort, _, name = control_id.partition("/")
     if sort == QUICK:
-        return Control(quick=next(one for one in QUICK_EDITS if one.id == name))
+        return QuickControl(quick=next(one for one in QUICK_EDITS if one.id == name))
     if sort == SETTING:
-        return Control(setting=next(one for one in SETTING_EDITS if one.name == name))
-    return Control(edit=int(name)) if sort == EDIT else Control()
+        return QuickControl(setting=next(one for one in SETTING_EDITS if one.name == name))
+    return QuickControl(edit=int(name)) if sort == EDIT else QuickControl()
 
 
 class QuickEdits:

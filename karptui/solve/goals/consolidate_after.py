@@ -18,7 +18,7 @@ from karptui.provisioning.order import served_pools
 from karptui.provisioning.reporter import Reporter
 from karptui.solve.answer import LEAST_CHANGE, MOST_NOTED, Effort, Figures, Solved, Tried
 from karptui.solve.catalogue import SolveError
-from karptui.solve.question import Question
+from karptui.solve.question import GoalQuestion
 from karptui.solve.search import highest_good
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
@@ -34,7 +34,7 @@ _SAME: Final = 1e-4
 """Dollars per hour."""
 
 
-def find(question: Question) -> Solved:
+def find(question: GoalQuestion) -> Solved:
     """Return the answer to the goal."""
     most = question.count("evictions")
     pools = _pools(question)
@@ -96,7 +96,7 @@ def find(question: Question) -> Solved:
     )
 
 
-def _pools(question: Question) -> list[NodePool]:
+def _pools(question: GoalQuestion) -> list[NodePool]:
     wanted = question.text("nodepool")
     if wanted:
         return [question.pool("nodepool")]

@@ -26,7 +26,7 @@ from karptui.solve.answer import (
     Tried,
 )
 from karptui.solve.compose import composed
-from karptui.solve.question import Question
+from karptui.solve.question import GoalQuestion
 from karptui.solve.search import Chosen, search_sets
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.path import POOL_REQUIREMENTS
@@ -48,7 +48,7 @@ class _Family(msgspec.Struct, frozen=True):
     """Dollars of its cheapest type."""
 
 
-def find(question: Question) -> Solved:
+def find(question: GoalQuestion) -> Solved:
     """Return the answer to the goal."""
     most = question.count("tries")
     largest = question.count("most")
@@ -113,7 +113,7 @@ def _counted(count: int) -> str:
     return counted(count, "family", "families")
 
 
-def _families(question: Question, pool: NodePool) -> Iterator[_Family]:
+def _families(question: GoalQuestion, pool: NodePool) -> Iterator[_Family]:
     """Yield what each requirement that names families, types, categories or generations keeps out by itself."""
     catalogue = question.base.prepared.catalogues[pool.name]
     template = next((one for one in question.base.prepared.templates if one.name == pool.name), None)

@@ -12,7 +12,7 @@ from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted
 from karptui.solve.answer import LEAST_CHANGE, MOST_NOTED, Effort, Figures, Solved, Tried
 from karptui.solve.catalogue import SolveError
-from karptui.solve.question import LESS_MEMORY, TOO_LOW, Question, names_of
+from karptui.solve.question import LESS_MEMORY, TOO_LOW, GoalQuestion, names_of
 from karptui.solve.search import highest_good
 from karptui.whatif.edits import SetSetting
 from karptui.whatif.remedies.pending.search import FIXED_TYPES, SETTING
@@ -23,7 +23,7 @@ STEPS: Final = 1000
 _SHARE: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)%?")
 
 
-def find(question: Question) -> Solved:
+def find(question: GoalQuestion) -> Solved:
     """Return the answer to the goal."""
     base = question.base
     if base.types.is_fixed:

@@ -25,7 +25,7 @@ from karptui.solve.answer import (
     Tried,
 )
 from karptui.solve.compose import composed
-from karptui.solve.question import LESS_MEMORY, TOO_LOW, Question, names_of
+from karptui.solve.question import LESS_MEMORY, TOO_LOW, GoalQuestion, names_of
 from karptui.solve.search import Chosen, search_sets
 from karptui.whatif.edits import AnyEdit, SetField, SetSetting
 from karptui.whatif.edits.apply import apply
@@ -58,7 +58,7 @@ class _Change(msgspec.Struct, frozen=True):
     edits: tuple[AnyEdit, ...]
 
 
-def find(question: Question) -> Solved:
+def find(question: GoalQuestion) -> Solved:
     """Return the answer to the goal."""
     most = question.count("tries")
     may_change = question.text("change")
@@ -129,7 +129,7 @@ def _left_out(groups: Sequence[Sequence[Pod]]) -> Iterator[str]:
 
 
 def _changes(
-    question: Question, groups: Sequence[Sequence[Pod]], solution: Solution, *, has_pods: bool
+    question: GoalQuestion, groups: Sequence[Sequence[Pod]], solution: Solution, *, has_pods: bool
 ) -> tuple[list[_Change], list[str]]:
     """Return what places any pods: changes to Karpenter's objects, and to pods only where nothing else places them."""
     found: dict[str, _Change] = {}
@@ -195,7 +195,7 @@ def _parts(changes: Sequence[_Change], edits: tuple[AnyEdit, ...]) -> tuple[str,
     return tuple(dict.fromkeys(said))
 
 
-def _still(question: Question, best: Tried | None) -> str:
+def _still(question: GoalQuestion, best: Tried | None) -> str:
     if best is None:
         return "no single change that was tried places any of them"
     left = replay(apply(question.base, best.edits), Replay.PENDING, question.report).unplaced

@@ -26,7 +26,7 @@ from karptui.solve.answer import (
     Tried,
 )
 from karptui.solve.catalogue import SolveError
-from karptui.solve.question import Question, measure
+from karptui.solve.question import GoalQuestion, measure
 from karptui.solve.search import Chosen, search_sets
 from karptui.whatif.difference import difference
 from karptui.whatif.edits import AnyEdit, DeleteObject, EditError, ObjectRef, SetField
@@ -58,7 +58,7 @@ class _Move(msgspec.Struct, frozen=True):
         return f"NodePool {self.pool.name}: weight {self.weight}"
 
 
-def find(question: Question) -> Solved:
+def find(question: GoalQuestion) -> Solved:
     """Return the answer to the goal."""
     most = question.count("tries")
     pool = question.pool("nodepool")
@@ -137,7 +137,7 @@ def _outcome(figures: Figures, asked: int, pool: str) -> str:
     return f"{text}{moved}{lost if figures.lost else ''}"
 
 
-def _asked(question: Question, text: str) -> tuple[list[Pod], Replay]:
+def _asked(question: GoalQuestion, text: str) -> tuple[list[Pod], Replay]:
     """Return the pods that are asked about, and the replay that places them.
 
     Raises:
@@ -238,7 +238,7 @@ def _all(count: int) -> str:
 
 
 def _alone(
-    question: Question, pools: Sequence[NodePool], pool: NodePool, wanted: frozenset[str], mode: Replay
+    question: GoalQuestion, pools: Sequence[NodePool], pool: NodePool, wanted: frozenset[str], mode: Replay
 ) -> tuple[str, int]:
     """Return why not all pods come to a NodePool even without any other, and how many have no place then."""
     alone = tuple(DeleteObject(ObjectRef("NodePool", one.name)) for one in pools if one is not pool)

@@ -15,20 +15,20 @@ from karptui.views.sanitize import clean
 from karptui.whatif.edits import PutObject, ScaleWorkload, SetField
 from karptui.whatif.remedies.blockers.offered import blocker_remedies
 from karptui.whatif.remedies.blockers.protected_pods import PROTECTED_TAINT, own_pool_name
-from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, Objects
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, ChangedObjects
 
 MOST_NAMES: Final = 20
 """Objects that a command names at most."""
 
 
-def objects_of(state: ClusterState) -> Objects:
+def objects_of(state: ClusterState) -> ChangedObjects:
     """Return the objects of a cluster that remedies change."""
     workloads = (f"{kind}/{key}" for kind in WORKLOAD_KINDS for key in state.of(kind))
-    return Objects(state.pods, state.nodepools, state.pdbs, frozenset(workloads))
+    return ChangedObjects(state.pods, state.nodepools, state.pdbs, frozenset(workloads))
 
 
 def remedies(
-    members: Sequence[BlockerEntry], objects: Objects, now_ns: int, *, makes_edits: bool = True
+    members: Sequence[BlockerEntry], objects: ChangedObjects, now_ns: int, *, makes_edits: bool = True
 ) -> tuple[BlockerRemedy, ...]:
     """Return what can be done about blockers.
 

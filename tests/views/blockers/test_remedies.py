@@ -20,7 +20,7 @@ from karptui.views.blockers.trials import TABLE, TriedRemedy, trial_text, tried_
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
 from karptui.whatif.edits import CordonNode
-from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, Effect, Objects
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, ChangedObjects, Effect
 from karptui.whatif.remedies.blockers.trial import Trial
 from tests.builders import NOW_NS, a_nodepool, a_pdb, a_pod, an_owner, present
 from tests.views.blockers.headings import headings
@@ -33,10 +33,10 @@ def an_entry(code: Code, key: str = "web/front-0", **fields: str) -> BlockerEntr
     return BlockerEntry(Blocker(code=code, object_kind=kind, object_key=key, is_wanted=True, **given), 0)
 
 
-NONE = Objects({}, {}, {})
+NONE = ChangedObjects({}, {}, {})
 
 
-def texts(members: Sequence[BlockerEntry], known: Objects = NONE) -> str:
+def texts(members: Sequence[BlockerEntry], known: ChangedObjects = NONE) -> str:
     return "\n".join(remedy_text(one, members) for one in remedies(members, known, NOW_NS))
 
 
@@ -70,7 +70,7 @@ def test_the_yaml_is_yaml() -> None:
 def test_what_the_objects_tell_is_written_out() -> None:
     pool = a_nodepool(raw={"kind": "NodePool", "spec": {"weight": 7}}, limits={"nodes": parse_quantity("3")})
     pod = a_pod(name="front-0", namespace="web", owner=an_owner(kind="Deployment", name="front"), node="node-1")
-    known = Objects(
+    known = ChangedObjects(
         {pod.key: pod},
         {"general": pool},
         {"web/front": a_pdb(name="front", namespace="web", min_available=1)},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karptui.disruption.study import Study, study_all
+from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.kube.taints import Taint
 from karptui.session.pools import daemon_rows, pool_rows
 from karptui.session.prepare import prepare_view
@@ -18,7 +18,7 @@ from tests.views.pools.rows import ROWS, cells, rows_of, text_of, view_of
 def test_story_c() -> None:
     view = stories_view()
     prepared, _ = prepare_view(view, NOW_NS)
-    study = Study(prepared, 0)
+    study = DisruptionStudy(prepared, 0)
     study_all(study, ())
     row = next(one for one in pool_rows(view) if one.name == "small")
     assert text_of(carries_line(row)) == (

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.disruption.study import Study
+from karptui.disruption.study import DisruptionStudy
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.provisioning import prepare
@@ -35,7 +35,7 @@ def compared(*pods: object, weights: tuple[int, int] = (20, 10)) -> ClusterView:
     """Return a view of two NodePools that could take every pod, with their overlap."""
     pools = tuple(a_pool(name=name, weight=weight) for name, weight in zip("ab", weights, strict=True))
     inventory = Inventory(pods=pods, nodepools=pools)  # type: ignore[arg-type]
-    study = Study(prepare(inventory, TYPES, Settings(), NOW_NS), 1)
+    study = DisruptionStudy(prepare(inventory, TYPES, Settings(), NOW_NS), 1)
     for _ in study.compare_pools():
         pass
     return ClusterView(state_of(inventory), {}, NO_VIEW, analysis=study.analysis)

@@ -14,7 +14,7 @@ from karptui.disruption.codes import WhyCode
 from karptui.disruption.lanes import Why
 from karptui.disruption.node_verdict import Landing, Replacement, Verdict
 from karptui.disruption.outlook import Outcome
-from karptui.disruption.study import Study, study_all
+from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.session.budgets import budget_entries
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of, held_per_hour
@@ -62,7 +62,7 @@ NODES = {
 def analysed(*, detail: str = "", simulates: bool = True, generation: int | None = None) -> ClusterView:
     view = story_view()
     prepared, notes = prepare_view(view, NOW_NS)
-    study = Study(prepared, view.state.generation if generation is None else generation, notes=notes)
+    study = DisruptionStudy(prepared, view.state.generation if generation is None else generation, notes=notes)
     for _ in study.survey():
         pass
     if detail:
@@ -359,4 +359,4 @@ def test_an_analysis_is_taken_over_with_the_rest(view: ClusterView) -> None:
 def test_study_all_is_what_commands_use() -> None:
     view = story_view()
     prepared, _ = prepare_view(view, NOW_NS)
-    assert study_all(Study(prepared, 1)).is_complete
+    assert study_all(DisruptionStudy(prepared, 1)).is_complete

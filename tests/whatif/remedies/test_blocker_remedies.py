@@ -13,7 +13,7 @@ from karptui.disruption.analysis import Analysis, NodeFindings
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code
 from karptui.disruption.outlook import Outcome
-from karptui.disruption.study import Study, study_all
+from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DO_NOT_DISRUPT, HOSTNAME, NODEPOOL
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
@@ -27,7 +27,14 @@ from karptui.whatif.edits import CordonNode, DeleteObject, ObjectRef, PutObject,
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.remedies.blockers.offered import blocker_remedies, wider
 from karptui.whatif.remedies.blockers.protected_pods import hours_beyond, longest_job_ns
-from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, Effect, Objects, effect_of, ref_of
+from karptui.whatif.remedies.blockers.remedy import (
+    BlockerRemedy,
+    BlockerRemedyKind,
+    ChangedObjects,
+    Effect,
+    effect_of,
+    ref_of,
+)
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedyKind as Kind
 from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests import story_e
@@ -45,18 +52,18 @@ PROTECTED = {DO_NOT_DISRUPT: "true"}
 
 
 @pytest.fixture(scope="module")
-def story() -> tuple[Analysis, Objects]:
+def story() -> tuple[Analysis, ChangedObjects]:
     """Return the analysis of story E, simulated throughout, and its objects."""
     inventory = story_e.inventory()
-    study = Study(prepare(inventory, story_e.TYPES, Settings(), NOW_NS), 1)
+    study = DisruptionStudy(prepare(inventory, story_e.TYPES, Settings(), NOW_NS), 1)
     return study_all(study), _objects(inventory)
 
 
 approx: Any = pytest.approx
 
 
-def _objects(inventory: Inventory) -> Objects:
-    return Objects(
+def _objects(inventory: Inventory) -> ChangedObjects:
+    return ChangedObjects(
         pods={pod.key: pod for pod in inventory.pods},
         nodepools={pool.name: replace(pool, raw={**RAW}) for pool in inventory.nodepools},
         pdbs={pdb.key: pdb for pdb in inventory.pdbs},
@@ -66,8 +73,8 @@ def _objects(inventory: Inventory) -> Objects:
 
 def objects(
     *pods: Pod, pools: Sequence[NodePool] = (), pdbs: Sequence[PodDisruptionBudget] = (), workloads: Sequence[str] = ()
-) -> Objects:
-    return Objects(
+) -> ChangedObjects:
+    return ChangedObjects(
         pods={pod.key: pod for pod in pods},
         nodepools={pool.name: pool for pool in pools},
         pdbs={pdb.key: pdb for pdb in pdbs},
@@ -76,7 +83,10 @@ def objects(
 
 
 def by_kind(
-    blockers: Sequence[Blocker], known: Objects, findings: Mapping[str, NodeFindings] | None = None, **options: Any
+    blockers: Sequence[Blocker],
+    known: ChangedObjects,
+    findings: Mapping[str, NodeFindings] | None = None,
+    **options: Any,
 ) -> dict[Kind, BlockerRemedy]:
     found = blocker_remedies(blockers, known, findings or {}, NOW_NS, **options)
     assert all(one.sentence.endswith(".") and one.title for one in found)
@@ -97,7 +107,7 @@ def _runners(analysis: Analysis) -> list[Blocker]:
     return [one for found in analysis.findings.values() for one in found.blockers if one.owner.startswith("Job/gitlab")]
 
 
-def test_the_remedies_of_the_runners_side_by_side(story: tuple[Analysis, Objects]) -> None:
+def test_the_remedies_of_the_runners_side_by_side(story: tuple[Analysis, ChangedObjects]) -> None:
     analysis, known = story
     found = by_kind(_runners(analysis), known, analysis.findings)
     assert [one.title for one in found.values()] == [
@@ -121,7 +131,7 @@ def test_the_remedies_of_the_runners_side_by_side(story: tuple[Analysis, Objects
     assert found[Kind.CORDON].edits == tuple(CordonNode(f"ip-10-0-{rest}") for rest in ("17-9", "71-204", "90-13"))
 
 
-def test_a_duration_is_longer_than_the_longest_job_so_far(story: tuple[Analysis, Objects]) -> None:
+def test_a_duration_is_longer_than_the_longest_job_so_far(story: tuple[Analysis, ChangedObjects]) -> None:
     analysis, known = story
     found = by_kind(_runners(analysis), known, analysis.findings)[Kind.DURATION]
     assert (found.value, present(found.effect).goes, present(found.effect).is_at_once) == ("8h", 3, False)
@@ -173,7 +183,7 @@ def test_preemption_is_offered_once_with_a_number_below_those_of_the_pods() -> N
     assert (one.value, one.edits, one.effect, one.preempts) == ("-1000", (), None, True)
 
 
-def test_the_own_pool_is_a_tainted_copy_that_the_pods_ask_for(story: tuple[Analysis, Objects]) -> None:
+def test_the_own_pool_is_a_tainted_copy_that_the_pods_ask_for(story: tuple[Analysis, ChangedObjects]) -> None:
     analysis, known = story
     put, selector, tolerations, *_ = by_kind(_runners(analysis), known, analysis.findings)[Kind.OWN_POOL].edits
     assert isinstance(put, PutObject)
@@ -189,7 +199,7 @@ def test_the_own_pool_is_a_tainted_copy_that_the_pods_ask_for(story: tuple[Analy
     assert tolerations.value[-1]["key"] == "example.com/protected"
 
 
-def test_without_edits_the_effects_are_the_same(story: tuple[Analysis, Objects]) -> None:
+def test_without_edits_the_effects_are_the_same(story: tuple[Analysis, ChangedObjects]) -> None:
     analysis, known = story
     full = by_kind(_runners(analysis), known, analysis.findings)
     quick = by_kind(_runners(analysis), known, analysis.findings, makes_edits=False)
@@ -356,7 +366,7 @@ def test_what_ends_by_itself_needs_nothing() -> None:
 # Effects
 
 
-def test_effects_are_those_of_the_simulations(story: tuple[Analysis, Objects]) -> None:
+def test_effects_are_those_of_the_simulations(story: tuple[Analysis, ChangedObjects]) -> None:
     analysis, _ = story
     first = analysis.findings["claim/runners-1x204"]
     assert effect_of(first.blockers[:1], analysis.findings) == Effect(kept=1)
@@ -367,7 +377,7 @@ def test_effects_are_those_of_the_simulations(story: tuple[Analysis, Objects]) -
     assert effect_of(first.blockers, bare) == Effect(unknown=1)
 
 
-def test_some_of_several_kinds_is_not_known_without_simulating(story: tuple[Analysis, Objects]) -> None:
+def test_some_of_several_kinds_is_not_known_without_simulating(story: tuple[Analysis, ChangedObjects]) -> None:
     analysis, _ = story
     key = "claim/runners-1x204"
     first = analysis.findings[key]
@@ -400,7 +410,7 @@ def test_references() -> None:
     ],
 )
 def test_a_what_if_takes_the_edits_and_comes_to_the_same(
-    story: tuple[Analysis, Objects], kind: BlockerRemedyKind, blockers_left: int, going: int
+    story: tuple[Analysis, ChangedObjects], kind: BlockerRemedyKind, blockers_left: int, going: int
 ) -> None:
     analysis, _ = story
     inventory = story_e.inventory()
@@ -409,7 +419,7 @@ def test_a_what_if_takes_the_edits_and_comes_to_the_same(
     remedy = by_kind(blockers, known, analysis.findings)[kind]
     types = TypesResult(story_e.TYPES, is_fixed=True)
     edited = apply(WhatIfBase(inventory, lambda *_: types, Settings(), NOW_NS), remedy.edits)
-    after = study_all(Study(edited.prepared, 2))
+    after = study_all(DisruptionStudy(edited.prepared, 2))
     assert sum(len(found.blockers) for found in after.findings.values()) == blockers_left
     # One node goes as it is, and one is on its way out.
     assert sum(present(found.outlook).now.goes for found in after.findings.values()) == going

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from karptui.disruption.study import Study, study_all
+from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.settings import Settings
 from karptui.provisioning import prepare
 from karptui.whatif.edits import ObjectRef, ScaleWorkload
 from karptui.whatif.remedies.blockers.offered import blocker_remedies
-from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, Objects
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, ChangedObjects
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedyKind as Kind
 from karptui.whatif.remedies.blockers.trial import Trial, ranked, try_remedies
 from karptui.whatif.situation import TypesResult, WhatIfBase
@@ -24,11 +24,11 @@ Tried = tuple[tuple[BlockerRemedy, ...], tuple[Trial, ...]]
 def tried() -> Tried:
     """Return the remedies of story E's runners, and what each comes to."""
     inventory = story_e.inventory()
-    analysis = study_all(Study(prepare(inventory, story_e.TYPES, Settings(), NOW_NS), 1))
+    analysis = study_all(DisruptionStudy(prepare(inventory, story_e.TYPES, Settings(), NOW_NS), 1))
     runners = [
         one for found in analysis.findings.values() for one in found.blockers if one.owner.startswith("Job/gitlab")
     ]
-    known = Objects(
+    known = ChangedObjects(
         pods={pod.key: pod for pod in inventory.pods},
         nodepools={pool.name: pool for pool in inventory.nodepools},
         pdbs={pdb.key: pdb for pdb in inventory.pdbs},

@@ -13,13 +13,17 @@ from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.karpenter.nodepool import NodePool
 from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, ScaleWorkload, SetField
 from karptui.whatif.remedies.blockers.protected_pods import preemption_remedy, protected_pod_remedies
-from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, Objects, effect_of, ref_of
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, ChangedObjects, effect_of, ref_of
 
 _SCALED: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"})
 
 
 def exhausted_remedies(
-    blockers: Sequence[Blocker], objects: Objects, findings: Mapping[str, NodeFindings], *, makes_edits: bool = True
+    blockers: Sequence[Blocker],
+    objects: ChangedObjects,
+    findings: Mapping[str, NodeFindings],
+    *,
+    makes_edits: bool = True,
 ) -> Iterator[BlockerRemedy]:
     """Yield what can be done about PodDisruptionBudgets that allow nothing.
 
@@ -55,7 +59,7 @@ def exhausted_remedies(
 
 
 def several_remedies(
-    blockers: Sequence[Blocker], objects: Objects, findings: Mapping[str, NodeFindings]
+    blockers: Sequence[Blocker], objects: ChangedObjects, findings: Mapping[str, NodeFindings]
 ) -> Iterator[BlockerRemedy]:
     """Yield what can be done about pods that several PodDisruptionBudgets select.
 
@@ -79,7 +83,7 @@ def _pdb_ref(key: str) -> ObjectRef:
     return ObjectRef("PodDisruptionBudget", name, namespace)
 
 
-def _counting_owners(blockers: Sequence[Blocker], objects: Objects) -> dict[str, str]:
+def _counting_owners(blockers: Sequence[Blocker], objects: ChangedObjects) -> dict[str, str]:
     """Return the workloads behind pods whose budget asks for a number of pods, with the key of one pod each."""
     return {
         one.owner: one.object_key
@@ -92,7 +96,7 @@ def _counting_owners(blockers: Sequence[Blocker], objects: Objects) -> dict[str,
     }
 
 
-def _one_more(owners: Mapping[str, str], objects: Objects) -> Iterator[ScaleWorkload]:
+def _one_more(owners: Mapping[str, str], objects: ChangedObjects) -> Iterator[ScaleWorkload]:
     """Yield for each workload an edit to one pod more than it has now."""
     counts = Counter(pod.owners for pod in objects.pods.values() if pod.is_active)
     for owner, key in owners.items():
@@ -103,7 +107,7 @@ _STEPS: Final = (10, 20, 50, 100)
 Findings = Mapping[str, NodeFindings]
 
 
-def node_remedies(blockers: Sequence[Blocker], _: Objects, findings: Findings) -> Iterator[BlockerRemedy]:
+def node_remedies(blockers: Sequence[Blocker], _: ChangedObjects, findings: Findings) -> Iterator[BlockerRemedy]:
     """Yield what can be done about nodes that say do-not-disrupt themselves."""
     names = dict.fromkeys(one.node_name for one in blockers)
     yield BlockerRemedy(
@@ -114,7 +118,9 @@ def node_remedies(blockers: Sequence[Blocker], _: Objects, findings: Findings) -
     )
 
 
-def budget_remedies(blockers: Sequence[Blocker], objects: Objects, findings: Findings) -> Iterator[BlockerRemedy]:
+def budget_remedies(
+    blockers: Sequence[Blocker], objects: ChangedObjects, findings: Findings
+) -> Iterator[BlockerRemedy]:
     """Yield what can be done about disruption budgets that leave nothing."""
     names = dict.fromkeys(one.pool_name for one in blockers)
     edits = [
@@ -138,7 +144,9 @@ def wider(pool: NodePool) -> str:
     return next((f"{step}%" for step in _STEPS if step > max(shares, default=0)), f"{_STEPS[-1]}%")
 
 
-def headroom_remedies(blockers: Sequence[Blocker], objects: Objects, findings: Findings) -> Iterator[BlockerRemedy]:
+def headroom_remedies(
+    blockers: Sequence[Blocker], objects: ChangedObjects, findings: Findings
+) -> Iterator[BlockerRemedy]:
     """Yield what can be done about a static NodePool whose limit leaves no room for a replacement."""
     limits = {
         one.pool_name: (objects.nodepools[one.pool_name].limits or {}).get("nodes")
@@ -167,7 +175,7 @@ _BY_CODE = {
 
 def blocker_remedies(
     blockers: Sequence[Blocker],
-    objects: Objects,
+    objects: ChangedObjects,
     findings: Mapping[str, NodeFindings],
     now_ns: int,
     *,

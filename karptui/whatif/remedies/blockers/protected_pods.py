@@ -19,7 +19,7 @@ from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import duration_text
 from karptui.kube.workload import workload_labels
 from karptui.whatif.edits import AnyEdit, CordonNode, ObjectRef, PutObject, SetField
-from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, Objects, effect_of, ref_of
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, ChangedObjects, effect_of, ref_of
 from karptui.whatif.scenario import Replay
 
 PROTECTED_TAINT: Final = Taint("example.com/protected", "NoSchedule", "true")
@@ -41,7 +41,7 @@ if they had been made so."""
 
 def protected_pod_remedies(
     blockers: Sequence[Blocker],
-    objects: Objects,
+    objects: ChangedObjects,
     findings: Mapping[str, NodeFindings],
     now_ns: int,
     *,
@@ -124,12 +124,12 @@ def protected_pod_remedies(
     )
 
 
-def _value(one: Blocker, objects: Objects) -> str:
+def _value(one: Blocker, objects: ChangedObjects) -> str:
     pod = objects.pods.get(one.object_key)
     return one.value if pod is None else pod.annotations.get(DO_NOT_DISRUPT, "")
 
 
-def _bearers(blockers: Sequence[Blocker], objects: Objects) -> dict[ObjectRef, PodTemplate]:
+def _bearers(blockers: Sequence[Blocker], objects: ChangedObjects) -> dict[ObjectRef, PodTemplate]:
     """Return what has to be changed for the pods to change, with a pod's template as it is.
 
     That is the workload where it has a template, else each pod.
@@ -158,7 +158,7 @@ def _annotated(ref: ObjectRef, value: str | None) -> SetField:
 
 
 def _own_pool(
-    blockers: Sequence[Blocker], objects: Objects, bearers: Mapping[ObjectRef, PodTemplate]
+    blockers: Sequence[Blocker], objects: ChangedObjects, bearers: Mapping[ObjectRef, PodTemplate]
 ) -> tuple[AnyEdit, ...]:
     """Return a tainted copy of their NodePool, and pods that ask for it; nothing where the NodePool is not known."""
     pool = next((objects.nodepools[one.pool_name] for one in blockers if one.pool_name in objects.nodepools), None)
@@ -210,7 +210,7 @@ def _toleration(one: Toleration) -> dict[str, Any]:
 # Clocks
 
 
-def longest_job_ns(blockers: Iterable[Blocker], objects: Objects, now_ns: int) -> int:
+def longest_job_ns(blockers: Iterable[Blocker], objects: ChangedObjects, now_ns: int) -> int:
     """Return for how long the oldest protected pod that ends by itself has run; 0 where there is none.
 
     Pods of services run for ever: their age says nothing about how long a protection has to last.
@@ -233,7 +233,7 @@ def hours_beyond(longest_ns: int) -> int:
     return next((hours for hours in ROUND_HOURS if hours >= least), ceil(least))
 
 
-def _left_seconds(blockers: Sequence[Blocker], objects: Objects, now_ns: int, hours: int) -> int:
+def _left_seconds(blockers: Sequence[Blocker], objects: ChangedObjects, now_ns: int, hours: int) -> int:
     """Return in how many seconds the last of the pods has run for so many hours; 0 or less where all have."""
     pods = [objects.pods[one.object_key] for one in blockers if one.object_key in objects.pods]
     starts = [pod.start_ns if pod.start_ns != ABSENT_NS else now_ns for pod in pods]
@@ -241,7 +241,7 @@ def _left_seconds(blockers: Sequence[Blocker], objects: Objects, now_ns: int, ho
 
 
 def _without_fitting_grace(
-    blockers: Sequence[Blocker], objects: Objects, hours: int, longest_ns: int
+    blockers: Sequence[Blocker], objects: ChangedObjects, hours: int, longest_ns: int
 ) -> tuple[str, ...]:
     """Return the NodePools whose terminationGracePeriod is missing, longer than need be, or would cut a job."""
     names = dict.fromkeys(one.pool_name for one in blockers)

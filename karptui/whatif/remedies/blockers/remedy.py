@@ -90,7 +90,7 @@ class BlockerRemedy(msgspec.Struct, frozen=True):
                 return str(self.kind)
 
 
-class Objects(msgspec.Struct, frozen=True, eq=False):
+class ChangedObjects(msgspec.Struct, frozen=True, eq=False):
     """The objects of a cluster that remedies change."""
 
     pods: Mapping[str, Pod]

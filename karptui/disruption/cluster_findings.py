@@ -1,0 +1,154 @@
+"""What a verdict on a cluster is made of, and what it comes to: values."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from karptui.disruption.analysis import Analysis, NodeFindings
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import NodePool
+
+
+class FindingSeverity(StrEnum):
+    """How bad a finding is."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class FindingCode(StrEnum):
+    """What a finding is about."""
+
+    STOPPED = "STOPPED"
+    """Karpenter disrupts nothing at all: a NodeClaim has no provider ID."""
+    NO_NODEPOOLS = "NO_NODEPOOLS"
+    CLAIM_STUCK = "CLAIM_STUCK"
+    """NodeClaims that do not get through."""
+    PENDING = "PENDING"
+    """Pods that cannot be placed."""
+    RESERVATIONS_FULL = "RESERVATIONS_FULL"
+    """Pods that wait without a word for reservations that are full."""
+    POOL_NOT_READY = "POOL_NOT_READY"
+    POOL_AT_LIMIT = "POOL_AT_LIMIT"
+    UNHEALTHY = "UNHEALTHY"
+    REPAIR_HELD = "REPAIR_HELD"
+    """Unhealthy nodes that Karpenter wants to repair and may not."""
+    POD_DND = "POD_DND"
+    NODE_DND = "NODE_DND"
+    PDB = "PDB"
+    BUDGET = "BUDGET"
+    DRIFT = "DRIFT"
+    """Drift that does not advance."""
+    TIMED_OUT = "TIMED_OUT"
+    """Passes of consolidation that run out of time: nodes late in their order are never looked at."""
+    NO_PERMISSION = "NO_PERMISSION"
+    NO_PRICES = "NO_PRICES"
+    NEXT = "NEXT"
+    """What Karpenter does next."""
+    FINE = "FINE"
+
+
+class Manner(StrEnum):
+    """How something holds, where its sentence differs by that."""
+
+    PLAIN = ""
+    NEVER = "never"
+    """It does not end by itself."""
+    USED_UP = "used-up"
+    """A disruption budget that other nodes use up."""
+    AFTER_OTHERS = "after-others"
+    """What comes next waits until nothing stops Karpenter any more."""
+
+
+class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that holds or endangers the cluster."""
+
+    severity: FindingSeverity
+    code: FindingCode
+    price_per_hour: float | None = None
+    """Dollars per hour that it costs; None where it costs none, or nobody knows."""
+    since_ns: int | None = None
+    until_ns: int | None = None
+    """When it ends by itself."""
+    objects: tuple[str, ...] = ()
+    """``Kind/namespace/name`` of what it is about."""
+    names: tuple[str, ...] = ()
+    """What its sentence names."""
+    nodes: int = 0
+    pods: int = 0
+    recent_pods: int = 0
+    """Pods that came to those nodes in the last hour."""
+    detail: str = ""
+    """Words of Karpenter, or a reason."""
+    manner: Manner = Manner.PLAIN
+    is_partial: bool = False
+    """Whether more may come to its dollars: not every node of it has been simulated."""
+    screen: str = ""
+    """Where it is proven."""
+    key: str = ""
+    """The key that leads there from Nodes."""
+    filter_text: str = ""
+    """What to filter by there."""
+
+
+class VerdictNode(msgspec.Struct, frozen=True, eq=False):
+    """What is known of one node or NodeClaim."""
+
+    name: str
+    pool: str
+    claim: NodeClaim | None
+    has_node: bool
+    findings: NodeFindings | None = None
+    per_hour: float | None = None
+    held: float | None = None
+    """Dollars per hour that what holds it costs."""
+    would_save: float | None = None
+    """Dollars per hour that are saved once Karpenter goes on."""
+    not_ready_ns: int | None = None
+    """Since when it has not been ready; None while it is."""
+
+
+class PendingLine(msgspec.Struct, frozen=True):
+    """Pods that wait for one reason."""
+
+    name: str
+    pods: tuple[str, ...]
+    """``namespace/name`` of each."""
+    since_ns: int
+    group: str = ""
+    """Key of the group that the study of pending pods made of them; empty where it has not looked at them."""
+    full_pool: str = ""
+    """The NodePool whose full reservations they wait for; empty where they wait for anything else."""
+
+
+class LimitLine(msgspec.Struct, frozen=True):
+    """A limit of a NodePool that is as good as used up."""
+
+    pool: str
+    text: str
+    since_ns: int = 0
+    """When the node came that used it up; 0 where that is not known."""
+
+
+class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """A cluster, as far as its verdict goes."""
+
+    now_ns: int
+    nodes: Sequence[VerdictNode] = ()
+    analysis: Analysis | None = None
+    pending: Sequence[PendingLine] = ()
+    pools: Sequence[NodePool] = ()
+    limits: Sequence[LimitLine] = ()
+    closed_pdbs: Collection[str] = ()
+    """``namespace/name`` of PodDisruptionBudgets that can never allow an eviction."""
+    hidden: Sequence[str] = ()
+    """Kinds that may not be listed, in the plural."""
+    has_prices: bool = True
+    timeouts: int = 0
+    """Passes of single-node consolidation that were given up for lack of time, since Karpenter started."""
+    started_ns: int | None = None
+    """When Karpenter started."""
