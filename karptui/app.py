@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-import msgspec
 from textual import events, work
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
@@ -17,7 +15,7 @@ from textual.screen import Screen
 
 from karptui import crash
 from karptui.clock import Clock, SystemClock
-from karptui.config import DEFAULTS, Banner, Config
+from karptui.config import DEFAULTS, Config
 from karptui.screens import command_line
 from karptui.screens.command_line import CommandError, TypedCommand
 from karptui.screens.commands import app_commands
@@ -26,23 +24,22 @@ from karptui.screens.preload import Preloader
 from karptui.screens.registry import ENTRIES
 from karptui.serving.lists import lists_of
 from karptui.serving.questions import answers_of
+from karptui.serving.top_bar import TopBarFacts
 from karptui.session.analyst import Analyst
-from karptui.session.border import Border, Focus, Overview, PlayMoment
-from karptui.session.costs import SETTLES_NS, Held, StandingHeld
+from karptui.session.border import Border, Focus, PlayMoment
+from karptui.session.costs import Held
 from karptui.session.feed import Feed
 from karptui.session.moments import KeptPlays, Visits
 from karptui.session.pace import KEYBOARD
 from karptui.session.session import Session
 from karptui.session.shared_base import SharedBase
 from karptui.session.whatif_questions import Replays
-from karptui.sources.base import Phase, SourceError
+from karptui.sources.base import SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.source import Source
 from karptui.state.cluster import EMPTY, ClusterState
-from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.row import Tone
-from karptui.views.sources import Health, overall
-from karptui.views.top_bar import Fact, TopBarValues, version_fact
+from karptui.views.top_bar import TopBarValues
 from karptui.views.tour import Tour
 from karptui.widgets.colourless import Colourless
 from karptui.widgets.textual_compat.boundary import LivingApp
@@ -144,7 +141,7 @@ class KarptuiApp(LivingApp):
         """Moments of plays in place of the cluster that is followed."""
         self._opened: list[_Opened] = []
         """Where each of them was opened."""
-        self._held, self._held_of = StandingHeld(), session
+        self._top_bar = TopBarFacts(self.feed, config)
         self.config = config
         self.tour = tour
         self._connect = connect
@@ -195,19 +192,8 @@ class KarptuiApp(LivingApp):
     async def _run(self, **options: Any) -> Any:
         loop = asyncio.get_running_loop()
         self._signals.hear_ends(loop)
-        # Nothing that is left unsaid may be written over the screen.
-        loop.set_exception_handler(self._task_failed)
-        threading.excepthook = self._thread_failed
+        self.catch_faults(loop)
         return await self.run_async(**options)
-
-    def _task_failed(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        error = context.get("exception")
-        if isinstance(error, Exception):
-            self.fault_caught(error, "working in the background")
-
-    def _thread_failed(self, failed: threading.ExceptHookArgs) -> None:
-        if isinstance(failed.exc_value, Exception):
-            crash.record(failed.exc_value, f"working in thread {failed.thread.name if failed.thread else ''}")
 
     def fault_caught(self, error: Exception, during: str) -> None:
         """Say what could not be done; before anything is on the screen there is no going on.
@@ -381,42 +367,11 @@ class KarptuiApp(LivingApp):
 
     def top_bar(self) -> TopBarValues:
         """Return what the top bar shows."""
-        session, overview = self.session, self.border.overview()
-        settings = self.config.context(session.title)
-        health = overall(overview.statuses.values(), self.now_ns())
-        if session.trouble:
-            health = Health(f"✖ {session.trouble}", "✖ not up to date", Tone.FAULT)
-        if self.moment is not None:
-            health = Health("what may become, no more: esc goes back", "esc goes back", Tone.ACTIVE)
-        if session.failure:
-            health = Health(f"✖ {session.failure}", "✖ cannot start", Tone.FAULT)
-        label = " ".join(filter(None, (session.caution, settings.label)))
-        banner = settings.banner
-        if session.caution and banner is Banner.CALM:
-            banner = Banner.CAUTION
-        version = version_fact(overview.karpenter_version)
-        return TopBarValues(session.title, banner, label, self._cluster_facts(overview), health, version)
-
-    def _cluster_facts(self, overview: Overview) -> tuple[Fact, ...]:
-        """Return the figures of the top bar; what is held stands still while it is worked out anew."""
-        held, is_standing = self.held()
-        totals = msgspec.structs.replace(overview.totals, held=held)
-        return cluster_facts(totals, is_held_standing=is_standing)
+        return self._top_bar.values(self.moment)
 
     def held(self) -> tuple[Held | None, bool]:
         """Return what all nodes hold, as a sum that stands still, and whether it is that of this moment."""
-        overview = self.border.overview()
-        held, analysed = overview.totals.held, overview.analysed
-        if held is None:
-            return None, True
-        is_of_other_prices = analysed is not None and analysed.generation < self.session.priced_from
-        if is_of_other_prices:
-            held = Held(waiting=1)
-        if self._held_of is not self.session or is_of_other_prices:
-            self._held, self._held_of = StandingHeld(), self.session
-        is_still = all(status.phase == Phase.OFFLINE for status in overview.statuses.values())
-        shown, is_standing = self._held.shown(held, self.now_ns(), settles_ns=0 if is_still else SETTLES_NS)
-        return (shown if shown is not None else Held(waiting=1)), is_standing
+        return self._top_bar.held()
 
     @cached_property
     def whatif(self) -> WhatIf:

@@ -43,7 +43,7 @@ SETTLES_NS: Final = 15 * NS_PER_SECOND
 """For so long a new sum has to hold before it takes the place of the last: pods of a rollout take room for seconds."""
 
 
-class StandingHeld:
+class SteadyHeld:
     """What is held, as a figure that stands still: the last complete sum until another has held for a while."""
 
     def __init__(self) -> None:

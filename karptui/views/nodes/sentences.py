@@ -111,13 +111,11 @@ def _pods(pod_count: int, hidden: frozenset[str]) -> tuple[Fact, ...]:
     return (Fact(text, text),) if pod_count else ()
 
 
-def cluster_facts(
-    totals: ClusterTotals, scope: Fact | None = None, *, is_held_standing: bool = True
-) -> tuple[Fact, ...]:
+def cluster_facts(totals: ClusterTotals, scope: Fact | None = None, *, is_held_steady: bool = True) -> tuple[Fact, ...]:
     """Return the figures of the top bar: nodes, pods, and how full they are.
 
     Args:
-        is_held_standing: Whether what is held is the sum of this moment, and not the last complete one.
+        is_held_steady: Whether what is held is the sum of this moment, and not the last complete one.
         totals: of every node and claim, or of some of them.
         scope: in words which nodes the figures are of, where they are not of all; it stands in place of their count.
     """
@@ -135,7 +133,7 @@ def cluster_facts(
     if cost is not None:
         facts.append(cost)
     if totals.held is not None:
-        facts.append(held_fact(totals.held, is_standing=is_held_standing))
+        facts.append(held_fact(totals.held, is_steady=is_held_steady))
     if totals.access is PodAccess.FORBIDDEN:
         return (*facts, Fact("pods !rbac", "pods !rbac", Tone.WARNING))
     if totals.access is PodAccess.PENDING:

@@ -147,15 +147,15 @@ def held_text(held: Held) -> str:
     return f"{per_hour_text(held.per_hour, held.currency)}{more}"
 
 
-def held_fact(held: Held, *, is_standing: bool = True) -> Fact:
+def held_fact(held: Held, *, is_steady: bool = True) -> Fact:
     """Return the figure for the top bar, dim while it is not complete.
 
     Args:
         held: What is held.
-        is_standing: Whether it is the sum of this moment, and not the last complete one.
+        is_steady: Whether it is the sum of this moment, and not the last complete one.
     """
     text = f"held {held_text(held)}"
-    return Fact(text, text, Tone.WARNING if held.per_hour and not held.waiting and is_standing else Tone.MUTED)
+    return Fact(text, text, Tone.WARNING if held.per_hour and not held.waiting and is_steady else Tone.MUTED)
 
 
 NAMED: Final = 2

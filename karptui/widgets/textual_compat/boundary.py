@@ -7,9 +7,11 @@ tests/ui/test_faults.py: each of them ended the app.
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from textual import events
 from textual.app import App
@@ -19,6 +21,8 @@ from textual.message_pump import MessagePump
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.worker import WorkerFailed
+
+from karptui import crash
 
 WidgetT = TypeVar("WidgetT", bound=Widget)
 
@@ -35,10 +39,25 @@ class LivingApp(App[None]):
             during: what was being done, such as ``taking the key t``.
         """
 
+    def catch_faults(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Hear of faults of tasks and threads too: what is left unsaid would be written over the screen."""
+        loop.set_exception_handler(self._task_failed)
+        threading.excepthook = _thread_failed
+
+    def _task_failed(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, Exception):
+            self.fault_caught(error, "working in the background")
+
     def _handle_exception(self, error: Exception) -> None:
         inner = error.error if isinstance(error, WorkerFailed) else error
         if isinstance(inner, Exception):
             self.fault_caught(inner, "working in the background" if inner is not error else "drawing")
+
+
+def _thread_failed(failed: threading.ExceptHookArgs) -> None:
+    if isinstance(failed.exc_value, Exception):
+        crash.record(failed.exc_value, f"working in thread {failed.thread.name if failed.thread else ''}")
 
 
 _DISPATCH: Final = MessagePump._dispatch_message  # noqa: SLF001 - what is put in its place calls it

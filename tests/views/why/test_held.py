@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from karptui.session.costs import SETTLES_NS, Held, StandingHeld, held_of, held_per_hour
+from karptui.session.costs import SETTLES_NS, Held, SteadyHeld, held_of, held_per_hour
 from karptui.session.nodes import NodeEntry, going_nodes
 from karptui.views.next import TABLE, saved_per_hour
 from karptui.views.row import Tone
@@ -73,7 +73,7 @@ def test_nodes_that_nobody_has_looked_into_hold_an_unknown_amount() -> None:
 
 
 def test_the_sum_of_the_top_bar_stands_still_while_it_is_worked_out_or_falls_for_a_moment() -> None:
-    standing = StandingHeld()
+    standing = SteadyHeld()
     whole, fallen = Held(3.23, nodes=9, unpriced=1), Held(1.21, nodes=5)
     assert standing.shown(Held(0.4, nodes=1, waiting=7), 0) == (None, False)
     assert standing.shown(whole, 1) == (whole, True)
@@ -86,7 +86,7 @@ def test_the_sum_of_the_top_bar_stands_still_while_it_is_worked_out_or_falls_for
 
 
 def test_the_sum_of_what_stands_still_is_that_of_this_moment() -> None:
-    standing = StandingHeld()
+    standing = SteadyHeld()
     first, last = Held(0.69, nodes=2), Held(3.68, nodes=9)
     assert standing.shown(first, 0, settles_ns=0) == (first, True)
     assert standing.shown(Held(2.0, nodes=4, waiting=1), 0, settles_ns=0) == (first, False)
@@ -95,4 +95,4 @@ def test_the_sum_of_what_stands_still_is_that_of_this_moment() -> None:
 
 def test_a_sum_that_is_not_of_this_moment_is_dim() -> None:
     assert held_fact(Held(3.0, nodes=1)).tone is Tone.WARNING
-    assert held_fact(Held(3.0, nodes=1), is_standing=False).tone is Tone.MUTED
+    assert held_fact(Held(3.0, nodes=1), is_steady=False).tone is Tone.MUTED
