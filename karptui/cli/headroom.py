@@ -12,6 +12,7 @@ from karptui.cli.options import file_name
 from karptui.cli.streams import given_text
 from karptui.cli.study import StudyAnswer, add_many_flags, run_study, table_lines
 from karptui.kube.quantity import QuantityError, parse_quantity
+from karptui.kube.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 from karptui.whatif.edits import EditError, ObjectRef, PutObject
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ COLUMNS: Final = (
 """Of CSV; nodes are their number there."""
 _MOST_BYTES: Final = 1 << 20
 _LARGEST: Final = 20_000
+_EFFECTS: Final = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -48,13 +50,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="KIND/NAMESPACE/NAME",
         nargs="?",
         type=_reference,
-        help="a pod, or a workload whose pod is added (default: every workload, the fewest first)",
+        help="a pod, a workload whose pod is added, or NodePool/NAME for workloads on its new nodes"
+        " (default: every workload, the fewest first)",
     )
     parser.add_argument(
         "-f", "--filename", metavar="FILE", type=file_name, help="a manifest of a Pod or workload instead; - is stdin"
     )
     parser.add_argument(
         "--requests", metavar="NAME=AMOUNT", type=_requests, help="a pod that asks for this: cpu=500m,memory=1Gi"
+    )
+    parser.add_argument(
+        "--node-selector",
+        metavar="LABEL=VALUE",
+        action="append",
+        type=_label,
+        default=[],
+        help="a label that the pod of --requests wants of its node; repeatable",
+    )
+    parser.add_argument(
+        "--toleration",
+        metavar="KEY[=VALUE][:EFFECT]",
+        action="append",
+        type=_toleration,
+        default=[],
+        help="a taint that the pod of --requests tolerates, as kubectl taint writes it; repeatable",
     )
     parser.add_argument(
         "--most", metavar="N", type=_count, help="how many are tried (default: --at-least, and 1000 at least)"
@@ -67,7 +86,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _reference(text: str) -> tuple[str, str, str]:
     parts = tuple(text.split("/"))
-    if len(parts) != 3 or not all(parts):
+    if len(parts) == 2 and parts[0] == "NodePool":
+        parts = parts[0], "", parts[1]
+    elif len(parts) != 3 or not all(parts):
         raise argparse.ArgumentTypeError(f"{text!r} is not KIND/NAMESPACE/NAME, such as Deployment/web/front")
     return parts[0], parts[1], parts[2]
 
@@ -85,6 +106,22 @@ def _requests(text: str) -> dict[str, str]:
             raise argparse.ArgumentTypeError(f"{text!r} is not NAME=AMOUNT, such as cpu=500m,memory=1Gi")
         found[name] = amount
     return found
+
+
+def _label(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not LABEL=VALUE, such as topology.kubernetes.io/zone=us-east-1a")
+    return key, value
+
+
+def _toleration(text: str) -> dict[str, str]:
+    rest, _, effect = text.partition(":")
+    key, equals, value = rest.partition("=")
+    if not key or effect not in ("", *_EFFECTS):
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY[=VALUE][:EFFECT], such as dedicated=ml:NoSchedule")
+    matches = {"operator": "Equal", "value": value} if equals else {"operator": "Exists"}
+    return {"key": key, **matches, **({"effect": effect} if effect else {})}
 
 
 def _count(text: str) -> int:
@@ -105,7 +142,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _added(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:
     """Add the pods to one cluster; in another process as well."""
-    from karptui.plan.headroom import MOST, headroom, headrooms
+    from karptui.plan.headroom import MOST, headroom, headrooms, pool_samples
     from karptui.plan.samples import HeadroomError, sample_of, sample_of_manifest, samples
 
     (edit, ref), args = given
@@ -113,18 +150,21 @@ def _added(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> Stud
     assert base is not None
     most = args.most or max(MOST, args.at_least)
     try:
-        if ref is None:
+        if ref is not None and ref.kind == "NodePool":
+            of = pool_samples(base, ref.name)
+            found = headrooms(base, of, most=most, pool=ref.name, reporter=reporter, each=each)
+        elif ref is None:
             found = headrooms(base, samples(base.inventory), most=most, reporter=reporter, each=each)
         else:
             sample = sample_of(base, ref) if edit is None else sample_of_manifest(base, edit, ref)
             found = (headroom(base, sample, most=most, reporter=reporter, each=each),)
     except (HeadroomError, EditError) as error:
         return StudyAnswer(problem=str(error))
-    few = [one for one in found if one.total < args.at_least]
+    few = [one for one in found if _fitting(one, ref) < args.at_least]
     return StudyAnswer(
         tuple(one.as_json() for one in found),
-        tuple(_lines(named.name, found, is_each=ref is None)),
-        tuple(f"--at-least {args.at_least}: {one.sample.name}: {one.total:,} fit" for one in few),
+        tuple(_lines(named.name, found, ref)),
+        tuple(f"--at-least {args.at_least}: {one.sample.name}: {_fitting(one, ref):,} fit" for one in few),
     )
 
 
@@ -136,6 +176,8 @@ def _refuse(args: argparse.Namespace) -> None:
     """
     if sum(map(bool, (args.of, args.filename, args.requests))) > 1:
         raise UsageError("name one pod: by KIND/NAMESPACE/NAME, -f or --requests")
+    if (args.node_selector or args.toleration) and not args.requests:
+        raise UsageError("--node-selector and --toleration are of the pod of --requests")
     if args.most and args.at_least > args.most:
         raise UsageError("--at-least asks for more than --most tries")
 
@@ -152,7 +194,11 @@ def _wanted(args: argparse.Namespace) -> tuple[PutObject | None, ObjectRef | Non
         kind, namespace, name = args.of
         return None, ObjectRef(kind, name, namespace)
     if args.requests:
-        spec = {"containers": [{"name": "main", "resources": {"requests": args.requests}}]}
+        spec = {
+            "containers": [{"name": "main", "resources": {"requests": args.requests}}],
+            "nodeSelector": dict(args.node_selector),
+            "tolerations": args.toleration,
+        }
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "headroom", "namespace": "default"}}
         return PutObject(json_text({**pod, "spec": spec})), ObjectRef("Pod", "headroom")
     if not args.filename:
@@ -168,24 +214,34 @@ def _wanted(args: argparse.Namespace) -> tuple[PutObject | None, ObjectRef | Non
     return manifests.edits[0], ObjectRef(kind, name, namespace)
 
 
-def _lines(name: str, found: Sequence[Headroom], *, is_each: bool) -> Iterator[str]:
-    from karptui.views.headroom import POOLS_TABLE, TABLE, headline, more_lines, overview, requests_text
+def _fitting(found: Headroom, ref: ObjectRef | None) -> int:
+    """Return how many more fit: on new nodes of the NodePool that is asked about, else in all."""
+    return found.pools[0].pods if ref is not None and ref.kind == "NodePool" else found.total
 
-    if is_each:
-        yield f"{name}: {overview(found)}"
+
+def _lines(name: str, found: Sequence[Headroom], ref: ObjectRef | None) -> Iterator[str]:
+    from karptui.views import headroom as views
+
+    if ref is not None and ref.kind == "NodePool":
+        yield f"{name}: {views.pool_overview(ref.name, found)}"
+        yield from (f"  {line}" for line in views.pool_lines(ref.name, found))
+        yield ""
+        yield from table_lines(views.POOL_TABLE, found)
+    elif ref is None:
+        yield f"{name}: {views.overview(found)}"
         if found:
             yield ""
-            yield from table_lines(TABLE, found)
+            yield from table_lines(views.TABLE, found)
             yield ""
             yield f"karptui headroom {found[0].sample.name} tells of one, with each NodePool"
-        return
-    (one,) = found
-    yield f"{name}: {headline(one)}"
-    yield f"  one asks for {requests_text(one)}"
-    for line in more_lines(one):
-        yield f"  {line}"
-    if one.pools:
-        yield ""
-        yield from table_lines(POOLS_TABLE, one.pools)
-    for sentence in one.assumed:
-        yield f"  assumed: {sentence}"
+    else:
+        (one,) = found
+        yield f"{name}: {views.headline(one)}"
+        yield f"  one asks for {views.requests_text(one)}"
+        yield from (f"  {line}" for line in views.more_lines(one))
+        if one.pools:
+            yield ""
+            yield from table_lines(views.POOLS_TABLE, one.pools)
+            yield ""
+            yield from (f"  {views.limits_text(room.pool_name, room.limits)}" for room in one.pools if room.limits)
+        yield from (f"  assumed: {sentence}" for sentence in one.assumed)

@@ -17,9 +17,13 @@ from karptui.forward.launching import launch, order_of, ready
 from karptui.forward.scheduling import Scheduler
 from karptui.forward.world import World
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod
-from karptui.plan.samples import HeadroomError, SamplePod
+from karptui.kube.quantity import NANO
+from karptui.plan.samples import HeadroomError, SamplePod, samples
 from karptui.provisioning import Prepared
+from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.provisioning.solution import NewClaim, Solution, solve
 from karptui.whatif.edits.apply import apply
@@ -37,6 +41,18 @@ ASSUMED: Final = (
 )
 
 
+class LimitUse(msgspec.Struct, frozen=True):
+    """What the nodes of a NodePool use of one of its limits today, in nano-units."""
+
+    resource: str
+    used: int
+    limit: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON has it, in units."""
+        return {"resource": self.resource, "used": self.used / NANO, "limit": self.limit / NANO}
+
+
 class PoolRoom(msgspec.Struct, frozen=True):
     """How many pods new nodes of one NodePool take, if no other may launch any."""
 
@@ -49,6 +65,8 @@ class PoolRoom(msgspec.Struct, frozen=True):
     """Dollars of these nodes."""
     reason: str = ""
     """Why the next one finds no place."""
+    limits: tuple[LimitUse, ...] = ()
+    """Its limits as they are used today."""
 
 
 class Headroom(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,6 +137,7 @@ class Headroom(msgspec.Struct, frozen=True, kw_only=True):
                     "nodes": one.nodes,
                     "pricePerHour": one.price_per_hour,
                     "stoppedBy": one.reason,
+                    "limits": [use.as_json() for use in one.limits],
                 }
                 for one in self.pools
             ],
@@ -133,15 +152,17 @@ def headrooms(
     wanted: Sequence[SamplePod],
     *,
     most: int = MOST,
+    pool: str = "",
     reporter: Reporter = silent,
     each: Each = one_by_one,
 ) -> tuple[Headroom, ...]:
-    """Return how many more of each pod fit, without each NodePool by itself: those first of which the fewest do.
+    """Return how many more of each pod fit: those first of which the fewest do.
 
     Args:
         base: The cluster as it is.
         wanted: The pods.
         most: How many of each are tried.
+        pool: A NodePool that is asked by itself, too, and by which they are sorted; none of them where it is empty.
         reporter: Told of progress; may raise ``Cancelled``.
         each: Tries, here or side by side elsewhere.
 
@@ -150,15 +171,35 @@ def headrooms(
         Cancelled: when the reporter does.
     """
     found: list[Headroom] = []
-    for one in each(_of_sample, (base, most), wanted, silent):
+    for one in each(_of_sample, (base, most, (pool,) if pool else ()), wanted, silent):
         reporter(len(found), len(wanted))
         found.append(one)
-    return tuple(sorted(found, key=lambda one: (one.total, one.fits, one.sample.name)))
+
+    def fewest(one: Headroom) -> tuple[int, int, int, str]:
+        return one.pools[0].pods if one.pools else 0, one.total, one.fits, one.sample.name
+
+    return tuple(sorted(found, key=fewest))
+
+
+def pool_samples(base: WhatIfBase, pool: str) -> tuple[SamplePod, ...]:
+    """Return a pod of every workload with pods on nodes of a NodePool; of every workload where it has none.
+
+    Raises:
+        HeadroomError: where there is no such NodePool.
+    """
+    if pool not in {one.name for one in base.inventory.nodepools}:
+        known = ", ".join(sorted(one.name for one in base.inventory.nodepools))
+        raise HeadroomError(f"there is no NodePool {pool}; there are {known or 'none'}")
+    names = {node.name for node in base.inventory.nodes if node.labels.get(NODEPOOL) == pool}
+    origins = OriginIndex(OwnerIndex(base.inventory.workloads))
+    there = {origins.of(pod) for pod in base.inventory.pods if pod.node_name in names and pod.is_active}
+    every = samples(base.inventory)
+    return tuple(one for one in every if one.name in there) or every
 
 
 def _of_sample(common: Any, sample: Any, _reporter: Reporter) -> Headroom:
-    base, most = common
-    return headroom(base, sample, most=most, with_pools=False)
+    base, most, pools = common
+    return headroom(base, sample, most=most, pools=pools)
 
 
 def headroom(
@@ -166,7 +207,7 @@ def headroom(
     sample: SamplePod,
     *,
     most: int = MOST,
-    with_pools: bool = True,
+    pools: Sequence[str] | None = None,
     reporter: Reporter = silent,
     each: Each = one_by_one,
 ) -> Headroom:
@@ -176,7 +217,7 @@ def headroom(
         base: The cluster as it is.
         sample: The pod.
         most: How many are tried.
-        with_pools: Whether each NodePool is asked by itself, too.
+        pools: NodePools that are asked by themselves, too; each where it is None.
         reporter: Told of progress; may raise ``Cancelled``.
         each: Asks NodePools, here or side by side elsewhere.
 
@@ -190,7 +231,8 @@ def headroom(
     if len(copies) < most:
         raise HeadroomError(f"{sample.name}: its pods cannot be copied")
     usable = [pool.name for pool in edited.prepared.pools]
-    steps = 2 + (len(usable) if with_pools else 0)
+    asked = usable if pools is None else pools
+    steps = 2 + len(asked)
     reporter(0, steps)
     trial = _Trial(edited, edited.inventory, copies)
     fits = trial.greatest(trial.needs_no_node, most, trial.on_nodes(most))
@@ -203,10 +245,10 @@ def headroom(
     filled = trial.settled(most)
     total = trial.greatest(lambda count: not trial.settled(count).waiting, most, most - filled.waiting)
     end = trial.settled(total)
-    pools: list[PoolRoom] = []
-    for one in each(_pool_room, (edited, copies, most), usable if with_pools else (), silent):
-        reporter(2 + len(pools), steps)
-        pools.append(one)
+    rooms: list[PoolRoom] = []
+    for one in each(_pool_room, (edited, copies, most), asked, silent):
+        reporter(2 + len(rooms), steps)
+        rooms.append(one)
     template = copies[0].template
     return Headroom(
         sample=sample,
@@ -225,7 +267,7 @@ def headroom(
         new_nodes=end.nodes,
         price_per_hour=end.price_per_hour,
         reason=trial.settled(total + 1).reason if total < most else "",
-        pools=tuple(pools),
+        pools=tuple(rooms),
         buffered=len(edited.prepared.buffer_pods),
         tried=most,
         assumed=(*ASSUMED, *base.types.notes),
@@ -258,7 +300,20 @@ def _pool_room(common: Any, name: Any, _reporter: Reporter) -> PoolRoom:
         end.nodes,
         end.price_per_hour,
         "" if is_at_least else trial.settled(total + 1).reason,
+        tuple(use for pool in alone for use in _limits(edited, pool)),
     )
+
+
+def _limits(edited: Situation, pool: NodePool) -> Iterator[LimitUse]:
+    """Yield what nodes that do not go use of each limit, as Karpenter counts it."""
+    staying = (
+        state
+        for state in edited.prepared.states
+        if state.nodepool_name == pool.name and not state.is_marked_for_deletion
+    )
+    left = remaining_limits(pool, staying)
+    for name, limit in sorted((pool.limits or {}).items()):
+        yield LimitUse(name, limit.nano - left[name], limit.nano)
 
 
 def _starts(edited: Situation, copies: Sequence[Pod]) -> int:

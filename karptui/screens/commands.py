@@ -282,7 +282,7 @@ def _forward(app: CommandHost) -> None:
 
 def _headroom(app: CommandHost, text: str) -> None:
     kind, _, key = text.partition(" ")
-    if text and "/" not in key:
+    if text and not ("/" in key or (kind == "NodePool" and key)):
         raise CommandError(":headroom takes a kind and a name, such as Deployment web/front; alone it is of every one")
     app.go(ToHeadroom(kind, key.strip()))
 

@@ -100,7 +100,7 @@ class ToHeadroom(msgspec.Struct, frozen=True):
     kind: str = ""
     """As the API writes it; empty for the pods of every workload."""
     key: str = ""
-    """``namespace/name``."""
+    """``namespace/name``; the name of a NodePool."""
 
 
 class ToDrill(msgspec.Struct, frozen=True):

@@ -39,6 +39,6 @@ HEADROOM: Final = Binding(
     "Headroom",
     show=False,
     id="headroom.open",
-    tooltip="How many more of this pod fit: before a node is needed, before limits stop it",
+    tooltip="How many more pods fit: before a node is needed, before limits stop it",
 )
-"""For screens whose rows are about pods."""
+"""For screens whose rows are about pods, or NodePools."""

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from karptui.screens import routes
-from karptui.screens.list_keys import CHURN
+from karptui.screens.list_keys import CHURN, HEADROOM
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import Asked
@@ -43,6 +43,7 @@ class PoolsScreen(ListScreen[PoolRow]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         CHURN,
+        HEADROOM,
         Binding("o", "open_nodes", "Nodes", id="pools.nodes", tooltip="The nodes of the pool"),
         Binding("t", "open_types", "Types", id="pools.types", tooltip="The instance types of the pool"),
         Binding("b", "open_budgets", "Budgets", show=False, id="pools.budgets"),
@@ -140,6 +141,10 @@ class PoolsScreen(ListScreen[PoolRow]):
         """Show the budgets of the pool."""
         if self.current is not None:
             self.host.open_screen("budgets", filter_text=f"pool={self.current.name}")
+
+    def action_headroom(self) -> None:
+        """Show how many more pods new nodes of the pool take."""
+        routes.show_headroom(self)
 
     def action_share_out(self) -> None:
         """Ask for a proportion between the pool and the one it shares most pods with."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from karptui.plan.drill import drills
-from karptui.plan.headroom import headroom, headrooms
+from karptui.plan.headroom import headroom, headrooms, pool_samples
 from karptui.plan.plan import plan
 from karptui.plan.policies import PolicyError, compare
 from karptui.plan.rehearsal import RehearsalError, rehearsals
@@ -84,6 +84,9 @@ class Studies:
 
         def added(base: WhatIfBase, reporter: Reporter) -> HeadroomsFound:
             try:
+                if wanted.kind == "NodePool":
+                    of = pool_samples(base, wanted.key)
+                    return HeadroomsFound(found=headrooms(base, of, pool=wanted.key, reporter=reporter))
                 if not wanted.kind:
                     return HeadroomsFound(found=headrooms(base, samples(base.inventory), reporter=reporter))
                 namespace, _, name = wanted.key.rpartition("/")

@@ -320,12 +320,12 @@ class HeadroomsFound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HeadroomsWanted(Question[HeadroomsFound], frozen=True, kw_only=True):
-    """How many more of a pod fit, or of the pods of every workload; takes a while."""
+    """How many more of a pod fit, of the pods of every workload, or of those on a NodePool; takes a while."""
 
     kind: str = ""
     """As the API writes it; empty for every workload."""
     key: str = ""
-    """``namespace/name``."""
+    """``namespace/name``; the name of a NodePool."""
     now_ns: int
     """The present instant: nanoseconds since the epoch."""
 

@@ -8,9 +8,10 @@ from typing import Final
 from karptui.aws.money import node_price_text, per_hour_text
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.units import count_text, counted, cpu_text, memory_text, verb
-from karptui.plan.headroom import Headroom, PoolRoom
+from karptui.plan.headroom import MOST, Headroom, LimitUse, PoolRoom
 from karptui.views.column import Heading
 from karptui.views.plain import count_column, money_column, number_heading, text_column
+from karptui.views.pools.sentences import amount_text, number_text
 from karptui.views.row import Tone
 from karptui.views.table import Sort, TableSpec
 
@@ -53,11 +54,7 @@ def more_lines(found: Headroom) -> Iterator[str]:
     """Yield what else is said of one pod: what starts at once, CapacityBuffers, and where the pods go."""
     if found.fits or found.starts:
         yield _starting(found)
-    if found.buffered:
-        yield (
-            f"CapacityBuffers keep room for {counted(found.buffered, 'pod')}: kube-scheduler gives it away,"
-            " and Karpenter launches nodes to have it again"
-        )
+    yield from filter(None, (buffers_text(found.buffered),))
     if found.nodes:
         first = ", ".join(f"{count_text(count)} on {name}" for name, count in found.nodes[:_FEW])
         rest = f" and others on {counted(len(found.nodes) - _FEW, 'node')}" if len(found.nodes) > _FEW else ""
@@ -112,6 +109,69 @@ def overview(found: Sequence[Headroom]) -> str:
     return "; ".join(said)
 
 
+def pool_overview(pool: str, found: Sequence[Headroom]) -> str:
+    """Return of which workloads new nodes of a NodePool take how many more, in a sentence."""
+    none = [one for one in found if not one.pools[0].pods and not one.pools[0].is_at_least]
+    some = [one for one in found if one.pools[0].pods and not one.pools[0].is_at_least]
+    rest = len(found) - len(none) - len(some)
+    said = []
+    if some:
+        least, most = some[0], some[-1]
+        said.append(f"new nodes of {pool} take {counted(_takes(least), 'more pod')} of {least.sample.name}")
+        if most is not least:
+            said[0] += f", up to {count_text(_takes(most))} of {most.sample.name}"
+    if none:
+        names = ", ".join(one.sample.name for one in none[:_FEW])
+        more = f" and {len(none) - _FEW} others" if len(none) > _FEW else ""
+        said.append(f"{'none' if some else f'no new node of {pool}'} for {names}{more}: {none[0].pools[0].reason}")
+    if rest:
+        reach = verb(rest, "reaches", "reach")
+        said.append(f"{counted(rest, 'workload')} {reach} no limit with {count_text(MOST)} more pods")
+    return "; ".join(said) or f"no workload has pods that {pool} could take"
+
+
+def _takes(found: Headroom) -> int:
+    return found.pools[0].pods
+
+
+def limits_text(pool: str, limits: Sequence[LimitUse]) -> str:
+    """Return what is used of a NodePool's limits, in words."""
+    if not limits:
+        return f"{pool} has no limits"
+    told = ", ".join(
+        f"{number_text(one.resource, one.used)} of {amount_text(one.resource, one.limit)}" for one in limits
+    )
+    return f"limits of {pool}: {told} in use"
+
+
+def buffers_text(buffered: int) -> str:
+    """Return what CapacityBuffers keep, in words; empty where there is nothing."""
+    if not buffered:
+        return ""
+    return (
+        f"CapacityBuffers keep room for {counted(buffered, 'pod')}: kube-scheduler gives it away,"
+        " and Karpenter launches nodes to have it again"
+    )
+
+
+def pool_lines(pool: str, found: Sequence[Headroom]) -> Iterator[str]:
+    """Yield what else is told of a NodePool: its limits, and CapacityBuffers."""
+    if found:
+        yield limits_text(pool, found[0].pools[0].limits)
+        yield from filter(None, (buffers_text(found[0].buffered),))
+
+
+def room_lines(found: Headroom) -> Iterator[str]:
+    """Yield what is told of one workload on a NodePool."""
+    room = found.pools[0]
+    fits = _at_least(found.fits) if found.is_fits_at_least else count_text(found.fits)
+    yield f"on nodes that are there, of any NodePool: {fits} more"
+    takes = _at_least(room.pods) if room.is_at_least else count_text(room.pods)
+    new = f"on new nodes of {room.pool_name}: {takes} more"
+    on = f" on {counted(room.nodes, 'node')} ({per_hour_text(room.price_per_hour)})" if room.pods else ""
+    yield f"{new}{on}{f', then {room.reason}' if room.reason else ', and no limit is reached'}"
+
+
 def _tone(found: Headroom) -> Tone:
     return Tone.FAULT if not found.total else Tone.WARNING if not found.fits else Tone.NORMAL
 
@@ -157,6 +217,41 @@ TABLE: Final[TableSpec[Headroom]] = TableSpec(
     key=lambda row: row.sample.name,
     default_sort=Sort("limit"),
     text=lambda row: f"{row.sample.name} {row.reason}".lower(),
+)
+
+POOL_TABLE: Final[TableSpec[Headroom]] = TableSpec(
+    "workloads",
+    (
+        text_column(
+            Heading("pod", "ONE MORE OF", "The workload whose pod is added.", 18, 48, is_name=True),
+            lambda row: row.sample.name,
+        ),
+        text_column(Heading("requests", "ASKS", "What one pod asks for.", 18, 32, drop_order=3), requests_text),
+        count_column(
+            number_heading("fit", "NO NODE", "How many more fit on nodes that are there, of any NodePool."),
+            lambda row: row.fits,
+            is_at_least=lambda row: row.is_fits_at_least,
+        ),
+        count_column(
+            number_heading("pods", "TAKES", "How many more the NodePool's new nodes take."),
+            lambda row: row.pools[0].pods,
+            is_at_least=lambda row: row.pools[0].is_at_least,
+        ),
+        count_column(
+            number_heading("nodes", "NEW NODES", "On how many new nodes.", drop_order=2), lambda row: row.pools[0].nodes
+        ),
+        money_column(
+            number_heading("price", "$/H", "What these cost per hour.", drop_order=2),
+            lambda row: row.pools[0].price_per_hour,
+        ),
+        text_column(
+            Heading("stopped", "THEN", "Why the next one finds no place.", 14, 60, drop_order=1),
+            lambda row: row.pools[0].reason,
+        ),
+    ),
+    key=lambda row: row.sample.name,
+    default_sort=Sort("pods"),
+    text=lambda row: f"{row.sample.name} {row.pools[0].reason}".lower(),
 )
 
 POOLS_TABLE: Final[TableSpec[PoolRoom]] = TableSpec(

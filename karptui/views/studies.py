@@ -130,13 +130,39 @@ def notes_of(assumed: Sequence[str], not_modelled: Sequence[str] = ()) -> tuple[
 
 
 def headroom_study(kind: str = "", key: str = "") -> Study[HeadroomsFound, Headroom] | Study[HeadroomsFound, PoolRoom]:
-    """Return how many more of one pod fit, or of the pods of every workload.
+    """Return how many more of one pod fit, of the pods of every workload, or on new nodes of a NodePool.
 
     Args:
         kind: As the API writes it; empty for every workload.
         key: ``namespace/name``.
     """
+    if kind == "NodePool":
+        return _headroom_of_pool(key)
     return _headroom_of(kind, key) if kind else _headroom_of_all()
+
+
+def _headroom_of_pool(name: str) -> Study[HeadroomsFound, Headroom]:
+    def lines(found: HeadroomsFound) -> Sequence[Pieces]:
+        if found.problem:
+            return said(found.problem)
+        return said(headroom_views.pool_overview(name, found.found), headroom_views.pool_lines(name, found.found))
+
+    return Study(
+        title=f"Headroom ─ NodePool {clean(name)}, if no other launched anything",
+        rows_title=f"Workloads with pods on {clean(name)}",
+        table=headroom_views.POOL_TABLE,
+        wanted=lambda now_ns: HeadroomsWanted(kind="NodePool", key=name, now_ns=now_ns),
+        rows=lambda found: found.found,
+        lines=lines,
+        name_of=lambda row: row.sample.name,
+        story=lambda row: said(
+            f"{row.sample.name}: {headroom_views.requests_text(row)}", headroom_views.room_lines(row)
+        ),
+        notes=lambda found: notes_of(found.found[0].assumed) if found.found else (),
+        scenario=_scaled,
+        opens=lambda row: _headroom_of(*_named(row)),
+        tab="pools",
+    )
 
 
 def _headroom_of_all() -> Study[HeadroomsFound, Headroom]:

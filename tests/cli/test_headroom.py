@@ -104,3 +104,29 @@ def test_what_cannot_be_added_is_a_sentence(
     out, err = capsys.readouterr()
     assert not out
     assert says in err
+
+
+def test_a_made_up_pod_has_tolerations_and_a_node_selector(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["headroom", "--demo", "--most", "3", "--requests", "cpu=100m", "-o", "json"]
+    zone = ["--node-selector", "karpenter.sh/nodepool=edge"]
+    assert main([*words, *zone]) == 0
+    (kept,) = json.loads(capsys.readouterr().out)
+    assert main([*words, *zone, "--toleration", "edge:NoSchedule"]) == 0
+    (tolerated,) = json.loads(capsys.readouterr().out)
+    assert (kept["beforeLimits"], tolerated["beforeLimits"]) == (0, 3)
+    assert main(["headroom", "--demo", "--toleration", "a"]) == 2
+    assert "--node-selector and --toleration are of the pod of --requests" in capsys.readouterr().err
+    assert main([*words, "--toleration", "a=b:Sometimes"]) == 2
+    assert main([*words, "--node-selector", "a"]) == 2
+    assert "'a' is not LABEL=VALUE" in capsys.readouterr().err
+
+
+def test_a_nodepool_is_asked_with_its_limits(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["headroom", "NodePool/trino", "--demo", "--most", "20", "-o", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {pool["nodePool"] for one in found for pool in one["nodePools"]} == {"trino"}
+    assert main(["headroom", "NodePool/trino", "--demo", "--most", "20", "--at-least", "20"]) == 3
+    said = capsys.readouterr()
+    assert "limits of trino: " in said.out or "trino has no limits" in said.out
+    assert main(["headroom", "NodePool/none", "--demo"]) == 2
+    assert "there is no NodePool none; there are " in capsys.readouterr().err

@@ -11,15 +11,15 @@ from karptui.karpenter.inventory import CapacityBuffer
 from karptui.kube.objects import Condition
 from karptui.kube.pod import HostPort
 from karptui.kube.workload import Workload
-from karptui.plan.headroom import headroom, headrooms
+from karptui.plan.headroom import headroom, headrooms, pool_samples
 from karptui.plan.rollout import rollout
 from karptui.plan.samples import HeadroomError, SamplePod, sample_of, sample_of_manifest, samples
 from karptui.provisioning.solution import solve
-from karptui.views.headroom import headline, more_lines, overview, requests_text
+from karptui.views.headroom import headline, more_lines, overview, pool_lines, pool_overview, requests_text, room_lines
 from karptui.whatif.edits import ObjectRef, PutObject
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
-from tests.builders import a_node, a_nodeclaim, a_pod, an_instance_type
+from tests.builders import a_node, a_nodeclaim, a_pod, an_instance_type, an_owner
 from tests.whatif.edits.test_apply import POOL
 from tests.whatif.snapshots import base
 
@@ -89,7 +89,7 @@ def test_each_nodepool_is_asked_by_itself() -> None:
     assert by_pool["closed"].pods == 0
     assert by_pool["closed"].reason == "it does not tolerate x:NoSchedule of NodePool closed"
     assert found.total - found.fits == by_pool["general"].pods + by_pool["other"].pods
-    assert headroom(on, sample_of(on, WEB), most=60, with_pools=False).pools == ()
+    assert headroom(on, sample_of(on, WEB), most=60, pools=()).pools == ()
 
 
 def test_where_nothing_stops_it_the_number_is_the_least_there_is() -> None:
@@ -156,3 +156,35 @@ def test_json_has_everything() -> None:
     assert document["beforeNode"] == found.fits
     assert document["nextNode"]["nodePool"] == "general"
     assert sum(one["pods"] for one in document["nodes"]) == found.fits
+
+
+def test_workloads_on_a_nodepool_are_held_against_its_own_limit() -> None:
+    on = cluster(
+        a_pod(name="large", node="b", cpu="1500m", owner=an_owner(name="large")),
+        pools=(limited("12"), limited("99", "other")),
+    )
+    of = pool_samples(on, "general")
+    assert [one.name for one in of] == ["ReplicaSet/default/large", "ReplicaSet/default/web"]
+    large, web = headrooms(on, of, pool="general", most=60)
+    assert [(one.sample.name, one.pools[0].pods) for one in (large, web)] == [
+        ("ReplicaSet/default/large", 5),
+        ("ReplicaSet/default/web", 13),
+    ]
+    (use,) = web.pools[0].limits
+    assert (use.resource, use.used, use.limit) == ("cpu", 3860 * 10**6, 12 * 10**9)
+    assert pool_overview("general", (large, web)) == (
+        "new nodes of general take 5 more pods of ReplicaSet/default/large, up to 13 of ReplicaSet/default/web"
+    )
+    assert list(pool_lines("general", (large, web))) == ["limits of general: 3.9 of 12 cores in use"]
+    with pytest.raises(HeadroomError, match="there is no NodePool none; there are general, other"):
+        pool_samples(on, "none")
+
+
+def test_a_nodepool_without_room_says_what_stops_it() -> None:
+    on = cluster(pools=(limited("4"),))
+    (web,) = headrooms(on, pool_samples(on, "general"), pool="general", most=60)
+    told = pool_overview("general", (web,))
+    assert told.startswith("no new node of general for ReplicaSet/default/web: no node more is within the limits")
+    first, second = room_lines(web)
+    assert first.startswith("on nodes that are there, of any NodePool: ")
+    assert second.startswith("on new nodes of general: 0 more, then no node more is within the limits")

@@ -44,6 +44,9 @@ async def test_a_pod_is_told_with_each_nodepool_from_where_it_stands(app: Karptu
         assert "TAKES" in text
         await pressing("escape", *typed("headroom"), "enter")(pilot)
         assert "if no other launched anything" in screen_text(app)
+        await pressing("2", "H")(pilot)
+        assert "Headroom ─ NodePool " in screen_text(app)
+        assert "limits of " in screen_text(app) or "has no limits" in screen_text(app)
 
 
 async def test_a_row_opens_as_a_scenario_and_is_played(app: KarptuiApp) -> None:
