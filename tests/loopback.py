@@ -141,6 +141,7 @@ class LoopbackServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # else each answer waits 40 ms until the one before is acknowledged
 
             def setup(self) -> None:
                 super().setup()

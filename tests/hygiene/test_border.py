@@ -34,7 +34,7 @@ def test_no_screen_reaches_for_anything_that_lives() -> None:
 def functions(module: str) -> dict[str, str]:
     """Return the parameters of a module's functions, as they are written."""
     path = ROOT.parent / Path(*module.split("."))
-    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    path = next(one for one in (path / "__init__.py", path.with_suffix(".py")) if one.is_file())
     body = ast.parse(path.read_text()).body
     return {one.name: ast.unparse(one.args) for one in body if isinstance(one, ast.FunctionDef)}
 
