@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
+from textual import work
 from textual.binding import Binding, BindingType
 
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -115,7 +116,7 @@ class NodesScreen(ListScreen[NodeEntry]):
         is_known = claims is not None and claims.phase not in ("connecting", "syncing")
         if is_known and not 0 <= self.host.now_ns() - self._hour_ns < HOUR_STANDS_NS:
             self._hour_ns = self.host.now_ns()
-            self.run_worker(self._ask_hour(), group="hour", exclusive=True)
+            self._ask_hour()
         is_waiting = self.host.border.overview().counts["pending"] > 0
         self.host.look_at(Focus(keys=self.table.visible_keys, asks_pending=is_waiting))
 
@@ -128,15 +129,17 @@ class NodesScreen(ListScreen[NodeEntry]):
         """Show what holds or endangers the cluster: as many findings as there is room for, or all of them."""
         if self.host.border.overview().sizes["nodes"] >= MANY_NODES:
             # Going through thousands of nodes takes longer than a key should wait.
-            self.run_worker(self._ask_verdict(), group="verdict", exclusive=True)
+            self._ask_verdict()
         else:
             self._show_findings(self.host.border.verdict(VerdictWanted(now_ns=self.host.now_ns())).findings)
 
+    @work(group="verdict", exclusive=True)
     async def _ask_verdict(self) -> None:
         wanted = VerdictWanted(now_ns=self.host.now_ns())
         answer = await asyncio.to_thread(self.host.border.verdict, wanted)
         self._show_findings(answer.findings)
 
+    @work(group="hour", exclusive=True)
     async def _ask_hour(self) -> None:
         found = await asyncio.to_thread(self.host.border.ask, LastHourWanted(now_ns=self._hour_ns))
         self._hour = last_hour_words(found.alive)
