@@ -21,6 +21,8 @@ TESTS_ROOT = Path(__file__).resolve().parent
 SNAPSHOT_ROOT = TESTS_ROOT.parent / "snapshots"
 LONGEST_FIRST = ("ui/whatif", "e2e", "terminal", "ui", "cli", "sources", "whatif", "hygiene")
 """Folders by how long their files take: a long one that comes last keeps one processor busy and the others idle."""
+LITTERED = 30_000
+"""So many more objects than after the last search are worth another one."""
 
 # The same examples in every run, so that a run says something about the change and not about luck; the thorough
 # profile (--hypothesis-profile=thorough) looks further with every run.
@@ -67,7 +69,13 @@ def pytest_collection_finish() -> None:
     """Keep the garbage collector from looking through all modules and tests again and again: a fifth of the run."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 10, 10)
+    gc.set_threshold(300_000, 10, 10)
+
+
+def pytest_runtest_logfinish() -> None:
+    """Look for garbage once its test is over, when all of it is: during the test most of it is still in use."""
+    if gc.get_count()[0] > LITTERED:
+        gc.collect(1)
 
 
 def pytest_asyncio_loop_factories() -> dict[str, type[SteppedLoop]]:
@@ -75,14 +83,9 @@ def pytest_asyncio_loop_factories() -> dict[str, type[SteppedLoop]]:
     return {"stepped": SteppedLoop}
 
 
-@pytest.fixture(autouse=True)
-def _svg_in_repo_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pytest_textual_snapshot, "SVGImageExtension", RepoSVGExtension)
-
-
-@pytest.fixture(autouse=True)
-def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail a test that tries to leave this machine."""
+@pytest.fixture(scope="session", autouse=True)
+def _at_home() -> Iterator[None]:
+    """Keep pictures in the repository, and fail a test that tries to leave this machine."""
     connect = socket.socket.connect
 
     def guarded(self: socket.socket, address: Any) -> None:
@@ -90,7 +93,10 @@ def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
             raise AssertionError(f"a test tried to connect to {address[0]}")
         connect(self, address)
 
-    monkeypatch.setattr(socket.socket, "connect", guarded)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(pytest_textual_snapshot, "SVGImageExtension", RepoSVGExtension)
+        monkeypatch.setattr(socket.socket, "connect", guarded)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ from karptui.widgets.prompt import PromptInput
 from karptui.widgets.yaml_editor import YamlEditor
 from tests.event_loop import step_textual
 from tests.ui.fleet import NOW_NS, Fleet, FleetSource, a_fleet, price_evidence
+from tests.ui.looked_once import look_once
 from tests.ui.stage import an_app
 from tests.ui.style_rules import read_once
 
@@ -27,8 +28,9 @@ def _stepped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _rules_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def _read_and_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read_once(monkeypatch)
+    look_once(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

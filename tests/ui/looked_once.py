@@ -1,0 +1,62 @@
+"""A cluster that stands still is made ready and simulated once for all apps of a process, by the engines themselves."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from karptui.aws.evidence import decides_alike
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.outlook import Outlook
+from karptui.disruption.should_disrupt import Wishes
+from karptui.kube.recent import Recent
+from karptui.provisioning.prepared import Prepared
+from karptui.provisioning.reporter import Pause, no_pause
+from karptui.session.cluster_view import ClusterView
+from karptui.session.prepare import prepare_view
+
+Ready = tuple[Prepared, tuple[str, ...]]
+
+
+class _Sight:
+    """A view at an instant; equal to another where the engines make the same of both."""
+
+    def __init__(self, view: ClusterView, now_ns: int) -> None:
+        self._now_ns, self._hidden, self._evidence = now_ns, view.hidden, view.evidence
+        self.objects = {kind: [*objects.values()] for kind, objects in view.state.objects.items() if objects}
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Sight)
+            and (self._now_ns, self._hidden) == (other._now_ns, other._hidden)
+            and self.objects.keys() == other.objects.keys()
+            and all(_are_same(objects, other.objects[kind]) for kind, objects in self.objects.items())
+            and decides_alike(self._evidence, other._evidence)
+            and self._evidence.version_note == other._evidence.version_note
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _are_same(left: list[object], right: list[object]) -> bool:
+    return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
+
+
+_READY: Final[Recent[_Sight, Ready]] = Recent(most=4, patience=40)
+_OUTLOOKS: Final[Recent[Prepared, Outlook]] = Recent(most=4, patience=40)
+
+
+def _prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> Ready:
+    return _READY.get(_Sight(view, now_ns), lambda: prepare_view(view, now_ns, pause))
+
+
+def _outlook(prepared: Prepared, fleet: Fleet, wishes: Wishes | None = None) -> Outlook:
+    """Return what remembers simulations: the same one for the same cluster."""
+    return _OUTLOOKS.get(prepared, lambda: Outlook(prepared, fleet, wishes))
+
+
+def look_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have an app go on from what another one has worked out for the very same objects."""
+    monkeypatch.setattr("karptui.session.prepare.prepare_view", _prepare_view)
+    monkeypatch.setattr("karptui.disruption.study.Outlook", _outlook)
