@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import msgspec
-
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text
 from karptui.cli.many import add_workers_flag, ask_parts, ends_when, opened
@@ -46,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=seeds,
         default=1,
-        help="play with so many seeds, from that one on, and tell what chance changes (default: 1)",
+        help="play with so many seeds, from that one on: the likeliest play, and what chance changes (default: 1)",
     )
     parser.add_argument(
         "--instant",
@@ -142,13 +140,17 @@ def _ask(named: NamedBase, args: Any, part: Any, is_stopped: Callable[[], bool])
     except EditError as error:
         return name, str(error)
     return name, rollout(base, edited).play(
-        horizon_ns=args.horizon, is_instant=args.instant, seed=part.seed, reporter=ends_when(is_stopped)
+        horizon_ns=args.horizon,
+        is_instant=args.instant,
+        seed=part.seed,
+        simulation_seconds=named.metrics.seconds_per_removal if named.metrics is not None else None,
+        reporter=ends_when(is_stopped),
     )
 
 
 def _merged(named: NamedBase, args: Any, found: Sequence[tuple[str, Played | str]]) -> list[_Answer]:
     """Return what is printed of each scenario, whose plays differ in their seeds."""
-    from karptui.forward.spread import spread_of
+    from karptui.forward.spread import shown_of
 
     answers = []
     for first in range(0, len(found), args.seeds):
@@ -157,10 +159,7 @@ def _merged(named: NamedBase, args: Any, found: Sequence[tuple[str, Played | str
             answers.append(_problem(named.name, first_found, args.output))
             continue
         plays = [one for _, one in found[first : first + args.seeds] if not isinstance(one, str)]
-        played = first_found
-        if len(plays) > 1:
-            played = msgspec.structs.replace(played, spread=spread_of(plays))
-        answers.append(_Answer(_text(named, scenario, played, args.output)))
+        answers.append(_Answer(_text(named, scenario, shown_of(plays, args.seed), args.output)))
     return answers
 
 

@@ -71,8 +71,11 @@ class Drains:
                 self._seen[claim.name] = (*versions, min(dates, default=None))
             else:
                 self._ending.add(claim.name)
-                self._agenda.at(now_ns + self._durations.termination_ns, partial(self._end_instance, claim.name))
-                self._agenda.at(now_ns + self._durations.instance_end_ns, partial(self._claim_gone, claim.name))
+                least_ns = claim.deletion_ns + self._durations.drain_ns
+                asked_ns = max(now_ns + self._durations.termination_ns, least_ns)
+                self._agenda.at(asked_ns, partial(self._end_instance, claim.name))
+                gone_ns = max(now_ns, least_ns) + self._durations.instance_end_ns
+                self._agenda.at(gone_ns, partial(self._claim_gone, claim.name))
 
     def _may_advance(self, claim: NodeClaim) -> bool:
         """Return whether a drain may be further than when it was last looked at."""

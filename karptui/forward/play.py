@@ -14,14 +14,16 @@ from typing import Final
 
 import msgspec
 
+from karptui.disruption.candidate import Candidate
 from karptui.disruption.chance import LIKELIEST, Chance
-from karptui.disruption.command import Command, Decision, Method
+from karptui.disruption.command import Command, Decision, Method, MethodResult
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.json_form import command_json, template_json
 from karptui.disruption.methods import MethodRun, NextPass, next_pass
 from karptui.disruption.price import ReckonedPrices, pool_costs
 from karptui.disruption.removal import EngineSimulator
+from karptui.disruption.simulation import Simulation, Simulator
 from karptui.disruption.validation import VALIDATED, validated
 from karptui.forward.agenda import Agenda, Turn
 from karptui.forward.calendar import Calendar
@@ -31,6 +33,7 @@ from karptui.forward.jobs import job_times
 from karptui.forward.journal import Journal
 from karptui.forward.kubectl_drain import KubectlDrain
 from karptui.forward.launching import Launch, LaunchOrder, launch, order_of, ready
+from karptui.forward.likeness import Likeness
 from karptui.forward.result import Failure, Moment, Played, StepKind
 from karptui.forward.scheduling import Scheduler
 from karptui.forward.sight import Sight
@@ -54,6 +57,30 @@ MAX_STEPS: Final = 20_000
 """Steps after which a play ends whatever it is doing: a cluster that replaces the same nodes for ever."""
 _RENEWED_NS: Final = 10 * NS_PER_SECOND
 """How often provisioning looks again for pods without a place: ``RequeueAfter`` of its triggers."""
+_TO_EVICTION_NS: Final = NS_PER_SECOND // 2
+"""From a command to its first eviction: controllers delete NodeClaim and Node, and taint it, one after the other."""
+
+
+class _Counting:
+    """Simulates removals, and counts them: each takes Karpenter its time."""
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+        self.count = 0
+
+    def remove(
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        is_consolidation: bool,
+        with_blocked: bool = False,
+        credited: str = "",
+    ) -> Simulation:
+        """Return where pods would land without the candidates."""
+        self.count += 1
+        return self._simulator.remove(
+            candidates, is_consolidation=is_consolidation, with_blocked=with_blocked, credited=credited
+        )
 
 
 class Play:
@@ -118,11 +145,12 @@ class Play:
         self._books: Mapping[str, ReckonedPrices] = {}
         self._running: list[Running] = []
         self._take_up()
-        self._is_provisioning_due = False
-        self._is_disruption_due = False
-        self._is_validating = False
+        self._is_provisioning_due = self._is_disruption_due = False
+        self._is_busy = False
         self._is_following = False
         """Whether the look that follows a command at once is yet to come."""
+        self._evicting_ns = now_ns
+        """When the pods of the nodes of a command begin to be evicted, however long the looks that follow take."""
         self._seen_by_scheduler = 0
         self._seen_by_disruption = -1
         self._seen_by_provisioning = -1
@@ -133,6 +161,9 @@ class Play:
         self._expected_ns = now_ns
         self._made = 0
         self._by_hand: KubectlDrain | None = None
+        self._simulated = 0
+        """Removals that the last pass has simulated."""
+        self._likeness = Likeness(inventory)
 
     def run(self) -> Played:
         """Play until nothing more is to happen, or until the horizon.
@@ -320,12 +351,14 @@ class Play:
             self._agenda.at(self.now_ns + self._durations.batch_ns, self._provision, Turn.PROVISIONING)
         if self._expected and not self._has_homeless():
             self._expect(frozenset())
-        if not self._is_disruption_due and not self._is_validating and self._is_news():
+        if not self._is_disruption_due and not self._is_busy and self._is_news():
             self._look_at(self._next_look_ns())
         self._note_moment()
 
     def _follow(self) -> None:
         """Look again at once after a command, before the first pod of its nodes is evicted."""
+        if not self._is_following:
+            self._evicting_ns = self.now_ns + _TO_EVICTION_NS
         self._is_following = self._durations.poll_ns > 0
         self._look_at(self.now_ns)
 
@@ -450,20 +483,31 @@ class Play:
         """Ask the methods in turn, or those after one whose second look came to nothing."""
         if self._has_ended:
             return
+        is_following = self._is_following
         self._is_disruption_due = self._agenda.is_woken = self._is_following = False
         self._seen_by_disruption = self.world.news
         acting = self._pass(after).acting
+        taken_ns = self._simulated * self._durations.simulation_ns
         if acting is None:
-            self._looked_ns = self.now_ns
+            self._looked_ns = self.now_ns + taken_ns
             if after is not None:
                 self._seen_by_disruption = -1
             return
         if acting.method in VALIDATED and self._durations.is_validating:
-            self._is_validating = True
+            self._is_busy = True
             (command,) = acting.commands
             look = partial(self._validate, acting.method, command)
-            self._agenda.at(self.now_ns + self._durations.validation_ns, look)
-            return
+            self._agenda.at(self.now_ns + taken_ns + self._durations.validation_ns, look)
+        elif taken_ns:
+            self._is_busy = True
+            self._is_following = is_following and self.now_ns + taken_ns < self._evicting_ns
+            self._agenda.at(self.now_ns + taken_ns, partial(self._carry_out, acting), Turn.DISRUPTION)
+        else:
+            self._carry_out(acting)
+
+    def _carry_out(self, acting: MethodResult) -> None:
+        """Carry out what a method has found."""
+        self._is_busy = False
         executed = [self._execute(acting.method, command) for command in acting.commands]
         if any(executed):
             self._follow()
@@ -471,15 +515,16 @@ class Play:
             self._looked_ns = self.now_ns
 
     def _pass(self, after: Method | None = None) -> NextPass:
-        prepared = self.sight.prepared()
-        fleet = self.sight.fleet()
-        return next_pass(
-            prepared, fleet, EngineSimulator(prepared, fleet, is_brief=True), after=after, chance=self._chance
-        )
+        """Return what a pass comes to, and count what it simulates."""
+        prepared, fleet = self.sight.prepared(), self.sight.fleet()
+        simulator = _Counting(EngineSimulator(prepared, fleet, is_brief=True))
+        found = next_pass(prepared, fleet, simulator, after=after, chance=self._chance)
+        self._simulated = simulator.count
+        return found
 
     def _validate(self, method: Method, command: Command) -> None:
         """Look again: what was found is carried out if it still holds."""
-        self._is_validating = False
+        self._is_busy = False
         prepared, fleet = self.sight.prepared(), self.sight.fleet()
         simulator = EngineSimulator(prepared, fleet)
         found = validated(MethodRun(fleet, simulator, Recorder()), simulator, method, command)
@@ -510,6 +555,7 @@ class Play:
             method=str(method),
             decision=str(command.decision),
             nodes=nodes,
+            looks=tuple(sorted(self._likeness.of(self.world.nodes[name]) for name in nodes)),
             claims=tuple(told["replacements"]),
             savings_per_hour=told["savings"],
             evictions=len(moved),

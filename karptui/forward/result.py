@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from karptui.kube.timestamps import format_timestamp
+from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 
 
 class StepKind(StrEnum):
@@ -55,6 +55,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Of a command: ``delete``, ``replace``, ``terminate-first`` or ``reboot``; empty of one that no longer held."""
     nodes: tuple[str, ...] = ()
     """Nodes that go, or that it is about."""
+    looks: tuple[str, ...] = ()
+    """Of a command: what its nodes are to Karpenter, which takes any of those that are alike, sorted."""
     claims: tuple[dict[str, Any], ...] = ()
     """NodeClaims that come, in the form of ``karptui simulate``."""
     savings_per_hour: float = 0.0
@@ -102,13 +104,15 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
 
     seeds: int
     """How many were played."""
+    seed: int
+    """The one that is told: at each command it does what most of those do that have done the same until then."""
     nodes: tuple[int, int]
     price_per_hour: tuple[float, float]
     evictions: tuple[int, int]
     pending: tuple[int, int]
     commands: tuple[int, int]
     same_commands: int
-    """How many of them give the same commands, in order, as the first."""
+    """How many of them give the same commands, in order, as the one that is told; that one counts."""
 
     def as_json(self) -> dict[str, Any]:
         """Return it in the form of ``karptui forward -o json``."""
@@ -120,7 +124,32 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
             "commands": self.commands,
         }
         ends = {name: {"least": least, "greatest": greatest} for name, (least, greatest) in pairs.items()}
-        return {"seeds": self.seeds, **ends, "sameCommands": self.same_commands}
+        return {"seeds": self.seeds, "seed": self.seed, **ends, "sameCommands": self.same_commands}
+
+
+class Circle(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """Commands that come again and again: nodes replace each other, and the cluster never comes to rest."""
+
+    from_ns: int
+    """When the first round began."""
+    period_ns: int
+    """From a command to the same one of the next round."""
+    commands: tuple[Step, ...]
+    """The last round that was played."""
+
+    @property
+    def evictions(self) -> int:
+        """Pods that each round evicts."""
+        return sum(step.evictions for step in self.commands)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the form of ``karptui forward -o json``."""
+        return {
+            "from": format_timestamp(self.from_ns),
+            "everySeconds": self.period_ns // NS_PER_SECOND,
+            "commands": len(self.commands),
+            "evictions": self.evictions,
+        }
 
 
 class PodWait(msgspec.Struct, frozen=True, gc=False):
@@ -164,8 +193,10 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Why it ended early, in a sentence."""
     waits: tuple[PodWait, ...] = ()
     """Pods that were without a node for a while, in the order in which they got one; last those that have none."""
+    circle: Circle | None = None
+    """What it goes round in at the end, where it does."""
     spread: Spread | None = None
-    """What chance changes, where it was played with several seeds; this is the play of the first."""
+    """What chance changes, where it was played with several seeds; this is the likeliest of these plays."""
 
     @property
     def end(self) -> Moment:
@@ -207,6 +238,8 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             "assumptions": list(self.assumptions),
             "notModelled": list(self.not_modelled),
         }
+        if self.circle is not None:
+            document["circle"] = self.circle.as_json()
         if self.spread is not None:
             document["spread"] = self.spread.as_json()
         if self.problem:

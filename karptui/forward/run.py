@@ -11,7 +11,8 @@ from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.codes import CODES, RANKS
 from karptui.disruption.fleet import Fleet
-from karptui.forward.durations import INSTANT, Durations, observed
+from karptui.forward.circle import circle_of
+from karptui.forward.durations import INSTANT, Durations, observed, simulation_ns
 from karptui.forward.jobs import job_times, kind_of
 from karptui.forward.journal import Journal
 from karptui.forward.play import Play
@@ -37,6 +38,7 @@ def forward(
     horizon_ns: int = HORIZON_NS,
     is_instant: bool = False,
     seed: int = 0,
+    simulation_seconds: float | None = None,
     removed: Iterable[str] = (),
     most_commands: int | None = None,
     journal: Journal | None = None,
@@ -52,7 +54,8 @@ def forward(
         now_ns: When the play begins: nanoseconds since the epoch.
         horizon_ns: How far it goes.
         is_instant: Whether launches, drains and starts of pods take no time and validation passes.
-        seed: Decides what kube-scheduler and Karpenter leave to chance.
+        seed: Decides what kube-scheduler and Karpenter leave to chance, and how busy Karpenter is.
+        simulation_seconds: What Karpenter takes for one simulated removal, by its metrics; None where not known.
         removed: Names of nodes that somebody deletes at the beginning.
         most_commands: Commands of disruption after which it ends; None for no bound.
         journal: Gets every change, to tell later how the cluster was at an instant.
@@ -62,7 +65,11 @@ def forward(
     Raises:
         Cancelled: when the reporter does.
     """
-    durations = INSTANT if is_instant else observed(inventory.nodeclaims)
+    durations = INSTANT
+    if not is_instant:
+        durations = msgspec.structs.replace(
+            observed(inventory.nodeclaims), simulation_ns=simulation_ns(simulation_seconds, seed)
+        )
     play = Play(
         inventory,
         types,
@@ -80,7 +87,13 @@ def forward(
         play.delete_node(name)
     played = play.run()
     assumed, left_out = premises(inventory, settings, durations, is_instant=is_instant)
-    return msgspec.structs.replace(played, kept=kept_nodes(play.fleet()), assumptions=assumed, not_modelled=left_out)
+    return msgspec.structs.replace(
+        played,
+        kept=kept_nodes(play.fleet()),
+        circle=circle_of(played),
+        assumptions=assumed,
+        not_modelled=left_out,
+    )
 
 
 def premises(
@@ -128,6 +141,9 @@ def _assumptions(durations: Durations, *, is_instant: bool) -> list[str]:
         else others,
         f"a pod is ready {_seconds(durations.pod_start_ns)} after it has a node; it ends with its grace period",
         f"an instance is gone {_seconds(durations.instance_end_ns)} after its last pod",
+        f"a pass of Karpenter's takes {durations.simulation_ns / NS_PER_SECOND:.2g} s for each removal it simulates"
+        if durations.simulation_ns
+        else "Karpenter's passes take no time",
         where,
         cheapest,
         load,

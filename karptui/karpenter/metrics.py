@@ -10,12 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
+from typing import Final
 
 import msgspec
 
 from karptui.karpenter.labels import ON_DEMAND, SPOT
 
 _NO_NUMBERS: Mapping[str, float] = MappingProxyType({})
+
+VALIDATION_SECONDS: Final = 15.0
+"""How long Emptiness and consolidation wait before they look again; pkg/controllers/disruption/consolidation.go."""
+_FEWEST: Final = 10
+"""Simulations that tell how long one takes."""
 
 
 class OfferingMetrics(msgspec.Struct, frozen=True, gc=False):
@@ -83,8 +89,23 @@ class ControllerMetrics(msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
     """Passes that were given up for lack of time, by ``single`` and ``multi``, from the start of the controller."""
     evaluation_seconds: Mapping[str, tuple[float, int]] = MappingProxyType({})
     """What passes lasted in all, and how many there were, by ``single``, ``multi`` and ``empty``."""
+    unwaited_evaluations: Mapping[str, int] = MappingProxyType({})
+    """How many of these passes lasted 15 s at most, so that they did not wait to look again."""
+    removals_simulated: int = 0
+    """What disruption has simulated in them, each for itself."""
     unreadable_lines: int = 0
     """Lines of wanted families that could not be understood."""
+
+    @property
+    def seconds_per_removal(self) -> float | None:
+        """What a simulated removal takes, on the mean, all that belongs to a pass included; None where too few tell.
+
+        Emptiness simulates none. A pass that finds something waits 15 s before it looks again, which takes no work.
+        """
+        passes = {kind: one for kind, one in self.evaluation_seconds.items() if kind != "empty"}
+        waited = sum(count - self.unwaited_evaluations.get(kind, count) for kind, (_, count) in passes.items())
+        seconds = sum(total for total, _ in passes.values()) - waited * VALIDATION_SECONDS
+        return seconds / self.removals_simulated if self.removals_simulated >= _FEWEST and seconds > 0 else None
 
     @cached_property
     def has_spot_prices(self) -> bool:

@@ -7,7 +7,7 @@ import msgspec
 from karptui.forward.journal import Journal
 from karptui.forward.result import Played
 from karptui.forward.run import HORIZON_NS, forward
-from karptui.forward.spread import spread_of
+from karptui.forward.spread import shown_of
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
@@ -30,6 +30,7 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
         is_instant: bool = False,
         seed: int = 0,
         seeds: int = 1,
+        simulation_seconds: float | None = None,
         journal: Journal | None = None,
         reporter: Reporter = silent,
         pause: Pause = no_pause,
@@ -39,8 +40,9 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
         Args:
             horizon_ns: How far it goes.
             is_instant: Whether launches, drains and starts of pods take no time and validation passes.
-            seed: Decides what kube-scheduler leaves to chance.
-            seeds: How many seeds, from that one on, it is played with; the answer is of the first, with the spread.
+            seed: Decides what kube-scheduler and Karpenter leave to chance, and how busy Karpenter is.
+            seeds: How many seeds, from that one on, it is played with; the answer is the likeliest, with the spread.
+            simulation_seconds: What Karpenter takes for one simulated removal, by its metrics; None where not known.
             journal: Gets every change, to tell later how the cluster was at an instant.
             reporter: Told of the seconds that have passed and of all, of every seed's play; may raise ``Cancelled``.
             pause: Called now and then while something is worked out.
@@ -48,23 +50,31 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
         Raises:
             Cancelled: when the reporter does.
         """
-        plays = [
-            forward(
+        count = seeds + 1 if journal is not None and seeds > 1 else seeds
+
+        def play(number: int, turn: int, journal: Journal | None) -> Played:
+            return forward(
                 self.inventory,
                 self.situation.types.types,
                 self.situation.settings,
                 self.situation.now_ns,
                 horizon_ns=horizon_ns,
                 is_instant=is_instant,
-                seed=seed + number,
+                seed=number,
+                simulation_seconds=simulation_seconds,
                 removed=self.removed,
-                journal=journal if not number else None,
-                reporter=_part(reporter, number, seeds),
+                journal=journal,
+                reporter=_part(reporter, turn, count),
                 pause=pause,
             )
-            for number in range(seeds)
-        ]
-        return plays[0] if seeds == 1 else msgspec.structs.replace(plays[0], spread=spread_of(plays))
+
+        if seeds == 1:
+            return play(seed, 0, journal)
+        told = shown_of([play(seed + turn, turn, None) for turn in range(seeds)], seed)
+        if journal is not None and told.spread is not None:
+            # Only now it is known which of them is to be shown at any moment.
+            play(told.spread.seed, seeds, journal)
+        return told
 
 
 def _part(reporter: Reporter, number: int, count: int) -> Reporter:

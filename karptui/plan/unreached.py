@@ -139,15 +139,18 @@ class Unreached(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measured_seconds(metrics: ControllerMetrics | None, candidates: int) -> float | None:
-    """Return what one simulation lasts by Karpenter's metrics: a mean pass over the candidates; None where unknown.
+    """Return what one simulation lasts by Karpenter's metrics, on the mean; None where unknown.
 
-    Passes that end early count in the mean, so that it is rather too little. A pass that was given up for lack of
-    time says that its limit was too little for all of them.
+    Where it is not said how many were simulated, a mean pass of single-node consolidation is taken to try every
+    candidate: some end early, so that it is rather too little. A pass that was given up for lack of time says that its
+    limit was too little for all of them.
     """
     if metrics is None or not candidates:
         return None
-    total, count = metrics.evaluation_seconds.get("single", (0.0, 0))
-    mean = total / count / candidates if count else 0.0
+    mean = metrics.seconds_per_removal
+    if mean is None:
+        total, count = metrics.evaluation_seconds.get("single", (0.0, 0))
+        mean = total / count / candidates if count else 0.0
     least = SINGLE_SECONDS / candidates if metrics.consolidation_timeouts.get("single") else 0.0
     return max(mean, least) or None
 

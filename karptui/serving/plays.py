@@ -64,8 +64,14 @@ class Plays:
         except EditError as error:
             return PlayFound(name=name, problem=str(error))
         journal = Journal()
+        metrics = view.evidence.metrics
         played = ready.play(
-            horizon_ns=wanted.horizon_ns, seeds=wanted.seeds, journal=journal, reporter=report, pause=self._turns.take
+            horizon_ns=wanted.horizon_ns,
+            seeds=wanted.seeds,
+            simulation_seconds=metrics.seconds_per_removal if metrics is not None else None,
+            journal=journal,
+            reporter=report,
+            pause=self._turns.take,
         )
         has_outage = any(isinstance(edit, TakeOut) for edit in scenario.edits) if scenario is not None else False
         kept = KeptPlay(ready.inventory, journal, lasting(view.evidence, ready.situation), has_outage)

@@ -32,12 +32,13 @@ import urllib3
 from msgspec.structs import replace
 
 from karptui.disruption.command import Method
-from karptui.forward.durations import Durations, observed
+from karptui.forward.durations import observed, simulation_ns
 from karptui.forward.play import Play
-from karptui.forward.result import StepKind
+from karptui.forward.result import Played, StepKind
 from karptui.forward.run import kept_nodes
+from karptui.forward.spread import likeliest
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ZONE
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.sources.metrics.reading import read_metrics
 from tests.provisioning.loading import load
 
 from .decisions import not_held
@@ -52,8 +53,6 @@ SIZES = range(25, 51)
 """Nodes of a fleet before it shrinks, were they full: there are up to half as many more."""
 SPREAD = 32
 """Plays of a fleet, each with other choices of what kube-scheduler and Karpenter leave to chance."""
-PASSES = (0, 1, 2, 3)
-"""Seconds that a pass of Karpenter takes, by turns of the plays: how busy the machine will be nobody knows."""
 FIRST = 5
 """Commands that are to be foretold in order."""
 RECORDED = ("before", "after", "commands")
@@ -97,8 +96,8 @@ class _Watched(Play):
         super()._note_moment()
 
 
-def predicted(snapshot: Mapping[str, Any], seed: int) -> End:
-    """Return the end as a play has it."""
+def predicted(snapshot: Mapping[str, Any], seed: int, measured: float | None = None) -> tuple[End, Played]:
+    """Return the end as a play has it, and the play; with what Karpenter takes for a simulated removal, if known."""
     prepared = load(snapshot)
     inventory, now_ns = prepared.inventory, prepared.now_ns
     play = _Watched(
@@ -107,7 +106,7 @@ def predicted(snapshot: Mapping[str, Any], seed: int) -> End:
         prepared.settings,
         now_ns,
         until_ns=now_ns + HOUR_NS,
-        durations=_with_passes(observed(inventory.nodeclaims), PASSES[seed % len(PASSES)]),
+        durations=replace(observed(inventory.nodeclaims), simulation_ns=simulation_ns(measured, seed)),
         seed=seed,
     )
     played = play.run()
@@ -124,13 +123,7 @@ def predicted(snapshot: Mapping[str, Any], seed: int) -> End:
     )
     last_ns = max((step.at_ns for step in played.steps), default=now_ns)
     kept = Counter((named(one.node), one.code) for one in kept_nodes(play.fleet()))
-    return _end(commands, looks_of(snapshot), nodes, kept, (last_ns - now_ns) / 10**9)
-
-
-def _with_passes(durations: Durations, seconds: int) -> Durations:
-    """Return the waits with the time that a pass takes before them."""
-    taken_ns = seconds * NS_PER_SECOND
-    return replace(durations, validation_ns=durations.validation_ns + taken_ns, poll_ns=durations.poll_ns + taken_ns)
+    return _end(commands, looks_of(snapshot), nodes, kept, (last_ns - now_ns) / 10**9), played
 
 
 def lived(before: Mapping[str, Any], after: Mapping[str, Any], logged: Iterable[Mapping[str, Any]]) -> End:
@@ -230,8 +223,12 @@ class Figures(NamedTuple):
     """Nodes at the end: as played, as lived."""
     prices: tuple[float, float]
     commands: tuple[int, int]
+    seed_told: int
+    """Of the play that is told, the likeliest of several seeds; what is as played is of it."""
     alike: int
     """Commands in order until the first that differs, nodes by what they look like."""
+    alike_at_once: int
+    """The same of the play with seed 0, without any others."""
     foretold: int
     """Plays whose first commands are those of the cluster, in order."""
     survivors: tuple[int, int, int]
@@ -248,16 +245,17 @@ class Figures(NamedTuple):
 
     @property
     def is_foretold(self) -> bool:
-        """Whether the first commands are those of one of the plays, in order: what chance permits."""
-        return self.foretold > 0
+        """Whether the first commands are those of the play that is told, in order."""
+        return self.alike >= min(FIRST, self.commands[1])
 
 
 def compare(folder: Path, seed: int) -> Figures:
     """Play what was recorded, and compare."""
     before, after, logged = (json.loads((folder / f"{seed}-{name}.json").read_text()) for name in RECORDED)
-    plays = [predicted(before, one) for one in range(SPREAD)]
+    found = [predicted(before, one, measured_before(folder, seed)) for one in range(SPREAD)]
     real = lived(before, after, logged)
-    ours = plays[0]
+    plays, told = [end for end, _ in found], likeliest([played for _, played in found])
+    ours = plays[told]
     alike = [_alike(one, real) for one in plays]
     prices = [one.price for one in plays]
     left, right = (Counter(one.looks[name] for name in one.survivors) for one in (ours, real))
@@ -267,6 +265,8 @@ def compare(folder: Path, seed: int) -> Figures:
         (ours.shapes.total(), real.shapes.total()),
         (ours.price, real.price),
         (len(ours.commands), len(real.commands)),
+        told,
+        alike[told],
         alike[0],
         sum(1 for count in alike if count >= min(FIRST, len(real.commands))),
         (
@@ -280,6 +280,14 @@ def compare(folder: Path, seed: int) -> Figures:
         (ours.seconds, real.seconds),
         (len(real.commands) - len(not_held(folder, seed)), len(real.commands)),
     )
+
+
+def measured_before(folder: Path, seed: int) -> float | None:
+    """Return what a simulated removal took Karpenter before anything was to be foretold; None where it is not known."""
+    file = folder / f"{seed}-metrics.txt"
+    if not file.exists():
+        return None
+    return read_metrics(file.read_bytes(), endpoint="", read_at_ns=0).seconds_per_removal
 
 
 def _alike(ours: End, real: End) -> int:
@@ -303,9 +311,11 @@ def live(start: Start, folder: Path, sizes: tuple[int, int], seed: int) -> None:
         cluster.build(fleet)
         cluster.record(folder / f"{seed}-watch.jsonl")
         before = cluster.snapshot(f"fleet-{seed}", fleet)
+        (folder / f"{seed}-metrics.txt").write_text(cluster.metrics())
         cluster.open_budgets(fleet)
         is_quiet = cluster.until_quiet(QUIET, LONGEST)
         after = cluster.snapshot(f"fleet-{seed}-end")
+        (folder / f"{seed}-metrics-end.txt").write_text(cluster.metrics())
         for name, found in zip(RECORDED, (before, after, cluster.commands()), strict=True):
             (folder / f"{seed}-{name}.json").write_text(json.dumps(found))
         (folder / f"{seed}.log").write_text(cluster.logged())
@@ -385,7 +395,7 @@ def row(found: Figures) -> str:
         f"{found.prices[0]:.3f} / {found.prices[1]:.3f} ({off:+.1f} %)",
         f"{found.price_spread[0]:.3f} to {found.price_spread[1]:.3f}",
         f"{found.commands[0]} / {found.commands[1]}",
-        f"{found.alike} ({found.foretold} of {SPREAD})",
+        f"{found.alike} ({found.alike_at_once}; {found.foretold} of {SPREAD})",
         f"{both} + {ours} / {real}",
         "yes" if found.is_kept_alike else "no",
         "yes" if found.is_shaped_alike else "no",

@@ -15,11 +15,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import urllib3
 import yaml
 
 from .control_plane import Client, ControlPlane, free_ports
 from .definitions import install_definitions
-from .fleets import WAVES, Fleet, fleet_types
+from .fleets import SHUT, WAVES, Fleet, fleet_types
 from .karpenter import CAPACITY_TYPE, CLAIMS, NODES, POOLS, ZONE, Karpenter, now, running
 
 PODS, DEPLOYMENTS = "/api/v1/namespaces/default/pods", "/apis/apps/v1/namespaces/default/deployments"
@@ -55,6 +56,10 @@ LISTED = (
 EVENTS = "/api/v1/events"
 ARRIVAL = 0.5
 """Seconds in which what has changed is on its way to Karpenter."""
+ONLY_FULL = [{"nodes": "0", "reasons": ["Empty"]}, {"nodes": "100%", "reasons": ["Underutilized"]}]
+"""With empty nodes to wait for nothing else would be tried."""
+GLANCE, VALIDATION = 11.0, 20.0
+"""Seconds in which a pass begins for certain, less than Karpenter waits before it acts; and more than it waits."""
 PATIENCE = 600.0
 """Seconds after which something that has not come about is a failure."""
 
@@ -77,8 +82,10 @@ def whole_cluster(programs: Path, karpenter_version: str, stopping: threading.Ev
         for command in _commands(programs, plane.kubeconfig, folder):
             stack.enter_context(_process(command, folder))
         karpenter = programs / f"karpenter-{karpenter_version}"
-        runs = stack.enter_context(running(plane, karpenter, fleet_types(), SETTINGS))
-        yield WholeCluster(client, runs, karpenter_version, stopping)
+        (port,) = free_ports(1)
+        settings = {**SETTINGS, "METRICS_PORT": str(port)}
+        runs = stack.enter_context(running(plane, karpenter, fleet_types(), settings))
+        yield WholeCluster(client, runs, karpenter_version, stopping, f"http://127.0.0.1:{port}/metrics")
 
 
 def _commands(programs: Path, kubeconfig: str, folder: Path) -> Iterator[list[str]]:
@@ -125,9 +132,17 @@ def _process(command: Sequence[str], folder: Path) -> Iterator[None]:
 class WholeCluster:
     """What the test asks of the cluster, and what it changes."""
 
-    def __init__(self, client: Client, karpenter: Karpenter, karpenter_version: str, stopping: threading.Event) -> None:
+    def __init__(
+        self,
+        client: Client,
+        karpenter: Karpenter,
+        karpenter_version: str,
+        stopping: threading.Event,
+        metrics_address: str = "",
+    ) -> None:
         self.client = client
         self._karpenter, self._version, self._stopping = karpenter, karpenter_version, stopping
+        self._metrics_address = metrics_address
 
     def items(self, path: str) -> list[dict[str, Any]]:
         """Return a collection's objects."""
@@ -149,6 +164,12 @@ class WholeCluster:
         """Return what Karpenter has logged."""
         return self._karpenter.log.read_text(errors="replace")
 
+    def metrics(self) -> str:
+        """Return Karpenter's metrics as it serves them."""
+        answer = urllib3.request("GET", self._metrics_address, timeout=30, retries=False)
+        assert answer.status == 200, answer.status
+        return answer.data.decode()
+
     def commands(self) -> list[dict[str, Any]]:
         """Return the commands of disruption that Karpenter has carried out, in order."""
         lines = (json.loads(line) for line in self.logged().splitlines() if line.startswith("{"))
@@ -163,6 +184,7 @@ class WholeCluster:
             self.client.create(DEPLOYMENTS, (app.deployment() for app in fleet.apps if app.wave == wave))
             wanted = {app.name: app.replicas for app in fleet.apps if app.wave <= wave}
             self.until(lambda wanted=wanted: self._is_settled(wanted), f"wave {wave} runs")  # type: ignore[misc]
+        self._let_look(fleet)
         for app in fleet.apps:
             self.client.request("PATCH", f"{DEPLOYMENTS}/{app.name}", {"spec": {"replicas": app.left}})
         drifting = {pool.name for pool in fleet.pools if pool.is_drifting}
@@ -193,12 +215,23 @@ class WholeCluster:
             _is_true(one, "Drifted") for one in drifted
         )
 
+    def _let_look(self, fleet: Fleet) -> None:
+        """Let Karpenter look for what it could do, so that its metrics tell how long it takes, and do nothing of it."""
+        self.until(lambda: self._is_due(set()), "every node is consolidatable")
+        self._set_budgets(dict.fromkeys((pool.name for pool in fleet.pools), ONLY_FULL))
+        self._wait(GLANCE)
+        self._set_budgets({pool.name: SHUT for pool in fleet.pools})
+        self._wait(VALIDATION)
+
     def open_budgets(self, fleet: Fleet) -> None:
-        """Let Karpenter begin: it stands still meanwhile, so that no pass sees some of the NodePools shut."""
+        """Let Karpenter begin."""
+        self._set_budgets({pool.name: pool.budgets for pool in fleet.pools})
+
+    def _set_budgets(self, budgets: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+        """Change budgets by NodePool: Karpenter stands still meanwhile, so that no pass sees some of them only."""
         with self._karpenter.held():
-            for pool in fleet.pools:
-                change = {"spec": {"disruption": {"budgets": list(pool.budgets)}}}
-                self.client.request("PATCH", f"{POOLS}/{pool.name}", change)
+            for name, listed in budgets.items():
+                self.client.request("PATCH", f"{POOLS}/{name}", {"spec": {"disruption": {"budgets": list(listed)}}})
             self._wait(ARRIVAL)
 
     def record(self, file: Path) -> None:

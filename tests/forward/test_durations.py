@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karptui.forward.durations import INSTANT, Durations, observed
+from karptui.forward.durations import INSTANT, Durations, observed, simulation_ns
 from karptui.karpenter.nodeclaim import NodeClaim
 from tests.builders import NOW_NS, SECOND_NS, a_condition, a_nodeclaim
 
@@ -24,6 +24,11 @@ def test_few_claims_and_troubled_ones_tell_nothing() -> None:
     assert observed([a_start(0, 40), a_start(1, 41)]).start_of("general") == 60 * SECOND_NS
     assert observed([a_start(i, 7200) for i in range(5)]).start_of("general") == 60 * SECOND_NS
     assert observed([a_nodeclaim(stage="Launched")] * 3).start_of("general") == 60 * SECOND_NS
+
+
+def test_the_first_seed_goes_by_karpenters_metrics_and_the_others_vary_what_it_takes() -> None:
+    assert [simulation_ns(None, seed) for seed in range(6)] == [0, 20_000_000, 40_000_000, 80_000_000, 0, 20_000_000]
+    assert [simulation_ns(0.3, seed) for seed in range(5)] == [300_000_000, 150_000_000, 300_000_000, 600_000_000, 0]
 
 
 def test_a_refused_eviction_is_tried_again_after_twice_as_long_until_ten_seconds() -> None:

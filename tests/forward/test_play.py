@@ -36,7 +36,7 @@ def test_an_empty_node_goes_once_karpenter_has_looked_twice() -> None:
     assert (deleted.method, deleted.decision, deleted.nodes) == ("Emptiness", "delete", ("node-1",))
     assert seconds(deleted) == 15
     (gone,) = steps(found, StepKind.DRAIN)
-    assert seconds(gone) == 45
+    assert seconds(gone) == 50, "a drain takes five seconds at least, then the instance"
     assert (found.end.nodes, found.end.price_per_hour) == (1, 0.1)
 
 
@@ -265,7 +265,7 @@ def test_a_node_uses_its_budget_up_until_its_instance_is_terminated() -> None:
     pool = a_nodepool(budgets=(DisruptionBudget(nodes="1"),))
     found = played(a_world(a_pair("node-1"), a_pair("node-2"), nodepools=[pool]))
     assert [seconds(one) for one in steps(found, StepKind.DISRUPT)] == [15, 40]
-    assert [seconds(one) for one in steps(found, StepKind.DRAIN)] == [45, 70]
+    assert [seconds(one) for one in steps(found, StepKind.DRAIN)] == [50, 75]
 
 
 class Looking(Play):
@@ -286,6 +286,33 @@ def test_what_follows_a_command_is_sought_before_its_pods_are_evicted() -> None:
     play.looks = []
     play.run()
     assert play.looks[:3] == [(0, 1), (15, 1), (25, 0)]
+
+
+def test_a_pass_takes_as_long_as_what_it_simulates() -> None:
+    pods = [a_pod(name="a", node="node-1", cpu="500m")]
+    world = a_world(a_pair("node-1", is_large=True), pods=pods)
+    at = [seconds(steps(played(world, simulation_seconds=one), StepKind.DISRUPT)[0]) for one in (None, 2.0)]
+    assert at == [15, 17], "one node, alone"
+
+
+def test_drift_is_carried_out_once_its_simulation_is_over_and_the_next_pass_begins_then() -> None:
+    pods = [a_pod(name=name, node=f"node-{name}", cpu="1900m") for name in "ab"]
+    pairs = [a_pair(f"node-{name}", conditions=("Drifted",)) for name in "ab"]
+    found = played(a_world(*pairs, pods=pods), simulation_seconds=0.2)
+    assert [seconds(one) for one in steps(found, StepKind.DISRUPT)] == [0.2, 0.4]
+    found = played(a_world(*pairs, pods=pods), simulation_seconds=3.0)
+    assert [seconds(one) for one in steps(found, StepKind.DISRUPT)] == [3, 6]
+
+
+def test_after_a_pass_that_took_long_and_found_nothing_disruption_waits_as_long_as_ever() -> None:
+    pods = [a_pod(name=name, node=f"node-{name}", cpu="1800m") for name in "ab"]
+    pods.append(a_pod(name="done", node="node-a", cpu="10m", owner=None, deletion_ns=NOW_NS + SECOND_NS))
+    world = a_world(a_pair("node-a"), a_pair("node-b"), pods=pods)
+    durations = Durations(simulation_ns=4 * SECOND_NS)
+    play = Looking(world, TYPES, Settings(), NOW_NS, until_ns=NOW_NS + HOUR_NS, durations=durations)
+    play.looks = []
+    play.run()
+    assert [at for at, _ in play.looks] == [0, 22], "both together, each alone, and ten seconds"
 
 
 def test_which_of_equal_nodes_goes_first_is_drawn_by_the_seed_but_for_the_first() -> None:

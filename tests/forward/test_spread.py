@@ -1,16 +1,18 @@
-"""What chance changes, told by several seeds."""
+"""What chance changes, told by several seeds, and which of their plays is told."""
 
 from __future__ import annotations
 
+import pytest
+
 from karptui.forward.result import Moment, Played, Spread, Step, StepKind
-from karptui.forward.spread import spread_of
+from karptui.forward.spread import likeliest, shown_of
 from tests.builders import NOW_NS
 
 
-def a_play(nodes: int, *names: str) -> Played:
+def a_play(nodes: int, *looks: str) -> Played:
     steps = tuple(
-        Step(at_ns=NOW_NS, kind=StepKind.DISRUPT, method="Drift", decision="delete", nodes=(name,), evictions=2)
-        for name in names
+        Step(at_ns=NOW_NS, kind=StepKind.DISRUPT, method="Drift", decision="delete", looks=(look,), evictions=2)
+        for look in looks
     )
     return Played(
         from_ns=NOW_NS,
@@ -24,10 +26,12 @@ def a_play(nodes: int, *names: str) -> Played:
     )
 
 
-def test_the_least_and_the_greatest_of_all_seeds_are_told() -> None:
-    spread = spread_of([a_play(5, "a", "b"), a_play(3, "a", "b", "c"), a_play(4, "a", "b")])
-    assert spread == Spread(
+def test_the_least_and_the_greatest_of_all_seeds_are_told_with_the_likeliest_play() -> None:
+    told = shown_of([a_play(3, "a", "b", "c"), a_play(5, "a", "b"), a_play(4, "a", "b")], 7)
+    assert told.end.nodes == 5
+    assert told.spread == Spread(
         seeds=3,
+        seed=8,
         nodes=(3, 5),
         price_per_hour=(1.5, 2.5),
         evictions=(4, 6),
@@ -35,4 +39,24 @@ def test_the_least_and_the_greatest_of_all_seeds_are_told() -> None:
         commands=(2, 3),
         same_commands=2,
     )
-    assert spread.as_json()["nodes"] == {"least": 3, "greatest": 5}
+    assert told.spread.as_json()["nodes"] == {"least": 3, "greatest": 5}
+
+
+def test_one_play_is_told_as_it_is() -> None:
+    assert shown_of([a_play(3, "a")]).spread is None
+
+
+@pytest.mark.parametrize(
+    ("plays", "expected"),
+    [
+        (("x", "ab", "ac", "ac"), 2),  # three begin with a, two of them go on with c
+        (("x", "y", "ab", "ac"), 2),
+        (("x", "y"), 0),  # as many for each: the first
+        (("ab", "a", "a"), 1),  # most end there
+        (("", "", "a"), 0),
+    ],
+)
+def test_the_likeliest_play_does_at_each_command_what_most_do_that_have_come_that_far(
+    plays: tuple[str, ...], expected: int
+) -> None:
+    assert likeliest([a_play(1, *looks) for looks in plays]) == expected

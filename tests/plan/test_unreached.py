@@ -90,6 +90,10 @@ def test_karpenters_metrics_say_how_long_it_takes() -> None:
     metrics = read_metrics(METRICS, endpoint="pod a/b", read_at_ns=NOW_NS)
     assert metrics.evaluation_seconds == {"single": (60.0, 3)}
     assert measured_seconds(metrics, 5) == pytest.approx(4)
+    told = METRICS.replace(b'le="1"', b'le="15.0"').replace(b"} 3", b"} 1", 1)
+    told += b'karpenter_scheduler_scheduling_duration_seconds_count{controller="disruption"} 60\n'
+    counted = read_metrics(told, endpoint="pod a/b", read_at_ns=NOW_NS)
+    assert measured_seconds(counted, 5) == pytest.approx(0.5), "60 s, of which two passes waited 15 s"
     timed_out = ControllerMetrics(read_at_ns=NOW_NS, endpoint="a", consolidation_timeouts={"single": 2})
     assert measured_seconds(timed_out, 90) == pytest.approx(2)
     assert measured_seconds(None, 5) is None

@@ -144,6 +144,7 @@ def test_steps_are_rows_with_the_cluster_right_after() -> None:
 def test_what_chance_changes_is_said_in_one_line() -> None:
     spread = Spread(
         seeds=5,
+        seed=3,
         nodes=(39, 46),
         price_per_hour=(29.65, 29.92),
         evictions=(217, 217),
@@ -152,8 +153,10 @@ def test_what_chance_changes_is_said_in_one_line() -> None:
         same_commands=1,
     )
     assert spread_text(spread) == (
-        "5 seeds: 39 to 46 nodes, $29.65/h to $29.92/h, 217 evictions; their commands differ"
+        "5 seeds: 39 to 46 nodes, $29.65/h to $29.92/h, 217 evictions; their commands differ;"
+        " shown: the likeliest, seed 3"
     )
     settled = msgspec.structs.replace(spread, pending=(6, 6), same_commands=5)
     assert spread_text(settled).endswith("6 pods without a node; the same commands")
-    assert spread_text(msgspec.structs.replace(spread, same_commands=3)).endswith("; 3 give the same commands")
+    some = spread_text(msgspec.structs.replace(spread, same_commands=3))
+    assert some.endswith("; 3 give the same commands; shown: the likeliest, seed 3")

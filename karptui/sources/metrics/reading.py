@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName, PoolMetrics
+from karptui.karpenter.metrics import VALIDATION_SECONDS, ControllerMetrics, OfferingMetrics, OfferingName, PoolMetrics
 
 CONTENT_TYPE: Final = "text/plain;version=0.0.4"
 
@@ -100,6 +100,8 @@ class _Reading:
     def __init__(self) -> None:
         self.consolidation_timeouts: dict[str, int] = {}
         self.evaluations: dict[str, tuple[float, int]] = {}
+        self.unwaited: Counter[str] = Counter()
+        self.removals = 0
         self.version = ""
         self.is_leader = True
         self.started_at_ns = 0
@@ -214,6 +216,16 @@ def _evaluations(reading: _Reading, labels: Mapping[str, str], value: float) -> 
     reading.evaluations[kind] = (total, count + int(value))
 
 
+def _evaluated_within(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
+    if float(labels["le"]) == VALIDATION_SECONDS:
+        reading.unwaited[labels.get("consolidation_type", "")] += int(value)
+
+
+def _simulations(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
+    if labels["controller"] == "disruption":
+        reading.removals = int(value)
+
+
 def _cost(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
     reading.pool(labels).cost_per_hour = value
 
@@ -265,6 +277,8 @@ _FAMILIES: Final[Mapping[bytes, _Take]] = {
     b"karpenter_voluntary_disruption_consolidation_timeouts_total": _timeouts,
     b"karpenter_voluntary_disruption_decision_evaluation_duration_seconds_sum": _evaluated,
     b"karpenter_voluntary_disruption_decision_evaluation_duration_seconds_count": _evaluations,
+    b"karpenter_voluntary_disruption_decision_evaluation_duration_seconds_bucket": _evaluated_within,
+    b"karpenter_scheduler_scheduling_duration_seconds_count": _simulations,
     b"karpenter_build_info": _build_info,
     b"leader_election_master_status": _leader,
     b"process_start_time_seconds": _started,
@@ -291,7 +305,7 @@ def read_metrics(text: bytes, *, endpoint: str, read_at_ns: int) -> ControllerMe
             continue
         try:
             _FAMILIES[family.encode()](reading, labels, value)
-        except (KeyError, OverflowError):
+        except (KeyError, OverflowError, ValueError):
             unreadable += 1
     return ControllerMetrics(
         read_at_ns=read_at_ns,
@@ -309,5 +323,7 @@ def read_metrics(text: bytes, *, endpoint: str, read_at_ns: int) -> ControllerMe
         pods_by_pool=_pods_by_pool(text),
         consolidation_timeouts=reading.consolidation_timeouts,
         evaluation_seconds=reading.evaluations,
+        unwaited_evaluations=reading.unwaited,
+        removals_simulated=reading.removals,
         unreadable_lines=unreadable,
     )

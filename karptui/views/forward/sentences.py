@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_text
 from karptui.disruption.codes import CODES, Code
-from karptui.forward.result import Failure, Moment, Played, PodWait, Spread, Step, StepKind
+from karptui.forward.result import Circle, Failure, Moment, Played, PodWait, Spread, Step, StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, count_text, counted, duration_text
 from karptui.views.why.lanes import short_method
@@ -31,10 +31,22 @@ def headline(played: Played) -> str:
     commands = sum(1 for step in played.steps if step.kind is StepKind.DISRUPT)
     if not commands and not any(step.kind is StepKind.PROVISION for step in played.steps):
         return f"nothing is disrupted and nothing launched: {_sizes(first, last)}"
+    if played.circle is not None:
+        return f"{circle_text(played.circle)}; {_sizes(first, last)} after {took}"
     end = f"within {took}, then nothing more" if played.is_quiescent else f"after {took}, and it goes on"
     by = f"{counted(commands, 'command')}, {counted(played.evictions, 'eviction')}"
     pending = f"; {counted(last.pending, 'pod')} without a node" if last.pending else ""
     return f"{_sizes(first, last)} ({per_hour_change_text(change)}) {end}: {by}{pending}"
+
+
+def circle_text(circle: Circle) -> str:
+    """Return what goes round for ever: ``goes in a circle from 14:10:22Z on, every 2m 50s: …``."""
+    round_text = ", ".join(
+        f"{short_method(step.method)}: {step.decision} {counted(len(step.nodes), 'node')}" for step in circle.commands
+    )
+    every = duration_text(circle.period_ns / NS_PER_SECOND)
+    evicted = counted(circle.evictions, "eviction")
+    return f"goes in a circle from {clock_text(circle.from_ns)} on, every {every} ({round_text}), {evicted} each time"
 
 
 def _sizes(first: Moment, last: Moment) -> str:
@@ -180,7 +192,8 @@ def spread_text(spread: Spread) -> str:
         parts.append(_range(spread.pending, count_text, " pods without a node"))
     alike = {1: "their commands differ", spread.seeds: "the same commands"}
     same = alike.get(spread.same_commands, f"{spread.same_commands} give the same commands")
-    return f"{spread.seeds} seeds: {', '.join(parts)}; {same}"
+    shown = "" if spread.same_commands == spread.seeds else f"; shown: the likeliest, seed {spread.seed}"
+    return f"{spread.seeds} seeds: {', '.join(parts)}; {same}{shown}"
 
 
 def _range(ends: tuple[_NumberT, _NumberT], text: Callable[[_NumberT], str], noun: str = "") -> str:

@@ -1,0 +1,40 @@
+"""What nodes are to Karpenter, which takes any of those that are alike."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from functools import cached_property
+
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, ZONE
+from karptui.kube.node import Node
+
+
+class Likeness:
+    """Tells by what a node looked like when the play began, or of a later one by what it is."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        """Go by a cluster as it is in the beginning."""
+        self._inventory = inventory
+
+    def of(self, node: Node) -> str:
+        """Return NodePool, type, zone and pods of a node as it was in the beginning, of a later one the first two."""
+        found = self._beginning.get(node.name)
+        return _labels(node, NODEPOOL, INSTANCE_TYPE) if found is None else found
+
+    @cached_property
+    def _beginning(self) -> dict[str, str]:
+        pods: dict[str, Counter[str]] = defaultdict(Counter)
+        for pod in self._inventory.pods:
+            if pod.node_name and pod.is_active:
+                owner = pod.owners[0].name if pod.owners else pod.name
+                pods[pod.node_name][f"{pod.namespace}/{owner}"] += 1
+        found = {}
+        for node in self._inventory.nodes:
+            held = (f"{owner}:{count}" for owner, count in sorted(pods[node.name].items()))
+            found[node.name] = " ".join((_labels(node, NODEPOOL, INSTANCE_TYPE, ZONE), *held))
+        return found
+
+
+def _labels(node: Node, *keys: str) -> str:
+    return " ".join(node.labels.get(key, "") for key in keys)

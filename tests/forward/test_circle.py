@@ -1,0 +1,69 @@
+"""Plays that never end, as nodes replace each other."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from karptui.forward.circle import circle_of
+from karptui.forward.result import Moment, Played, Step, StepKind
+from karptui.views.forward.sentences import headline
+from tests.builders import NOW_NS, SECOND_NS
+
+
+def a_play(rounds: int, *, is_quiescent: bool = False, rising: float = 0.0, of_the_beginning: bool = False) -> Played:
+    """Return a command, then two that come in turn, the one thirty seconds after the other."""
+    steps, series = [], [Moment(NOW_NS, 9, 4.0, 0)]
+    for number in range(1 + 2 * rounds):
+        at_ns = NOW_NS + (60 + 30 * number) * SECOND_NS
+        is_first = not number
+        name = f"old-{number}" if is_first or of_the_beginning else f"new-{number}"
+        look = "general c-8x" if number % 2 else "general s-8x"
+        if name.startswith("new"):
+            steps.append(Step(at_ns=at_ns - 1, kind=StepKind.READY, nodes=(name,)))
+        steps.append(
+            Step(
+                at_ns=at_ns,
+                kind=StepKind.DISRUPT,
+                method="SingleNodeConsolidation",
+                decision="replace",
+                nodes=(name,),
+                looks=(name if is_first else look,),
+                evictions=2 if number % 2 else 3,
+            )
+        )
+        series.append(Moment(at_ns, 9, 4.0 + number % 2 + rising * number, 0))
+    return Played(
+        from_ns=NOW_NS,
+        until_ns=NOW_NS + 3600 * SECOND_NS,
+        is_quiescent=is_quiescent,
+        steps=tuple(steps),
+        series=tuple(series),
+        kept=(),
+        assumptions=(),
+        not_modelled=(),
+    )
+
+
+def test_commands_that_come_three_times_over_to_the_end_are_a_circle() -> None:
+    found = circle_of(a_play(4))
+    assert found is not None
+    assert found.from_ns == NOW_NS + 90 * SECOND_NS
+    assert found.period_ns == 60 * SECOND_NS
+    assert [step.evictions for step in found.commands] == [2, 3]
+    assert found.as_json() == {"from": "2026-11-20T12:01:30Z", "everySeconds": 60, "commands": 2, "evictions": 5}
+
+
+def test_what_comes_to_rest_or_becomes_cheaper_or_is_of_the_beginning_or_came_twice_is_none() -> None:
+    assert circle_of(a_play(4, is_quiescent=True)) is None
+    assert circle_of(a_play(4, rising=0.01)) is None
+    assert circle_of(a_play(4, of_the_beginning=True)) is None
+    assert circle_of(a_play(2)) is None
+
+
+def test_the_first_sentence_says_that_it_goes_in_a_circle() -> None:
+    played = a_play(4)
+    told = headline(replace(played, circle=circle_of(played)))
+    assert told == (
+        "goes in a circle from 12:01:30Z on, every 60s (Single: replace 1 node, Single: replace 1 node),"
+        " 5 evictions each time; 9 nodes, $4.00/h after 60m"
+    )
