@@ -24,9 +24,8 @@ from karptui.disruption.analysis import Analysis
 from karptui.session.analyst import Analyst
 from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
-from karptui.state.deltas import Batch, KindDelta
 from karptui.state.inventory import state_of
-from karptui.state.reducer import reduce
+from karptui.state.reducer import Batch, KindDelta, reduce
 
 TICK_SECONDS = 0.004
 SEEN = 40

@@ -27,8 +27,8 @@ from karptui.serving.questions import answers_of
 from karptui.session.analyst import Analyst
 from karptui.session.border import Focus, Overview, PositionWanted, RowsWanted, RowWindow, WindowWanted
 from karptui.session.cluster_view import ClusterView
+from karptui.session.replays import SharedBase
 from karptui.session.row_server import RowServer
-from karptui.session.shared_base import SharedBase
 from karptui.session.wire import decoded, encoded
 from karptui.state.inventory import state_of
 

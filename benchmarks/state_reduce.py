@@ -22,9 +22,8 @@ from karptui.kube.objects import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import parse_quantity
 from karptui.state.cluster import EMPTY, ClusterState
-from karptui.state.deltas import Batch, KindDelta
 from karptui.state.inventory import inventory_of
-from karptui.state.reducer import reduce
+from karptui.state.reducer import Batch, KindDelta, reduce
 
 PORTION = 8_000
 TEMPLATES = 4_000

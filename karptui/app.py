@@ -31,8 +31,8 @@ from karptui.session.costs import Held
 from karptui.session.feed import Feed
 from karptui.session.moments import KeptPlays, Visits
 from karptui.session.pace import KEYBOARD
+from karptui.session.replays import SharedBase
 from karptui.session.session import Session
-from karptui.session.shared_base import SharedBase
 from karptui.session.whatif_questions import Replays
 from karptui.sources.base import SourceError
 from karptui.sources.evidence import EvidenceSource

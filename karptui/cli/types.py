@@ -180,7 +180,7 @@ def _print_pools(pools: tuple[TypesOfPool, ...], args: argparse.Namespace, loade
 
 def _print_pool(pool: TypesOfPool, args: argparse.Namespace, loaded: Loaded) -> None:
     from karptui.views.types.columns import types_table
-    from karptui.views.types.sentences import filter_lines, finding_lines, reason_lines, source_lines
+    from karptui.views.types.pools import filter_lines, finding_lines, reason_lines, source_lines
 
     if args.ledger:
         _print_ledger(pool, args, loaded)
@@ -222,7 +222,7 @@ def _print_ledger(pool: TypesOfPool, args: argparse.Namespace, loaded: Loaded) -
 
 def _print_ledger_text(pool: TypesOfPool, entry: TypeEntry, args: argparse.Namespace, loaded: Loaded) -> None:
     from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, offering_grid, title_pieces
-    from karptui.views.types.sentences import source_lines
+    from karptui.views.types.pools import source_lines
 
     fit, evidence, skipped = pool.fit(entry), loaded.view.evidence, int(args.no_headers)
     sections = (

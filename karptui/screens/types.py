@@ -26,8 +26,7 @@ from karptui.views.sanitize import clean
 from karptui.views.types.cells import why_text
 from karptui.views.types.columns import types_table
 from karptui.views.types.ledger import Grid, account_lines, fit_lines, observed_lines, offering_grid, title_pieces
-from karptui.views.types.pools import TABLE, carries, note_of
-from karptui.views.types.sentences import filter_lines, finding_lines, reason_lines
+from karptui.views.types.pools import TABLE, carries, filter_lines, finding_lines, note_of, reason_lines
 from karptui.widgets.plain import TONE_STYLES, phrase
 from karptui.widgets.sentences import Sentences
 

@@ -23,8 +23,8 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.grouping import Folding
 from karptui.session.nodes import NodeEntry
 from karptui.session.questions import RemediesFound, RemediesWanted, TrialsFound, TrialsWanted
+from karptui.session.replays import SharedBase
 from karptui.session.row_server import Arranged, List
-from karptui.session.shared_base import SharedBase
 from karptui.views.blockers.columns import TABLE
 from karptui.views.blockers.remedies import objects_of, remedies
 from karptui.views.served import served

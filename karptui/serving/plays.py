@@ -10,7 +10,7 @@ from karptui.provisioning.reporter import Cancelled
 from karptui.session.cluster_view import ClusterView
 from karptui.session.moments import KeptPlay, KeptPlays, lasting
 from karptui.session.pace import Turns
-from karptui.session.shared_base import SharedBase
+from karptui.session.replays import SharedBase
 from karptui.session.whatif_questions import PlayFound, PlayProgressFound, PlayProgressWanted, PlaysFound, PlaysWanted
 from karptui.whatif.edits import EditError, TakeOut
 from karptui.whatif.edits.apply import apply

@@ -7,7 +7,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import offered_types_of
 from karptui.session.questions import LedgerFound, LedgerWanted, TypeSourcesFound, TypeSourcesWanted
 from karptui.session.types_of_pools import pool_entries, types_of_pool
-from karptui.views.types.sentences import source_lines
+from karptui.views.types.pools import source_lines
 
 
 def ledger(view: ClusterView, wanted: LedgerWanted) -> LedgerFound:

@@ -17,7 +17,7 @@ from karptui.provisioning.reporter import silent
 from karptui.session.cluster_view import ClusterView
 from karptui.session.packing import packed_sides
 from karptui.session.pool_types import offered_types_of
-from karptui.session.shared_base import SharedBase
+from karptui.session.replays import SharedBase
 from karptui.session.sweeper import Sweeper
 from karptui.session.whatif_questions import (
     ComparedFound,

@@ -12,10 +12,9 @@ from karptui.session.border import Border
 from karptui.session.garbage import GARBAGE
 from karptui.session.pace import KEYBOARD, Pace
 from karptui.session.questions import Question
-from karptui.session.replays import ReplayServer
+from karptui.session.replays import ReplayServer, SharedBase
 from karptui.session.row_server import Answerer, List, RowServer
 from karptui.session.session import Session
-from karptui.session.shared_base import SharedBase
 
 TAKING_OVER: Final = "taking over what has changed"
 IDLE_POLLS: Final = 4

@@ -18,8 +18,7 @@ from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
 from karptui.sources.source import Source
 from karptui.state.cluster import EMPTY, ClusterState
-from karptui.state.deltas import Batch, KindDelta
-from karptui.state.reducer import reduce
+from karptui.state.reducer import Batch, KindDelta, reduce
 
 LARGE_FROM_PODS: Final = 3_000
 

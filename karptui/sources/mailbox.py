@@ -10,7 +10,7 @@ import msgspec
 
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase, SourceStatus
-from karptui.state.deltas import Batch, KindDelta
+from karptui.state.reducer import Batch, KindDelta
 
 
 class Mail(msgspec.Struct, frozen=True):

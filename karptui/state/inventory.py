@@ -9,8 +9,7 @@ from typing import Any, Final
 from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind
 from karptui.karpenter.inventory import Inventory
 from karptui.state.cluster import EMPTY, ClusterState
-from karptui.state.deltas import Batch, KindDelta
-from karptui.state.reducer import reduce
+from karptui.state.reducer import Batch, KindDelta, reduce
 
 FIELDS: Final[Mapping[Kind, str]] = {
     Kind.POD: "pods",

@@ -1,4 +1,4 @@
-"""How a state and what sources have told become the next state."""
+"""What sources have said since the mailbox was last emptied, and how a state and that become the next state."""
 
 from __future__ import annotations
 
@@ -9,11 +9,24 @@ import msgspec
 
 from karptui.decode.kinds import Kind
 from karptui.kube.pod import Pod
-from karptui.state.cluster import ClusterState
-from karptui.state.deltas import Batch, KindDelta
+from karptui.state.cluster import ClusterState, is_relinking, link
 from karptui.state.history import remember
-from karptui.state.links import is_relinking, link
 from karptui.state.usage import UsageTally
+
+
+class KindDelta(msgspec.Struct, frozen=True):
+    """What changed in one kind since the last batch."""
+
+    objects: Mapping[str, Any]
+    """Objects by key; None stands for one that is gone."""
+    replaces: bool = False
+    """The objects are all there are: whatever else the state holds of this kind is gone."""
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """What a source has told since the mailbox was last emptied."""
+
+    deltas: Mapping[Kind, KindDelta]
 
 
 class _Changes(msgspec.Struct, frozen=True):

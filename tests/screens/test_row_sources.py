@@ -11,8 +11,8 @@ from karptui.screens.row_sources import PAGE, PagedFacts, PagedKeys, Pages
 from karptui.serving.lists import lists_of
 from karptui.serving.questions import answers_of
 from karptui.session.border import RowsWanted, RowWindow, WindowWanted
+from karptui.session.replays import SharedBase
 from karptui.session.row_server import RowServer
-from karptui.session.shared_base import SharedBase
 from tests.builders import NOW_NS
 from tests.ui.fleet import a_fleet, view_of
 

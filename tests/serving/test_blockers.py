@@ -8,7 +8,7 @@ from karptui.serving.blockers import PACED_FROM, Remedies, blockers
 from karptui.session.blockers import BlockerGroup, blocker_entries
 from karptui.session.border import RowsWanted
 from karptui.session.questions import RemediesWanted, TrialsWanted
-from karptui.session.shared_base import SharedBase
+from karptui.session.replays import SharedBase
 from tests.builders import NOW_NS
 from tests.views.why.test_words import analysed
 

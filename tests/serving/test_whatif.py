@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from karptui.serving.whatif import WhatIfs
-from karptui.session.shared_base import SharedBase
+from karptui.session.replays import SharedBase
 from karptui.session.whatif_questions import PointWanted, SweepUnwanted, SweepWanted
 from karptui.whatif.scenario import Replay
 from karptui.whatif.sweep import Sweep

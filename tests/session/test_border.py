@@ -61,8 +61,8 @@ from karptui.session.questions import (
     TrialsWanted,
     TypeSourcesWanted,
 )
+from karptui.session.replays import SharedBase
 from karptui.session.row_server import RowServer
-from karptui.session.shared_base import SharedBase
 from karptui.session.whatif_questions import (
     ComparedWanted,
     ControllerWanted,

@@ -8,8 +8,8 @@ from karptui.karpenter.inventory import Inventory
 from karptui.kube.units import clock_text
 from karptui.serving.plays import Plays
 from karptui.session.moments import KeptPlays, MomentSource
+from karptui.session.replays import SharedBase
 from karptui.session.session import Session
-from karptui.session.shared_base import SharedBase
 from karptui.session.whatif_questions import PlaysWanted
 from karptui.whatif.edits import TakeOut
 from karptui.whatif.scenario import Replay, Scenario

@@ -11,8 +11,7 @@ from karptui.kube.workload import Workload
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pods import PodOwner, owners_of
 from karptui.state.cluster import EMPTY, ClusterState
-from karptui.state.deltas import Batch, KindDelta
-from karptui.state.reducer import reduce
+from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.views.pods import explain_pod
 from tests.builders import NOW_NS, a_pod, an_owner
 

@@ -20,14 +20,13 @@ from karptui.session.replays import (
     Replayer,
     ReplayQuestion,
     ReplayServer,
+    SharedBase,
     _Report,
 )
 from karptui.session.session import Session
-from karptui.session.shared_base import SharedBase
 from karptui.session.whatif_questions import Replayed, ReplayStateWanted, ReplayWanted
 from karptui.sources.demo.source import DemoSource
-from karptui.state.deltas import Batch, KindDelta
-from karptui.state.reducer import reduce
+from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.run import Answer

@@ -13,8 +13,7 @@ from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
 from karptui.state.cluster import ClusterState
-from karptui.state.deltas import Batch
-from karptui.state.reducer import reduce
+from karptui.state.reducer import Batch, reduce
 from tests.builders.sources import QuietSource
 
 

@@ -20,8 +20,8 @@ from karptui.session.border import VerdictWanted
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pending_report import PendingAnswer
 from karptui.session.prepare import prepare_view
+from karptui.session.replays import SharedBase
 from karptui.session.row_server import RowServer
-from karptui.session.shared_base import SharedBase
 from karptui.session.verdict import verdict_of_view
 from karptui.sources.base import Phase
 from karptui.state.inventory import state_of

@@ -9,8 +9,7 @@ import msgspec
 from karptui.decode.kinds import Kind
 from karptui.kube.pod import Pod
 from karptui.state.cluster import EMPTY, ClusterState
-from karptui.state.deltas import Batch, KindDelta
-from karptui.state.reducer import reduce
+from karptui.state.reducer import Batch, KindDelta, reduce
 
 
 def told(kind: Kind, *objects: Any, gone: tuple[str, ...] = (), replaces: bool = False) -> Batch:

@@ -12,8 +12,7 @@ from karptui.karpenter.labels import DISRUPTED_TAINT
 from karptui.kube.objects import OwnerReference
 from karptui.state import history
 from karptui.state.cluster import EMPTY, ClusterState
-from karptui.state.deltas import Batch, KindDelta
-from karptui.state.reducer import reduce
+from karptui.state.reducer import Batch, KindDelta, reduce
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_pod, a_pod_template, an_event, an_owner
 from tests.state.stories import told
 

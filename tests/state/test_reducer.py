@@ -4,8 +4,7 @@ import pytest
 
 from karptui.decode.kinds import Kind
 from karptui.state.cluster import EMPTY
-from karptui.state.deltas import Batch, KindDelta
-from karptui.state.reducer import reduce
+from karptui.state.reducer import Batch, KindDelta, reduce
 from tests.builders import NOW_NS, a_node, a_nodepool, a_pod, a_pod_template, an_owner
 from tests.state.stories import after, content, told
 

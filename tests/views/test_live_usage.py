@@ -11,8 +11,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
 from karptui.session.source_rows import usage_row
-from karptui.state.deltas import Batch, KindDelta
-from karptui.state.reducer import reduce
+from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.views.nodes.columns import COLUMNS as NODE_COLUMNS
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.detail import resource_lines, usage_lines

@@ -15,8 +15,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.pods import PodEntry
 from karptui.sources.base import Phase
 from karptui.state.cluster import EMPTY
-from karptui.state.deltas import Batch, KindDelta
-from karptui.state.reducer import reduce
+from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.views.describe import describe
 from karptui.views.pods import TABLE, explain_pod, pod_status, pod_status_text, pods_of_node_table
 from karptui.views.query import compile_query, parse_query
@@ -264,8 +263,7 @@ def test_descriptions_name_everything_known_and_the_events() -> None:
 
 def test_views_keep_entries_that_did_not_change() -> None:
     from karptui.session.cluster_view import ClusterView
-    from karptui.state.deltas import Batch, KindDelta
-    from karptui.state.reducer import reduce
+    from karptui.state.reducer import Batch, KindDelta, reduce
 
     fleet = a_fleet()
     before = view_of(fleet)

@@ -8,7 +8,7 @@ from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.settings import parse_settings
 from karptui.session.cluster_view import ClusterView
 from karptui.views.types.ledger import account_lines
-from karptui.views.types.sentences import aws_sentence, settings_words, source_lines
+from karptui.views.types.pools import aws_sentence, settings_words, source_lines
 from tests.stories import pool_of, said, stories_view, type_of
 
 LIVE = FactStatus(phase=FactPhase.LIVE)

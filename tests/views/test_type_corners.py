@@ -17,7 +17,7 @@ from karptui.session.types_of_pools import TypesOfPool
 from karptui.state.inventory import state_of
 from karptui.views.types.cells import why_text
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
-from karptui.views.types.sentences import filter_lines, reason_lines, source_lines
+from karptui.views.types.pools import filter_lines, reason_lines, source_lines
 from tests import builders
 from tests.stories import pool_of, said, stories_view, type_of
 from tests.views.test_type_details import a_nodeclass, a_pool, general, view_of

@@ -30,8 +30,17 @@ from karptui.views.table import Sort, build_rows
 from karptui.views.types.cells import matching_percent, reported_bytes, safe_percent
 from karptui.views.types.columns import types_table
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, offering_grid, title_pieces
-from karptui.views.types.pools import TABLE, carries, cheapest, note_of
-from karptui.views.types.sentences import aws_sentence, filter_lines, finding_lines, reason_lines, source_lines
+from karptui.views.types.pools import (
+    TABLE,
+    aws_sentence,
+    carries,
+    cheapest,
+    filter_lines,
+    finding_lines,
+    note_of,
+    reason_lines,
+    source_lines,
+)
 from tests import builders
 from tests.aws.builders import a_nodeclass
 from tests.stories import AT_NS, pool_of, said, stories_view, type_of

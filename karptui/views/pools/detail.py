@@ -33,7 +33,7 @@ from karptui.views.prices import total_words
 from karptui.views.row import Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.types.sentences import filter_lines, reason_lines
+from karptui.views.types.pools import filter_lines, reason_lines
 
 _NAMED: Final = 3
 _NAMED_SHORT: Final = 5

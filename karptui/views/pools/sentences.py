@@ -21,8 +21,7 @@ from karptui.session.types import PoolEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.cells import requests_text, why_text
-from karptui.views.types.pools import carries
-from karptui.views.types.sentences import finding_lines
+from karptui.views.types.pools import carries, finding_lines
 from karptui.views.usage import shortages_text
 
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from karptui.serving.questions import answers_of
 from karptui.session.border import Border
 from karptui.session.cluster_view import ClusterView
+from karptui.session.replays import SharedBase
 from karptui.session.row_server import RowServer
-from karptui.session.shared_base import SharedBase
 from karptui.session.whatif_questions import Replayed, ReplayState, ReplayStateWanted, ReplayWanted
 from karptui.sources.base import SourceError
 from karptui.views.row import Tone

@@ -13,8 +13,7 @@ from textual.widgets import Input
 from karptui.app import KarptuiApp
 from karptui.config import Config
 from karptui.screens.whatif.screen import WhatIfScreen
-from karptui.session.replays import Replayer
-from karptui.session.shared_base import SharedBase
+from karptui.session.replays import Replayer, SharedBase
 from karptui.whatif.run import Answer
 from karptui.widgets.control_list import ControlList
 from tests.builders import NOW_NS

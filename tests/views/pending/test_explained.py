@@ -33,9 +33,8 @@ from karptui.session.pending_entries import hears_events, pending_entries, surro
 from karptui.session.pending_questions import KEPT, PendingQuestions
 from karptui.session.pending_report import PendingEntry
 from karptui.session.prepare import prepare_view
-from karptui.state.deltas import Batch, KindDelta
 from karptui.state.inventory import state_of
-from karptui.state.reducer import reduce
+from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.views.pending.columns import TABLE
 from karptui.views.pending.explained import (
     REMEDIES,

@@ -9,8 +9,8 @@ import pytest
 
 from karptui.clock import FrozenClock
 from karptui.session.cluster_view import ClusterView
+from karptui.session.replays import SharedBase
 from karptui.session.session import Session
-from karptui.session.shared_base import SharedBase
 from karptui.sources.demo.source import DemoSource
 from tests.builders import NOW_NS
 

@@ -5,7 +5,7 @@ import pytest
 from karptui.decode.kinds import Kind
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
-from karptui.state.links import Links, link
+from karptui.state.cluster import Links, link
 from tests.builders import HOUR_NS, NOW_NS, a_node, a_nodeclaim
 from tests.state.stories import after, told
 
