@@ -16,7 +16,7 @@ from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 
 _LEAST_SEEN: Final = 3
 """NodeClaims of a NodePool that tell how long its nodes take; of fewer, those of all NodePools do."""
-SIMULATION_NS: Final = NS_PER_SECOND // 25
+SIMULATION_NS: Final = 30 * NS_PER_SECOND // 1000
 """What one simulated removal is taken to last where Karpenter does not say: so it was with some fifty nodes."""
 _SHARES: Final = (0.0, 0.5, 1.0, 2.0)
 """By turns of the seeds: how busy Karpenter's processor will be nobody knows."""

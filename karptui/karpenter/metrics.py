@@ -91,21 +91,32 @@ class ControllerMetrics(msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
     """What passes lasted in all, and how many there were, by ``single``, ``multi`` and ``empty``."""
     unwaited_evaluations: Mapping[str, int] = MappingProxyType({})
     """How many of these passes lasted 15 s at most, so that they did not wait to look again."""
-    removals_simulated: int = 0
-    """What disruption has simulated in them, each for itself."""
+    simulated_removals: tuple[float, int] = (0.0, 0)
+    """What the scheduling in simulated removals lasted in all, and how many there were."""
     unreadable_lines: int = 0
     """Lines of wanted families that could not be understood."""
 
     @property
     def seconds_per_removal(self) -> float | None:
-        """What a simulated removal takes, on the mean, all that belongs to a pass included; None where too few tell.
+        """What a simulated removal takes, on the mean; None where too few tell.
 
-        Emptiness simulates none. A pass that finds something waits 15 s before it looks again, which takes no work.
+        Of what passes last it is what Emptiness, which simulates none, does not take as well. A pass that finds
+        something waits 15 s before it looks again, which takes no work. It is never less than the scheduling in it.
         """
-        passes = {kind: one for kind, one in self.evaluation_seconds.items() if kind != "empty"}
-        waited = sum(count - self.unwaited_evaluations.get(kind, count) for kind, (_, count) in passes.items())
-        seconds = sum(total for total, _ in passes.values()) - waited * VALIDATION_SECONDS
-        return seconds / self.removals_simulated if self.removals_simulated >= _FEWEST and seconds > 0 else None
+        scheduling, count = self.simulated_removals
+        if count < _FEWEST:
+            return None
+        worked = {kind: self._worked(kind) for kind in self.evaluation_seconds}
+        seconds, passes = worked.pop("empty", (0.0, 0))
+        idle = seconds / passes if passes else 0.0
+        simulating = sum(seconds - passes * idle for seconds, passes in worked.values())
+        return max(simulating, scheduling) / count
+
+    def _worked(self, kind: str) -> tuple[float, int]:
+        """Return what passes of a kind lasted without their waits, and how many there were."""
+        seconds, passes = self.evaluation_seconds[kind]
+        waited = passes - self.unwaited_evaluations.get(kind, passes)
+        return seconds - waited * VALIDATION_SECONDS, passes
 
     @cached_property
     def has_spot_prices(self) -> bool:

@@ -27,7 +27,7 @@ def test_few_claims_and_troubled_ones_tell_nothing() -> None:
 
 
 def test_the_first_seed_goes_by_karpenters_metrics_and_the_others_vary_what_it_takes() -> None:
-    assert [simulation_ns(None, seed) for seed in range(6)] == [0, 20_000_000, 40_000_000, 80_000_000, 0, 20_000_000]
+    assert [simulation_ns(None, seed) for seed in range(6)] == [0, 15_000_000, 30_000_000, 60_000_000, 0, 15_000_000]
     assert [simulation_ns(0.3, seed) for seed in range(5)] == [300_000_000, 150_000_000, 300_000_000, 600_000_000, 0]
 
 

@@ -32,29 +32,24 @@ def test_spot_prices_have_been_read_once_one_differs(prices: dict[str, float | N
     assert metrics.has_spot_prices is has_spot_prices
 
 
-def evaluations(simulated: int) -> ControllerMetrics:
-    """Return metrics of three passes that waited 15 s, ten that did not, and Emptiness."""
+def evaluations(simulated: int, scheduling: float = 1.0) -> ControllerMetrics:
+    """Return metrics of three passes that waited 15 s, ten that did not, and of Emptiness, one of which waited."""
     return ControllerMetrics(
         read_at_ns=0,
         endpoint="",
-        evaluation_seconds={"single": (38.0, 8), "multi": (17.0, 5), "empty": (900.0, 60)},
-        unwaited_evaluations={"single": 6, "multi": 4},
-        removals_simulated=simulated,
+        evaluation_seconds={"single": (38.8, 8), "multi": (17.5, 5), "empty": (16.0, 10)},
+        unwaited_evaluations={"single": 6, "multi": 4, "empty": 9},
+        simulated_removals=(scheduling, simulated),
     )
 
 
-def test_a_simulated_removal_takes_what_passes_last_without_their_waits() -> None:
+def test_a_simulated_removal_takes_what_passes_last_without_their_waits_and_what_emptiness_takes_too() -> None:
     assert evaluations(100).seconds_per_removal == pytest.approx((8 + 2) / 100)
     assert evaluations(10).seconds_per_removal == pytest.approx(1)
 
 
-def test_few_simulations_and_passes_that_only_waited_tell_nothing() -> None:
+def test_it_takes_no_less_than_its_scheduling_and_few_of_them_tell_nothing() -> None:
+    assert evaluations(10, scheduling=20.0).seconds_per_removal == pytest.approx(2)
     assert evaluations(9).seconds_per_removal is None
-    waited = ControllerMetrics(
-        read_at_ns=0,
-        endpoint="",
-        evaluation_seconds={"single": (15.0, 1)},
-        unwaited_evaluations={"single": 0},
-        removals_simulated=10,
-    )
-    assert waited.seconds_per_removal is None
+    alone = ControllerMetrics(read_at_ns=0, endpoint="", simulated_removals=(3.0, 10))
+    assert alone.seconds_per_removal == pytest.approx(0.3)

@@ -101,7 +101,7 @@ class _Reading:
         self.consolidation_timeouts: dict[str, int] = {}
         self.evaluations: dict[str, tuple[float, int]] = {}
         self.unwaited: Counter[str] = Counter()
-        self.removals = 0
+        self.removals = (0.0, 0)
         self.version = ""
         self.is_leader = True
         self.started_at_ns = 0
@@ -221,9 +221,14 @@ def _evaluated_within(reading: _Reading, labels: Mapping[str, str], value: float
         reading.unwaited[labels.get("consolidation_type", "")] += int(value)
 
 
+def _simulated(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
+    if labels["controller"] == "disruption":
+        reading.removals = (value, reading.removals[1])
+
+
 def _simulations(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
     if labels["controller"] == "disruption":
-        reading.removals = int(value)
+        reading.removals = (reading.removals[0], int(value))
 
 
 def _cost(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
@@ -278,6 +283,7 @@ _FAMILIES: Final[Mapping[bytes, _Take]] = {
     b"karpenter_voluntary_disruption_decision_evaluation_duration_seconds_sum": _evaluated,
     b"karpenter_voluntary_disruption_decision_evaluation_duration_seconds_count": _evaluations,
     b"karpenter_voluntary_disruption_decision_evaluation_duration_seconds_bucket": _evaluated_within,
+    b"karpenter_scheduler_scheduling_duration_seconds_sum": _simulated,
     b"karpenter_scheduler_scheduling_duration_seconds_count": _simulations,
     b"karpenter_build_info": _build_info,
     b"leader_election_master_status": _leader,
@@ -324,6 +330,6 @@ def read_metrics(text: bytes, *, endpoint: str, read_at_ns: int) -> ControllerMe
         consolidation_timeouts=reading.consolidation_timeouts,
         evaluation_seconds=reading.evaluations,
         unwaited_evaluations=reading.unwaited,
-        removals_simulated=reading.removals,
+        simulated_removals=reading.removals,
         unreadable_lines=unreadable,
     )
