@@ -5,7 +5,7 @@ Rules: ``SimulateScheduling`` in ``pkg/controllers/disruption/helpers.go``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
 from karptui.disruption.candidate import Candidate
@@ -29,7 +29,9 @@ NO_NODEPOOLS: Final = "creating scheduler, no nodepools found"
 class EngineSimulator:
     """Replays provisioning without some nodes: reservations may be passed up, uninitialised nodes do not count."""
 
-    def __init__(self, prepared: Prepared, fleet: Fleet, *, is_brief: bool = False) -> None:
+    def __init__(
+        self, prepared: Prepared, fleet: Fleet, *, is_brief: bool = False, before: Callable[[], None] | None = None
+    ) -> None:
         """Replay provisioning on a cluster.
 
         Args:
@@ -37,10 +39,12 @@ class EngineSimulator:
             fleet: The same as disruption sees it.
             is_brief: Whether a simulation for consolidation is given up, with ``FutileError``, as soon as it is certain
                 that no command comes of it.
+            before: Called before each removal; what it raises ends the search.
         """
         self._prepared = prepared
         self._fleet = fleet
         self._is_brief = is_brief
+        self._before = before
         self._orders: dict[tuple[int, RequirementSet], PriceOrder | None] = {}
         """What new claims may cost, by template and by what they have; None where they could be given up again."""
         self._leaving = {pod.uid for pod in prepared.leaving}
@@ -58,6 +62,8 @@ class EngineSimulator:
         Raises:
             SimulationError: when there is no NodePool to schedule with.
         """
+        if self._before is not None:
+            self._before()
         lifted = [pod.uid for one in candidates for pod in one.reschedulable_pods] if with_blocked else ()
         return self.remove_lifting(candidates, lifted, is_consolidation=is_consolidation, credited=credited)
 

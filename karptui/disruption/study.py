@@ -5,7 +5,7 @@ Every step is short, so that whoever runs it may stop between two of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final
@@ -355,9 +355,13 @@ class DisruptionStudy:
                 self._overlap = found
             yield
 
-    def engine(self) -> EngineSimulator:
-        """Return what removes nodes in simulations of this generation."""
-        return EngineSimulator(self._prepared, self.fleet)
+    def engine(self, before: Callable[[], None]) -> EngineSimulator:
+        """Return what removes nodes in simulations of this generation.
+
+        Args:
+            before: Called before each removal; what it raises ends the search.
+        """
+        return EngineSimulator(self._prepared, self.fleet, before=before)
 
 
 def study_all(study: DisruptionStudy, keys: Iterable[str] | None = None) -> Analysis:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
@@ -17,9 +17,6 @@ from karptui.session.pace import KEYBOARD, Keyboard, NoTurns, Rhythm, Turns
 if TYPE_CHECKING:
     from karptui.advice.report import AdviceReport
     from karptui.disruption.analysis import Analysis
-    from karptui.disruption.candidate import Candidate
-    from karptui.disruption.removal import EngineSimulator
-    from karptui.disruption.simulation import Simulation
     from karptui.disruption.study import DisruptionStudy
     from karptui.provisioning.reporter import Reporter
     from karptui.session.advising import AdviceRounds
@@ -50,40 +47,6 @@ class _Job(NamedTuple):
 
 class Superseded(Exception):  # noqa: N818 - not an error
     """There is something newer to look at."""
-
-
-class PatientEngine:
-    """Removes nodes one after the other."""
-
-    def __init__(self, engine: EngineSimulator, turns: Turns, is_superseded: Callable[[], bool]) -> None:
-        """Lend an engine.
-
-        Args:
-            engine: what removes nodes.
-            turns: when others have theirs.
-            is_superseded: whether the question should be broken off.
-        """
-        self._engine, self._turns, self._is_superseded = engine, turns, is_superseded
-
-    def remove(
-        self,
-        candidates: Sequence[Candidate],
-        *,
-        is_consolidation: bool,
-        with_blocked: bool = False,
-        credited: str = "",
-    ) -> Simulation:
-        """Remove nodes on the engine.
-
-        Raises:
-            Superseded: when the question should be broken off.
-        """
-        if self._is_superseded():
-            raise Superseded
-        self._turns.take()
-        return self._engine.remove(
-            candidates, is_consolidation=is_consolidation, with_blocked=with_blocked, credited=credited
-        )
 
 
 class Analyst:
@@ -363,7 +326,7 @@ class Analyst:
         elif focus.asks_next and "next" not in answered:
             answered.add("next")
             self._latest = study.analysis
-            study.ask_next(PatientEngine(study.engine(), turns, lambda: self.is_superseded(began)))
+            study.ask_next(study.engine(lambda: self._give_way(turns, began)))
         elif "advice" not in answered:
             # After the nodes on the screen, before all others.
             answered.add("advice")
@@ -389,6 +352,16 @@ class Analyst:
         with self._wake:
             while (seconds := self.wait_seconds) != 0 and not self._is_stopped and self._focus == focus:
                 self._rest(seconds)
+
+    def _give_way(self, turns: Turns, began: float) -> None:
+        """Let others have their turn between two removals.
+
+        Raises:
+            Superseded: when the question should be broken off.
+        """
+        if self.is_superseded(began):
+            raise Superseded
+        turns.take()
 
     def is_superseded(self, began: float) -> bool:
         """Whether work that began then should be broken off: its results would be of the past."""

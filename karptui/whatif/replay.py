@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import count
 
-from karptui.disruption.candidate import Candidate
 from karptui.disruption.methods import NextPass, next_pass
 from karptui.disruption.removal import EngineSimulator
-from karptui.disruption.simulation import Simulation
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.pod import Pod
 from karptui.provisioning.reporter import Reporter, silent
@@ -75,7 +74,8 @@ def _remove(situation: Situation, removed: Sequence[str], reporter: Reporter) ->
 
 
 def _next(situation: Situation, replayed: Situation, reporter: Reporter) -> ReplayOutcome:
-    simulator = _Reporting(EngineSimulator(replayed.prepared, replayed.fleet), reporter, len(replayed.fleet.nodes))
+    before = _counting(reporter, len(replayed.fleet.nodes))
+    simulator = EngineSimulator(replayed.prepared, replayed.fleet, before=before)
     found = next_pass(replayed.prepared, replayed.fleet, simulator)
     return _outcome(situation, Replay.NEXT, replayed, None, found)
 
@@ -107,26 +107,7 @@ def _name(state: StateNode) -> str:
     return state.node.name if state.node is not None else state.name
 
 
-class _Reporting:
-    """Removes nodes, and says how many removals were tried; a reporter may stop it between two of them."""
-
-    def __init__(self, engine: EngineSimulator, reporter: Reporter, total: int) -> None:
-        self._engine = engine
-        self._reporter = reporter
-        self._total = total
-        self._tried = 0
-
-    def remove(
-        self,
-        candidates: Sequence[Candidate],
-        *,
-        is_consolidation: bool,
-        with_blocked: bool = False,
-        credited: str = "",
-    ) -> Simulation:
-        """Remove nodes on the engine."""
-        self._reporter(min(self._tried, self._total), self._total)
-        self._tried += 1
-        return self._engine.remove(
-            candidates, is_consolidation=is_consolidation, with_blocked=with_blocked, credited=credited
-        )
+def _counting(reporter: Reporter, total: int) -> Callable[[], None]:
+    """Return what says how many removals were tried; a reporter may stop the search between two of them."""
+    tried = count()
+    return lambda: reporter(min(next(tried), total), total)

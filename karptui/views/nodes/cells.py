@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from karptui.aws.money import node_price_text
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
-from karptui.session.costs import held_per_hour
 from karptui.session.nodes import NodeEntry
 from karptui.views.column import NOTHING, cell_words
 from karptui.views.nodes.status import node_status
@@ -17,8 +15,6 @@ from karptui.views.sanitize import clean, short_name, short_zone
 
 CAPACITY_TONES: Final = {"spot": Tone.SPOT, "reserved": Tone.RESERVED}
 CAPACITY_WORDS: Final = {"on-demand": "od", "reserved": "rsv"}
-_HELD_CELLS: Final = 6
-"""Cells of a short sum; a longer one goes without its last two digits, so that the verdict beside it stays whole."""
 
 
 def name_cell(entry: NodeEntry, _: int) -> Cell:
@@ -44,19 +40,6 @@ def status_cell(entry: NodeEntry, now_ns: int) -> Cell:
     """Return the state that matters most."""
     status = node_status(entry)
     return Cell(status.text(now_ns), status.tone)
-
-
-def held_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return what lifting what holds a node would save per hour."""
-    held = held_per_hour(entry)
-    if held is None:
-        is_known = entry.findings is not None and entry.findings.is_held and entry.findings.freed is not None
-        return NOT_AVAILABLE if is_known else Cell("…" if entry.findings is not None else "", Tone.MUTED)
-    if not held:
-        return NOT_APPLICABLE
-    text = node_price_text(held, entry.price.currency if entry.price is not None else "USD")
-    short = text.lstrip("$¥")
-    return Cell(text, Tone.WARNING, short if len(short) <= _HELD_CELLS else f"{held:,.2f}")
 
 
 def expires_cell(entry: NodeEntry, now_ns: int) -> Cell:

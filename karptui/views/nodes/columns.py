@@ -8,14 +8,12 @@ import msgspec
 
 from karptui.config import Config
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.session.costs import held_per_hour
 from karptui.session.nodes import NodeEntry
 from karptui.views.column import (
     INTEGER_OR_NULL,
     NUMBER_OR_NULL,
     TEXT,
     TEXT_OR_NULL,
-    TEXTS_OR_NULL,
     Column,
     Field,
     FieldKind,
@@ -30,7 +28,6 @@ from karptui.views.nodes.cells import (
     capacity_type_words,
     expires_cell,
     expires_words,
-    held_cell,
     image_cell,
     label_words,
     name_cell,
@@ -56,8 +53,8 @@ from karptui.views.prices import price_cell, sort_price
 from karptui.views.row import Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.why.lanes import LANES, lanes_text, lanes_values
-from karptui.views.why.sentences import is_held, why_cell, why_sort, why_text, why_words
+from karptui.views.why.columns import HELD, WHY
+from karptui.views.why.sentences import is_held
 
 
 def _status_seconds(entry: NodeEntry, now_ns: int) -> int | None:
@@ -67,16 +64,6 @@ def _status_seconds(entry: NodeEntry, now_ns: int) -> int | None:
 def _expires_seconds(entry: NodeEntry, now_ns: int) -> int | None:
     at_ns = entry.claim.expires_ns if entry.claim is not None else None
     return (at_ns - now_ns) // NS_PER_SECOND if at_ns is not None else None
-
-
-def _worst_first(entry: NodeEntry) -> tuple[float, ...]:
-    """Return the place of a node when the worst comes first: what holds money, then what is faulty."""
-    return (round(held_per_hour(entry) or 0.0, 4), -float(node_status(entry).rank))
-
-
-def _without_blockers(entry: NodeEntry, _: int) -> str | None:
-    found = entry.findings
-    return str(found.outlook.lifted.outcome) if found is not None and found.outlook is not None else None
 
 
 COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
@@ -234,81 +221,8 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         },
         words=Words(1, price_words),
     ),
-    Column(
-        Heading(
-            "held",
-            "HELD",
-            "Dollars per hour that lifting what holds it would save (simulated); sorted by it, faults come next.",
-            min_width=6,
-            max_width=10,
-            is_right_aligned=True,
-            is_descending_first=True,
-        ),
-        held_cell,
-        _worst_first,
-        values=(
-            Value(
-                "heldPricePerHour",
-                lambda entry, _: held_per_hour(entry),
-                NUMBER_OR_NULL,
-                "The same as held_per_hour.",
-                after="held_per_hour",
-            ),
-        ),
-    ),
-    Column(
-        Heading(
-            "why",
-            "WHY",
-            "Why it is still here: what holds the method that wants it, or what it lacks. The codes are below.",
-            min_width=10,
-            max_width=20,
-        ),
-        why_cell,
-        why_sort,
-        values=(
-            Value(
-                "why",
-                lambda entry, now_ns: why_text(entry.findings.why, now_ns) if entry.findings is not None else None,
-                TEXT_OR_NULL,
-                "What holds the method that wants it, or what it lacks, as the WHY column words it; null: not known.",
-                after="price_source",
-            ),
-            Value(
-                "why_codes",
-                lambda entry, _: (
-                    [str(code) for code in entry.findings.why.codes] if entry.findings is not None else None
-                ),
-                TEXTS_OR_NULL,
-                "The same code, then those of what else holds a method that wants the node.",
-            ),
-            Value(
-                "goes_without_blockers",
-                _without_blockers,
-                TEXT_OR_NULL,
-                "delete, replace, no or unknown: what a simulated removal without anything in its way comes to.",
-            ),
-            Value(
-                "held_per_hour",
-                lambda entry, _: held_per_hour(entry),
-                NUMBER_OR_NULL,
-                "Dollars that would be saved then.",
-            ),
-            Value("lanes", lanes_values, LANES, flat=lanes_text),
-            Value(
-                "pods_in_last_hour",
-                lambda entry, _: entry.findings.recent_pods if entry.findings is not None else None,
-                INTEGER_OR_NULL,
-                "Pods that came to it in the last hour, those of DaemonSets left out.",
-            ),
-        ),
-        filters={
-            "why": Field(FieldKind.TEXT, why_words, help="code of the WHY column: DND, PDB, BUDGET, OK*…"),
-            "held": Field(
-                FieldKind.MONEY, lambda entry, _: held_per_hour(entry), help="what its blockers cost per hour"
-            ),
-        },
-    ),
+    HELD,
+    WHY,
     age_column(
         Heading(
             "age",

@@ -1,0 +1,125 @@
+"""The columns of nodes that say why they are still here, and what that costs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from karptui.aws.money import node_price_text
+from karptui.session.costs import held_per_hour
+from karptui.session.nodes import NodeEntry
+from karptui.views.column import (
+    INTEGER_OR_NULL,
+    NUMBER_OR_NULL,
+    TEXT_OR_NULL,
+    TEXTS_OR_NULL,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    Value,
+)
+from karptui.views.nodes.status import node_status
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
+from karptui.views.why.lanes import LANES, lanes_text, lanes_values
+from karptui.views.why.sentences import why_cell, why_sort, why_text, why_words
+
+_HELD_CELLS: Final = 6
+"""Cells of a short sum; a longer one goes without its last two digits, so that the verdict beside it stays whole."""
+
+
+def held_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return what lifting what holds a node would save per hour."""
+    held = held_per_hour(entry)
+    if held is None:
+        is_known = entry.findings is not None and entry.findings.is_held and entry.findings.freed is not None
+        return NOT_AVAILABLE if is_known else Cell("…" if entry.findings is not None else "", Tone.MUTED)
+    if not held:
+        return NOT_APPLICABLE
+    text = node_price_text(held, entry.price.currency if entry.price is not None else "USD")
+    short = text.lstrip("$¥")
+    return Cell(text, Tone.WARNING, short if len(short) <= _HELD_CELLS else f"{held:,.2f}")
+
+
+def _worst_first(entry: NodeEntry) -> tuple[float, ...]:
+    """Return the place of a node when the worst comes first: what holds money, then what is faulty."""
+    return (round(held_per_hour(entry) or 0.0, 4), -float(node_status(entry).rank))
+
+
+def _without_blockers(entry: NodeEntry, _: int) -> str | None:
+    found = entry.findings
+    return str(found.outlook.lifted.outcome) if found is not None and found.outlook is not None else None
+
+
+HELD: Final[Column[NodeEntry]] = Column(
+    Heading(
+        "held",
+        "HELD",
+        "Dollars per hour that lifting what holds it would save (simulated); sorted by it, faults come next.",
+        min_width=6,
+        max_width=10,
+        is_right_aligned=True,
+        is_descending_first=True,
+    ),
+    held_cell,
+    _worst_first,
+    values=(
+        Value(
+            "heldPricePerHour",
+            lambda entry, _: held_per_hour(entry),
+            NUMBER_OR_NULL,
+            "The same as held_per_hour.",
+            after="held_per_hour",
+        ),
+    ),
+)
+
+
+WHY: Final[Column[NodeEntry]] = Column(
+    Heading(
+        "why",
+        "WHY",
+        "Why it is still here: what holds the method that wants it, or what it lacks. The codes are below.",
+        min_width=10,
+        max_width=20,
+    ),
+    why_cell,
+    why_sort,
+    values=(
+        Value(
+            "why",
+            lambda entry, now_ns: why_text(entry.findings.why, now_ns) if entry.findings is not None else None,
+            TEXT_OR_NULL,
+            "What holds the method that wants it, or what it lacks, as the WHY column words it; null: not known.",
+            after="price_source",
+        ),
+        Value(
+            "why_codes",
+            lambda entry, _: [str(code) for code in entry.findings.why.codes] if entry.findings is not None else None,
+            TEXTS_OR_NULL,
+            "The same code, then those of what else holds a method that wants the node.",
+        ),
+        Value(
+            "goes_without_blockers",
+            _without_blockers,
+            TEXT_OR_NULL,
+            "delete, replace, no or unknown: what a simulated removal without anything in its way comes to.",
+        ),
+        Value(
+            "held_per_hour",
+            lambda entry, _: held_per_hour(entry),
+            NUMBER_OR_NULL,
+            "Dollars that would be saved then.",
+        ),
+        Value("lanes", lanes_values, LANES, flat=lanes_text),
+        Value(
+            "pods_in_last_hour",
+            lambda entry, _: entry.findings.recent_pods if entry.findings is not None else None,
+            INTEGER_OR_NULL,
+            "Pods that came to it in the last hour, those of DaemonSets left out.",
+        ),
+    ),
+    filters={
+        "why": Field(FieldKind.TEXT, why_words, help="code of the WHY column: DND, PDB, BUDGET, OK*…"),
+        "held": Field(FieldKind.MONEY, lambda entry, _: held_per_hour(entry), help="what its blockers cost per hour"),
+    },
+)
