@@ -16,7 +16,7 @@ from karptui.forward.result import Played, StepKind
 from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, duration_text
-from karptui.plan.rollout import rollout, spent
+from karptui.plan.rollout import most_more_nodes, rollout, spent
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.difference import BlockerLine, Difference
 from karptui.whatif.edits import AnyEdit
@@ -78,16 +78,19 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def extra_nodes(self) -> int:
-        """How many nodes more than now there are at once, at most."""
-        first, *later = (moment.nodes for moment in self.edited.series)
-        return max((first, *later)) - first
+        """How many nodes more than as it is there are at the same time, at most, until the rollout is through."""
+        return most_more_nodes(self.edited, self.now, self._until_ns)
 
     @property
     def extra_dollars(self) -> float:
         """What it costs more than as it is until the rollout is through, or until nothing more happens."""
+        return spent(self.edited, self._until_ns) - spent(self.now, self._until_ns)
+
+    @property
+    def _until_ns(self) -> int:
+        """When the rollout is through, or nothing more happens."""
         took_ns = self.rollout_ns
-        until_ns = self.edited.until_ns if took_ns is None else self.edited.from_ns + took_ns
-        return spent(self.edited, until_ns) - spent(self.now, until_ns)
+        return self.edited.until_ns if took_ns is None else self.edited.from_ns + took_ns
 
     @property
     def stalled_by(self) -> tuple[tuple[str, str], ...]:

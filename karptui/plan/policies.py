@@ -96,7 +96,7 @@ class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
     spread: PolicySpread | None = None
     """What chance changes, where it was played with several seeds; the figures above are those of the first."""
     is_beaten: bool = False
-    """Whether another one costs no more and evicts no more, and is better in one of them."""
+    """Whether another one costs no more and evicts no more, with every seed, and is better in one of them."""
 
     @property
     def saved(self) -> float:
@@ -203,8 +203,9 @@ def compare(
     for one in each(_played, (base, horizon_ns), parts, report):
         every.append(one)
         reporter(len(every), len(parts))
-    found = [_with_spread([one.outcome for one in every[at : at + seeds]]) for at in range(0, len(every), seeds)]
-    beaten = [any(_beats(other, one) for other in found) for one in found]
+    by_seed = [[one.outcome for one in every[at : at + seeds]] for at in range(0, len(every), seeds)]
+    found = [with_spread(outcomes) for outcomes in by_seed]
+    beaten = [any(beats(other, one) for other in by_seed) for one in by_seed]
     marked = (msgspec.structs.replace(one, is_beaten=is_so) for one, is_so in zip(found, beaten, strict=True))
     return Comparison(
         pools=tuple((pool.name, pool.consolidation_policy, _after_text(pool)) for pool in chosen),
@@ -240,7 +241,7 @@ def _played(common: Any, part: Any, reporter: Reporter) -> _PlayOutcome:
     return _PlayOutcome(outcome, played.assumptions, played.not_modelled)
 
 
-def _with_spread(outcomes: Sequence[PolicyOutcome]) -> PolicyOutcome:
+def with_spread(outcomes: Sequence[PolicyOutcome]) -> PolicyOutcome:
     """Return the first of what differs in its seed alone, with what all of them have between them."""
     first = outcomes[0]
     if len(outcomes) == 1:
@@ -308,10 +309,11 @@ def _outcome(policy: str, after: str, edits: tuple[AnyEdit, ...], played: Played
     )
 
 
-def _beats(one: PolicyOutcome, other: PolicyOutcome) -> bool:
-    """Return whether one is at least as good as another in cents, evictions and pods that wait, and better in any."""
-    mine, its = _figures(one), _figures(other)
-    return all(a <= b for a, b in zip(mine, its, strict=True)) and mine != its
+def beats(one: Sequence[PolicyOutcome], other: Sequence[PolicyOutcome]) -> bool:
+    """Return whether one is as good in cents, evictions and pods that wait, seed by seed, and better in any."""
+    pairs = [(_figures(mine), _figures(its)) for mine, its in zip(one, other, strict=True)]
+    never_worse = all(a <= b for mine, its in pairs for a, b in zip(mine, its, strict=True))
+    return never_worse and any(mine != its for mine, its in pairs)
 
 
 def _figures(one: PolicyOutcome) -> tuple[float, int, int]:

@@ -91,6 +91,23 @@ def spent(played: Played, until_ns: int) -> float:
     )
 
 
+def most_more_nodes(played: Played, other: Played, until_ns: int) -> int:
+    """Return how many nodes more than another play one has at the same instant, at most, until an instant."""
+    counts = [played.series[0].nodes, other.series[0].nodes]
+    changes = sorted(
+        (moment.at_ns, which, moment.nodes)
+        for which, play in enumerate((played, other))
+        for moment in play.series
+        if moment.at_ns <= until_ns
+    )
+    most = 0
+    for place, (at_ns, which, nodes) in enumerate(changes):
+        counts[which] = nodes
+        if place + 1 == len(changes) or changes[place + 1][0] > at_ns:
+            most = max(most, counts[0] - counts[1])
+    return most
+
+
 def rollout(base: WhatIfBase, edited: Edited | None = None) -> Rollout:
     """Return a cluster to play.
 

@@ -10,10 +10,12 @@ from textual import work
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from karptui.kube.durations import format_duration, parse_duration
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
 from karptui.screens import routes
 from karptui.screens.destinations import PlayedBefore, ToForward, ToMoment
+from karptui.screens.dialogs import AskScreen
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
@@ -38,6 +40,34 @@ SEEDS: Final = (1, 5, 20)
 _MOST_PODS: Final = 6
 
 
+_HINT: Final = "such as 36h 10: a span of 31 days at most, and seeds up to 100"
+_LONGEST_NS: Final = 31 * 24 * 3600 * NS_PER_SECOND
+_MOST_SEEDS: Final = 100
+
+
+def span_and_seeds(text: str) -> tuple[int, int]:
+    """Return a span in nanoseconds and a number of seeds; one seed where none is named.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    span, *seeds = text.split() or [""]
+    count = int(seeds[0]) if seeds else 1
+    span_ns = parse_duration(span)
+    if len(seeds) > 1 or not 0 < span_ns <= _LONGEST_NS or not 0 < count <= _MOST_SEEDS:
+        raise ValueError(text)
+    return span_ns, count
+
+
+def fault_of(text: str) -> str:
+    """Return what is wrong with a span and a number of seeds, in a sentence; empty where nothing is."""
+    try:
+        span_and_seeds(text)
+    except ValueError:
+        return _HINT
+    return ""
+
+
 class ForwardScreen(ListScreen[PlayedStep]):
     """The cluster played forward as it is, beside what scenarios make of it; the row under the cursor is its time."""
 
@@ -45,6 +75,14 @@ class ForwardScreen(ListScreen[PlayedStep]):
         Binding("t", "horizon", "Horizon", id="forward.horizon", tooltip="Play 6 hours, 24, 72, or one"),
         Binding(
             "s", "seeds", "Seeds", id="forward.seeds", tooltip="Play with 5 seeds, 20, or one: what chance changes"
+        ),
+        Binding(
+            "v",
+            "values",
+            "Values",
+            show=False,
+            id="forward.values",
+            tooltip="Play another span, or another number of seeds, of one's own",
         ),
         Binding("r", "again", "Play again", id="forward.again", tooltip="From the cluster as it is now"),
         Binding("o", "node_now", "Node now", id="forward.now", tooltip="The node that goes, as it is now"),
@@ -228,8 +266,22 @@ class ForwardScreen(ListScreen[PlayedStep]):
 
     def action_seeds(self) -> None:
         """Play with more seeds, or with one again."""
-        self._seeds = SEEDS[(SEEDS.index(self._seeds) + 1) % len(SEEDS)]
+        at = SEEDS.index(self._seeds) if self._seeds in SEEDS else -1
+        self._seeds = SEEDS[(at + 1) % len(SEEDS)]
         self._play()
+
+    def action_values(self) -> None:
+        """Ask for a span and a number of seeds, and play with them."""
+
+        def answered(text: str | None) -> None:
+            if text is not None:
+                self._horizon_ns, self._seeds = span_and_seeds(text)
+                self._play()
+
+        value = f"{format_duration(self._horizon_ns)} {self._seeds}"
+        self.app.push_screen(
+            AskScreen("How far, and with how many seeds", value=value, hint=_HINT, check=fault_of), answered
+        )
 
     def action_again(self) -> None:
         """Play from the cluster as it is now."""

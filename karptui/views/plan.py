@@ -88,7 +88,7 @@ def rollout_lines(plan: Plan) -> Iterator[str]:
         yield f"{len(nodes)} of {counted(count, 'drifted node')} left, kept by {words}: {first}"
     extra = counted(plan.extra_nodes, "node")
     dollars = f"${abs(plan.extra_dollars):,.2f} {'less' if plan.extra_dollars < 0 else 'more'}"
-    yield f"meanwhile {extra} more than now at most, and {dollars} than as it is"
+    yield f"meanwhile {extra} more than as it is at most, and {dollars} in all"
 
 
 def price_text(plan: Plan) -> str:

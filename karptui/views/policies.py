@@ -27,16 +27,17 @@ def headline(found: Comparison) -> str:
     """Return how it is today, and what is worth it beside that: none of these is beaten in both, in a sentence."""
     today, *others = found.outcomes
     span = duration_text(found.horizon_ns / NS_PER_SECOND)
-    said = [f"as it is saves {_dollars(today.saved)} within {span}, with {_evictions(today)}"]
+    chance = f" ({today.spread.seeds} seeds)" if today.spread is not None else ""
+    said = [f"as it is saves {_saves(today)} within {span}, with {_evictions(today)}{chance}"]
     worthy: dict[tuple[float, int], PolicyOutcome] = {}
     for one in sorted(others, key=lambda one: -one.saved):
         if not one.is_beaten and round(one.saved, 2) > 0 and _figures(one) != _figures(today):
             worthy.setdefault(_figures(one), one)
-    said += [f"{name_of(one)} {_dollars(one.saved)}, with {_evictions(one)}" for one in list(worthy.values())[:_FEW]]
+    said += [f"{name_of(one)} {_saves(one)}, with {_evictions(one)}" for one in list(worthy.values())[:_FEW]]
     if today.is_beaten:
         better = [one for one in worthy.values() if one.dollars <= today.dollars and one.evictions <= today.evictions]
         if better:
-            said.append(f"{name_of(better[0])} is better in both")
+            said.append(f"{name_of(better[0])} is better in both{' with every seed' if chance else ''}")
     if len(said) == 1:
         said.append("nothing else that was tried is worth it")
     return "; ".join(said)
@@ -50,8 +51,16 @@ def _dollars(amount: float) -> str:
     return f"{'-' if amount < 0 else ''}${abs(amount):,.2f}"
 
 
+def _saves(one: PolicyOutcome) -> str:
+    """Return what is saved; with several seeds from the least to the greatest."""
+    saved = (one.saved,) if one.spread is None else one.spread.saved
+    return " to ".join(dict.fromkeys(map(_dollars, saved)))
+
+
 def _evictions(one: PolicyOutcome) -> str:
-    return counted(one.evictions, "eviction")
+    least, greatest = (one.evictions, one.evictions) if one.spread is None else one.spread.evictions
+    told = counted(greatest, "eviction")
+    return told if least == greatest else f"{count_text(least)} to {told}"
 
 
 def more_lines(found: Comparison) -> Iterator[str]:
@@ -69,7 +78,7 @@ def sentence(outcome: PolicyOutcome) -> str:
     by = f"by {counted(outcome.commands, 'command')} with {_evictions(outcome)}"
     return (
         f"{name_of(outcome)}: {per_hour_text(outcome.price_per_hour)} and {counted(outcome.nodes, 'node')} at the end,"
-        f" {_dollars(outcome.saved)} saved {by}{pending}"
+        f" {_saves(outcome)} saved {by}{pending}"
     )
 
 
@@ -78,11 +87,10 @@ def story_lines(outcome: PolicyOutcome) -> Iterator[str]:
     if outcome.commands:
         yield f"the last command comes after {duration_text(outcome.seconds)}"
     if (spread := outcome.spread) is not None:
-        saved = " to ".join(dict.fromkeys(map(_dollars, spread.saved)))
-        evictions = " to ".join(dict.fromkeys(map(count_text, spread.evictions)))
-        yield f"{spread.seeds} seeds: {saved} saved, {evictions} evictions"
+        yield f"{spread.seeds} seeds: from the least to the greatest; nodes, $/h and commands are of the first"
     if outcome.is_beaten:
-        yield "another one saves as much with as few evictions, and is better in one of them"
+        always = ", with every seed" if outcome.spread is not None else ""
+        yield f"another one saves as much with as few evictions, and is better in one of them{always}"
     if outcome.kept:
         named = ", ".join(f"{words} {count_text(count)}" for words, count in outcome.kept)
         yield f"nodes that are kept at the end: {named}"

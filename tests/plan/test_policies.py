@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.plan.policies import Comparison, PolicyError, compare
+from karptui.plan import policies
+from karptui.plan.policies import Comparison, PolicyError, PolicyOutcome, compare
 from karptui.plan.rollout import rollout
 from karptui.views.policies import TABLE, headline, more_lines, name_of, sentence, story_lines
+from karptui.whatif.edits import SetSetting
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
 from tests.builders import a_pod, an_instance_type
@@ -93,3 +95,41 @@ def test_only_nodepools_that_are_consolidated_are_edited() -> None:
         compare(on, pools=("static",))
     with pytest.raises(PolicyError, match="there is no NodePool that Karpenter consolidates"):
         compare(base(types=TYPES))
+
+
+def outcome(policy: str, *figures: tuple[float, int]) -> list[PolicyOutcome]:
+    """Return a policy with what each seed costs and evicts."""
+    return [
+        PolicyOutcome(
+            policy=policy,
+            after="0s" if policy else "",
+            edits=(SetSetting("A", "b"),) if policy else (),
+            nodes=1,
+            price_per_hour=1.0,
+            dollars=dollars,
+            dollars_unchanged=9.0,
+            commands=1,
+            evictions=evictions,
+            pending=0,
+            seconds=1,
+            kept=(),
+        )
+        for dollars, evictions in figures
+    ]
+
+
+def test_sentences_tell_what_chance_changes_and_one_seed_alone_beats_nobody() -> None:
+    today, other = outcome("", (6.0, 4), (5.0, 7)), outcome("WhenEmpty", (5.0, 4), (5.5, 7))
+    assert policies.beats(other[:1], today[:1])
+    assert not policies.beats(other, today)
+    assert policies.beats(outcome("x", (6.0, 4), (4.0, 7)), today)
+    first, second = (policies.with_spread(one) for one in (today, other))
+    found = Comparison(pools=(), horizon_ns=HOUR_NS, outcomes=(first, second), assumed=(), not_modelled=())
+    assert headline(found) == (
+        "as it is saves $3.00 to $4.00 within 60m, with 4 to 7 evictions (2 seeds);"
+        " WhenEmpty 0s $3.50 to $4.00, with 4 to 7 evictions"
+    )
+    assert "$3.50 to $4.00 saved by 1 command with 4 to 7 evictions" in sentence(second)
+    assert "2 seeds: from the least to the greatest; nodes, $/h and commands are of the first" in list(
+        story_lines(second)
+    )

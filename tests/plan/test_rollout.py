@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from karptui.forward.result import Moment, Played
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.plan.plan import Plan, plan
-from karptui.plan.rollout import spent
+from karptui.plan.rollout import most_more_nodes, spent
 from karptui.plan.sheet import objects_of
 from karptui.views.plan import rollout_lines
 from karptui.whatif.edits import DeleteObject, ObjectRef, PutObject, RemoveNode, SetField, SetSetting, TakeOut
@@ -53,7 +54,7 @@ def test_a_rollout_says_how_long_it_takes_and_what_it_takes_meanwhile() -> None:
     assert summary["extraDollars"] == pytest.approx(spent(found.edited, until_ns) - 0.3 * summary["seconds"] / 3600)
     first, meanwhile = rollout_lines(found)
     assert first.startswith("no drifted node is left after ")
-    assert meanwhile.startswith("meanwhile 1 node more than now at most, and $0.0")
+    assert meanwhile.startswith("meanwhile 1 node more than as it is at most, and $0.0")
 
 
 def test_a_rollout_that_stalls_says_where_and_by_what() -> None:
@@ -86,3 +87,23 @@ def test_a_plan_names_what_it_is_about_once() -> None:
     )
     named = ("NodePool/general", "Pod/a", "Pod/x/b", "Node/n", "setting A", "without spot every type")
     assert objects_of(edits) == named
+
+
+def test_extra_nodes_are_those_that_would_not_be_there_anyway() -> None:
+    def play(*counts: tuple[int, int]) -> Played:
+        series = tuple(Moment(at_ns, nodes, 0.0, 0) for at_ns, nodes in counts)
+        return Played(
+            from_ns=0,
+            until_ns=9,
+            is_quiescent=True,
+            steps=(),
+            series=series,
+            kept=(),
+            assumptions=(),
+            not_modelled=(),
+        )
+
+    now = play((0, 3), (2, 5), (6, 4))
+    assert most_more_nodes(play((0, 3), (2, 5), (4, 6), (6, 5)), now, 9) == 1
+    assert most_more_nodes(play((0, 3), (2, 5), (7, 9)), now, 6) == 1
+    assert most_more_nodes(play((0, 3), (1, 3)), now, 9) == 0

@@ -12,7 +12,7 @@ from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config
 from karptui.kube.units import clock_text
-from karptui.screens.forward import ForwardScreen
+from karptui.screens.forward import ForwardScreen, fault_of
 from karptui.screens.node_detail import NodeDetailScreen
 from tests.builders import NOW_NS
 from tests.story_e import StorySource, story_evidence
@@ -125,3 +125,18 @@ async def test_five_seeds_tell_what_chance_changes(app: KarptuiApp) -> None:
         assert "chance 20 seeds: " in screen_text(app)
         await pressing("s")(pilot)
         assert "seeds: " not in screen_text(app)
+
+
+async def test_span_and_seeds_of_ones_own_are_played(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("F", "v", *"3h", "enter", "v", *"90m", "space", "2", "enter")(pilot)
+        assert "Forward ─ 90m ─" in screen_text(app)
+        assert "chance 2 seeds: " in screen_text(app)
+        await pressing("s")(pilot)
+        assert "seeds: " not in screen_text(app)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "1h 0", "1h 101", "1h 2 3", "32d 1", "0s", "1h many"])
+def test_a_span_that_is_none_is_refused(text: str) -> None:
+    assert fault_of(text)
+    assert not fault_of("36h 10")
