@@ -24,6 +24,7 @@ from karptui.screens.listing import Groups, Listing
 from karptui.screens.panel import Panel, Story, StoryLines
 from karptui.screens.row_sources import Asked, AskedRows, MadeRows, Making, RowSource
 from karptui.session.grouping import GroupHeading
+from karptui.sources.base import Phase
 from karptui.views.column import ItemT
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
@@ -114,7 +115,9 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     def compose_body(self) -> ComposeResult:
         """Yield the table between what stands above and below it."""
         yield from self._above
-        yield RowTable(self.listing.spec.headings())
+        table = RowTable(self.listing.spec.headings())
+        table.awaits_rows = True
+        yield table
         if self.story is not None:
             yield self.story
         yield from self._below
@@ -217,12 +220,19 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         self.show_rows(rows)
         self.refresh_info()
 
+    def awaits_rows(self) -> bool:
+        """Return whether rows may be on their way that are there already: the cluster is coming in, or looked into."""
+        overview = self.host.border.overview()
+        phases = {status.phase for status in overview.statuses.values()}
+        return overview.analysed is None or bool(phases & {Phase.CONNECTING, Phase.SYNCING})
+
     def show_rows(self, rows: Rows[ItemT]) -> None:
         """Show rows in the table, or why there are none."""
         self.listing.rows = rows
         with self.app.batch_update():
             self.show_title()
             self.table.set_placeholder(*self.placeholder(rows))
+            self.table.awaits_rows = not rows.total and self.awaits_rows()
             self.table.set_rows(rows, self.listing.sort)
         self.call_after_refresh(self._share_height)
 

@@ -101,6 +101,11 @@ class PendingScreen(ListScreen[PendingEntry]):
             return pending_freshness(overview, self.host.now_ns())[:1]
         return super().placeholder(rows)
 
+    def awaits_rows(self) -> bool:
+        """Return whether rows are on their way: pods wait, and why is being worked out."""
+        overview = self.host.border.overview()
+        return overview.pending is None or bool(overview.counts["pending"]) or super().awaits_rows()
+
     def story_of(self, item: PendingEntry) -> tuple[Pieces, ...]:
         """Return why the pods wait and who said what."""
         return pending_sentences(item, self.host.now_ns(), room_to_quote(*self.size))

@@ -162,6 +162,39 @@ async def test_the_reader_hears_where_the_cursor_is(table: RowTable) -> None:
         assert message.control is table
 
 
+async def test_keys_before_the_first_rows_are_kept_for_them(table: RowTable) -> None:
+    app = WidgetApp(table)
+    async with app.run_test(size=(40, 12)) as pilot:
+        table.focus()
+        table.awaits_rows = True
+        await shown(pilot, table, rows_of())
+        await pilot.press("down", "down", "enter", "space", "up")
+        assert table.cursor_index == 0
+        app.heard.clear()
+        await shown(pilot, table, many(5))
+        assert table.cursor_index == 2
+        assert [getattr(one, "key", "") for one in app.heard if isinstance(one, RowSelected)] == ["row-000002"]
+        assert table.marked == {"row-000002"}
+        table.awaits_rows = False
+        await shown(pilot, table, rows_of())
+        await pilot.press("down", "enter")
+        app.heard.clear()
+        await shown(pilot, table, many(5))
+        assert not any(isinstance(one, RowSelected) for one in app.heard)
+
+
+async def test_keys_of_rows_that_never_come_are_forgotten(table: RowTable) -> None:
+    app = WidgetApp(table)
+    async with app.run_test(size=(40, 12)) as pilot:
+        table.focus()
+        table.awaits_rows = True
+        await pilot.press("enter")
+        table.awaits_rows = False
+        await shown(pilot, table, rows_of())
+        await shown(pilot, table, many(5))
+        assert not any(isinstance(one, RowSelected) for one in app.heard)
+
+
 async def test_an_empty_table_says_why(table: RowTable) -> None:
     app = WidgetApp(table)
     async with app.run_test(size=(40, 9)) as pilot:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -80,6 +82,10 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
     ]
     BINDING_GROUP_TITLE = "Table"
 
+    awaits_rows = False
+    """Whether rows are on their way: keys that come before them are kept for them."""
+    _kept_keys: tuple[Callable[[], None], ...] = ()
+
     def set_rows(self, rows: RowSequence, sort: Sort | None = None) -> None:
         """Show other rows; the cursor and marks stay with their keys, and only lines that differ are drawn again.
 
@@ -106,6 +112,17 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
         self._refresh_changed(everything=bool(moved_by) or is_first or not rows)
         if self._cursor.key != before_key or is_first:
             self.post_message(RowHighlighted(self, self._cursor.key))
+        if self._kept_keys and (rows or not self.awaits_rows):
+            kept, self._kept_keys = self._kept_keys, ()
+            for press in kept if rows else ():
+                press()
+
+    def _is_kept(self, press: Callable[[], None]) -> bool:
+        """Keep a key for the rows to come; return whether there are none yet."""
+        if self._rows or not self.awaits_rows:
+            return False
+        self._kept_keys = (*self._kept_keys, press)
+        return True
 
     def move_cursor_to(self, key: str) -> bool:
         """Put the cursor on a row and return whether the table has it."""
@@ -153,14 +170,20 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
 
     def action_cursor(self, step: int) -> None:
         """Move the cursor by rows."""
+        if self._is_kept(partial(self.action_cursor, step)):
+            return
         self._move_cursor(self._cursor.index + step)
 
     def action_page(self, step: int) -> None:
         """Move the cursor by pages."""
+        if self._is_kept(partial(self.action_page, step)):
+            return
         self._move_cursor(self._cursor.index + step * self._page)
 
     def action_edge(self, step: int) -> None:
         """Move the cursor to the first or last row."""
+        if self._is_kept(partial(self.action_edge, step)):
+            return
         self._move_cursor(0 if step < 0 else len(self._rows) - 1)
 
     def action_scroll_columns(self, step: int) -> None:
@@ -173,6 +196,7 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
     def action_mark(self) -> None:
         """Mark the row under the cursor, or take the mark away, and go to the next."""
         if self._cursor.key is None:
+            self._is_kept(self.action_mark)
             return
         self._cursor.toggle_mark()
         self._refresh_row(self._cursor.index)
@@ -212,6 +236,8 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
         """Ask for the row under the cursor."""
         if (key := self._cursor.key) is not None:
             self.post_message(RowSelected(self, key))
+        else:
+            self._is_kept(self.action_select)
 
     # Events
 
