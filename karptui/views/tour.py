@@ -70,7 +70,7 @@ STORIES: Final[Mapping[str, Story]] = MappingProxyType(
                     "Eleven DaemonSets do not fit a type of eight pod slots. NEW NODE CARRIES says:",
                     "2 down down down down",
                 ),
-                _step("Below the table: the types that rules out, and by which number. One more?", "ctrl+t a d a e"),
+                _step("Below the table: which types that rules out, and by which number. One more?", "ctrl+t a d a e"),
                 _step("Add it, and replay every pod as if it were new:", "enter enter m down enter"),
                 _step("So many nodes and dollars for one more agent on every node."),
             ),

@@ -133,7 +133,7 @@ _SHORT: Final = ("0s", "30s", "1m", "5m", "15m", "30m", "1h")
 
 
 def proposed_values(current: str, *, stride: float = 0, most: int = 0, is_duration: bool = False) -> str:
-    """Return a range or list around what a parameter is now, to begin with; empty where there is nothing to go by.
+    """Return a range or list around what a parameter is now, and with it; empty where there is nothing to go by.
 
     Args:
         current: What it is now, as text.
@@ -149,16 +149,18 @@ def proposed_values(current: str, *, stride: float = 0, most: int = 0, is_durati
         usual = _LONG if is_long else _SHORT
         return ",".join(usual if not current or current in usual else (*usual, current))
     if most:
-        return f"1..{most}/{max(1, most // 9)}"
+        usual_numbers = {1, most // 10, most // 4, most // 2, most * 3 // 4, most}
+        return ",".join(map(str, sorted({*usual_numbers, *([int(current)] if current.isdecimal() else [])})))
     found = _QUANTITY.fullmatch(current)
     if found is None:
         return ""
     amount, unit = Decimal(found[1]), found[2]
     if stride and stride < 1:
-        top = max(amount * 4 / 3, Decimal(str(stride)) * 10)
-        return f"0..{round(top, 3).normalize():f}/{round(top / 10, 4).normalize():f}"
-    low, high = int(amount / 2), max(int(amount * 2), 4)
-    return f"{low}{unit}..{high}{unit}/{max(1, (high - low) // 8)}{unit}"
+        top = amount * 4 / 3 if amount else Decimal(str(stride)) * 10
+        return f"0..{round(top, 4).normalize():f}/{round(top / 8, 5).normalize():f}"
+    step = max(1, int(amount / 4))
+    low, high = max(int(amount) - 2 * step, 0), int(amount) + 4 * step
+    return f"{low}{unit}..{high}{unit}/{step}{unit}"
 
 
 def typed(value: str) -> Any:

@@ -170,12 +170,13 @@ def test_processes_start_while_a_screen_holds_the_standard_streams(tmp_path: Pat
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"current": "0.075", "stride": 0.005}, "0..0.1/0.01"),
+        ({"current": "0.075", "stride": 0.005}, "0..0.1/0.0125"),
+        ({"current": "0.0", "stride": 0.005}, "0..0.05/0.00625"),
         ({"current": "0", "stride": 1}, "0..4/1"),
-        ({"current": "480"}, "240..960/90"),
-        ({"current": "1600Gi"}, "800Gi..3200Gi/300Gi"),
-        ({"current": "50", "most": 100}, "1..100/11"),
-        ({"current": "", "most": 100}, "1..100/11"),
+        ({"current": "480"}, "240..960/120"),
+        ({"current": "1600Gi"}, "800Gi..3200Gi/400Gi"),
+        ({"current": "45", "most": 100}, "1,10,25,45,50,75,100"),
+        ({"current": "", "most": 100}, "1,10,25,50,75,100"),
         ({"current": "5m", "is_duration": True}, "0s,30s,1m,5m,15m,30m,1h"),
         ({"current": "720h", "is_duration": True}, "1h,2h,4h,8h,12h,24h,720h"),
         ({"current": "Never", "is_duration": True}, "0s,30s,1m,5m,15m,30m,1h,Never"),
@@ -185,4 +186,6 @@ def test_processes_start_while_a_screen_holds_the_standard_streams(tmp_path: Pat
 def test_values_are_proposed_around_what_there_is(given: dict[str, Any], expected: str) -> None:
     assert proposed_values(**given) == expected
     if expected:
-        assert len(parse_values(expected)) >= 5
+        values = parse_values(expected)
+        assert len(values) >= 5
+        assert not given["current"] or any(typed(value) == typed(given["current"]) for value in values)

@@ -271,16 +271,19 @@ def sweep_sentence(values: Sequence[str], points: Mapping[int, SweepPoint]) -> P
     said: list[str] = []
     for before, after in pairwise(found):
         if before.pending != after.pending:
-            pods = f"{count_text(before.pending)} → {count_text(after.pending)} pods wait"
-            said.append(f"{pods} from {before.value} to {after.value}")
+            pods = counted(before.pending, "pod")
+            wait = f"{pods} {verb(before.pending, 'waits', 'wait')} up to {before.value}"
+            said.append(f"{wait}, {count_text(after.pending)} from {after.value} on")
     more = len(said) - MOST_CHANGES
     shown = "; ".join((*said[:MOST_CHANGES], *([f"{count_text(more)} changes more"] if more > 0 else ())))
     fewest = min(point.pending for point in found)
     equals = [point for point in found if point.pending == fewest]
     prices = [round(_most(point), 2) for point in equals]
     if len(equals) < len(found):
-        best = equals[prices.index(min(prices))]
-        money = f"the fewest wait for ${min(prices):,.2f}/h at {best.value}"
+        best = [point for point, price in zip(equals, prices, strict=True) if price == min(prices)]
+        is_run = found.index(best[-1]) - found.index(best[0]) == len(best) - 1 > 0
+        through = f" to {best[-1].value}" if is_run else ""
+        money = f"the fewest wait for ${min(prices):,.2f}/h at {best[0].value}{through}"
     elif min(prices) == max(prices):
         money = "the same $/h for each value"
     else:

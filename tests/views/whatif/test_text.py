@@ -287,11 +287,14 @@ def test_a_sweep_says_where_pods_begin_to_wait_and_what_is_cheapest() -> None:
         return "".join(text for text, _ in sweep_sentence(values, dict(enumerate(points))))
 
     cheap, dear = SweepPoint("0.04", price_per_hour=30.0, pending=3), SweepPoint("0.05", price_per_hour=35.42)
-    assert told(cheap, dear) == ("3 → 0 pods wait from 0.04 to 0.05; the fewest wait for $35.42/h at 0.05.")
+    assert told(cheap, dear) == ("3 pods wait up to 0.04, 0 from 0.05 on; the fewest wait for $35.42/h at 0.05.")
+    again = SweepPoint("0.06", price_per_hour=35.42)
+    assert told(cheap, dear, again).endswith("; the fewest wait for $35.42/h at 0.05 to 0.06.")
     assert told(cheap, cheap) == "As many pods wait at each value; the same $/h for each value."
     many = tuple(SweepPoint(str(at), pending=at) for at in range(5))
     assert told(*many) == (
-        "0 → 1 pods wait from 0 to 1; 1 → 2 pods wait from 1 to 2; 2 changes more; the fewest wait for $0.00/h at 0."
+        "0 pods wait up to 0, 1 from 1 on; 1 pod waits up to 1, 2 from 2 on; 2 changes more; "
+        "the fewest wait for $0.00/h at 0."
     )
     assert told(cheap) == told(cheap, SweepPoint("x", problem="no")) == ""
     assert sweep_sentence(["1", "2"], {0: cheap}) == ()
