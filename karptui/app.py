@@ -43,9 +43,8 @@ from karptui.views.top_bar import TopBarValues
 from karptui.views.tour import Tour
 from karptui.widgets.colourless import Colourless
 from karptui.widgets.textual_compat.boundary import LivingApp
-from karptui.widgets.textual_compat.key_order import KeyOrder, move_within
+from karptui.widgets.textual_compat.key_order import KeyOrder, mounted, move_within
 from karptui.widgets.textual_compat.loop import screen_loop
-from karptui.widgets.textual_compat.mounted import mounted
 from karptui.widgets.textual_compat.signals import Signals, driver_of
 from karptui.widgets.textual_compat.style_rules import StyleRules
 from karptui.widgets.themes import OWN_THEMES, style_sheets, variable_defaults

@@ -1,9 +1,9 @@
-"""Pending pods, folded where their workload, their requests and what stands in their way are the same."""
+"""Pending pods, folded where their workload, their requests and what stands in their way are the same; all of them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -201,3 +201,26 @@ def _numbered(names: Sequence[str]) -> str:
     else:
         return ""
     return f"{stems.pop()}{{{listed}}}"
+
+
+class PendingReport(msgspec.Struct, frozen=True, eq=False, dict=True):
+    """One generation; compared by identity."""
+
+    generation: int
+    """Of the cluster."""
+    now_ns: int
+    """The instant that it holds for: nanoseconds since the epoch."""
+    groups: tuple[PendingGroup, ...] = ()
+    """The pods, folded."""
+    notes: tuple[str, ...] = ()
+    """What was assumed about instance types, in sentences."""
+
+    @cached_property
+    def by_pod(self) -> Mapping[str, PendingGroup]:
+        """The group of each pod, by ``namespace/name``."""
+        return {pod.key: group for group in self.groups for pod in group.pods}
+
+    @property
+    def explained(self) -> int:
+        """Groups whose explanation has been worked out, or that need none."""
+        return sum(group.explanation is not None or group.diagnosis.error is None for group in self.groups)

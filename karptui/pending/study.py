@@ -9,9 +9,8 @@ from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.kube.pod import Pod
 from karptui.pending.causes import ENGINE, Cause, Diagnoses
 from karptui.pending.disagreements import Nominations
-from karptui.pending.groups import PendingGroup, fold
+from karptui.pending.groups import PendingGroup, PendingReport, fold
 from karptui.pending.messages import messages_about
-from karptui.pending.report import PendingReport
 from karptui.provisioning import PodExplanation, Prepared, Reporter, Solution, explain
 from karptui.provisioning.reporter import silent
 from karptui.provisioning.solution import solve

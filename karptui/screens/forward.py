@@ -29,7 +29,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.studies import HORIZONS_NS
 from karptui.views.table import Rows
-from karptui.widgets.hanging import hanging
+from karptui.widgets.plain import hanging
 
 if TYPE_CHECKING:
     from karptui.whatif.scenario import Scenario

@@ -26,7 +26,7 @@ from karptui.views.studies import Study
 from karptui.views.table import Rows
 from karptui.whatif.opening import Opening
 from karptui.whatif.scenario import Scenario
-from karptui.widgets.hanging import hanging
+from karptui.widgets.plain import hanging
 
 
 class StudyScreen(ListScreen[Any]):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from karptui.aws.lint import LintFinding
-from karptui.pending.groups import PendingGroup
-from karptui.pending.report import PendingReport
+from karptui.pending.groups import PendingGroup, PendingReport
 from karptui.provisioning import PodExplanation
 from karptui.whatif.remedies.pending.remedy import RemedyReport
 

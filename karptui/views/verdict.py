@@ -15,8 +15,7 @@ from karptui.views.sanitize import clean, short_name
 
 if TYPE_CHECKING:
     from karptui.disruption.cluster_findings import ClusterFinding
-    from karptui.pending.groups import PendingGroup
-    from karptui.pending.report import PendingReport
+    from karptui.pending.groups import PendingGroup, PendingReport
 
 MARKS: Final[Mapping[str, tuple[str, Tone]]] = {
     "error": ("✘", Tone.FAULT),

@@ -11,8 +11,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from karptui.views.row import Pieces, Tone
-from karptui.widgets.hanging import wrapped
-from karptui.widgets.plain import phrase
+from karptui.widgets.plain import phrase, wrapped
 
 
 class InfoLine(Widget):

@@ -9,8 +9,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from karptui.views.row import Pieces, Tone
-from karptui.widgets.hanging import hanging, wrapped
-from karptui.widgets.plain import phrase
+from karptui.widgets.plain import hanging, phrase, wrapped
 
 Breaking: TypeAlias = Callable[[Iterable[Pieces], int], tuple[Pieces, ...]]
 """Breaks lines to a width in cells."""

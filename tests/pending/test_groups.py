@@ -13,9 +13,8 @@ from karptui.kube.node import Node
 from karptui.kube.pod import Pod
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.pending.causes import Cause
-from karptui.pending.groups import PendingGroup, folded_name
+from karptui.pending.groups import PendingGroup, PendingReport, folded_name
 from karptui.pending.messages import PodMessage
-from karptui.pending.report import PendingReport
 from karptui.pending.study import PendingStudy, study_pending, waiting_pods
 from karptui.provisioning import prepare
 from karptui.state.inventory import state_of

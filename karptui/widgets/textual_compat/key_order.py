@@ -3,10 +3,14 @@
 Textual hears the keys of its priority bindings at once, and all others once they have gone round the widgets, on
 whatever screen is in front by then. Measured by tests/ui/test_typing.py: enter and 1 at once opened the first node.
 Could become upstream: "Priority bindings overtake keys that are still on their way".
+
+And when a screen can take keys: without, the second of "y" and "G" typed at once on a detail reaches a screen without
+widgets, and ends the app. Could become upstream: "Keys wait until the screen that they are for is mounted".
 """
 
 from __future__ import annotations
 
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from textual import events
@@ -51,3 +55,8 @@ async def move_within(app: App[None], widget: Widget, key: str) -> None:
         for binding in bindings.key_to_bindings.get(key, ()):
             if not binding.priority and binding.action != "select" and await app.run_action(binding.action, node):
                 return
+
+
+async def mounted(screen: Screen[Any]) -> None:
+    """Wait until the widgets of a screen are there."""
+    await screen._mounted_event.wait()  # noqa: SLF001

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from karptui.pending.report import PendingReport
+from karptui.pending.groups import PendingReport
 from karptui.session.pending_questions import PendingQuestions
 from karptui.session.pending_report import PendingAnswer
 

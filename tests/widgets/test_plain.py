@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from karptui.views.row import Tone
-from karptui.widgets.hanging import hanging
+from karptui.widgets.plain import hanging
 
 
 def broken(text: str, width: int, indent: int = 0) -> list[str]:
