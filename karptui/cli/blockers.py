@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text, print_csv, refuse_unseen, report
-from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, file_name
+from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, add_snapshots
 from karptui.decode.kinds import Kind
 from karptui.views.sanitize import clean
 
@@ -33,13 +33,7 @@ COLUMNS: Final = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument(
-        "snapshots",
-        metavar="SNAPSHOT",
-        type=file_name,
-        nargs="*",
-        help="files or directories instead of a cluster; - is standard input",
-    )
+    add_snapshots(parser, "files or directories instead of a cluster; - is standard input")
     parser.add_argument("--node", metavar="NAME", help="only this node")
     parser.add_argument(
         "--no-simulation", action="store_true", help="do not simulate removals: wouldGoWithout is unknown throughout"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text
 from karptui.cli.many import add_workers_flag, ask_parts, ends_when, opened
-from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, file_name
+from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, add_snapshots, file_name
 from karptui.cli.whatif_scenarios import read_files
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -28,23 +28,11 @@ _MOST_SEEDS: Final = 1_000
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument(
-        "snapshots",
-        metavar="SNAPSHOT",
-        type=file_name,
-        nargs="*",
-        help="files or directories, each a snapshot, instead of a cluster; - is stdin",
-    )
-    parser.add_argument(
-        "--horizon", metavar="DURATION", type=horizon, default="6h", help="how far to play (default: 6h)"
-    )
-    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="decides what is left to chance (default: 0)")
-    parser.add_argument(
-        "--seeds",
-        metavar="N",
-        type=seeds,
-        default=1,
-        help="play with so many seeds, from that one on: the likeliest play, and what chance changes (default: 1)",
+    add_snapshots(parser, "files or directories, each a snapshot, instead of a cluster; - is stdin")
+    add_play_flags(
+        parser,
+        "how far to play",
+        "play with so many seeds, from that one on: the likeliest play, and what chance changes",
     )
     parser.add_argument(
         "--instant",
@@ -63,6 +51,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_cluster_flags(parser, takes_several=False)
     add_price_flags(parser)
     add_workers_flag(parser, default="this one alone")
+
+
+def add_play_flags(parser: argparse.ArgumentParser, how_far: str, how_often: str) -> None:
+    """Add the flags of commands that play clusters forward.
+
+    Args:
+        parser: Gets them.
+        how_far: The help of ``--horizon``, without the default.
+        how_often: That of ``--seeds``.
+    """
+    parser.add_argument("--horizon", metavar="DURATION", type=horizon, default="6h", help=f"{how_far} (default: 6h)")
+    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="decides what is left to chance (default: 0)")
+    parser.add_argument("--seeds", metavar="N", type=seeds, default=1, help=f"{how_often} (default: 1)")
 
 
 def horizon(text: str) -> int:

@@ -99,6 +99,16 @@ def add_cluster_flags(parser: argparse.ArgumentParser, *, takes_several: bool = 
     )
 
 
+def add_snapshots(parser: argparse.ArgumentParser, about: str) -> None:
+    """Add the snapshots that a command reads in place of a cluster.
+
+    Args:
+        parser: Gets them.
+        about: Their help.
+    """
+    parser.add_argument("snapshots", metavar="SNAPSHOT", type=file_name, nargs="*", help=about)
+
+
 def add_output_flag(parser: TakesArguments, forms: Sequence[str] = ("table", "json", "csv"), *, hold: str = "") -> None:
     """Add ``-o``.
 

@@ -12,7 +12,7 @@ from karptui.cli.errors import UsageError, fail
 from karptui.cli.forward import horizon
 from karptui.cli.listing import json_text
 from karptui.cli.many import add_workers_flag, ask_whole, opened
-from karptui.cli.options import add_cluster_flags, add_price_flags, file_name
+from karptui.cli.options import add_cluster_flags, add_price_flags, add_snapshots, file_name
 from karptui.cli.streams import given_text
 from karptui.cli.whatif_scenarios import FAILED, parse_condition
 from karptui.views.sanitize import clean
@@ -40,13 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         required=True,
         help="manifests that would be applied: a file, a folder of .yaml, .yml and .json, or - for stdin; repeatable",
     )
-    parser.add_argument(
-        "snapshots",
-        metavar="SNAPSHOT",
-        type=file_name,
-        nargs="*",
-        help="files or directories, each a snapshot of a cluster of its own, instead of a cluster",
-    )
+    add_snapshots(parser, "files or directories, each a snapshot of a cluster of its own, instead of a cluster")
     parser.add_argument("-o", "--output", choices=("text", "json", "markdown"), default="text", help="text")
     parser.add_argument(
         "--horizon", metavar="DURATION", type=horizon, default="6h", help="how far the rollout is played (default: 6h)"

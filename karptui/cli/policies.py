@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.forward import horizon, seed, seeds
+from karptui.cli.forward import add_play_flags
 from karptui.cli.many import add_workers_flag, each_of, opened
 from karptui.cli.streams import say_progress
 from karptui.cli.study import add_study_flags, one_base, print_document, table_lines
@@ -53,16 +53,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=(),
         help="values of consolidateAfter, or Never (default: 0s, 5m, 1h and those in use)",
     )
-    parser.add_argument(
-        "--horizon", metavar="DURATION", type=horizon, default="6h", help="how far each is played (default: 6h)"
-    )
-    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="decides what is left to chance (default: 0)")
-    parser.add_argument(
-        "--seeds",
-        metavar="N",
-        type=seeds,
-        default=1,
-        help="play each with so many seeds, from that one on, and tell what chance changes (default: 1)",
+    add_play_flags(
+        parser, "how far each is played", "play each with so many seeds, from that one on, and tell what chance changes"
     )
     add_study_flags(parser)
     add_workers_flag(parser, default="this one alone")

@@ -19,6 +19,7 @@ from karptui.cli.options import (
     add_cluster_flags,
     add_output_flag,
     add_price_flags,
+    add_snapshots,
     file_name,
     refuse_unused,
 )
@@ -33,13 +34,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument(
-        "snapshots",
-        metavar="SNAPSHOT",
-        nargs="*",
-        type=file_name,
-        help="file or directory, each a snapshot; - is stdin",
-    )
+    add_snapshots(parser, "file or directory, each a snapshot; - is stdin")
     parser.add_argument(
         "--disruption",
         action="store_true",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text
 from karptui.cli.many import add_workers_flag, ask_whole, opened
-from karptui.cli.options import add_cluster_flags, add_price_flags, file_name
+from karptui.cli.options import add_cluster_flags, add_price_flags, add_snapshots, file_name
 from karptui.cli.streams import say_progress
 from karptui.solve.catalogue import GOALS, SolveError
 from karptui.views.sanitize import clean
@@ -28,13 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments: a flag for each parameter of any goal."""
     listed = "; ".join(f"{goal.name} ({goal.title})" for goal in GOALS.values())
     parser.add_argument("goal", metavar="GOAL", choices=tuple(GOALS), help=f"what is looked for: {listed}")
-    parser.add_argument(
-        "snapshots",
-        metavar="SNAPSHOT",
-        type=file_name,
-        nargs="*",
-        help="files or directories, each a snapshot of a cluster of its own, instead of a cluster",
-    )
+    add_snapshots(parser, "files or directories, each a snapshot of a cluster of its own, instead of a cluster")
     for name, (metavar, said) in _flags().items():
         parser.add_argument(f"--{name}", metavar=metavar, dest=_dest(name), help=said.replace("%", "%%"))
     parser.add_argument(

@@ -13,7 +13,7 @@ import msgspec
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text, print_csv
 from karptui.cli.many import add_workers_flag, ask_parts, opened
-from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, file_name
+from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, add_snapshots, file_name
 from karptui.cli.whatif_scenarios import read_files
 from karptui.cli.whatif_table import table
 from karptui.session.sweeper import point_of
@@ -43,13 +43,7 @@ _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument(
-        "snapshots",
-        metavar="SNAPSHOT",
-        type=file_name,
-        nargs="*",
-        help="files or directories, each a snapshot, instead of a cluster; - is stdin",
-    )
+    add_snapshots(parser, "files or directories, each a snapshot, instead of a cluster; - is stdin")
     parser.add_argument(
         "--set",
         dest="sweep",
