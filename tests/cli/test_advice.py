@@ -135,7 +135,7 @@ def test_help_tells_the_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_cluster_that_cannot_be_looked_at(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("karptui.session.overview.unready_because", lambda view: "Pods may not be listed")
+    monkeypatch.setattr("karptui.session.readiness.unready_because", lambda view: "Pods may not be listed")
     assert main(["advice", "--demo"]) == 2
     assert "the rules cannot be asked: Pods may not be listed" in capsys.readouterr().err
 

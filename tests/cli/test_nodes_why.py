@@ -49,6 +49,6 @@ def test_large_clusters_are_simulated_on_request(
 def test_without_pods_the_codes_are_left_out(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("karptui.session.overview.unready_because", lambda _: "Pods may not be listed")
+    monkeypatch.setattr("karptui.session.readiness.unready_because", lambda _: "Pods may not be listed")
     assert main(["nodes", "--snapshot", str(STORIES)]) == 0
     assert "left out: Pods may not be listed" in capsys.readouterr().err
