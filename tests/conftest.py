@@ -19,8 +19,8 @@ from tests.event_loop import SteppedLoop
 
 TESTS_ROOT = Path(__file__).resolve().parent
 SNAPSHOT_ROOT = TESTS_ROOT.parent / "snapshots"
-LONGEST_FIRST = ("ui/whatif", "e2e", "terminal", "ui", "cli", "sources", "whatif", "hygiene")
-"""Folders by how long their files take: a long one that comes last keeps one processor busy and the others idle."""
+LONGEST_FIRST = ("ui/test_pictures.py", "ui/whatif", "e2e", "terminal", "ui", "cli", "sources", "whatif", "hygiene")
+"""Files and folders by how long they take: what is long and comes last keeps one processor busy and the others idle."""
 LITTERED = 30_000
 """So many more objects than after the last search are worth another one."""
 
@@ -44,8 +44,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in pictures]
 
     def rank(item: pytest.Item) -> int:
-        folder = item.path.parent.relative_to(TESTS_ROOT).as_posix()
-        return next((place for place, name in enumerate(LONGEST_FIRST) if folder.startswith(name)), len(LONGEST_FIRST))
+        path = item.path.relative_to(TESTS_ROOT).as_posix()
+        return next((place for place, name in enumerate(LONGEST_FIRST) if path.startswith(name)), len(LONGEST_FIRST))
 
     items.sort(key=rank)
 
