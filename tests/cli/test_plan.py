@@ -194,7 +194,7 @@ def test_the_workflows_of_the_page_run_as_they_are_written(
     calls = [["bash", "-eo", "pipefail", "-c", script]] if is_gitlab else [["bash", "-ec", step] for step in steps]
     statuses = [subprocess.run(call, cwd=repository, env=given, check=False).returncode for call in calls]
     assert statuses == ([3] if is_gitlab else [0, 3, 0])
-    assert (repository / "pip.txt").read_text() == "install .\n"
+    assert (repository / "pip.txt").read_text() == "install karptui\n"
     assert (repository / "plan.md").read_text().startswith("## Karpenter on")
     if not is_gitlab:
         assert (repository / "gh.txt").read_text() == "pr comment 7 --body-file plan.md\n"

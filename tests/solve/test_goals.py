@@ -9,10 +9,12 @@ import pytest
 
 from karptui.kube.taints import Taint
 from karptui.provisioning.reporter import Cancelled
-from karptui.solve.answer import Solved
+from karptui.solve.answer import Figures, Solved, Tried, ranked
 from karptui.solve.catalogue import SolveError
 from karptui.solve.compose import composed
 from karptui.solve.export import commands_text, manifests_text
+from karptui.solve.goals import pending
+from karptui.solve.question import LESS_MEMORY
 from karptui.solve.run import solve_goal
 from karptui.views.solve import headline, markdown_lines, text_lines
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField, SetSetting
@@ -161,6 +163,19 @@ def test_the_risk_of_less_overhead_is_in_the_first_sentence() -> None:
     assert found.best.parts[0].startswith("VM_MEMORY_OVERHEAD_PERCENT 0.0")
     assert "at the risk that new nodes may have less memory than Karpenter then reckons with" in headline(found)
     assert found.as_json("x", "")["risk"] == found.risk
+
+
+def test_a_change_at_a_risk_stands_behind_a_dearer_one_without() -> None:
+    def change(words: str, price: float, edit: AnyEdit) -> Tried:
+        figures = Figures(pending=0, nodes=1, price_per_hour=price)
+        return Tried(parts=(words,), outcome="nothing pending", edits=(edit,), figures=figures, is_enough=True)
+
+    risky = change("overhead 0.01", 1.0, SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.01"))
+    safe = change("raise its limit", 1.5, SetField(ObjectRef("NodePool", "a"), ("spec", "limits", "cpu"), "9"))
+    best, runner_up, _ = ranked((risky, safe), pending.CRITERIA)
+    assert best is safe
+    assert runner_up is not None
+    assert (runner_up.parts, runner_up.why_not) == (risky.parts, f"is a risk: {LESS_MEMORY}")
 
 
 def test_an_overhead_may_be_bounded_by_what_it_costs() -> None:

@@ -19,6 +19,7 @@ from karptui.solve.answer import (
     FEWER_DRIFT,
     FEWER_LOSE,
     FEWER_WAIT,
+    Criterion,
     Effort,
     Figures,
     Solved,
@@ -105,7 +106,7 @@ def find(question: GoalQuestion) -> Solved:
         not_tried=tuple(left_out),
     )
     solved = question.answer(Replay.PENDING, now, tried, CRITERIA, effort)
-    if solved.best is not None and any(isinstance(edit, SetSetting) for edit in solved.best.edits):
+    if solved.best is not None and _is_risky(solved.best.edits):
         solved = replace(solved, risk=LESS_MEMORY, not_modelled=(TOO_LOW, *solved.not_modelled))
     return solved if solved.is_reached else replace(solved, because=_still(question, solved.best))
 
@@ -202,4 +203,10 @@ def _still(question: GoalQuestion, best: Tried | None) -> str:
     return f"nothing that was tried places {names_of(left)} as well"
 
 
-CRITERIA: Final = (FEWER_WAIT, FEWER_LOSE, CHEAPER, FEWER_DRIFT, FEWER_CHANGES)
+def _is_risky(edits: Iterable[AnyEdit]) -> bool:
+    """Return whether changes have Karpenter reckon with memory that nodes may not have."""
+    return any(isinstance(edit, SetSetting) for edit in edits)
+
+
+NO_RISK: Final = Criterion(lambda one: _is_risky(one.edits), lambda _ours, _theirs: f"is a risk: {LESS_MEMORY}")
+CRITERIA: Final = (FEWER_WAIT, FEWER_LOSE, NO_RISK, CHEAPER, FEWER_DRIFT, FEWER_CHANGES)
