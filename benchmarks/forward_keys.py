@@ -1,0 +1,90 @@
+"""How long a key waits while a play of ``:forward`` runs behind the screen, beside the same with nothing at work.
+
+    python benchmarks/forward_keys.py [--nodes N] [--pods N] [--keys N] [--size COLUMNSxROWS]
+
+The app runs in a terminal of its own (a pty, as in `whatif_keys.py`) on the demo's cluster many times over, in which
+nothing changes. Letters are typed into the command line at a fast typist's pace: first with everything at rest, then
+while 72 hours are played. From key to repaint is the time from the key being written to the terminal until the letter
+is read from it. "Loop held" is how late a task is that wants to run every two milliseconds, while somebody types and,
+in the last row, while nobody does. Times are of the wall clock: a busy machine shows in all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from whatif_keys import PACE_SECONDS, Terminal
+
+LETTERS = "qxzqzxxqzzqx"
+"""Letters that nothing else on the screen is drawn anew with."""
+REST_SECONDS = 3.0
+PLAYING = r"(are|being) played"
+HORIZONS = b"tt"
+"""From 6 hours to 72."""
+
+
+def shares(values: list[float]) -> str:
+    """Return the median, the hundredth that is worst, and the worst, in milliseconds."""
+    ordered = sorted(values)
+    p50, p99, worst = (ordered[round(share * (len(ordered) - 1))] * 1000 for share in (0.5, 0.99, 1.0))
+    return f"p50 {p50:6.1f}  p99 {p99:6.1f}  worst {worst:6.1f} ms"
+
+
+def typed(terminal: Terminal, keys: int) -> tuple[list[float], float, float]:
+    """Type letters into the command line; return what each took, and from when to when it was."""
+    taken: list[float] = []
+    began = time.monotonic()
+    for at in range(0, keys, len(LETTERS)):
+        terminal.press(b":")
+        terminal.drain(0.3)
+        for letter in LETTERS[: keys - at]:
+            pressed = terminal.press(letter.encode())
+            taken.append(terminal.wait_for(letter, 20) - pressed)
+            terminal.drain(max(PACE_SECONDS - taken[-1], 0.01))
+        terminal.press(b"\x1b")
+        terminal.drain(0.3)
+    return taken, began, time.monotonic()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=500)
+    parser.add_argument("--pods", type=int, default=10_000)
+    parser.add_argument("--keys", type=int, default=96)
+    parser.add_argument("--settle", type=float, default=60.0, help="seconds for everything else to be worked out")
+    parser.add_argument("--size", default="120x40", metavar="COLUMNSxROWS")
+    options = parser.parse_args()
+    columns, rows = (int(one) for one in options.size.split("x"))
+    report = Path(tempfile.mkdtemp()) / "late.json"
+    app = str(Path(__file__).with_name("whatif_keys.py"))
+    large = ["--nodes", str(options.nodes), "--pods", str(options.pods), "--quiet"]
+    terminal = Terminal([sys.executable, app, "--app", str(report), *large], columns, rows)
+    terminal.wait_for("Nodes")
+    terminal.drain(options.settle)
+    rest, rest_began, rest_ended = typed(terminal, options.keys)
+    terminal.press(b":forward\r")
+    terminal.wait_for(PLAYING)
+    terminal.press(HORIZONS)
+    terminal.drain(REST_SECONDS)
+    playing, began, ended = typed(terminal, options.keys)
+    terminal.drain(REST_SECONDS)
+    terminal.wait_for(PLAYING, 10)
+    last = time.monotonic()
+    terminal.close()
+    late = json.loads(report.read_text(encoding="utf-8"))
+    for name, taken, since, until in (
+        ("at rest", rest, rest_began, rest_ended),
+        ("while it plays", playing, began, ended),
+        ("while it plays, no keys", [], ended, last),
+    ):
+        held = shares([one[1] for one in late if since <= one[0] <= until])
+        print(f"{name:<24} key to repaint {shares(taken)}" if taken else f"{name:<24}", f"  loop held {held}")
+
+
+if __name__ == "__main__":
+    main()
