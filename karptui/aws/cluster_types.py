@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.facts import InstanceTypeFacts
-from karptui.aws.instance_types import instance_types
+from karptui.aws.instance_types import Resolved, instance_types
 from karptui.aws.market import Market, built_in_market, region_of
 from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, Subnet, SubnetZone, parse_nodeclass
 from karptui.aws.observed import discovered_memory_bytes
@@ -27,7 +27,17 @@ MarketOf = Callable[[str, Iterable[SubnetZone]], Market]
 """Returns the market of a region for the zones of a cluster."""
 
 
-_known: Final[Recent[Any, tuple[InstanceType, ...]]] = Recent(most=16, patience=64)
+class _Inputs(NamedTuple):
+    """What instance types follow from."""
+
+    decisive: tuple[Ec2NodeClass, Settings, tuple[InstanceTypeFacts, ...]]
+    market: tuple[Any, ...]
+    """Prices and what is sold out change every few minutes."""
+    memory_bytes: Mapping[str, int]
+    """And so does of which types there are nodes that have reported theirs."""
+
+
+_known: Final[Recent[_Inputs, tuple[InstanceType, ...]]] = Recent(most=16, patience=64)
 """What NodeClasses come to, by what of: they change seldom, and clusters several times a second.
 
 Each is some megabytes large, so those that an edit or an outage has left behind are let go."""
@@ -105,11 +115,16 @@ def _resolved(
     memory_bytes: Mapping[str, int],
 ) -> tuple[InstanceType, ...]:
     """Return the same types for the same inputs: to compare them is quicker by far, and what is indexed stays so."""
-    inputs = (nodeclass, settings, msgspec.structs.astuple(market), facts, memory_bytes)
-    return _known.get(
-        inputs,
-        lambda: instance_types(nodeclass, settings, market, facts=facts, discovered_memory_bytes=memory_bytes),
-    )
+    decisive = (nodeclass, settings, facts)
+
+    def make() -> tuple[InstanceType, ...]:
+        kept = ((key, types) for key, types in _known.items() if key.decisive == decisive)
+        before = next((Resolved(types, key.memory_bytes) for key, types in kept), None)
+        return instance_types(
+            nodeclass, settings, market, facts=facts, discovered_memory_bytes=memory_bytes, before=before
+        )
+
+    return _known.get(_Inputs(decisive, msgspec.structs.astuple(market), memory_bytes), make)
 
 
 def _parse(inventory: Inventory) -> tuple[list[Ec2NodeClass], dict[str, str]]:

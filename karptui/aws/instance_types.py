@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from karptui.aws.capacity import capacity
 from karptui.aws.catalogue import as_tables_say, instance_type_facts
@@ -21,7 +21,6 @@ from karptui.karpenter.instance_type import InstanceType, Overhead
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.settings import Settings
 from karptui.kube.quantity import Quantity, QuantityFormat, of_units
-from karptui.kube.recent import Recent
 from karptui.kube.resources import MEMORY, add, subtract
 
 _NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
@@ -35,6 +34,7 @@ def instance_types(
     facts: Iterable[InstanceTypeFacts] | None = None,
     placement_group: PlacementGroup | None = None,
     discovered_memory_bytes: Mapping[str, int] = _NOTHING,
+    before: Resolved | None = None,
 ) -> tuple[InstanceType, ...]:
     """Return every instance type for a NodeClass; unsuitable ones carry only unavailable offerings.
 
@@ -45,6 +45,8 @@ def instance_types(
         facts: The types to resolve; the whole built-in catalogue by default.
         placement_group: The NodeClass's placement group, where it has one.
         discovered_memory_bytes: Memory that nodes of a type have reported, by type; see `karptui.aws.observed`.
+        before: What the same facts, NodeClass and settings came to with another market or other reports: what types
+            hold and keep back is taken over from it where nothing was reported anew.
 
     Raises:
         NodeClassError: The NodeClass has no subnets, or a value that Karpenter refuses or crashes on.
@@ -53,10 +55,7 @@ def instance_types(
         raise NodeClassError(f"{EC2_KIND} {nodeclass.name}: status.subnets is empty: Karpenter finds no instance types")
     known = instance_type_facts().values() if facts is None else facts
     chosen = as_tables_say(known, settings.rules.provider_tables)
-    held = _HELD.get(
-        (chosen, nodeclass, settings, discovered_memory_bytes),
-        lambda: tuple(_held(chosen, nodeclass, settings, discovered_memory_bytes)),
-    )
+    held = _held(chosen, nodeclass, settings, discovered_memory_bytes, before)
     return tuple(
         InstanceType(
             name=one.name,
@@ -71,10 +70,15 @@ def instance_types(
     )
 
 
+class Resolved(NamedTuple):
+    """What was worked out before."""
+
+    types: tuple[InstanceType, ...]
+    discovered_memory_bytes: Mapping[str, int]
+
+
 _Held: TypeAlias = tuple[Mapping[str, Quantity], Overhead]
 """What a node has, and what of it is kept back."""
-_HELD: Final[Recent[Any, tuple[_Held, ...]]] = Recent(most=16, patience=64)
-"""By type: no market changes it, while prices and what is sold out change every few minutes."""
 
 
 def _held(
@@ -82,13 +86,19 @@ def _held(
     nodeclass: Ec2NodeClass,
     settings: Settings,
     discovered_memory_bytes: Mapping[str, int],
+    before: Resolved | None,
 ) -> Iterable[_Held]:
     has_expressions = settings.rules.evaluates_kubelet and bool(expressions(nodeclass.kubelet))
+    known = {one.name: one for one in before.types} if before is not None else {}
+    reported_before = before.discovered_memory_bytes if before is not None else _NOTHING
     for one in facts:
+        reported, was = discovered_memory_bytes.get(one.name), known.get(one.name)
+        if was is not None and reported == reported_before.get(one.name):
+            yield was.capacity, was.overhead
+            continue
         own = for_type(one, nodeclass, settings) if has_expressions else nodeclass
         amounts = capacity(one, own, settings)
         kept = overhead(one, own, amounts)
-        reported = discovered_memory_bytes.get(one.name)
         if reported is not None:
             amounts[MEMORY] = of_units(reported, QuantityFormat.BINARY_SI)
         yield amounts, kept

@@ -69,6 +69,10 @@ class Recent(Generic[KeyT, ValueT]):
         """Return every answer that is kept, the last that was asked for first as far as that is known."""
         return tuple(one.value for one in self._kept)
 
+    def items(self) -> tuple[tuple[KeyT, ValueT], ...]:
+        """Return what they were made of as well."""
+        return tuple((one.key, one.value) for one in self._kept)
+
     def _asked_lately(self) -> tuple[_Kept[KeyT, ValueT], ...]:
         kept = sorted(self._kept, key=lambda one: -one.asked)
         return tuple(one for one in kept if not self._is_outdated(one))

@@ -159,3 +159,17 @@ def test_what_is_sold_out_changes_its_own_type_alone() -> None:
     assert c5_then.offerings is c5.offerings
     assert m5_refused.offerings != m5.offerings
     assert [m5_refused.requirements is m5.requirements, c5_then.requirements is c5.requirements] == [True, True]
+
+
+def test_memory_that_a_node_reports_changes_its_own_type_alone() -> None:
+    facts = [instance_type_facts()[name] for name in ("m5.large", "c5.large")]
+
+    def types(*nodes: Node) -> tuple[InstanceType, ...]:
+        inventory = Inventory(nodeclasses=(a_class(),), nodes=nodes, nodeclaims=(CLAIM,))
+        return cluster_types(inventory, some_settings(), facts=facts).by_nodeclass["default"].types
+
+    (m5, c5), (m5_seen, c5_then), (m5_gone, _) = types(), types(a_node()), types()
+    assert m5_seen.capacity["memory"].units == 7_900_000_000
+    assert [c5_then.capacity is c5.capacity, c5_then.overhead is c5.overhead] == [True, True]
+    assert m5_seen.overhead == m5.overhead
+    assert m5_gone.capacity == m5.capacity != m5_seen.capacity
