@@ -198,13 +198,13 @@ def _leave_output() -> None:
 
 
 def with_tour(argv: Sequence[str]) -> list[str]:
-    """Return the words with what ``--demo=a`` and ``--demo=still`` name as a flag of its own."""
+    """Return the words with what ``--demo=a``, ``--demo=still`` and ``--demo=large`` name as a flag of its own."""
     parts = (("--demo", *_of_demo(word[7:])) if word.startswith("--demo=") else (word,) for word in argv)
     return [word for part in parts for word in part]
 
 
 def _of_demo(named: str) -> tuple[str]:
-    return ("--still" if named == "still" else f"--tour={named}",)
+    return (f"--{named}" if named in ("still", "large") else f"--tour={named}",)
 
 
 def split(argv: Sequence[str]) -> tuple[str | None, list[str]]:

@@ -94,6 +94,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="lead through a story of the demo, which stands still; --demo=a is the same",
     )
     group.add_argument(
+        "--large",
+        action="store_true",
+        help="the demo sixteen times over, whose pods come in page by page; --demo=large is the same",
+    )
+    group.add_argument(
         "--still", action="store_true", help="the demo as it begins, and nothing moves; --demo=still is the same"
     )
     group.add_argument(
@@ -238,8 +243,10 @@ def app_of(args: argparse.Namespace) -> KarptuiApp:
         raise UsageError("--tour leads through the demo: karptui --demo --tour a, or --demo=a")
     if args.still and not args.demo:
         raise UsageError("--still keeps the demo from moving: karptui --demo --still, or --demo=still")
+    if args.large and (args.still or args.tour or not args.demo):
+        raise UsageError("--large is a demo of its own: karptui --demo --large, or --demo=large")
     config = _settings(args)
-    source, clock = open_source(args, is_still=args.still or bool(args.tour))
+    source, clock = open_source(args, is_still=args.still or bool(args.tour), is_large=args.large)
     is_live = not args.demo and not args.snapshot
 
     from karptui.app import KarptuiApp

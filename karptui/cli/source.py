@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from karptui.sources.source import Source
 
 
-def open_source(args: argparse.Namespace, *, is_still: bool = False) -> tuple[Source, Clock]:
+def open_source(args: argparse.Namespace, *, is_still: bool = False, is_large: bool = False) -> tuple[Source, Clock]:
     """Return the source the flags name, and the clock that goes with it; a snapshot's stands still.
 
     Args:
         args: the flags.
         is_still: whether the demo stands still too.
+        is_large: whether it is the large demo.
 
     Raises:
         UsageError: with a sentence.
@@ -36,6 +37,11 @@ def open_source(args: argparse.Namespace, *, is_still: bool = False) -> tuple[So
         from karptui.sources.base import Phase
         from karptui.sources.demo.source import DemoSource
 
+        if is_large:
+            from karptui.sources.demo.large import LargeDemo
+
+            large = LargeDemo()
+            return large, large.clock
         if not is_still:
             demo = DemoSource()
             return demo, demo.clock

@@ -84,6 +84,7 @@ def test_the_demo_stands_still_where_that_is_asked_for() -> None:
 def test_the_letter_stands_behind_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert with_tour(["--demo=d", "--theme", "x"]) == ["--demo", "--tour=d", "--theme", "x"]
     assert with_tour(["--demo=still"]) == ["--demo", "--still"]
+    assert with_tour(["--demo=large"]) == ["--demo", "--large"]
     assert with_tour(["nodes", "--demo"]) == ["nodes", "--demo"]
     assert main(["--demo=f"]) == 2
     assert "invalid choice: 'f'" in capsys.readouterr().err
