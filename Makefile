@@ -14,7 +14,8 @@ demo: $(VENV)/.installed
 
 # The order is another one in every run; -p no:randomly keeps that of the files, --randomly-seed=N repeats a run.
 # Neighbours stay in one process, for what they share, until another process has nothing left to do.
-# Compiled modules are kept, even where the environment says otherwise: many tests start a Python of their own.
+# Compiled modules are kept, even where the environment says otherwise: many tests start a Python of their own. Those of
+# karptui are compiled with the installation, by all processors, and not by each process of the first run.
 test: $(VENV)/.installed-dev
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist worksteal $(PYTEST_ARGS)
 
@@ -73,6 +74,7 @@ ifdef LOCK
 else
 	$(INSTALL) -e '.[dev]'
 endif
+	@$(BIN)/python -m compileall -q -j 0 karptui
 	@touch $@ $(VENV)/.installed
 
 # What continuous integration installs, with hashes: made anew when pyproject.toml changes. Needs uv.
