@@ -33,7 +33,7 @@ from karptui.kube.resources import MEMORY
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning.catalogue import Catalogue, bits, catalogue_of
 from karptui.provisioning.instance_types import may_go_to, pool_types
-from karptui.provisioning.order import usable_pools
+from karptui.provisioning.pool_order import usable_pools
 from karptui.provisioning.pool_types import PoolTypes
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.solution import Solution, solve

@@ -26,7 +26,7 @@ from karptui.disruption.simulation import SimulationError, Simulator
 from karptui.disruption.termination import commanded_names
 from karptui.karpenter.nodepool import BALANCED
 from karptui.karpenter.settings import Settings
-from karptui.provisioning.order import served_pools
+from karptui.provisioning.pool_order import served_pools
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.solution import solve
 

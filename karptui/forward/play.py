@@ -47,7 +47,7 @@ from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.provisioning.instance_types import InstanceTypes
-from karptui.provisioning.order import served_pools
+from karptui.provisioning.pool_order import served_pools
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 from karptui.provisioning.run import UNCONCERNED
 from karptui.provisioning.solution import NewClaim, solve

@@ -22,8 +22,8 @@ from karptui.kube.pod import SCHEDULE_ANYWAY, Pod, PodTemplate, TopologySpreadCo
 from karptui.kube.resources import CPU, MEMORY
 from karptui.kube.taints import PREFER_NO_SCHEDULE, Taint, untolerated
 from karptui.provisioning.destination import Destination, DestinationKind
-from karptui.provisioning.order import QueuedPod
 from karptui.provisioning.pod_class import PodClass, Stage
+from karptui.provisioning.pod_queue import QueuedPod
 from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.run import Run

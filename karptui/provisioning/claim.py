@@ -1,14 +1,19 @@
-"""NodeClaims that a run is about to create: host names, and the reservations they hold.
+"""NodeClaims that a run is about to create: host names, the reservations they hold, the order they are tried in.
 
-Rules: ``nodeclaim.go`` and ``reservationmanager.go`` of ``pkg/controllers/provisioning/scheduling``.
+Where Karpenter sorts with Go's unstable ``sort.Slice``, the order of equals is that of ``go_sort``. Rules:
+``nodeclaim.go``, ``reservationmanager.go`` and ``sort.Slice`` in ``scheduler.go`` of
+``pkg/controllers/provisioning/scheduling``.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from karptui.kube.pod import Pod
 from karptui.provisioning.catalogue import Catalogue
+from karptui.provisioning.go_sort import go_sort
 from karptui.provisioning.ports import OwnedPorts
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.template import Template
@@ -149,3 +154,74 @@ class Claim:
                 best = room if best is None else [max(a, b) for a, b in zip(best, room, strict=True)]
         assert best is not None
         self.room = tuple([most - asked for most, asked in zip(best, self.requests, strict=True)])
+
+
+_INSERTION_MAX: Final = 12
+_REPAIR_MIN: Final = 50
+
+
+class ClaimOrder:
+    """Claims by number of pods, kept as Go's unstable sort would leave them before each attempt."""
+
+    __slots__ = ("_counts", "_displaced", "claims")
+
+    def __init__(self) -> None:
+        self.claims: list[Claim] = []
+        self._counts: list[int] = []
+        self._displaced = -1
+        """Position of the one claim that is out of order, -1 if none is."""
+
+    def append(self, claim: Claim) -> None:
+        """Add a claim with its first pod."""
+        self.settle()
+        self.claims.append(claim)
+        self._counts.append(1)
+        self._displaced = len(self.claims) - 1
+
+    def grew(self, position: int) -> None:
+        """Note that the claim at a position got one more pod."""
+        self._counts[position] += 1
+        self._displaced = position
+
+    def position(self, claim: Claim) -> int:
+        """Return where a claim stands in the settled order."""
+        counts = self._counts
+        count = len(claim.pods)
+        return self.claims.index(claim, bisect_left(counts, count), bisect_right(counts, count))
+
+    def settle(self) -> None:
+        """Sort, as Karpenter does before it looks at claims."""
+        position = self._displaced
+        if position < 0:
+            return
+        self._displaced = -1
+        counts, claims = self._counts, self.claims
+        size = len(counts)
+        if size > _INSERTION_MAX and (size < _REPAIR_MIN or self._is_sampled(position)):
+            if (position == size - 1 or counts[position] <= counts[position + 1]) and (
+                position == 0 or counts[position - 1] <= counts[position]
+            ):
+                return
+            order = go_sort(counts)
+            self._counts = [counts[i] for i in order]
+            self.claims[:] = [claims[i] for i in order]
+            return
+        # One element out of order is moved and nothing else: before its equals if it grew, behind them if it is new.
+        count, claim = counts.pop(position), claims.pop(position)
+        target = bisect_right(counts, count) if position == size - 1 and count == 1 else bisect_left(counts, count)
+        if size <= _INSERTION_MAX:
+            target = self._insertion_target(position, count)
+        counts.insert(target, count)
+        claims.insert(target, claim)
+
+    def _insertion_target(self, position: int, count: int) -> int:
+        """Return where insertion sort leaves the element that was taken from ``position``."""
+        counts = self._counts
+        if position and counts[position - 1] > count:
+            return bisect_right(counts, count, 0, position)
+        return bisect_left(counts, count, position)
+
+    def _is_sampled(self, position: int) -> bool:
+        """Return whether Go's sort compares this position when it looks for a pivot."""
+        quarter = len(self._counts) // 4
+        return any(abs(position - quarter * i) <= 1 for i in (1, 2, 3))

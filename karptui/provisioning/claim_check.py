@@ -14,8 +14,8 @@ from karptui.karpenter.requirements import IN, Requirement
 from karptui.kube.taints import untolerated
 from karptui.provisioning.catalogue import Catalogue
 from karptui.provisioning.claim import Claim, Hostnames, Reservations
-from karptui.provisioning.order import QueuedPod
 from karptui.provisioning.pod_class import PodClass
+from karptui.provisioning.pod_queue import QueuedPod
 from karptui.provisioning.ports import clash
 from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.rejection import (

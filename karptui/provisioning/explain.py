@@ -22,8 +22,8 @@ from karptui.provisioning.claim_check import Fit
 from karptui.provisioning.destination import Destination
 from karptui.provisioning.limits import LimitState
 from karptui.provisioning.node_check import FilledNode
-from karptui.provisioning.order import QueuedPod
 from karptui.provisioning.pod_class import Preferences, Stage
+from karptui.provisioning.pod_queue import QueuedPod
 from karptui.provisioning.ports import clash
 from karptui.provisioning.rejection import (
     LimitReached,

@@ -31,8 +31,8 @@ from karptui.provisioning.amounts import with_pod_slots
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, catalogue_of
 from karptui.provisioning.daemon_overhead import DaemonGroup, DaemonPod, daemon_pods, group_by_daemons, pool_daemonsets
 from karptui.provisioning.limits import remaining_limits
-from karptui.provisioning.order import served_pools, usable_pools
 from karptui.provisioning.overlays import overlaid
+from karptui.provisioning.pool_order import served_pools, usable_pools
 from karptui.provisioning.pool_types import (
     Filter,
     PoolTypes,

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from karptui.kube.pod import Pod
 from karptui.provisioning.amounts import AmountIndex, roomy
 from karptui.provisioning.destination import Destination
-from karptui.provisioning.order import QueuedPod
+from karptui.provisioning.pod_queue import QueuedPod
 from karptui.provisioning.ports import OwnedPorts, clash
 from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.requirement_set import RequirementSet

@@ -25,8 +25,9 @@ from karptui.provisioning.default_spread import DefaultSpread
 from karptui.provisioning.destination import Destination, DestinationBuilder, DestinationIndex, LabelReader
 from karptui.provisioning.instance_types import InstanceTypes, catalogues_of, guessed_pools, types_by_pool
 from karptui.provisioning.limits import LimitsLeft
-from karptui.provisioning.order import QueuedPod, usable_pools
 from karptui.provisioning.pod_class import PodClasses, Stage
+from karptui.provisioning.pod_queue import QueuedPod
+from karptui.provisioning.pool_order import usable_pools
 from karptui.provisioning.rejection import PodError
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.provisioning.requirement_set import Interner

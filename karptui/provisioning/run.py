@@ -13,13 +13,13 @@ from typing import Final, Protocol
 from karptui.karpenter.labels import HOSTNAME
 from karptui.kube.pod import Pod
 from karptui.provisioning.catalogue import bits
-from karptui.provisioning.claim import Claim, Hostnames, Reservations
+from karptui.provisioning.claim import Claim, ClaimOrder, Hostnames, Reservations
 from karptui.provisioning.claim_check import ClaimCheck, Fit
 from karptui.provisioning.destination import Destination
 from karptui.provisioning.limits import LimitState
 from karptui.provisioning.node_check import NodeCheck
-from karptui.provisioning.order import ClaimOrder, QueuedPod, queue_order
 from karptui.provisioning.pod_class import Stage
+from karptui.provisioning.pod_queue import QueuedPod, queue_order
 from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.rejection import (
     DynamicResourcesUnsupported,

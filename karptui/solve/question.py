@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod
-from karptui.provisioning.order import usable_pools
+from karptui.provisioning.pool_order import usable_pools
 from karptui.provisioning.reporter import Ask, Each, Reporter, one_by_one, silent
 from karptui.solve.answer import Criterion, Effort, Figures, Solved, Tried, ranked
 from karptui.solve.catalogue import Goal, SolveError, with_defaults

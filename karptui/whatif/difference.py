@@ -12,7 +12,7 @@ from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.budgets import UNLIMITED, VOLUNTARY, budget_state
 from karptui.disruption.command import Command, Method
 from karptui.disruption.methods import NextPass, observed_fleet
-from karptui.provisioning.order import served_pools
+from karptui.provisioning.pool_order import served_pools
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.state_node import StateNode

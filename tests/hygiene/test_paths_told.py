@@ -40,7 +40,7 @@ def test_every_path_is_there(page: str) -> None:
     assert missing(text) == []
 
 
-@pytest.mark.parametrize("path", ["order.py", "provisioning/order.py", "karptui/plan", "docs/solve.md"])
+@pytest.mark.parametrize("path", ["pool_order.py", "provisioning/pool_order.py", "karptui/plan", "docs/solve.md"])
 def test_a_path_that_is_there_is_found(path: str) -> None:
     assert missing(f"see `{path}` there") == []
 

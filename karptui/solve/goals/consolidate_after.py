@@ -14,7 +14,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted
 from karptui.plan.rollout import rollout
-from karptui.provisioning.order import served_pools
+from karptui.provisioning.pool_order import served_pools
 from karptui.provisioning.reporter import Reporter
 from karptui.solve.answer import LEAST_CHANGE, MOST_NOTED, Effort, Figures, Solved, Tried
 from karptui.solve.catalogue import SolveError

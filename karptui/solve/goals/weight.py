@@ -13,7 +13,7 @@ from karptui.disruption.owner import OwnerIndex
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod
 from karptui.kube.units import counted, verb
-from karptui.provisioning.order import usable_pools
+from karptui.provisioning.pool_order import usable_pools
 from karptui.provisioning.reporter import Reporter
 from karptui.solve.answer import (
     CHEAPER,

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from karptui.kube.pod import Pod
 from karptui.provisioning.destination import Destination
-from karptui.provisioning.order import QueuedPod
+from karptui.provisioning.pod_queue import QueuedPod
 from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.run import Run
