@@ -19,12 +19,12 @@ from karptui.views.nodes.detail import claim_lines, fact_lines, resource_lines, 
 from karptui.views.nodes.resources import delta_text
 from karptui.views.nodes.sentences import cluster_facts, explain_node, marked_scope, shown_scope
 from karptui.views.nodes.status import is_faulty, node_status
+from karptui.views.nodes.why import held_cell
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.sanitize import short_name, short_zone
 from karptui.views.table import Sort, build_rows
 from karptui.views.top_bar import Fact
-from karptui.views.why.columns import held_cell
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, a_fleet, amounts, conditions, view_of
 
 READY = conditions("Ready")
@@ -582,6 +582,6 @@ def test_only_the_resources_that_are_asked_for_have_columns() -> None:
     [(0.768, ("$0.7680", "0.7680")), (14.464, ("$14.4640", "14.46")), (-1.006, ("-$1.0060", "-1.01"))],
 )
 def test_a_short_sum_held_takes_six_cells(monkeypatch: pytest.MonkeyPatch, held: float, texts: tuple[str, str]) -> None:
-    monkeypatch.setattr("karptui.views.why.columns.held_per_hour", lambda _: held)
+    monkeypatch.setattr("karptui.views.nodes.why.held_per_hour", lambda _: held)
     cell = held_cell(NodeEntry(None, None, None, PodAccess.PENDING), NOW_NS)
     assert (cell.text, cell.short) == texts

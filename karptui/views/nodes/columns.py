@@ -49,11 +49,11 @@ from karptui.views.nodes.resources import (
     resource_column,
 )
 from karptui.views.nodes.status import is_faulty, node_status
+from karptui.views.nodes.why import HELD, WHY
 from karptui.views.prices import price_cell, sort_price
 from karptui.views.row import Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.why.columns import HELD, WHY
 from karptui.views.why.sentences import is_held
 
 
