@@ -157,6 +157,22 @@ _GOALS: Final = (
                 title="NodePool (empty: all)",
                 help="the NodePool whose consolidateAfter is looked for (default: one value for all)",
             ),
+            Parameter(
+                name="days",
+                metavar="N",
+                title="Days played",
+                help="how many days are played: of no one of them may more be evicted",
+                default="1",
+                numbers=(1, 14),
+            ),
+            Parameter(
+                name="seeds",
+                metavar="N",
+                title="Seeds played",
+                help="with how many seeds each is played: with none of them may more be evicted",
+                default="1",
+                numbers=(1, 20),
+            ),
         ),
     ),
 )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from karptui.forward.result import Moment, Played, Step, StepKind
 from karptui.karpenter.settings import Settings
 from karptui.plan.rollout import rollout
 from karptui.solve.answer import Solved
-from karptui.solve.goals.consolidate_after import DAY_NS, LADDER
+from karptui.solve.goals.consolidate_after import DAY_NS, LADDER, figures_of_plays
 from karptui.solve.run import solve_goal
 from karptui.views.solve import headline
 from karptui.whatif.edits import ObjectRef, SetField
@@ -69,3 +70,32 @@ def test_the_runner_up_is_the_next_value_and_says_why_it_lost(base: WhatIfBase) 
     assert "0 evictions within a day" in headline(found)
     assert found.effort.all == len(LADDER)
     assert "one day from now with the load as it is: days to come may evict more or less" in found.approximated
+
+
+def test_the_worst_of_several_days_and_seeds_counts() -> None:
+    def play(*steps: tuple[float, int], price: float) -> Played:
+        return Played(
+            from_ns=0,
+            until_ns=DAY_NS,
+            is_quiescent=True,
+            steps=tuple(
+                Step(at_ns=int(days * DAY_NS), kind=StepKind.DISRUPT, evictions=count) for days, count in steps
+            ),
+            series=(Moment(0, 2, price, 0), Moment(DAY_NS, 1, price / 2, 1)),
+            kept=(),
+            assumptions=(),
+            not_modelled=(),
+        )
+
+    found = figures_of_plays([play((0.1, 2), (0.9, 2), (1.5, 3), price=2.0), play((2.0, 5), price=4.0)], 2)
+    assert (found.evictions, found.pending, found.nodes) == (5, 1, 1)
+    assert found.price_per_hour == pytest.approx((1.5 + 3.0) / 2)
+    assert figures_of_plays([play((0.1, 2), (0.9, 2), (1.5, 3), price=2.0)], 2).evictions == 4
+
+
+def test_days_and_seeds_are_said(base: WhatIfBase) -> None:
+    given = {"evictions": "9", "nodepool": "general", "days": "2", "seeds": "2"}
+    found = solve_goal(base, "consolidate-after", given)
+    assert found.best is not None
+    assert found.best.outcome.endswith(" on the worst of 2 days, the most of 2 seeds")
+    assert found.effort.how.endswith("each played for 2 days with each of 2 seeds")

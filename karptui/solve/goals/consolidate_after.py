@@ -41,8 +41,14 @@ def find(question: GoalQuestion) -> Solved:
     whose = f"NodePool {pools[0].name}" if len(pools) == 1 else f"all {len(pools)} NodePools"
     question.asked = f"the cheapest consolidateAfter of {whose} with at most {counted(most, 'eviction')} a day"
     question.to_try = len(LADDER)
-    as_it_is = rollout(question.base).play(horizon_ns=DAY_NS, reporter=question.report, pause=question.base.pause)
-    now = _figures(as_it_is)
+    days, seeds = question.count("days"), question.count("seeds")
+    span, length = ("a day", "one day") if days == 1 else (f"{days} days", f"{days} days")
+    within = "within a day" if days == 1 else f"on the worst of {span}"
+    if seeds > 1:
+        within, span = f"{within}, the most of {seeds} seeds", f"{span} with each of {seeds} seeds"
+    horizon_ns = days * DAY_NS
+    as_it_is = rollout(question.base).play(horizon_ns=horizon_ns, reporter=question.report, pause=question.base.pause)
+    now = figures_of_plays([as_it_is], days)
     known: dict[int, Tried] = {}
     assumed: list[str] = list(as_it_is.assumptions)
 
@@ -50,17 +56,17 @@ def find(question: GoalQuestion) -> Solved:
         return tuple(_edit(pool, LADDER[position]) for pool in pools)
 
     def are_good(positions: Iterable[int]) -> Iterator[bool]:
-        days = ((position, edits_at(position)) for position in positions)
-        for position, figures in question.asked_of_each(_day_of, None, days):
+        changes = ((position, edits_at(position)) for position in positions)
+        for position, figures in question.asked_of_each(_days_of, (days, seeds), changes):
             evictions = figures.evictions or 0
             is_enough = evictions <= most
             known[position] = Tried(
                 parts=(f"{whose}: consolidateAfter {LADDER[position]}",),
-                outcome=f"{counted(evictions, 'eviction')} within a day",
+                outcome=f"{counted(evictions, 'eviction')} {within}",
                 edits=edits_at(position),
                 figures=figures,
                 is_enough=is_enough,
-                why_not="" if is_enough else f"evicts {counted(evictions, 'pod')} within a day",
+                why_not="" if is_enough else f"evicts {counted(evictions, 'pod')} {within}",
             )
             yield is_enough
 
@@ -88,10 +94,13 @@ def find(question: GoalQuestion) -> Solved:
         effort=Effort(
             tried=len(line.tried),
             all=len(LADDER),
-            how=f"{counted(len(LADDER), 'value')} from 0s to 24h and Never by halving, each played for a day",
+            how=f"{counted(len(LADDER), 'value')} from 0s to 24h and Never by halving, each played for {span}",
             is_monotone=line.is_monotone and is_cheaper_when_shorter,
         ),
-        approximated=(*assumed, "one day from now with the load as it is: days to come may evict more or less"),
+        approximated=(
+            *assumed,
+            f"{length} from now with the load as it is: days to come may evict more or less",
+        ),
         not_modelled=as_it_is.not_modelled,
     )
 
@@ -110,21 +119,42 @@ def _edit(pool: NodePool, value: str) -> AnyEdit:
     return SetField(ObjectRef("NodePool", pool.name), ("spec", "disruption", "consolidateAfter"), value)
 
 
-def _day_of(common: Any, edits: Any, reporter: Reporter) -> Figures:
-    """Return what a day comes to with edits."""
-    base, _ = common
-    edited = apply(base, edits)
-    return _figures(rollout(base, edited).play(horizon_ns=DAY_NS, reporter=reporter, pause=base.pause))
+def _days_of(common: Any, edits: Any, reporter: Reporter) -> Figures:
+    """Return what some days come to with edits."""
+    base, (days, seeds) = common
+    edited = rollout(base, apply(base, edits))
+    plays = [
+        edited.play(horizon_ns=days * DAY_NS, seed=seed, reporter=reporter, pause=base.pause) for seed in range(seeds)
+    ]
+    return figures_of_plays(plays, days)
 
 
-def _figures(played: Played) -> Figures:
-    until = played.from_ns + DAY_NS
-    dollars = 0.0
+def figures_of_plays(plays: Sequence[Played], days: int) -> Figures:
+    """Return the mean dollars of plays, and the most evictions of any day of theirs."""
+    end = plays[0].end
+    return Figures(
+        pending=max(played.end.pending for played in plays),
+        nodes=end.nodes,
+        price_per_hour=round(sum(_mean_price(played, days) for played in plays) / len(plays), 9),
+        evictions=max(max(_evictions_by_day(played, days)) for played in plays),
+    )
+
+
+def _mean_price(played: Played, days: int) -> float:
+    span_ns = days * DAY_NS
+    until = played.from_ns + span_ns
     moments = [*played.series, msgspec.structs.replace(played.end, at_ns=until)]
-    for one, after in pairwise(moments):
-        dollars += one.price_per_hour * (min(after.at_ns, until) - min(one.at_ns, until)) / DAY_NS
-    end = played.end
-    return Figures(pending=end.pending, nodes=end.nodes, price_per_hour=round(dollars, 9), evictions=played.evictions)
+    return sum(
+        one.price_per_hour * (min(after.at_ns, until) - min(one.at_ns, until)) / span_ns
+        for one, after in pairwise(moments)
+    )
+
+
+def _evictions_by_day(played: Played, days: int) -> list[int]:
+    counts = [0] * days
+    for step in played.steps:
+        counts[min((step.at_ns - played.from_ns) // DAY_NS, days - 1)] += step.evictions
+    return counts
 
 
 def _runner_up(known: dict[int, Tried], best: int | None, highest: int | None) -> Tried | None:
