@@ -555,7 +555,9 @@ class Play:
             method=str(method),
             decision=str(command.decision),
             nodes=nodes,
-            looks=tuple(sorted(self._likeness.of(self.world.nodes[name]) for name in nodes)),
+            looks=tuple(
+                sorted(self._likeness.of(self.world.nodes[name]) for name in nodes if name in self.world.nodes)
+            ),
             claims=tuple(told["replacements"]),
             savings_per_hour=told["savings"],
             evictions=len(moved),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from karptui.disruption.command import Method
@@ -10,6 +11,7 @@ from karptui.forward.durations import Durations
 from karptui.forward.play import Play
 from karptui.forward.result import StepKind
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import REGISTERED
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.karpenter.settings import Settings
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -347,3 +349,10 @@ def test_it_ends_after_as_many_commands_as_are_asked_for_also_where_more_come_at
     found = played(world, most_commands=2)
     assert len(steps(found, StepKind.DISRUPT)) == 2
     assert found.problem == "it ends after 2 commands, as asked"
+
+
+def test_a_node_that_has_not_registered_goes_by_the_name_of_its_nodeclaim() -> None:
+    node, claim = a_pair("node-1", conditions=("Drifted",))
+    labels = {key: value for key, value in node.labels.items() if key != REGISTERED}
+    found = played(a_world((msgspec.structs.replace(node, labels=labels), claim)))
+    assert [(one.method, one.nodes) for one in steps(found, StepKind.DISRUPT)] == [("Emptiness", (claim.name,))]
