@@ -5,6 +5,7 @@ cpu in millicores, cores from 10 up; memory in Mi, Gi from 10Gi, Ti from 10Ti; a
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
@@ -144,6 +145,13 @@ def duration_text(seconds: float) -> str:
 def age_text(since_ns: int, now_ns: int) -> str:
     """Return the time from one instant (nanoseconds since the epoch) to now; an instant ahead of now counts as now."""
     return duration_text((now_ns - since_ns) // NS_PER_SECOND)
+
+
+def short_age_text(since_ns: int, now_ns: int) -> str:
+    """Return an age in its largest unit alone: ``6m`` of ``6m11s``."""
+    text = age_text(since_ns, now_ns)
+    first = re.match(r"\d+[a-z]+", text)
+    return first[0] if first is not None else text
 
 
 def clock_text(instant_ns: int) -> str:

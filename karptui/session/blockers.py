@@ -108,6 +108,17 @@ class BlockerEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
         return self.blocker.is_passing
 
 
+class Without(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of the nodes of a group without anything of it."""
+
+    nodes: int
+    known: int
+    """Of how many it is known."""
+    goes: int
+    waits: int
+    """How many nothing else holds but what stops the whole cluster."""
+
+
 class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, tag=True, eq=False):
     """The heading of blockers that have something in common."""
 
@@ -140,6 +151,17 @@ class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, tag=True, eq=False):
         """What its nodes hold, each counted once; nothing where no method wants any of them."""
         return held_of(nodes_of(one for one in self.members if not one.is_idle))
 
+    @cached_property
+    def without(self) -> Without:
+        """What becomes of its nodes, each by itself, without anything of the group."""
+        by_node: dict[str, list[BlockerEntry]] = {}
+        for one in self.counted:
+            if one.findings is not None and not one.is_idle:
+                by_node.setdefault(one.findings.key, []).append(one)
+        outcomes = [_without_all(members) for members in by_node.values()]
+        known = tuple(one for one in outcomes if one)
+        return Without(nodes=len(outcomes), known=len(known), goes=known.count(_GOES), waits=known.count(_WAITS))
+
     @property
     def is_only_idle(self) -> bool:
         """Whether no method wants any of its nodes."""
@@ -154,6 +176,27 @@ class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, tag=True, eq=False):
     def objects(self) -> int:
         """How many objects stand in the way."""
         return len({one.blocker.object_ref for one in self.counted})
+
+
+_GOES: Final = "goes"
+_WAITS: Final = "waits"
+_GONE: Final = frozenset({"delete", "replace"})
+
+
+def _without_all(members: Sequence[BlockerEntry]) -> str:
+    """Return what becomes of a node without some of its blockers; empty until it has been simulated."""
+    if not all(one.without for one in members):
+        return ""
+    if any(one.without in _GONE for one in members):
+        return _GOES
+    places = {one.index for one in members}
+    first = members[0]
+    own = first.findings.blockers if first.findings is not None else ()
+    others = any(one not in places for one, blocker in enumerate(own) if blocker in first.others)
+    if others or first.lifted not in _GONE:
+        return "stays"
+    # Several of one node: each alone changes nothing, which tells no stop of the whole cluster apart.
+    return _WAITS if len(places) == 1 else _GOES
 
 
 BlockerLine: TypeAlias = BlockerEntry | BlockerGroup

@@ -115,3 +115,8 @@ def test_what_is_lacking_is_never_understated(resource: str, nano: int, text: st
 def test_what_there_is_is_never_overstated() -> None:
     assert units.mebibytes_text(239_555 * MI - 1) == "239,554Mi"
     assert units.mebibytes_text(-1) == "-1Mi"
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(5, "5s"), (371, "6m"), (100, "100s"), (93_600, "26h")])
+def test_an_age_in_one_unit(seconds: int, text: str) -> None:
+    assert units.short_age_text(0, seconds * 10**9) == text

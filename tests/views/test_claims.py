@@ -10,7 +10,7 @@ from karptui.disruption.analysis import Analysis, NodeFindings
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
-from karptui.disruption.drain import DrainStage, DrainState
+from karptui.disruption.drain import DrainStage, DrainState, Hold, WaitingPod
 from karptui.disruption.lanes import Lane, Why
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -19,11 +19,12 @@ from karptui.kube.objects import Condition
 from karptui.session.claims import ClaimEntry, claim_entries
 from karptui.session.cluster_view import ClusterView
 from karptui.views.claims.columns import TABLE
-from karptui.views.claims.sentences import claim_sentences, seconds_text, waiting_on
+from karptui.views.claims.sentences import claim_sentences, seconds_text, short_wait, waiting_on
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
 from karptui.views.why.sentences import drain_text
+from tests.builders import a_pod
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, a_fleet, conditions, view_of
 
 BORN = NOW_NS - 2 * HOUR
@@ -88,6 +89,7 @@ REBOOTING = entry(
 )
 LEAVING = entry(deletion_ns=NOW_NS - MINUTE)
 GRACE_NS = 24 * HOUR
+HELD = WaitingPod(a_pod(name="a"), 1, Hold.PDB)
 DRIFT_AND_EXPIRY = (
     "drifted 60m ago: AMIDrift · expires in 60m, 2026-11-24 13:00:07Z (14:00 CET)"
     " · a drain would end by force after 24h"
@@ -146,6 +148,47 @@ RECKONED_END = (
 )
 def test_what_it_waits_for(one: ClaimEntry, text: str, tone: Tone) -> None:
     assert waiting_on(one, NOW_NS) == (text, tone)
+
+
+@pytest.mark.parametrize(
+    ("one", "text"),
+    [
+        (STARTING, "the cloud provider's instance"),
+        (REFUSED, "no capacity"),
+        (
+            entry(
+                conditions=(
+                    *GROWN[:2],
+                    Condition(
+                        "Initialized",
+                        "Unknown",
+                        "ResourceNotRegistered",
+                        'Resource "nvidia.com/gpu" was requested but not registered',
+                    ),
+                )
+            ),
+            "nvidia.com/gpu to be registered",
+        ),
+        (
+            entry(deletion_ns=NOW_NS - MINUTE, findings=found(drain=DrainState(DrainStage.VOLUMES))),
+            "volumes",
+        ),
+        (
+            entry(
+                deletion_ns=NOW_NS - MINUTE,
+                findings=found(drain=DrainState(DrainStage.DRAINING, tier=1, waiting=(HELD, HELD))),
+            ),
+            "draining, waits for 2 pods",
+        ),
+        (
+            entry(findings=found(drain=DrainState(DrainStage.COMMANDED, reason="Underutilized"))),
+            "replacements to be ready",
+        ),
+        (entry(), ""),
+    ],
+)
+def test_what_it_waits_for_in_few_words(one: ClaimEntry, text: str) -> None:
+    assert short_wait(one, NOW_NS) == text
 
 
 def cells(one: ClaimEntry) -> dict[str, str]:

@@ -203,6 +203,13 @@ def test_the_state_that_matters_most(entry: NodeEntry, text: str, tone: Tone, wo
     assert is_faulty(found) == (tone in (Tone.FAULT, Tone.WARNING, Tone.LEAVING))
 
 
+def test_a_long_state_goes_without_its_age_where_room_is_short() -> None:
+    starting = node_status(NodeEntry(None, claim(conditions=conditions("Launched", "?Registered"))))
+    assert starting.short_text(NOW_NS) == "Registering"
+    leaving = NodeEntry(None, claim(deletion_ns=NOW_NS - 371 * SECOND))
+    assert node_status(leaving).short_text(NOW_NS) == "Deleting 6m"
+
+
 def entry_of(name: str) -> NodeEntry:
     return next(entry for entry in view_of(a_fleet()).node_entries if name in entry.name)
 

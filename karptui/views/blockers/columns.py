@@ -66,7 +66,37 @@ def group_owner(group: BlockerGroup) -> Cell:
     kinds = {owner.partition("/")[0] for owner in group.owners}
     kind = kinds.pop() if len(kinds) == 1 else "owner"
     many = len(group.owners)
-    return Cell(f"{count_text(many)} {clean(kind)}s" if many > 1 else clean(group.owners[0]), Tone.MUTED)
+    if many > 1:
+        return Cell(f"{count_text(many)} {clean(kind)}s", Tone.MUTED)
+    is_title = group.owners[0].partition("/")[2] == group.title
+    return Cell(clean(group.owners[0]), Tone.MUTED, clean(kind) if is_title else "")
+
+
+def value_cell(text: str, tone: Tone = Tone.NORMAL) -> Cell:
+    """Return what is written there; in short without what its kind says already: ``2, Drifted``, ``ledger``."""
+    short = " ".join(word.rpartition("/")[2] for word in text.split(" "))
+    if text.startswith("nodes "):
+        short = text.removeprefix("nodes ").replace("reasons ", "")
+    return text_cell(text, tone, short=short)
+
+
+def group_without(group: BlockerGroup) -> Cell:
+    """Return how many nodes would go, each by itself, without anything of a group."""
+    found = group.without
+    if group.is_only_idle:
+        return NOTHING
+    if not found.nodes:
+        return NOT_APPLICABLE
+    if not found.known:
+        return Cell("…", Tone.ACTIVE)
+    if found.waits and not found.goes:
+        return Cell("WAITS", tone_of("WAITS"))
+    more = "+" if found.known < found.nodes else ""
+    count = found.goes + found.waits
+    if not count:
+        return Cell(f"no{more}", Tone.MUTED)
+    text = f"{count_text(count)}{more} of {count_text(found.nodes)}" if found.nodes > 1 else "goes"
+    return Cell(text, Tone.GOOD if found.goes else Tone.NORMAL)
 
 
 def left_cell(entry: BlockerEntry, now_ns: int) -> Cell:
@@ -93,7 +123,7 @@ def group_nodes(group: BlockerGroup) -> Cell:
 def group_value(group: BlockerGroup) -> Cell:
     """Return what is written there, where it is the same for the whole group."""
     values = {one.blocker.value for one in group.counted}
-    return text_cell(values.pop(), Tone.MUTED) if len(values) == 1 else NOTHING
+    return value_cell(values.pop(), Tone.MUTED) if len(values) == 1 else NOTHING
 
 
 def _group_since(group: BlockerGroup, now_ns: int) -> Cell:
@@ -270,7 +300,9 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
     ),
     Column(
         Heading("owner", "OWNER", "The controller behind the pod.", max_width=36, drop_order=6),
-        _on_blockers(lambda one, _: text_cell(one.blocker.owner), group_owner),
+        _on_blockers(
+            lambda one, _: text_cell(one.blocker.owner, short=one.blocker.owner.rpartition("/")[2]), group_owner
+        ),
         _sort(lambda one: one.blocker.owner or None),
         filters={
             "owner": _text_field(lambda one: one.owner, "where it comes from: Job/gitlab/runner, Deployment/web/front")
@@ -281,7 +313,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         Heading(
             "value", "VALUE", "What is written there: annotation, budget, PodDisruptionBudget.", 5, 64, drop_order=5
         ),
-        _on_blockers(lambda one, _: text_cell(one.blocker.value), group_value),
+        _on_blockers(lambda one, _: value_cell(one.blocker.value), group_value),
         _sort(lambda one: one.blocker.value or None),
         filters={"value": _text_field(lambda one: one.blocker.value, "what is written there")},
         words=Words(4, value_words),
@@ -336,11 +368,12 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             "without",
             "WITHOUT",
             "What becomes of the node without this one (simulated); with PDB, with 2 more: only if those of the node go"
-            " too; WAITS: nothing else holds it but what stops the whole cluster.",
+            " too; WAITS: nothing else holds it but what stops the whole cluster. Of a group how many of its nodes"
+            " would go, each by itself, without any of it.",
             min_width=9,
             max_width=14,
         ),
-        _on_blockers(without_cell),
+        _on_blockers(without_cell, group_without),
         _sort(lambda one: one.without or None),
         filters={"without": _text_field(lambda one: one.without, "delete, replace, no, unknown")},
     ),

@@ -7,7 +7,7 @@ from typing import Final
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, duration_text
 from karptui.session.claims import ClaimEntry, ClaimStep
-from karptui.views.claims.sentences import SHORT_WAITS, waiting_on
+from karptui.views.claims.sentences import short_wait, waiting_on
 from karptui.views.column import (
     INSTANT_OR_NULL,
     INTEGER_OR_NULL,
@@ -100,7 +100,7 @@ def _deadline_sort(entry: ClaimEntry) -> float | None:
 
 def _waiting(entry: ClaimEntry, now_ns: int) -> Cell:
     text, tone = waiting_on(entry, now_ns)
-    return text_cell(text, tone, short=SHORT_WAITS.get(text, ""))
+    return text_cell(text, tone, short=short_wait(entry, now_ns))
 
 
 def _node(entry: ClaimEntry, _: int) -> Cell:
@@ -199,7 +199,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
     ),
     Column(
         Heading(
-            "node", "NODE", "The node it became; in brackets one that is not there.", 13, 48, drop_order=6, is_name=True
+            "node", "NODE", "The node it became; in brackets one that is not there.", 15, 48, drop_order=6, is_name=True
         ),
         _node,
         lambda entry: natural_key(entry.node_name) if entry.node_name else None,
@@ -274,7 +274,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         },
     ),
     Column(
-        Heading("waiting", "WAITING ON", "What its life, or its end, waits for.", 34, 90),
+        Heading("waiting", "WAITING ON", "What its life, or its end, waits for.", 32, 90),
         _waiting,
         lambda entry: float(node_status(entry.row).rank) if node_status(entry.row).rank < 9 else None,
         values=(Value("waiting_on", lambda entry, now_ns: waiting_on(entry, now_ns)[0] or None, TEXT_OR_NULL),),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from typing import Final
@@ -23,8 +24,9 @@ _DRIFT: Final = frozenset({Method.DRIFT, Method.STATIC_DRIFT})
 _BETWEEN: Final = (" · ", Tone.MUTED)
 
 
-SHORT_WAITS: Final = {NOT_LAUNCHED: "the cloud provider's instance", NOT_REGISTERED: "the node to join the cluster"}
-"""The same, where room is short."""
+_SHORT_WAITS: Final = {NOT_LAUNCHED: "the cloud provider's instance", NOT_REGISTERED: "the node to join the cluster"}
+_UNREGISTERED: Final = re.compile(r'Resource "([^"]+)" was requested but not registered')
+"""In Karpenter's words of a node that is not initialised: pkg/controllers/nodeclaim/lifecycle/initialization.go."""
 
 
 def waiting_on(entry: ClaimEntry, now_ns: int) -> tuple[str, Tone]:
@@ -45,6 +47,22 @@ def waiting_on(entry: ClaimEntry, now_ns: int) -> tuple[str, Tone]:
     if entry.drifted is None:
         return "", Tone.NORMAL
     return _before_drift(entry, now_ns), Tone.WARNING
+
+
+def short_wait(entry: ClaimEntry, now_ns: int) -> str:
+    """Return the same where room is short; the sentences below the table have all of it."""
+    text = waiting_on(entry, now_ns)[0]
+    drain = entry.findings.drain if entry.findings is not None else None
+    if drain is not None and entry.claim.is_deleting and entry.node is not None:
+        held = sum(str(one.hold) != "evicted now" for one in drain.holders) or len(drain.waiting)
+        pods = f", waits for {counted(held, 'pod')}" if held else ""
+        return f"{str(drain.stage).lower()}{pods}"
+    if drain is not None and text.startswith("replacements to be ready"):
+        return "replacements to be ready"
+    unregistered = _UNREGISTERED.fullmatch(text)
+    if unregistered is not None:
+        return f"{clean(unregistered[1])} to be registered"
+    return _SHORT_WAITS.get(text, text)
 
 
 def _before_drift(entry: ClaimEntry, now_ns: int) -> str:

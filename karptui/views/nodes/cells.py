@@ -39,7 +39,7 @@ def zone_cell(entry: NodeEntry, _: int) -> Cell:
 def status_cell(entry: NodeEntry, now_ns: int) -> Cell:
     """Return the state that matters most."""
     status = node_status(entry)
-    return Cell(status.text(now_ns), status.tone)
+    return Cell(status.text(now_ns), status.tone, status.short_text(now_ns))
 
 
 def expires_cell(entry: NodeEntry, now_ns: int) -> Cell:

@@ -12,7 +12,7 @@ from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
-from karptui.kube.units import age_text, duration_text
+from karptui.kube.units import age_text, duration_text, short_age_text
 from karptui.session.nodes import NodeEntry
 from karptui.views.row import Tone
 
@@ -38,6 +38,10 @@ _DRIFTS: Final = {
 """By Karpenter's word for it, how a node differs from what would be launched now."""
 
 
+SHORT_CELLS: Final = 13
+"""Cells of a short state."""
+
+
 class NodeStatus(msgspec.Struct, frozen=True):
     """The state of a node or claim."""
 
@@ -54,6 +58,11 @@ class NodeStatus(msgspec.Struct, frozen=True):
     def text(self, now_ns: int) -> str:
         """Return the word with how long it has been so."""
         return f"{self.word} {age_text(self.since_ns, now_ns)}" if self.since_ns else self.word
+
+    def short_text(self, now_ns: int) -> str:
+        """Return the same in few cells: the age in one unit, or the word alone where it is long."""
+        text = f"{self.word} {short_age_text(self.since_ns, now_ns)}" if self.since_ns else self.word
+        return text if len(text) <= SHORT_CELLS else self.word
 
 
 def node_status(entry: NodeEntry) -> NodeStatus:

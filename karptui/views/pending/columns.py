@@ -35,6 +35,7 @@ from karptui.views.pending.sentences import (
     now_text,
     requests_words,
     scheduler_text,
+    short_now,
     short_verdict,
 )
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Cell, Tone
@@ -66,8 +67,7 @@ def _scheduler(entry: PendingEntry, now_ns: int) -> Cell:
 def _now(entry: PendingEntry, _: int) -> Cell:
     cause = entry.group.cause
     tone = Tone.FAULT if cause in FAULTY else Tone.GOOD if cause in _FINE else Tone.MUTED
-    text = now_text(entry.group)
-    return Cell(text, tone, text.replace(" short by ", " −").replace("no instance type", "no type"))
+    return Cell(now_text(entry.group), tone, short_now(entry.group))
 
 
 def _differ(entry: PendingEntry, _: int) -> Cell:
@@ -145,7 +145,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
     ),
     Column(
         Heading(
-            "count", "N", "How many they are.", 3, 8, is_right_aligned=True, is_descending_first=True, drop_order=7
+            "count", "N", "How many they are.", 3, 8, is_right_aligned=True, is_descending_first=True, is_wide_only=True
         ),
         lambda entry, _: Cell(count_text(len(entry.group.pods))),
         lambda entry: float(len(entry.group.pods)),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from karptui.aws.money import node_price_text
+from karptui.disruption.no_place import NO_ZONE_WORDS
 from karptui.karpenter.labels import ZONE
 from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, MEMORY
-from karptui.kube.units import age_text, count_text, counted, cpu_text, memory_text
+from karptui.kube.units import age_text, count_text, counted, cpu_text, memory_text, short_age_text
 from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import PodMessage
@@ -87,7 +89,21 @@ _SHORT: Final[Mapping[str, str]] = {
     "Unschedulable": "refused",
     "SchedulingGated": "gated",
     "Nominated": "nominated",
+    "InsufficientCapacityError": "sold out",
 }
+_LONG_WORD: Final = 8
+"""Letters of a short verdict beside which its age has no room; the sentences below the table have it."""
+_IN_FEW: Final = (
+    ("no instance type is compatible and on offer", "no type is on offer"),
+    ("no type with the labels has an offering to be had", "no type is on offer"),
+    (NO_ZONE_WORDS, "no zone is left"),
+    ("its nodes have no label ", "no label "),
+    ("no instance type", "no type"),
+    ("memory short by ", "mem −"),
+    (" short by ", " −"),
+)
+_FEW: Final = 36
+"""Cells of what is computed at 80 columns."""
 _SENTENCES: Final[Mapping[Cause, str]] = {
     Cause.UNPLACED: "no NodePool and no node takes it",
     Cause.UNKNOWN: "not known whether Karpenter finds a place: instance types are known from nodes alone",
@@ -217,8 +233,32 @@ def scheduler_text(group: PendingGroup, now_ns: int) -> str:
 
 
 def short_verdict(said: PodMessage, now_ns: int) -> str:
-    """Return a verdict where there is little room: ``failed 2m``, ``refused 12s``."""
-    return f"{_SHORT.get(said.reason, clean(said.reason).lower())}{_ago(said, now_ns)}"
+    """Return a verdict where there is little room: ``failed 2m``, ``refused 12s``, ``nominated``."""
+    word = _SHORT.get(said.reason, clean(said.reason).lower())
+    if not said.at_ns or len(word) >= _LONG_WORD:
+        return word
+    return f"{word} {short_age_text(said.at_ns, now_ns)}"
+
+
+def short_now(group: PendingGroup) -> str:
+    """Return what the engine computes where there is little room: ``✘ trino: mem −6,846Mi``."""
+    if group.destinations and group.cause not in (Cause.UNPLACED, Cause.UNKNOWN):
+        first = group.destinations[0]
+        if not first.node:
+            more = f" +{count_text(len(group.destinations) - 1)}" if len(group.destinations) > 1 else ""
+            return f"→ new {clean(first.instance_type)} in {clean(first.nodepool)}{more}"
+    return in_few_words(now_text(group))
+
+
+def in_few_words(text: str) -> str:
+    """Return why a NodePool takes no pod, as short as a row at 80 columns has room for."""
+    text = text.partition("; its limits leave ")[0]
+    for words, few in _IN_FEW:
+        text = text.replace(words, few)
+    if " −" in text:
+        text = re.sub(r"(−[0-9.,]+) cores", r"\1", text)
+        text = text.rpartition(" on ")[0] if len(text) > _FEW else text
+    return text
 
 
 def _ago(said: PodMessage, now_ns: int) -> str:

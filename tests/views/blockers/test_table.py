@@ -80,6 +80,44 @@ def test_what_has_to_go_with_it_is_named_and_what_stops_the_cluster_is_told_apar
     assert without(Code.PDB_EXHAUSTED, Code.BUDGET_ZERO, stays="delete") == "delete"
 
 
+def test_a_group_says_how_many_of_its_nodes_would_go_without_it() -> None:
+    goes = Verdict(Outcome.DELETE, "Drift")
+
+    def node(name: str, *codes: Code, own: int = 1, alone: Outcome = Outcome.NO) -> list[BlockerEntry]:
+        blockers = tuple(Blocker(code=code, is_wanted=True) for code in codes)
+        outlook = NodeOutlook(now=Verdict(Outcome.NO), lifted=goes, freed=goes, without=(alone,) * len(codes))
+        found = NodeFindings(name, name, "p", why=Why(code=WhyCode.PDB), blockers=blockers, outlook=outlook)
+        return [BlockerEntry(blockers[place], place, found) for place in range(own)]
+
+    def without(*nodes: list[BlockerEntry]) -> str:
+        members = tuple(one for node in nodes for one in node)
+        return cells(BlockerGroup(name="x", members=members, is_folded=True))["without"]
+
+    both = node("two", Code.POD_DND, Code.POD_DND, own=2)
+    other = node("other", Code.POD_DND, Code.BUDGET_ZERO)
+    waits = node("waits", Code.POD_DND)
+    unknown = [replace(waits[0], findings=replace(waits[0].findings, outlook=None))]
+    assert without(both) == "goes"
+    assert without(both, other) == "1 of 2"
+    assert without(both, other, unknown) == "1+ of 3"
+    assert without(other) == "no"
+    assert without(waits, other) == "WAITS"
+    assert without(node("alone", Code.POD_DND, Code.BUDGET_ZERO, alone=Outcome.DELETE)) == "goes"
+    assert without(unknown) == "…"
+
+
+def test_owner_and_value_are_short_where_the_heading_names_them() -> None:
+    def shorts(blocker: Blocker) -> tuple[str, str]:
+        entry = BlockerEntry(blocker, 0)
+        group = BlockerGroup(name="StatefulSet/db/postgres", members=(entry,), is_folded=True)
+        found = {column.heading.id: column.cell(group, NOW_NS).short for column in TABLE.columns}
+        return found["owner"], found["value"]
+
+    one = Blocker(code=Code.PDB_EXHAUSTED, owner="StatefulSet/db/postgres", value="db/postgres db/old")
+    assert shorts(one) == ("StatefulSet", "postgres old")
+    assert shorts(replace(one, owner="ReplicaSet/db/x", value="nodes 2, reasons Drifted")) == ("", "2, Drifted")
+
+
 def test_before_the_simulation() -> None:
     bare = cells(of("gitlab/runner-7f2c4", simulates=False))
     assert (bare["held"], bare["without"]) == ("…", "…")

@@ -1,0 +1,45 @@
+"""What a row of Pending says where there is little room."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.disruption.no_place import NO_ZONE_WORDS
+from karptui.pending.messages import PodMessage
+from karptui.views.pending.sentences import in_few_words, short_verdict
+from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS
+
+
+@pytest.mark.parametrize(
+    ("text", "few"),
+    [
+        ("✘ trino: memory short by 6,846Mi on r5a.8xlarge", "✘ trino: mem −6,846Mi on r5a.8xlarge"),
+        (
+            "✘ general: cpu short by 42.6 cores, memory short by 13,698Mi on m6a.8xlarge; its limits leave 3 of 4",
+            "✘ general: cpu −42.6, mem −13,698Mi",
+        ),
+        (f"✘ general: {NO_ZONE_WORDS}", "✘ general: no zone is left"),
+        ("✘ general: its nodes have no label company.io/tier", "✘ general: no label company.io/tier"),
+        (
+            "✘ a-pool-with-a-very-long-name: no instance type is compatible and on offer",
+            "✘ a-pool-with-a-very-long-name: no type is on offer",
+        ),
+        ("→ ip-10-0-67-16 of gpu", "→ ip-10-0-67-16 of gpu"),
+    ],
+)
+def test_why_no_place_in_few_words(text: str, few: str) -> None:
+    assert in_few_words(text) == few
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        ("FailedScheduling", "failed 4m"),
+        ("Unschedulable", "refused 4m"),
+        ("Nominated", "nominated"),
+        ("InsufficientCapacityError", "sold out"),
+    ],
+)
+def test_a_verdict_in_few_words(reason: str, text: str) -> None:
+    said = PodMessage(reason=reason, message="", at_ns=NOW_NS - 4 * MINUTE_NS - 43 * SECOND_NS)
+    assert short_verdict(said, NOW_NS) == text
