@@ -34,26 +34,10 @@ class StudyScreen(ListScreen[Any]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "again", "Again", id="study.again", tooltip="Work it out from the cluster as it is now"),
-        Binding(
-            "t", "turn('further')", "Horizon", show=False, id="study.horizon", tooltip="Play 6 hours, 24, 72, or one"
-        ),
-        Binding(
-            "s",
-            "turn('with_seeds')",
-            "Seeds",
-            show=False,
-            id="study.seeds",
-            tooltip="Play with five seeds, or with one",
-        ),
-        Binding(
-            "v",
-            "values",
-            "Values",
-            show=False,
-            id="study.values",
-            tooltip="Other values, such as of consolidateAfter",
-        ),
-        Binding("x", "text", "Text", show=False, id="study.text", tooltip="The answer as text, for a pull request"),
+        Binding("t", "turn('further')", "Horizon", id="study.horizon", tooltip="Play 6 hours, 24, 72, or one"),
+        Binding("s", "turn('with_seeds')", "Seeds", id="study.seeds", tooltip="Play with five seeds, or with one"),
+        Binding("v", "values", "Values", id="study.values", tooltip="Other values, such as of consolidateAfter"),
+        Binding("x", "text", "Text", id="study.text", tooltip="The answer as text, for a pull request"),
         Binding("pagedown", "scroll_panel(1)", "Scroll", show=False, id="study.down"),
         Binding("pageup", "scroll_panel(-1)", "Scroll back", show=False, id="study.up"),
     ]

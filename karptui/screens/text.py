@@ -36,7 +36,8 @@ class TextScreen(FrameScreen):
         Args:
             title: what is shown.
             fetch: gives the text.
-            language: a language to highlight, where its parser is installed.
+            language: a language to highlight, where its parser is installed; lines of ``bash`` are broken where they
+                have no room.
         """
         super().__init__()
         self._heading = clean(title)
@@ -45,8 +46,9 @@ class TextScreen(FrameScreen):
         self._said: Pieces = (("fetching…", Tone.ACTIVE),)
 
     def compose_body(self) -> ComposeResult:
-        """Yield the text area."""
-        yield TextArea("", read_only=True, show_line_numbers=False, soft_wrap=False, theme="css")
+        """Yield the text area; a command is a line however long it is, and goes on below."""
+        wraps = self._language == "bash"
+        yield TextArea("", read_only=True, show_line_numbers=False, soft_wrap=wraps, theme="css")
 
     def prepare(self) -> None:
         """Fetch the text."""

@@ -172,6 +172,16 @@ def room_lines(found: Headroom) -> Iterator[str]:
     yield f"{new}{on}{f', then {room.reason}' if room.reason else ', and no limit is reached'}"
 
 
+_KINDS: Final = {"Deployment": "deploy", "ReplicaSet": "rs", "StatefulSet": "sts", "DaemonSet": "ds", "CronJob": "cj"}
+"""As kubectl takes them."""
+
+
+def _short_name(name: str) -> str:
+    """Return a workload with its kind as kubectl shortens it: ``rs/web/front``."""
+    kind, _, key = name.partition("/")
+    return f"{_KINDS.get(kind, kind.lower())}/{key}" if key else name
+
+
 def _tone(found: Headroom) -> Tone:
     return Tone.FAULT if not found.total else Tone.WARNING if not found.fits else Tone.NORMAL
 
@@ -182,8 +192,9 @@ TABLE: Final[TableSpec[Headroom]] = TableSpec(
         text_column(
             Heading("pod", "ONE MORE OF", "The workload whose pod is added.", 18, 48, is_name=True),
             lambda row: row.sample.name,
+            short=lambda row: _short_name(row.sample.name),
         ),
-        text_column(Heading("requests", "ASKS", "What one pod asks for.", 18, 32, drop_order=3), requests_text),
+        text_column(Heading("requests", "ASKS", "What one pod asks for.", 26, 32, drop_order=3), requests_text),
         count_column(number_heading("pods", "PODS", "How many there are.", drop_order=4), lambda row: row.pods),
         count_column(
             number_heading("now", "START NOW", "How many kube-scheduler places now.", drop_order=2),
@@ -210,7 +221,7 @@ TABLE: Final[TableSpec[Headroom]] = TableSpec(
             number_heading("price", "$/H", "What these cost per hour.", drop_order=2), lambda row: row.price_per_hour
         ),
         text_column(
-            Heading("stopped", "THEN", "Why the one after that finds no place.", 14, 60, drop_order=1),
+            Heading("stopped", "THEN", "Why the one after that finds no place.", 24, 60, drop_order=5),
             lambda row: row.reason,
         ),
     ),

@@ -13,13 +13,17 @@ from karptui.views.sanitize import clean
 
 
 def text_column(
-    heading: Heading, read: Callable[[ItemT], str], *, tone: Callable[[ItemT], Tone] = lambda _: Tone.NORMAL
+    heading: Heading,
+    read: Callable[[ItemT], str],
+    *,
+    tone: Callable[[ItemT], Tone] = lambda _: Tone.NORMAL,
+    short: Callable[[ItemT], str] = lambda _: "",
 ) -> Column[ItemT]:
-    """Return a column of texts; an empty one is a dash."""
+    """Return a column of texts, ``short`` where there is little room; an empty one is a dash."""
 
     def cell(item: ItemT, _: int) -> Cell:
         text = clean(read(item))
-        return Cell(text, tone(item)) if text else NOT_APPLICABLE
+        return Cell(text, tone(item), clean(short(item))) if text else NOT_APPLICABLE
 
     field = Field[ItemT](FieldKind.TEXT, lambda item, _: read(item), help=heading.help.rstrip(".").lower())
     return Column(heading, cell, read, filters={heading.id: field})

@@ -110,6 +110,7 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
         text_column(
             Heading("policy", "POLICY", "consolidationPolicy, or the cluster as it is.", 16, 26, is_name=True),
             lambda row: row.policy or AS_IT_IS,
+            short=lambda row: row.policy.removeprefix("WhenEmptyOr"),
         ),
         text_column(Heading("after", "AFTER", "consolidateAfter.", 5, 8), lambda row: row.after),
         Column(

@@ -99,7 +99,7 @@ TABLE: Final[TableSpec[NodeTurn]] = TableSpec(
         ),
         money_column(number_heading("saves", "SAVES $/H", "What that would save."), lambda row: row.saves_per_hour),
         text_column(
-            Heading("passed", "PASSED OVER", "Why it is not simulated.", 11, 50, drop_order=2),
+            Heading("passed", "PASSED OVER", "Why it is not simulated.", 22, 50),
             lambda row: row.passed_over,
         ),
     ),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.events import Resize
 from textual.message import Message
 
 from karptui.views.row import Control
@@ -50,6 +51,7 @@ class ControlList(PickList):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as every widget calls it
         super().__init__(id=id)
         self._controls: tuple[Control, ...] = ()
+        self._width = 0
 
     @property
     def controls(self) -> tuple[Control, ...]:
@@ -61,8 +63,18 @@ class ControlList(PickList):
         if tuple(controls) == self._controls:
             return
         self._controls = tuple(controls)
-        width = max((len(clean(one.title)) for one in controls), default=0)
-        self.set_picks([Pick(one.id, _line(one, width)) for one in controls])
+        self._draw()
+
+    def on_resize(self, _event: Resize) -> None:
+        """Fit values into the new width."""
+        if self.content_size.width != self._width:
+            self._draw()
+
+    def _draw(self) -> None:
+        self._width = self.content_size.width
+        title = max((len(clean(one.title)) for one in self._controls), default=0)
+        room = self._width - title - _BESIDE if self._width else 0
+        self.set_picks([Pick(one.id, _line(one, title, room)) for one in self._controls])
 
     def action_step(self, step: int) -> None:
         """Ask for less or more."""
@@ -80,12 +92,30 @@ class ControlList(PickList):
         self.post_message(self.Chosen(event.key))
 
 
-def _line(control: Control, width: int) -> Content:
+_BESIDE: Final = 7
+"""Cells of a line beside title and value: the cursor, gaps and arrows."""
+_LEAST: Final = 12
+
+
+def whole_values(text: str, room: int) -> str:
+    """Return a list of values with as many whole ones as have room: ``m7i-flex, c7i-flex +10``."""
+    values = text.split(", ")
+    if len(text) <= max(room, _LEAST) or len(values) == 1:
+        return text
+    for count in range(len(values) - 1, 0, -1):
+        shown = f"{', '.join(values[:count])} +{len(values) - count}"
+        if len(shown) <= max(room, _LEAST):
+            return shown
+    return text
+
+
+def _line(control: Control, width: int, room: int) -> Content:
     arrows = ("◂ ", " ▸") if control.can_step else ("  ", "  ")
+    value = clean(control.value)
     return Content.assemble(
         (f"{clean(control.title):<{width}} ", "$karp-muted"),
         (arrows[0], "$karp-muted"),
-        (clean(control.value), "bold $karp-active" if control.is_changed else "$foreground"),
+        (whole_values(value, room) if room else value, "bold $karp-active" if control.is_changed else "$foreground"),
         (arrows[1], "$karp-muted"),
         (f" {clean(control.hint)}", "$karp-muted"),
     )

@@ -64,8 +64,7 @@ LEAST_LINES: Final = 2
 def fitted(sentence: Pieces, facts: Sequence[Pieces], width: int, height: int) -> tuple[Pieces, ...]:
     """Return lines no wider than a width in cells: the sentence, then facts in order, leaving out what has no room.
 
-    The sentence has all lines where that is enough for the whole of it; else all but the last, and two where there
-    are two. A fact is never cut.
+    The sentence keeps all lines but the last, and two where there are two; a fact is never cut.
 
     Args:
         sentence: what comes first; it ends with an ellipsis where it has to be cut.
@@ -76,7 +75,7 @@ def fitted(sentence: Pieces, facts: Sequence[Pieces], width: int, height: int) -
     if height < 1:
         return ()
     lines = list(wrapped((sentence,), width)) if sentence else []
-    kept = min(height, max(height - 1, LEAST_LINES)) if facts and len(lines) > height else height
+    kept = min(height, max(height - 1, LEAST_LINES)) if facts else height
     is_cut = len(lines) > kept
     if is_cut:
         lines = [*lines[: kept - 1], _cut(lines[kept - 1], width)]

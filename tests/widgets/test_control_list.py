@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from textual.app import App, ComposeResult
 
 from karptui.views.row import Control
-from karptui.widgets.control_list import ControlList
+from karptui.widgets.control_list import ControlList, whole_values
 from karptui.widgets.themes import variable_defaults
 
 WEIGHT = Control("weight", "weight", "50", can_step=True)
@@ -76,3 +77,17 @@ async def test_a_line_says_title_value_and_hint_without_control_characters() -> 
         assert "policy␛[0m" in lines[1]
         assert "was Underutilized" in lines[1]
         assert "\x1b" not in lines[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "shown"),
+    [
+        ("m7i-flex, c7i-flex, m7i, c7i", 40, "m7i-flex, c7i-flex, m7i, c7i"),
+        ("m7i-flex, c7i-flex, m7i, c7i", 22, "m7i-flex, c7i-flex +2"),
+        ("m7i-flex, c7i-flex, m7i, c7i", 5, "m7i-flex +3"),
+        ("one-value-that-is-long", 5, "one-value-that-is-long"),
+        ("a-very-long-first-value, second", 5, "a-very-long-first-value, second"),
+    ],
+)
+def test_values_are_whole_or_counted(text: str, room: int, shown: str) -> None:
+    assert whole_values(text, room) == shown
