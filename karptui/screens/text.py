@@ -36,7 +36,7 @@ class TextScreen(FrameScreen):
         Args:
             title: what is shown.
             fetch: gives the text.
-            language: a language to highlight, where its parser is installed; lines of ``bash`` are broken where they
+            language: a language to highlight, where its parser is installed; lines of ``sh`` are broken where they
                 have no room.
         """
         super().__init__()
@@ -47,7 +47,7 @@ class TextScreen(FrameScreen):
 
     def compose_body(self) -> ComposeResult:
         """Yield the text area; a command is a line however long it is, and goes on below."""
-        wraps = self._language == "bash"
+        wraps = self._language == "sh"
         yield TextArea("", read_only=True, show_line_numbers=False, soft_wrap=wraps, theme="css")
 
     def prepare(self) -> None:

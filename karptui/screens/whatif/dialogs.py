@@ -224,7 +224,7 @@ class Dialogs:
         if chosen is not None:
             text = self._whatif.exported(chosen)
             title = next(one.title for one in FORMS if one.id == chosen)
-            language = {"yaml": "yaml", "scenario": "yaml", "patch": "bash"}.get(chosen)
+            language = {"yaml": "yaml", "scenario": "yaml", "patch": "sh"}.get(chosen)
             routes.show_made_text(self._screen, f"{title} ─ {self._whatif.book.sheet.name}", lambda: text, language)
 
     # Sweeps, comparisons, and how well the model does

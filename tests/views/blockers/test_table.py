@@ -96,7 +96,7 @@ def test_a_group_says_how_many_of_its_nodes_would_go_without_it() -> None:
     both = node("two", Code.POD_DND, Code.POD_DND, own=2)
     other = node("other", Code.POD_DND, Code.BUDGET_ZERO)
     waits = node("waits", Code.POD_DND)
-    unknown = [replace(waits[0], findings=replace(waits[0].findings, outlook=None))]
+    unknown = [replace(waits[0], findings=replace(present(waits[0].findings), outlook=None))]
     assert without(both) == "goes"
     assert without(both, other) == "1 of 2"
     assert without(both, other, unknown) == "1+ of 3"
