@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from functools import cached_property
 
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, ZONE
-from karptui.kube.node import Node
 
 
 class Likeness:
@@ -17,10 +17,15 @@ class Likeness:
         """Go by a cluster as it is in the beginning."""
         self._inventory = inventory
 
-    def of(self, node: Node) -> str:
-        """Return NodePool, type, zone and pods of a node as it was in the beginning, of a later one the first two."""
-        found = self._beginning.get(node.name)
-        return _labels(node, NODEPOOL, INSTANCE_TYPE) if found is None else found
+    def of(self, name: str, labels: Mapping[str, str]) -> str:
+        """Return NodePool, type, zone and pods of a node as it was in the beginning, of another one the first two.
+
+        Args:
+            name: Of the node, or of its NodeClaim where it has none yet.
+            labels: As they are now.
+        """
+        found = self._beginning.get(name)
+        return _values(labels, NODEPOOL, INSTANCE_TYPE) if found is None else found
 
     @cached_property
     def _beginning(self) -> dict[str, str]:
@@ -32,9 +37,9 @@ class Likeness:
         found = {}
         for node in self._inventory.nodes:
             held = (f"{owner}:{count}" for owner, count in sorted(pods[node.name].items()))
-            found[node.name] = " ".join((_labels(node, NODEPOOL, INSTANCE_TYPE, ZONE), *held))
+            found[node.name] = " ".join((_values(node.labels, NODEPOOL, INSTANCE_TYPE, ZONE), *held))
         return found
 
 
-def _labels(node: Node, *keys: str) -> str:
-    return " ".join(node.labels.get(key, "") for key in keys)
+def _values(labels: Mapping[str, str], *keys: str) -> str:
+    return " ".join(labels.get(key, "") for key in keys)

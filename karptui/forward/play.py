@@ -555,9 +555,7 @@ class Play:
             method=str(method),
             decision=str(command.decision),
             nodes=nodes,
-            looks=tuple(
-                sorted(self._likeness.of(self.world.nodes[name]) for name in nodes if name in self.world.nodes)
-            ),
+            looks=tuple(sorted(self._likeness.of(one.name, one.node.labels) for one in candidates)),
             claims=tuple(told["replacements"]),
             savings_per_hour=told["savings"],
             evictions=len(moved),

@@ -16,10 +16,11 @@ def test_nodes_are_alike_by_nodepool_type_zone_and_what_owns_their_pods() -> Non
         for number, owner in enumerate(owners)
     ]
     likeness = Likeness(a_world(*pairs, pods=pods))
-    looks = {node.name: likeness.of(node) for node, _ in pairs}
+    looks = {node.name: likeness.of(node.name, node.labels) for node, _ in pairs}
     assert looks["one"] == looks["two"]
     assert len({looks[name] for name in ("one", "other", "empty", "large")}) == 4
 
 
 def test_a_node_that_came_later_goes_by_nodepool_and_type() -> None:
-    assert Likeness(a_world()).of(a_node(name="late", instance_type="m5.large")) == "general m5.large"
+    late = a_node(name="late", instance_type="m5.large")
+    assert Likeness(a_world()).of(late.name, late.labels) == "general m5.large"
