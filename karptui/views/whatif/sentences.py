@@ -94,9 +94,9 @@ def _as_it_is(found: Difference) -> str:
         finds = "it finds no place" if waiting == 1 else "none finds a place"
         return f"Nothing is edited: {_those(waiting, 'pod')}, and {finds}."
     rest = f"; {_wait(found.after.pending, 'keeps waiting', 'keep waiting')}" if found.after.pending else ""
-    gets = verb(placed, "gets", "get")
+    which = f"{counted(waiting, 'pod')} that {verb(waiting, 'waits', 'wait')}, or whose node goes,"
     return (
-        f"Nothing is edited: {count_text(placed)} of {counted(waiting, 'waiting pod')} {gets} a place"
+        f"Nothing is edited: {count_text(placed)} of {which} {verb(placed, 'gets', 'get')} a place"
         f"{_where(pods, found)}{rest}."
     )
 

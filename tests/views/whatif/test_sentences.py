@@ -153,7 +153,8 @@ def test_blockers_budgets_and_drift_are_changes_too() -> None:
 def test_without_edits_it_says_what_karpenter_does() -> None:
     made = {"claims": (a_claim("web/a", types=(a_type(),)),), "after": totals(pending=2)}
     assert said(a_difference(**made), edits=()) == (
-        "Nothing is edited: 1 of 3 waiting pods gets a place on 1 new c7i.4xlarge of general; 2 pods keep waiting."
+        "Nothing is edited: 1 of 3 pods that wait, or whose node goes, gets a place on 1 new c7i.4xlarge of general; "
+        "2 pods keep waiting."
     )
     assert said(a_difference(), edits=()) == "Nothing is edited: 3 pods wait, and none finds a place."
     quiet = a_difference(before=totals(pending=0), after=totals(pending=0))
