@@ -69,7 +69,13 @@ def lines(command: str, file: str) -> list[list[str]]:
         "plan": ["--horizon", "10m", "-f", applied(file)],
         "solve": ["pending", "--tries", "8"],
     }.get(command, [])
-    told = {"forward": ("table", "json"), "plan": PROSE, "verdict": PROSE, "solve": SOLVED}.get(command, FORMS)
+    told = {
+        "forward": ("table", "json"),
+        "packing": ("table", "json"),
+        "plan": PROSE,
+        "verdict": PROSE,
+        "solve": SOLVED,
+    }.get(command, FORMS)
     return [[command, "--snapshot", file, *own, "-o", form] for form in told]
 
 

@@ -14,6 +14,7 @@ from karptui.sources.cluster.connection import Impersonation
 from karptui.sources.cluster.errors import ApiError, UnreachableError
 from karptui.sources.cluster.official_client import Permission, api_client, may
 from karptui.sources.cluster.resources import NODES, PODS
+from tests.loopback import Call
 
 from .live import Serve, transport_to
 
@@ -106,7 +107,17 @@ print(phases.get("Node"), [name for name in ("kubernetes", "boto3", "botocore") 
 @pytest.mark.parametrize("has_token", [False, True])
 def test_neither_client_is_imported_before_the_first_rows(serve: Serve, tmp_path: Path, *, has_token: bool) -> None:
     empty = {"metadata": {"resourceVersion": "1"}, "items": []}
-    server = serve(lambda call: call.error(422) if call.is_watch else call.json(empty))
+
+    def nothing_happens(call: Call) -> None:
+        if call.is_stream_list:
+            call.error(422)
+        elif call.is_watch:
+            call.lines()
+            call.stall()
+        else:
+            call.json(empty)
+
+    server = serve(nothing_happens)
     kubeconfig = tmp_path / "config"
     config = {
         "current-context": "a",
