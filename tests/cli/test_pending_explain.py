@@ -33,7 +33,7 @@ class TestPending:
     def test_table_with_the_disagreements_below(self, story: str, capsys: pytest.CaptureFixture[str]) -> None:
         status, out, err = run(capsys, "pending", "--snapshot", story)
         assert status == 0
-        assert out.splitlines()[0].split()[:2] == ["PODS", "N"]
+        assert out.splitlines()[0].split()[:2] == ["PODS", "REQUESTS"]
         assert "✘ trino: memory short by 6,846Mi on r5a.8xlarge" in out
         assert "web/front-7d4-x2kq9: ≠ nominated 30m ago to general-x1, which is gone, still pending" in err
 
