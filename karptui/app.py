@@ -43,7 +43,7 @@ from karptui.views.top_bar import TopBarValues
 from karptui.views.tour import Tour
 from karptui.widgets.colourless import Colourless
 from karptui.widgets.textual_compat.boundary import LivingApp
-from karptui.widgets.textual_compat.key_order import KeyOrder, mounted, move_within
+from karptui.widgets.textual_compat.key_order import KeyOrder, screen_ready
 from karptui.widgets.textual_compat.loop import screen_loop
 from karptui.widgets.textual_compat.signals import Signals, driver_of
 from karptui.widgets.textual_compat.style_rules import StyleRules
@@ -70,6 +70,11 @@ class _Opened(NamedTuple):
     back: ToForward
     screen: Screen[Any]
     mode: str
+
+
+def _quits(event: events.Event) -> bool:
+    """Whether a key ends the app, whatever else is under way."""
+    return isinstance(event, events.Key) and event.key == "ctrl+c"
 
 
 class KarptuiApp(LivingApp):
@@ -146,8 +151,8 @@ class KarptuiApp(LivingApp):
         self._connect = connect
         self._contexts = contexts
         self._early_keys: list[events.Key] | None = []
-        self._key_order = KeyOrder()
         """Keys that came before there was a screen to take them; None from then on."""
+        self._key_order = KeyOrder(self, self._take)
         self._commands: tuple[TypedCommand, ...] = ()
         self._signals = Signals(self)
         self._is_over = False
@@ -210,40 +215,29 @@ class KarptuiApp(LivingApp):
 
     async def on_event(self, event: events.Event) -> None:
         """Keep keys that come before a screen can take them, and have threads give way to all others."""
-        if isinstance(event, events.Key | events.MouseDown | events.Paste) and not event.is_forwarded:
-            if isinstance(event, events.Key):
-                KEYBOARD.pressed()
-            if isinstance(event, events.Key) and self._early_keys is not None and event.key != "ctrl+c":
+        is_input = isinstance(event, events.Key | events.MouseDown | events.Paste) and not event.is_forwarded
+        if isinstance(event, events.Key) and is_input:
+            KEYBOARD.pressed()
+            if self._early_keys is not None and event.key != "ctrl+c":
                 self._early_keys.append(event)
                 return
-            await self._screen_ready()
-            if self.front is not None:
-                self.front.forget_message()
-                if self.tour is not None and isinstance(event, events.Key) and self.tour.press(event.key):
-                    self.front.show_tour(self.tour)
-        if isinstance(event, events.Key) and self.screen_stack:
-            await self._key_pressed(event)
+        if isinstance(event, events.Key | events.Paste) and is_input and not _quits(event):
+            await self._key_order.press(event)
+        elif is_input:
+            await screen_ready(self)
+            await self._take(event)
         else:
+            if isinstance(event, events.Key):
+                await screen_ready(self)
             await super().on_event(event)
 
-    async def _screen_ready(self) -> None:
-        while self.is_running and self.screen_stack and not self.screen.is_mounted:
-            await mounted(self.screen)
-
-    async def _key_pressed(self, key: events.Key) -> None:
-        """Have a key taken by the screen on which it was pressed."""
-        if not key.is_forwarded:
-            self._key_order.press(key, self.screen)
-            await super().on_event(key)
-            if self.screen_stack:
-                self._key_order.note_screen(key, self.screen)
-            return
-        await self._screen_ready()
-        pressed_on = self._key_order.overtaken_on(key)
-        if pressed_on is None:
-            await super().on_event(key)
-        else:
-            await move_within(self, pressed_on, key.key)
+    async def _take(self, event: events.Event) -> None:
+        """Have a key or a click taken by the screen in front."""
+        if self.front is not None:
+            self.front.forget_message()
+            if self.tour is not None and isinstance(event, events.Key) and self.tour.press(event.key):
+                self.front.show_tour(self.tour)
+        await super().on_event(event)
 
     async def on_mount(self) -> None:
         """Show the first screen, then start the source."""

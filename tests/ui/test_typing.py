@@ -8,15 +8,18 @@ from collections.abc import Callable
 import pytest
 from textual import events
 from textual.keys import key_to_character
+from textual.widgets import Input
 
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.screens.help import HelpScreen
+from karptui.screens.list_screen import ListScreen
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.pools import PoolDetailScreen
 from karptui.screens.text import TextScreen
+from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.widgets.key_line import KeyLine
-from karptui.widgets.prompt import PromptInput
+from karptui.widgets.prompt import Prompt, PromptInput
 from karptui.widgets.row_table import RowTable
 from tests.builders import NOW_NS
 from tests.ui.conftest import MakeApp
@@ -108,8 +111,8 @@ async def test_rows_that_are_ready_once_their_screen_is_left_are_nothing_to_it(
 
 @pytest.mark.parametrize("before", ["2", "5", "6", "7"])
 @pytest.mark.parametrize("after", ["1", "colon", "slash"])
-async def test_a_key_is_for_the_screen_on_which_it_was_pressed(make_app: MakeApp, before: str, after: str) -> None:
-    """Keys that open screens are heard first: one that was pressed before them is not for what they open."""
+async def test_a_key_is_for_what_the_key_before_it_has_opened(make_app: MakeApp, before: str, after: str) -> None:
+    """Textual hears keys that open screens first; here each is for what the keys before it have opened."""
     async with make_app().run_test(size=(120, 30)) as pilot:
         app = await settled(pilot)
         await pilot.press(before)
@@ -119,10 +122,12 @@ async def test_a_key_is_for_the_screen_on_which_it_was_pressed(make_app: MakeApp
         await settled(pilot)
         if after == "1":
             assert isinstance(app.screen, NodesScreen)
+            assert len(app.screen_stack) == 1
         else:
-            assert app.screen is not pressed_on or app.screen.query(PromptInput)
-            await pilot.press("escape")
-        assert [type(screen) for screen in app.screen_stack] == [type(app.screen)]
+            is_detail = before != "6"  # enter unfolds there
+            assert (app.screen is not pressed_on) == is_detail
+            assert pressed_on.query_one(Prompt).is_open == (not is_detail)
+            assert app.screen.query_one(Prompt).is_open == (after == "colon" or isinstance(app.screen, ListScreen))
 
 
 async def test_a_key_that_moves_the_cursor_moves_it_where_it_was_pressed(make_app: MakeApp) -> None:
@@ -143,3 +148,36 @@ async def test_help_and_quit_are_always_among_the_keys(app: KarptuiApp, width: i
         line = app.screen.query_one(KeyLine).render().plain
     assert line.split()[-4:] == ["?", "Help", "q", "Quit"]
     assert len(line) <= width
+
+
+@pytest.mark.parametrize("digit", ["2", "3", "4", "5", "6", "7", "8", "9"])
+async def test_a_filter_typed_right_behind_a_digit_is_for_the_screen_that_it_opens(
+    make_app: MakeApp, digit: str
+) -> None:
+    async with make_app().run_test(size=(120, 30)) as pilot:
+        app = await settled(pilot)
+        before = app.screen
+        type_at_once(app, digit, "slash", *"e1q")
+        await settled(pilot)
+        assert app.screen is not before
+        assert app.screen.query_one(PromptInput).value == "e1q"
+        assert not before.query_one(Prompt).is_open
+
+
+async def test_keys_typed_right_behind_one_that_opens_the_whatif_are_for_it(make_app: MakeApp) -> None:
+    """Right adds one to the weight that the pane begins with, once the documents have been read."""
+    async with make_app().run_test(size=(120, 30)) as pilot:
+        app = await settled(pilot)
+        type_at_once(app, "2", "down", "down", "ctrl+t", "right", "right")
+        await settled(pilot)
+        assert isinstance(app.screen, WhatIfScreen)
+        assert "weight: 2" in app.whatif.book.sheet.text
+
+
+async def test_keys_typed_right_behind_one_that_opens_a_dialog_are_for_it(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=(120, 30)) as pilot:
+        app = await settled(pilot)
+        type_at_once(app, "2", "down", "ctrl+t", "a", *"ou")
+        await settled(pilot)
+        assert app.screen.is_modal
+        assert app.screen.query_one(Input).value == "ou"

@@ -1,8 +1,9 @@
-"""A key is for the screen on which it was pressed, also where a later one has opened another meanwhile.
+"""Keys are taken one after the other: the next once what the one before has opened is there to take it.
 
 Textual hears the keys of its priority bindings at once, and all others once they have gone round the widgets, on
-whatever screen is in front by then. Measured by tests/ui/test_typing.py: enter and 1 at once opened the first node.
-Could become upstream: "Priority bindings overtake keys that are still on their way".
+whatever screen is in front by then; the focus of a screen that opens waits for its turn too. Measured by
+tests/ui/test_typing.py: enter and 1 at once opened the first node, 5 and / at once filtered nothing, ctrl+t and →
+at once scrolled the table behind the what-if. Could become upstream: "Keys overtake each other".
 
 And when a screen can take keys: without, the second of "y" and "G" typed at once on a detail reaches a screen without
 widgets, and ends the app. Could become upstream: "Keys wait until the screen that they are for is mounted".
@@ -10,51 +11,103 @@ widgets, and ends the app. Could become upstream: "Keys wait until the screen th
 
 from __future__ import annotations
 
-from typing import Any
-from weakref import WeakKeyDictionary
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, TypeAlias
 
 from textual import events
 from textual.app import App
+from textual.message_pump import MessagePump
 from textual.screen import Screen
-from textual.widget import Widget
+
+PATIENCE_SECONDS: Final = 3.0
+"""What takes longer to be done with a key holds up no other."""
+LOOK_AGAIN_SECONDS: Final = 0.01
+"""How soon it is seen that a screen has opened what it was asked for."""
+OPENING: Final = frozenset({"opening", "asking", "moment"})
+"""Groups of the workers that open something: keys behind are for what they open."""
+MOST_ROUNDS: Final = 8
+"""A key is done when nothing is left of what it made widgets say; those that talk without end hold up no key."""
+
+Typed: TypeAlias = events.Key | events.Paste
 
 
 class KeyOrder:
-    """Which of the keys that are on their way a later one has overtaken."""
+    """Keeps keys while an earlier one is on its way."""
 
-    def __init__(self) -> None:
-        self._pressed: WeakKeyDictionary[events.Key, tuple[int, Widget]] = WeakKeyDictionary()
-        self._count = 0
-        self._opener = 0
-        """Number of the last key that gave the keys to another widget at once."""
+    def __init__(self, app: App[None], take: Callable[[Typed], Awaitable[None]]) -> None:
+        """Begin with no key.
 
-    def press(self, key: events.Key, screen: Screen[object]) -> None:
-        """Note where a key is pressed."""
-        self._count += 1
-        self._pressed[key] = (self._count, screen.focused or screen)
+        Args:
+            app: Whose keys they are.
+            take: Has a key heard, or sent to the widget that has the keys.
+        """
+        self._app, self._take = app, take
+        self._kept: deque[Typed] = deque()
+        self._under_way: object | None = None
 
-    def note_screen(self, key: events.Key, screen: Screen[object]) -> None:
-        """Note what has the keys once one has been heard."""
-        number, before = self._pressed[key]
-        if (screen.focused or screen) is not before:
-            self._opener = number
+    async def press(self, typed: Typed) -> None:
+        """Have a key taken in its turn."""
+        self._kept.append(typed)
+        if self._under_way is None:
+            await self._take_next()
 
-    def overtaken_on(self, key: events.Key) -> Widget | None:
-        """Return the widget that a key was pressed on, if a later key has given the keys to another."""
-        number, widget = self._pressed.get(key, (self._count, None))
-        return widget if number < self._opener else None
-
-
-async def move_within(app: App[None], widget: Widget, key: str) -> None:
-    """Do what a key does to a widget that has the keys no more: it moves and marks, and opens nothing from there."""
-    for node in widget.ancestors_with_self:
-        if isinstance(node, Screen) or not isinstance(node, Widget):
+    async def _take_next(self) -> None:
+        if not self._kept or not self._app.screen_stack:
             return
-        bindings = node._bindings.copy()  # noqa: SLF001 - as Screen reads them for the widget that has the keys
-        bindings.apply_keymap(app._keymap)  # noqa: SLF001
-        for binding in bindings.key_to_bindings.get(key, ()):
-            if not binding.priority and binding.action != "select" and await app.run_action(binding.action, node):
+        turn = self._under_way = object()
+        await screen_ready(self._app)
+        pumps = self._pumps()
+        asyncio.get_running_loop().call_later(PATIENCE_SECONDS, self._app.call_later, self._done, turn)
+        try:
+            await self._take(self._kept.popleft())
+        finally:
+            self._go_round(turn, pumps, 1)
+
+    def _pumps(self) -> tuple[MessagePump, ...]:
+        """Return what has the keys and what it stands in, up to the screen."""
+        stack = self._app.screen_stack
+        if not stack:
+            return ()
+        inner = stack[-1].focused or stack[-1]
+        return tuple(one for one in inner.ancestors_with_self if one is not self._app)
+
+    def _go_round(self, turn: object, pumps: Sequence[MessagePump], rounds: int, begin: int = 0) -> None:
+        """Follow a key through the queues that it goes through, one behind it in each."""
+        for index in range(begin, len(pumps)):
+            if pumps[index].call_later(self._go_round, turn, pumps, rounds, index + 1):
                 return
+        self._app.call_later(self._been_round, turn, pumps, rounds)
+
+    async def _been_round(self, turn: object, pumps: Sequence[MessagePump], rounds: int) -> None:
+        await screen_ready(self._app)
+        front = self._pumps()
+        if turn is not self._under_way:
+            return
+        if self._is_opening():
+            loop = asyncio.get_running_loop()
+            loop.call_later(LOOK_AGAIN_SECONDS, self._app.call_later, self._been_round, turn, pumps, 1)
+        elif rounds < MOST_ROUNDS and any(one.message_queue_size for one in (*pumps, *front, self._app)):
+            self._go_round(turn, (*pumps, *(one for one in front if one not in pumps)), rounds + 1)
+        else:
+            await self._done(turn)
+
+    def _is_opening(self) -> bool:
+        nodes = (self._app, *self._app.screen_stack[-1:])
+        workers = self._app.workers
+        return any(one.group in OPENING and one.node in nodes and not one.is_finished for one in workers)
+
+    async def _done(self, turn: object) -> None:
+        if turn is self._under_way:
+            self._under_way = None
+            await self._take_next()
+
+
+async def screen_ready(app: App[Any]) -> None:
+    """Wait until the widgets of the screen in front are there."""
+    while app.is_running and app.screen_stack and not app.screen.is_mounted:
+        await mounted(app.screen)
 
 
 async def mounted(screen: Screen[Any]) -> None:
