@@ -20,6 +20,10 @@ from tests.ui.whatif.bench import prepare
 _KEYS: Final = {" ": "space"}
 
 
+_DUPLICATED: Final = "s", "down", "down", "enter"
+"""Keys in the what-if that make one more of the scenario that is shown."""
+
+
 def the_demo() -> KarptuiApp:
     """Return the app over the demo as it starts for everybody."""
     return demo_app(FrozenClock(NOW_NS), config=Config())
@@ -115,6 +119,7 @@ WALKS: Final[Mapping[str, Walk]] = {
             "whatif-add": ("a",),
             "whatif-scenarios": ("escape", "s"),
             "whatif-sweep-of": ("escape", "w"),
+            "whatif-sweep": ("enter", "enter"),
             "whatif-goals": ("escape", "S"),
             "whatif-name": ("escape", "n"),
             "whatif-export": ("escape", "x"),
@@ -122,6 +127,18 @@ WALKS: Final[Mapping[str, Walk]] = {
             "whatif-compare": ("escape", "c"),
             "whatif-packing": ("escape", "p"),
             "whatif-leave": ("escape", "q"),
+            "whatif-compare-several": (
+                "escape",
+                *_DUPLICATED,
+                "home",
+                "right",
+                *_DUPLICATED,
+                "home",
+                "down",
+                "down",
+                "right",
+                "c",
+            ),
         },
     ),
 }
@@ -130,6 +147,7 @@ WALKS: Final[Mapping[str, Walk]] = {
 @pytest.mark.parametrize("walk", WALKS)
 async def test_it_looks_as_it_did(snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch, walk: str) -> None:
     prepare(monkeypatch)
+    monkeypatch.setattr("karptui.serving.whatif.MOST_JOBS", 1)  # values of a sweep are tried here, in their order
     changed = []
     app = WALKS[walk].start()
     async with app.run_test(size=(120, 40)) as pilot:

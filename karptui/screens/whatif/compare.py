@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 
-from karptui.kube.units import count_text
+from karptui.kube.units import count_text, counted
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
 from karptui.session.whatif_questions import ComparedWanted, PointWanted, SweepUnwanted, SweepWanted
@@ -124,9 +124,8 @@ class CompareScreen(FrameScreen):
         """Say what is compared."""
         if len(self._book.sheets) == 1:
             return (("there is one scenario; s in the what-if duplicates it or begins another", Tone.MUTED),)
-        others = f"; some ask something else: all are replayed as {mode_text(self._mode)}" if self._has_others else ""
-        said = f"each scenario against the cluster as it is now{others} · best: {SCALE} · m replays another mode"
-        return ((said, Tone.MUTED),)
+        others = f"all as {mode_text(self._mode)}, though some ask something else · " if self._has_others else ""
+        return ((f"{others}best: {SCALE}, against the cluster as it is now", Tone.MUTED),)
 
     def focus_body(self) -> None:
         """Give the keys back to the table."""
@@ -239,7 +238,7 @@ class SweepScreen(FrameScreen):
         if done < total and not self._failure:
             return ((f"{count_text(done)} of {count_text(total)} values are ready; esc ends it", Tone.ACTIVE),)
         edits = len(self._sweep.edits)
-        before = f" on top of {count_text(edits)} edits" if edits else ""
+        before = f" on top of {counted(edits, 'edit')}" if edits else ""
         return ((f"each value on the cluster as it is{before}; karptui sweep does the same headless", Tone.MUTED),)
 
     def focus_body(self) -> None:

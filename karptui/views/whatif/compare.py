@@ -95,8 +95,9 @@ def best_sentence(compared: Sequence[Compared]) -> str:
     winners = [name for rank, name in ranked if rank == best]
     others = [(rank, name) for rank, name in ranked if rank != best]
     if best == now:
-        same = "come to the same as" if len(winners) > 1 else "comes to the same as"
-        said = f"{_named(winners)} {same} {AS_IT_IS}: as many pods wait, for the same $/h"
+        same = f"{_named(winners)} {verb(len(winners), 'comes', 'come')} to the same"
+        equal = "as many pods wait, for the same $/h"
+        said = f"None is better than {AS_IT_IS}; {same}" if others else f"{same} as {AS_IT_IS}: {equal}"
     elif best > now:
         said = f"None is better than {AS_IT_IS}; {_named(winners)} next: {_against(best, now, 'now')}"
     elif len(winners) > 1:
@@ -225,7 +226,7 @@ EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 LEAST_CHART: Final = 10
 MOST_CHANGES: Final = 2
 """Changes of what waits that the sentence tells."""
-FIGURES_WIDTH: Final = 56
+FIGURES_WIDTH: Final = 48
 
 
 def sweep_lines(
@@ -240,7 +241,8 @@ def sweep_lines(
         width: Columns that there are.
     """
     wide = max(len("VALUE"), *(len(value) for value in values))
-    chart = max(LEAST_CHART, width - FIGURES_WIDTH - wide)
+    unpriced = max((len(_unpriced_text(point)) for point in points.values()), default=0)
+    chart = max(LEAST_CHART, width - FIGURES_WIDTH - unpriced - wide)
     most = max((_most(point) for point in points.values() if not point.problem), default=0.0)
     head = f"  {'VALUE':>{wide}}{'NODES':>8}{'NEW':>6}{'PENDING':>9}{'DRIFTED':>9}{'$/H':>10}"
     lines: list[Pieces] = [((head, Tone.MUTED),)]
@@ -252,7 +254,7 @@ def sweep_lines(
         elif point.problem:
             lines.append((mark, (f"{value:>{wide}}", Tone.NORMAL), (f"  ✘ {point.problem}", Tone.FAULT)))
         else:
-            lines.append((mark, *_figures(point, wide), _bar(_most(point), most, chart)))
+            lines.append((mark, *_figures(point, wide, unpriced), _bar(_most(point), most, chart)))
     return tuple(lines)
 
 
@@ -277,31 +279,39 @@ def sweep_sentence(values: Sequence[str], points: Mapping[int, SweepPoint]) -> P
     more = len(said) - MOST_CHANGES
     shown = "; ".join((*said[:MOST_CHANGES], *([f"{count_text(more)} changes more"] if more > 0 else ())))
     fewest = min(point.pending for point in found)
-    equals = [point for point in found if point.pending == fewest]
-    prices = [round(_most(point), 2) for point in equals]
-    if len(equals) < len(found):
-        best = [point for point, price in zip(equals, prices, strict=True) if price == min(prices)]
-        is_run = found.index(best[-1]) - found.index(best[0]) == len(best) - 1 > 0
-        through = f" to {best[-1].value}" if is_run else ""
-        money = f"the fewest wait for ${min(prices):,.2f}/h at {best[0].value}{through}"
-    elif min(prices) == max(prices):
+    prices = {at: round(_most(point), 2) for at, point in enumerate(found) if point.pending == fewest}
+    low, high = min(prices.values()), max(prices.values())
+    cheap, dear = (_run(found, [at for at, price in prices.items() if price == edge]) for edge in (low, high))
+    if len(prices) < len(found):
+        money = f"the fewest wait for ${low:,.2f}/h at {cheap}"
+    elif low == high:
         money = "the same $/h for each value"
     else:
-        cheap, dear = (found[prices.index(edge(prices))] for edge in (min, max))
-        money = f"cheapest at {cheap.value} (${min(prices):,.2f}/h), dearest at {dear.value} (${max(prices):,.2f}/h)"
+        money = f"cheapest at {cheap} (${low:,.2f}/h), dearest at {dear} (${high:,.2f}/h)"
     text = f"{shown}; {money}." if shown else f"As many pods wait at each value; {money}."
     return ((text, Tone.STRONG),)
 
 
-def _figures(point: SweepPoint, wide: int) -> Pieces:
+def _run(found: Sequence[SweepPoint], places: Sequence[int]) -> str:
+    """Return the first of some values, and the last where they stand in a row: ``50 to 100``."""
+    first, last = places[0], places[-1]
+    is_run = last - first == len(places) - 1 > 0
+    return f"{found[first].value} to {found[last].value}" if is_run else found[first].value
+
+
+def _figures(point: SweepPoint, wide: int, unpriced: int) -> Pieces:
     return (
         (f"{point.value:>{wide}}", Tone.STRONG),
         (f"{count_text(point.nodes):>8}{count_text(point.launched):>6}", Tone.NORMAL),
         (f"{count_text(point.pending):>9}", Tone.WARNING if point.pending else Tone.MUTED),
         (f"{count_text(point.drifted):>9}", Tone.WARNING if point.drifted else Tone.MUTED),
         (f"{point.price_per_hour:>10,.2f}", Tone.NORMAL),
-        (f"{f' +{count_text(point.unpriced)} n/a' if point.unpriced else '':<9} ", Tone.MUTED),
+        (f"{_unpriced_text(point):<{unpriced}}  ", Tone.MUTED),
     )
+
+
+def _unpriced_text(point: SweepPoint) -> str:
+    return f" +{count_text(point.unpriced)} n/a" if point.unpriced else ""
 
 
 def _most(point: SweepPoint) -> float:

@@ -219,6 +219,10 @@ def test_scenarios_stand_side_by_side() -> None:
             "a and b come to the same as the cluster as it is: as many pods wait, for the same $/h.",
         ),
         (
+            {"a": totals(price_per_hour=26.0), "b": totals()},
+            "None is better than the cluster as it is; b comes to the same.",
+        ),
+        (
             {"a": totals(price_per_hour=24.0), "b": totals(price_per_hour=24.0), "c": totals(pending=2, unpriced=1)},
             "c is best: 1 pod fewer waits than now, the same $/h; a next: -$1.00/h, as many pods wait.",
         ),
@@ -290,6 +294,11 @@ def test_a_sweep_says_where_pods_begin_to_wait_and_what_is_cheapest() -> None:
     assert told(cheap, dear) == ("3 pods wait up to 0.04, 0 from 0.05 on; the fewest wait for $35.42/h at 0.05.")
     again = SweepPoint("0.06", price_per_hour=35.42)
     assert told(cheap, dear, again).endswith("; the fewest wait for $35.42/h at 0.05 to 0.06.")
+    dearer = SweepPoint("0.07", price_per_hour=40.0)
+    assert told(dear, again, dearer) == (
+        "As many pods wait at each value; cheapest at 0.05 to 0.06 ($35.42/h), dearest at 0.07 ($40.00/h)."
+    )
+    assert told(dear, dearer, again).startswith("As many pods wait at each value; cheapest at 0.05 ($35.42/h), ")
     assert told(cheap, cheap) == "As many pods wait at each value; the same $/h for each value."
     many = tuple(SweepPoint(str(at), pending=at) for at in range(5))
     assert told(*many) == (
