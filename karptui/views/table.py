@@ -103,7 +103,7 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
         """Return what columns say that are not drawn, the most important first and what warns before all of it.
 
         Args:
-            unseen: ids of the columns that are not drawn.
+            unseen: ids of the columns that are not drawn, or cut in its row.
             item: what the row stands for.
             now_ns: the present instant: nanoseconds since the epoch.
         """

@@ -82,6 +82,19 @@ async def test_names_are_cut_inside_and_words_at_their_end(is_name: bool, expect
         assert lines[2].split()[1] == expected
 
 
+async def test_what_is_cut_under_the_cursor_is_as_unseen_as_what_has_no_room() -> None:
+    table = RowTable((Heading("name", "NAME", max_width=8), *SPEC.headings()[1:]))
+    async with WidgetApp(table).run_test(size=(40, 6)) as pilot:
+        await shown(pilot, table)
+        assert table.unseen == {"note", "far"}
+        await shown(pilot, table, rows_of("a", "checkout", "checkout2"))
+        seen = []
+        for _ in range(3):
+            seen.append("name" not in table.unseen)
+            await pilot.press("down")
+        assert seen == [True, True, False]
+
+
 async def test_keys_move_the_cursor_and_the_view(table: RowTable) -> None:
     async with WidgetApp(table).run_test(size=(40, 12)) as pilot:
         table.focus()

@@ -121,7 +121,7 @@ def _nearest(entry: PendingEntry) -> PoolExplanation | None:
 
 COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
     Column(
-        Heading("pods", "PODS", "Pods that wait for the same reason, under one name.", 20, 56),
+        Heading("pods", "PODS", "Pods that wait for the same reason, under one name.", 20, 56, is_name=True),
         lambda entry, _: Cell(clean(entry.group.name), Tone.STRONG),
         lambda entry: natural_key(entry.group.name),
         values=(

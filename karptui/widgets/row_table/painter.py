@@ -230,6 +230,13 @@ def _form(text: str, short: str, width: int, *, is_long: bool) -> tuple[str, boo
     return text, True
 
 
+def is_cut(cell: Cell, placed: Placed) -> bool:
+    """Return whether the form of a cell that is drawn has no room for all of it."""
+    room = placed.width - (placed.bar_width + 1 if cell.bar is not None and placed.bar_width else 0)
+    text, _ = _form(cell.text, cell.short, room, is_long=placed.is_long)
+    return text_width(text) > room
+
+
 def _safe(text: str) -> str:
     """Clean once more at the last place before the terminal, whatever built the cell."""
     return text if text.isascii() and text.isprintable() else clean(text)

@@ -13,6 +13,7 @@ from textual.message import Message
 
 from karptui.views.table import Sort
 from karptui.widgets.row_table.canvas import HEADER_LINES, RowCanvas
+from karptui.widgets.row_table.painter import is_cut
 from karptui.widgets.row_table.rows import RowSequence
 
 
@@ -45,7 +46,7 @@ class RowSelected(TableMessage):
 
 @dataclass
 class ColumnsChanged(TableMessage):
-    """Other columns are drawn than before."""
+    """Other columns are drawn than before, or in other widths."""
 
 
 @dataclass
@@ -135,15 +136,19 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
 
     @property
     def unseen(self) -> frozenset[str]:
-        """Ids of the columns that are not drawn; none before there is room for any."""
-        drawn = {heading.id for heading in self.layout_columns}
-        return frozenset(heading.id for heading in self._headings if heading.id not in drawn) if drawn else frozenset()
+        """Ids of the columns that are not drawn, or cut in the row under the cursor; none before there is any room."""
+        drawn = self._layout.columns
+        if not drawn:
+            return frozenset()
+        cells = self._row(self._cursor.index).cells if self._rows else ()
+        whole = {self._headings[one.index].id for one in drawn if not cells or not is_cut(cells[one.index], one)}
+        return frozenset(heading.id for heading in self._headings if heading.id not in whole)
 
     def _lay_out(self) -> None:
-        """Place the columns again, and say so where others are drawn than before."""
-        before = self.layout_columns
+        """Place the columns again, and say so where others are drawn than before, or in other widths."""
+        before = self._layout.columns
         super()._lay_out()
-        if self.layout_columns != before:
+        if self._layout.columns != before:
             self.post_message(ColumnsChanged(self))
 
     # Moving
