@@ -24,6 +24,22 @@ from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.type_index import NO_PRICE, PriceOrder
 
 NO_NODEPOOLS: Final = "creating scheduler, no nodepools found"
+_FEW: Final = (60, 0.03)
+"""Nodes of a cluster, and the seconds of a simulated removal in it, as measured: docs/forward.md."""
+_MANY: Final = (1_000, 0.9)
+"""The same as Karpenter's users tell it: kubernetes-sigs/karpenter, pull request 3271."""
+
+
+def assumed_seconds(nodes: int) -> float:
+    """Return what one simulated removal is taken to last where Karpenter's metrics do not say.
+
+    Karpenter copies every node and counts every pod's topology anew for each, so that it grows with the cluster.
+
+    Args:
+        nodes: Of the whole cluster.
+    """
+    (few, least), (many, most) = _FEW, _MANY
+    return round(least + max(nodes - few, 0) * (most - least) / (many - few), 3)
 
 
 class EngineSimulator:

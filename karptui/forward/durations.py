@@ -10,14 +10,13 @@ from typing import Final
 
 import msgspec
 
+from karptui.disruption.removal import assumed_seconds
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 
 _LEAST_SEEN: Final = 3
 """NodeClaims of a NodePool that tell how long its nodes take; of fewer, those of all NodePools do."""
-SIMULATION_NS: Final = 30 * NS_PER_SECOND // 1000
-"""What one simulated removal is taken to last where Karpenter does not say: so it was with some fifty nodes."""
 _SHARES: Final = (0.0, 0.5, 1.0, 2.0)
 """By turns of the seeds: how busy Karpenter's processor will be nobody knows."""
 _LONGEST_START_NS: Final = 3600 * NS_PER_SECOND
@@ -92,17 +91,18 @@ INSTANT: Final = Durations(
 """Nothing takes time but what Karpenter waits for by its own rules: consolidateAfter, budgets, expiry."""
 
 
-def simulation_ns(measured_seconds: float | None, seed: int) -> int:
+def simulation_ns(measured_seconds: float | None, seed: int, nodes: int) -> int:
     """Return what Karpenter takes for a simulated removal.
 
     Args:
         measured_seconds: By its metrics; None where not known.
         seed: 0 goes by the metrics, and takes no time without them; the others vary it.
+        nodes: Of the cluster, by which it is assumed where it is not measured.
     """
     if not seed:
         return round((measured_seconds or 0.0) * NS_PER_SECOND)
-    known_ns = SIMULATION_NS if measured_seconds is None else measured_seconds * NS_PER_SECOND
-    return round(known_ns * _SHARES[seed % len(_SHARES)])
+    known_seconds = assumed_seconds(nodes) if measured_seconds is None else measured_seconds
+    return round(known_seconds * NS_PER_SECOND * _SHARES[seed % len(_SHARES)])
 
 
 def observed(claims: Iterable[NodeClaim]) -> Durations:

@@ -11,6 +11,7 @@ from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.codes import CODES, RANKS
 from karptui.disruption.fleet import Fleet
+from karptui.disruption.removal import assumed_seconds
 from karptui.forward.circle import circle_of
 from karptui.forward.durations import INSTANT, Durations, observed, simulation_ns
 from karptui.forward.jobs import job_times, kind_of
@@ -68,7 +69,8 @@ def forward(
     durations = INSTANT
     if not is_instant:
         durations = msgspec.structs.replace(
-            observed(inventory.nodeclaims), simulation_ns=simulation_ns(simulation_seconds, seed)
+            observed(inventory.nodeclaims),
+            simulation_ns=simulation_ns(simulation_seconds, seed, len(inventory.nodes)),
         )
     play = Play(
         inventory,
@@ -86,7 +88,8 @@ def forward(
     for name in removed:
         play.delete_node(name)
     played = play.run()
-    assumed, left_out = premises(inventory, settings, durations, is_instant=is_instant)
+    is_measured = simulation_seconds is not None
+    assumed, left_out = premises(inventory, settings, durations, is_instant=is_instant, is_measured=is_measured)
     return msgspec.structs.replace(
         played,
         kept=kept_nodes(play.fleet()),
@@ -97,11 +100,25 @@ def forward(
 
 
 def premises(
-    inventory: Inventory, settings: Settings, durations: Durations, *, is_instant: bool = False
+    inventory: Inventory,
+    settings: Settings,
+    durations: Durations,
+    *,
+    is_instant: bool = False,
+    is_measured: bool = False,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what a play assumes, and what it leaves out, in sentences."""
+    """Return what a play assumes, and what it leaves out, in sentences.
+
+    Args:
+        inventory: The cluster.
+        settings: Karpenter's own.
+        durations: How long things take.
+        is_instant: Whether it was played without time.
+        is_measured: Whether Karpenter's metrics say what its passes take.
+    """
+    usual = None if is_measured else assumed_seconds(len(inventory.nodes))
     return (
-        (*_assumptions(durations, is_instant=is_instant), *_job_assumptions(inventory)),
+        (*_assumptions(durations, usual, is_instant=is_instant), *_job_assumptions(inventory)),
         (*not_modelled(inventory, settings, keeps_replicas=True), *_left_out(inventory)),
     )
 
@@ -126,7 +143,7 @@ def _rank(blocker: Blocker) -> tuple[int, str]:
     return RANKS[CODES[blocker.code].why], blocker.object_key
 
 
-def _assumptions(durations: Durations, *, is_instant: bool) -> list[str]:
+def _assumptions(durations: Durations, usual_seconds: float | None, *, is_instant: bool) -> list[str]:
     where = "kube-scheduler's filters hold; its scores are approximated, without images and preferred pod affinity"
     cheapest = "the cheapest offering of the first capacity type that has any is launched"
     load = "the load stays as it is: pods are made anew by their owners, and nothing scales"
@@ -135,6 +152,9 @@ def _assumptions(durations: Durations, *, is_instant: bool) -> list[str]:
     starts_ns = dict(durations.start_ns_by_pool)
     starts = ", ".join(f"{name} {_seconds(starts_ns[name])}" for name in sorted(starts_ns))
     others = f"a node takes pods {_seconds(durations.start_ns)} after its NodeClaim"
+    usual = (
+        "" if usual_seconds is None else f": with so many nodes a removal it simulates takes some {usual_seconds:g} s"
+    )
     return [
         f"nodes start as fast as those of their NodePool did ({starts}); of other NodePools {others}"
         if starts_ns
@@ -143,7 +163,7 @@ def _assumptions(durations: Durations, *, is_instant: bool) -> list[str]:
         f"an instance is gone {_seconds(durations.instance_end_ns)} after its last pod",
         f"a pass of Karpenter's takes {durations.simulation_ns / NS_PER_SECOND:.2g} s for each removal it simulates"
         if durations.simulation_ns
-        else "Karpenter's passes take no time",
+        else f"Karpenter's passes take no time{usual}",
         where,
         cheapest,
         load,

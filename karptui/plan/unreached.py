@@ -15,7 +15,7 @@ from karptui.disruption.command import Command, Method
 from karptui.disruption.events import Recorder
 from karptui.disruption.methods import MethodRun
 from karptui.disruption.multi_node import MAX_TOGETHER
-from karptui.disruption.removal import EngineSimulator
+from karptui.disruption.removal import EngineSimulator, assumed_seconds
 from karptui.disruption.simulation import SimulationError
 from karptui.disruption.single_node import interleaved
 from karptui.karpenter.metrics import ControllerMetrics
@@ -26,8 +26,6 @@ SINGLE_SECONDS: Final = 180.0
 """``SingleNodeConsolidationTimeoutDuration``."""
 MULTI_SECONDS: Final = 60.0
 """``MultiNodeConsolidationTimeoutDuration``."""
-DEFAULT_SECONDS: Final = 0.5
-"""What one simulation is taken to last where nobody says."""
 ASSUMED: Final = (
     "every simulation lasts the same (approximated); Karpenter's lasts longer where many pods wait or move",
     "nothing changes in between: a change of the cluster begins the order anew, by today's costs",
@@ -178,7 +176,7 @@ def unreached(
     candidates = interleaved(run.qualifying(method))
     budgets = run.budgets(method.reason)
     measured = measured_seconds(metrics, len(candidates)) if per_simulation is None else None
-    seconds = per_simulation or measured or DEFAULT_SECONDS
+    seconds = per_simulation or measured or assumed_seconds(len(base.inventory.nodes))
     turns = []
     elapsed = 0.0
     for place, candidate in enumerate(candidates, 1):

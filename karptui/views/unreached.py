@@ -16,8 +16,9 @@ from karptui.views.table import Sort, TableSpec
 _ORIGINS: Final = {
     "given": "as given",
     "measured": "by Karpenter's metrics, approximated",
-    "assumed": "assumed: Karpenter's metrics tell of no pass; --per-simulation says another",
-    "recorded": "assumed: no metrics of Karpenter's are read, and recordings hold none; --per-simulation says another",
+    "assumed": "assumed by the number of nodes: Karpenter's metrics tell of no pass; --per-simulation says another",
+    "recorded": "assumed by the number of nodes: no metrics of Karpenter's are read, and recordings hold none;"
+    " --per-simulation says another",
 }
 
 
@@ -28,7 +29,7 @@ def headline(found: Unreached) -> str:
     limit, nodes = duration_text(SINGLE_SECONDS), counted(len(found.turns), "node")
     missed, first = found.missed, found.acts_before
     if not missed:
-        return f"a pass of single-node consolidation looks at all {nodes} in {duration_text(found.seconds)} of {limit}"
+        return f"a pass of single-node consolidation looks at all {nodes} in {_taken(found.seconds)} of {limit}"
     would = [one for one in missed if one.decision]
     saves = f"; {len(would):,} of them would go ({per_hour_text(found.missed_savings)})" if would else ""
     if first is not None:
@@ -43,12 +44,16 @@ def headline(found: Unreached) -> str:
     )
 
 
+def _taken(seconds: float) -> str:
+    return "less than 1s" if 0 < seconds < 1 else duration_text(seconds)
+
+
 def more_lines(found: Unreached) -> Iterator[str]:
     """Yield what else is said: how long a simulation lasts and who says so, multi-node consolidation, timeouts."""
     origin = "recorded" if found.origin == "assumed" and not found.has_metrics else found.origin
     yield f"a simulation lasts {found.per_simulation:g} s ({_ORIGINS[origin]})"
     if found.multi_simulations:
-        took = duration_text(found.multi_simulations * found.per_simulation)
+        took = _taken(found.multi_simulations * found.per_simulation)
         how = "ends" if found.is_multi_through else "does not end"
         left = f"; {counted(found.multi_left_out, 'node')} more never take part" if found.multi_left_out else ""
         yield (

@@ -106,7 +106,9 @@ def predicted(snapshot: Mapping[str, Any], seed: int, measured: float | None = N
         prepared.settings,
         now_ns,
         until_ns=now_ns + HOUR_NS,
-        durations=replace(observed(inventory.nodeclaims), simulation_ns=simulation_ns(measured, seed)),
+        durations=replace(
+            observed(inventory.nodeclaims), simulation_ns=simulation_ns(measured, seed, len(inventory.nodes))
+        ),
         seed=seed,
     )
     played = play.run()

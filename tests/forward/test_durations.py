@@ -27,8 +27,11 @@ def test_few_claims_and_troubled_ones_tell_nothing() -> None:
 
 
 def test_the_first_seed_goes_by_karpenters_metrics_and_the_others_vary_what_it_takes() -> None:
-    assert [simulation_ns(None, seed) for seed in range(6)] == [0, 15_000_000, 30_000_000, 60_000_000, 0, 15_000_000]
-    assert [simulation_ns(0.3, seed) for seed in range(5)] == [300_000_000, 150_000_000, 300_000_000, 600_000_000, 0]
+    few = [simulation_ns(None, seed, 60) for seed in range(6)]
+    assert few == [0, 15_000_000, 30_000_000, 60_000_000, 0, 15_000_000]
+    assert [simulation_ns(None, seed, 1_000) for seed in range(4)] == [0, 450_000_000, 900_000_000, 1_800_000_000]
+    measured = [simulation_ns(0.3, seed, 1_000) for seed in range(5)]
+    assert measured == [300_000_000, 150_000_000, 300_000_000, 600_000_000, 0]
 
 
 def test_a_refused_eviction_is_tried_again_after_twice_as_long_until_ten_seconds() -> None:

@@ -9,9 +9,9 @@ import pytest
 from karptui.disruption.command import Method
 from karptui.disruption.events import Recorder
 from karptui.disruption.methods import MethodRun
-from karptui.disruption.removal import EngineSimulator
+from karptui.disruption.removal import EngineSimulator, assumed_seconds
 from karptui.karpenter.metrics import ControllerMetrics
-from karptui.plan.unreached import DEFAULT_SECONDS, measured_seconds, unreached
+from karptui.plan.unreached import measured_seconds, unreached
 from karptui.sources.metrics.reading import read_metrics
 from karptui.views.unreached import TABLE, headline, more_lines, sentence
 from karptui.whatif.situation import WhatIfBase
@@ -101,5 +101,5 @@ def test_karpenters_metrics_say_how_long_it_takes() -> None:
     assert (found.per_simulation, found.origin) == (4, "measured")
     assert next(more_lines(found)) == "a simulation lasts 4 s (by Karpenter's metrics, approximated)"
     plain = unreached(cluster(*FULL))
-    assert (plain.per_simulation, plain.origin) == (DEFAULT_SECONDS, "assumed")
+    assert (plain.per_simulation, plain.origin) == (assumed_seconds(5), "assumed")
     assert "ran out of its time 2 times" in "\n".join(more_lines(unreached(cluster(*FULL), metrics=timed_out)))

@@ -100,7 +100,7 @@ async def test_the_order_of_consolidation_and_node_groups_have_screens(app: Karp
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing(*typed("next"), "t")(pilot)
         assert "Never reached ─ the order of single-node consolidation" in screen_text(app)
-        assert "a simulation lasts 0.5 s (assumed" in screen_text(app)
+        assert "a simulation lasts 0.03 s (assumed by the number of nodes" in screen_text(app)
         await pressing("escape", *typed("rehearse"))(pilot)
         assert "there is no node group to move" in screen_text(app)
 
