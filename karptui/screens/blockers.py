@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.binding import Binding, BindingType
 
-from karptui.aws.money import per_month_text
 from karptui.disruption.codes import CODES
 from karptui.kube.units import count_text
 from karptui.screens import routes
@@ -29,7 +28,7 @@ from karptui.views.blockers.sentences import blocker_sentences
 from karptui.views.instants import freshness, short_freshness
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
-from karptui.views.why.sentences import held_text
+from karptui.views.why.sentences import held_title
 
 if TYPE_CHECKING:
     from karptui.whatif.remedies.blockers.remedy import BlockerRemedy
@@ -113,17 +112,14 @@ class BlockersScreen(ListScreen[BlockerLine]):
         return self._offered.get((self.current,), offered)
 
     def summary(self) -> str:
-        """Return what the rows hold, all of them what the top bar says; nothing before anything is known of nodes."""
+        """Return what the rows hold; nothing before anything is known of nodes."""
         found = self.asked.found if self.asked is not None else None
         if found is None or self.host.border.overview().analysed is None:
             return ""
         wanted, rows = TotalsWanted(number=found.number), self.listing.rows
         sums = self._sums.get((found,), lambda: self.host.border.totals(wanted).held or Held())
-        if rows is not None and self.listing.shown == rows.total:
-            sums = self.host.held()[0] or sums
-        held = held_text(sums)
-        month = per_month_text(sums.per_hour, sums.currency)
-        return f"{held} held ({month}{'+' if held.endswith('+') else ''})" if held != "…" else "held …"
+        are_all = rows is not None and self.listing.shown == rows.total
+        return held_title(sums, self.host.held()[0] if are_all else None)
 
     def title_parts(self) -> Iterator[str]:
         """Yield what the title says, with only what holds somebody counted, and how fresh it is."""

@@ -69,21 +69,22 @@ def _dollars(launches: Sequence[DrillLaunch]) -> str:
 
 
 def overview(drills: Sequence[Drill]) -> str:
-    """Return what the loss of any one zone, capacity type or NodePool comes to, in a sentence."""
-    said = [_of_kind(word, [one for one in drills if one.loss.kind is kind]) for kind, word in _WORDS.items()]
-    return "; ".join(filter(None, said)) or "no node has a zone, a capacity type or a NodePool that could go away"
+    """Return what the loss of any one zone, capacity type or NodePool comes to, in a sentence; the worst first."""
+    kinds = [(kind, [one for one in drills if one.loss.kind is kind]) for kind in _WORDS]
+    kinds.sort(key=lambda pair: -max((one.waiting for one in pair[1]), default=0))
+    said = [_of_kind(kind, of) for kind, of in kinds if of]
+    return "; ".join(said) or "no node has a zone, a capacity type or a NodePool that could go away"
 
 
-def _of_kind(word: str, drills: Sequence[Drill]) -> str:
-    bad = [one for one in drills if one.waiting]
-    if not drills:
-        return ""
+def _of_kind(kind: LossKind, drills: Sequence[Drill]) -> str:
+    word = _WORDS[kind]
+    bad = sorted((one for one in drills if one.waiting), key=lambda one: -one.waiting)
     if not bad:
         return f"any one {word} may go"
-    worst = bad[0]
+    worst, others = bad[0], len(bad) - 1
     stay = verb(worst.waiting, "stays", "stay")
     text = f"without {word} {worst.loss.name} {counted(worst.waiting, 'pod')} {stay} pending"
-    return f"{text} (and some without {len(bad) - 1} of the others)" if bad[1:] else text
+    return f"{text} (some without {others:,} other {word if others == 1 else f'{word}s'} too)" if others else text
 
 
 def detail_lines(drill: Drill) -> Iterator[str]:

@@ -11,6 +11,7 @@ from karptui.plan.unreached import MULTI_SECONDS, SINGLE_SECONDS, NodeTurn, Unre
 from karptui.views.column import Heading
 from karptui.views.plain import count_column, money_column, number_heading, text_column
 from karptui.views.row import Tone
+from karptui.views.sanitize import short_name
 from karptui.views.table import Sort, TableSpec
 
 _ORIGINS: Final = {
@@ -85,7 +86,11 @@ TABLE: Final[TableSpec[NodeTurn]] = TableSpec(
     "nodes",
     (
         count_column(number_heading("place", "TURN", "Its place in the order.", 6), lambda row: row.place, tone=_tone),
-        text_column(Heading("node", "NODE", "The node.", 16, 52, is_name=True), lambda row: row.node),
+        text_column(
+            Heading("node", "NODE", "The node.", 16, 52, is_name=True),
+            lambda row: row.node,
+            short=lambda row: short_name(row.node),
+        ),
         text_column(Heading("pool", "POOL", "Its NodePool.", 6, 20, drop_order=1), lambda row: row.pool_name),
         text_column(
             Heading(

@@ -205,12 +205,12 @@ def test_every_loss_is_tried_the_worst_of_a_kind_first() -> None:
         "nodepool=general",
     ]
     assert overview(found) == (
-        f"without zone {B} 1 pod stays pending; any one capacity type may go;"
-        " without NodePool general 2 pods stay pending"
+        f"without NodePool general 2 pods stay pending; without zone {B} 1 pod stays pending;"
+        " any one capacity type may go"
     )
     cells = [column.cell(found[0], 0).text for column in TABLE.columns]
     assert cells[:5] == [f"zone={B}", "1", "2", "1", "-"]
-    assert overview([found[0], found[0]]).endswith("(and some without 1 of the others)")
+    assert overview([found[0], found[0]]).endswith("(some without 1 other zone too)")
 
 
 def test_dollars_say_what_is_not_known() -> None:

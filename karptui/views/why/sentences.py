@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from karptui.aws.money import node_price_text, per_hour_text
+from karptui.aws.money import node_price_text, per_hour_text, per_month_text
 from karptui.disruption.codes import CODES, RANKS, codes_shown_as
 from karptui.disruption.no_place import no_place_text
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -145,6 +145,21 @@ def held_text(held: Held) -> str:
         return NA
     more = "+" if held.waiting or held.unpriced else ""
     return f"{per_hour_text(held.per_hour, held.currency)}{more}"
+
+
+def held_title(rows: Held, standing: Held | None) -> str:
+    """Return what rows hold together, for their title; and what the top bar says meanwhile, where that is not the same.
+
+    Args:
+        rows: What the rows hold that are shown.
+        standing: The sum of all of them in the top bar, which stands still for a while; None where some are not shown.
+    """
+    said, before = held_text(rows), held_text(standing) if standing is not None else "…"
+    known = f"{said} held" if said != "…" else "held …"
+    if before in (said, "…"):
+        more = "+" if said.endswith("+") else ""
+        return f"{known} ({per_month_text(rows.per_hour, rows.currency)}{more})" if said != "…" else known
+    return f"{known} now ({before} before)"
 
 
 def held_fact(held: Held, *, is_steady: bool = True) -> Fact:

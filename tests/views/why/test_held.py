@@ -12,7 +12,7 @@ from karptui.session.nodes import NodeEntry, going_nodes
 from karptui.views.next import TABLE, saved_per_hour
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
-from karptui.views.why.sentences import held_fact, held_text
+from karptui.views.why.sentences import held_fact, held_text, held_title
 from tests.builders import NOW_NS
 from tests.views.why.test_words import analysed, entry
 
@@ -96,3 +96,20 @@ def test_the_sum_of_what_stands_still_is_that_of_this_moment() -> None:
 def test_a_sum_that_is_not_of_this_moment_is_dim() -> None:
     assert held_fact(Held(3.0, nodes=1)).tone is Tone.WARNING
     assert held_fact(Held(3.0, nodes=1), is_steady=False).tone is Tone.MUTED
+
+
+@pytest.mark.parametrize(
+    ("rows", "standing", "said"),
+    [
+        (Held(3.684, nodes=9), Held(3.684, nodes=9), "$3.68/h held ($2,689/mo)"),
+        (Held(0.34, nodes=1), Held(3.684, nodes=9), "$0.34/h held now ($3.68/h before)"),
+        (Held(0.34, nodes=1, waiting=2), Held(3.684, nodes=9), "$0.34/h+ held now ($3.68/h before)"),
+        (Held(waiting=2), Held(3.684, nodes=9), "held … now ($3.68/h before)"),
+        (Held(waiting=2), Held(waiting=1), "held …"),
+        (Held(0.34, nodes=1), None, "$0.34/h held ($248/mo)"),
+    ],
+)
+def test_the_title_says_what_its_rows_hold_also_while_the_top_bar_stands(
+    rows: Held, standing: Held | None, said: str
+) -> None:
+    assert held_title(rows, standing) == said
