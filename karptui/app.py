@@ -72,6 +72,15 @@ class _Opened(NamedTuple):
     mode: str
 
 
+class _TourPlace(NamedTuple):
+    """Where a tour has led to."""
+
+    screen: Screen[Any]
+    mode: str
+    is_first: bool
+    """Whether it is a screen with a key of its own, which is never closed."""
+
+
 def _quits(event: events.Event) -> bool:
     """Whether a key ends the app, whatever else is under way."""
     return isinstance(event, events.Key) and event.key == "ctrl+c"
@@ -148,6 +157,10 @@ class KarptuiApp(LivingApp):
         self._top_bar = TopBarFacts(self.feed, config)
         self.config = config
         self.tour = tour
+        self._tour_place: _TourPlace | None = None
+        """Where the keys of the tour have led to."""
+        self._is_tour_led = False
+        """Whether the last key was one of the tour: where it leads is known once the next is pressed."""
         self._connect = connect
         self._contexts = contexts
         self._early_keys: list[events.Key] | None = []
@@ -235,9 +248,29 @@ class KarptuiApp(LivingApp):
         """Have a key or a click taken by the screen in front."""
         if self.front is not None:
             self.front.forget_message()
-            if self.tour is not None and isinstance(event, events.Key) and self.tour.press(event.key):
-                self.front.show_tour(self.tour)
+            if self.tour is not None and isinstance(event, events.Key):
+                self._follow_tour(self.tour, event.key)
         await super().on_event(event)
+
+    def _follow_tour(self, tour: Tour, key: str) -> None:
+        """Take a key for the next one of a tour, if it is pressed where the tour has led to."""
+        if self._is_tour_led:
+            self._tour_place = _TourPlace(self.screen, self.current_mode, len(self.screen_stack) == 1)
+        self._is_tour_led = not self.tour_way_back() and tour.press(key)
+        if self.front is not None:
+            self.front.show_tour()
+
+    def tour_way_back(self) -> str:
+        """Return how one comes back to the screen that a tour goes on from; empty while one is there."""
+        place = self._tour_place
+        if self._is_tour_led or place is None or place.screen is self.screen:
+            return ""
+        if place.screen in self.screen_stack:
+            return "goes on behind this: esc goes back."
+        entry = next((one for one in ENTRIES if one.name == place.mode), None)
+        if place.is_first and entry is not None:
+            return f"goes on on {entry.title}: {entry.key} goes back there."
+        return "cannot go on, as its screen is closed: q leaves, and the same command begins it again."
 
     async def on_mount(self) -> None:
         """Show the first screen, then start the source."""

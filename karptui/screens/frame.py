@@ -23,7 +23,6 @@ from karptui.session.questions import OpeningWanted
 from karptui.views.row import Pieces, Tone
 from karptui.views.sources import notice
 from karptui.views.top_bar import TopBarValues
-from karptui.views.tour import Tour
 from karptui.widgets.info_line import InfoLine
 from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import Prompt, PromptMode
@@ -274,8 +273,7 @@ class FrameScreen(SwiftScreen):
                 (self._what(), self.show_state),
                 ("the line below", self.refresh_info),
             ]
-        if self.host.tour is not None:
-            self.show_tour(self.host.tour)
+        self.show_tour()
         for what, show in parts:
             try:
                 show()
@@ -290,9 +288,10 @@ class FrameScreen(SwiftScreen):
         """Return what the screen shows, for a sentence."""
         return next((tab.title for tab in TABS if tab.name == self.entry_name), "this screen")
 
-    def show_tour(self, tour: Tour) -> None:
-        """Say the next step of a story."""
-        self.query_one("#tour", Sentences).set_wrapped((tour.line(),))
+    def show_tour(self) -> None:
+        """Say the next step of a story, or how one comes back to it."""
+        if self.host.tour is not None:
+            self.query_one("#tour", Sentences).set_wrapped((self.host.tour.line(self.host.tour_way_back()),))
 
     def refresh_info(self) -> None:
         """Say again what is under the cursor, unless something else is being said."""

@@ -43,6 +43,10 @@ class Host(Protocol):
         """What can be typed after ``:``."""
         ...
 
+    def tour_way_back(self) -> str:
+        """Return how one comes back to the screen that a tour goes on from; empty while one is there."""
+        ...
+
     def now_ns(self) -> int:
         """Return nanoseconds since the epoch; of an offline snapshot, when it was taken."""
         ...

@@ -122,9 +122,15 @@ class Tour:
             self._step, self._pressed = self._step + 1, 0
         return True
 
-    def line(self) -> Pieces:
-        """Return the caption: where one is, what there is to see, and which keys lead on."""
+    def line(self, way_back: str = "") -> Pieces:
+        """Return the caption: where one is, what there is to see, and which keys lead on.
+
+        Args:
+            way_back: how one comes back to the screen that the step is about, where one has left it.
+        """
         step = self.story.steps[self._step]
         where = f"{self.story.title} {self._step + 1}/{len(self.story.steps)} "
+        if way_back:
+            return ((where, Tone.STRONG), (way_back, Tone.WARNING))
         left = " ".join(_SHOWN.get(key, key) for key in step.keys[self._pressed :])
         return ((where, Tone.STRONG), (step.said, Tone.NORMAL), (f" {left}" if left else "", Tone.ACTIVE))

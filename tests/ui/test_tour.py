@@ -71,6 +71,29 @@ async def test_a_tour_ends_where_the_answer_is(letter: str) -> None:
     assert " ".join(last.split()[:4]) in text
 
 
+async def test_a_tour_says_how_to_come_back_to_its_screen_and_goes_on_there() -> None:
+    app = demo_app(FrozenClock(NOW_NS))
+    app.tour = tour = Tour(STORIES["a"])
+
+    async def caption(*keys: str) -> str:
+        await pilot.press(*keys)
+        await settled(pilot)
+        return screen_text(app).split("\n")[0]
+
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        assert "people expect halves: ↓" in await caption("2", "down")
+        assert "1/4 goes on on Pools: 2 goes back there." in await caption("5")
+        assert "1/4 goes on on Pools" in await caption("down"), "a key of the tour is none on another screen"
+        assert "people expect halves: ↓" in await caption("2")
+        assert "2/4 general gets every pod" in await caption("down")
+        assert "goes on behind this: esc goes back." in await caption("enter")
+        assert "2/4 general gets every pod" in await caption("escape")
+        assert "3/4 Now the name" in await caption("ctrl+t", "left")
+        assert "cannot go on, as its screen is closed" in await caption("5")
+        assert not tour.is_over
+
+
 def test_the_demo_stands_still_where_that_is_asked_for() -> None:
     args = build_parser(None).parse_args(["--demo", "--still"])
     source, clock = open_source(args, is_still=args.still)

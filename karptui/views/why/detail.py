@@ -81,6 +81,7 @@ def why_lines(entry: NodeEntry, detail: NodeDetail | None, now_ns: int) -> tuple
     head: Pieces = (("Why is it still here?", Tone.STRONG),)
     if found is None:
         words = "being worked out" if entry.is_managed else "Karpenter does not manage it"
+        words = words if entry.node is not None else "it has no node yet: State says what it waits for"
         words = "not known: something that it follows from may not be listed" if entry.is_out_of_reach else words
         return head, ((f" {words}", Tone.MUTED),), ()
     lines: list[Pieces] = [head, *lane_lines(entry, now_ns)]

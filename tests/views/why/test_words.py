@@ -215,6 +215,8 @@ def test_lines_of_a_node() -> None:
 
 def test_lines_before_anything_is_known() -> None:
     assert "being worked out" in said(why_lines(entry(story_view(), "dnd"), None, NOW_NS)[1])
+    without_node = replace(entry(story_view(), "dnd"), node=None)
+    assert said(why_lines(without_node, None, NOW_NS)[1]).startswith(" it has no node yet: State says")
     unmanaged = NodeEntry(a_node(pool=""), None)
     assert "does not manage" in said(why_lines(unmanaged, None, NOW_NS)[1])
     text = "\n".join(map(said, why_lines(entry(analysed(simulates=False), "dnd"), None, NOW_NS)))
