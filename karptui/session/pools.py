@@ -147,6 +147,8 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_onl
     """Pods on its nodes that have not ended, those of DaemonSets included."""
     counted: ControllerCounts | None = None
     """What Karpenter's own counters say; None where they cannot be read."""
+    starting: int = 0
+    """How many of its nodes are such NodeClaims."""
     before: str = ""
     """The NodePool that is tried just before it; empty for the first."""
     after: str = ""
@@ -259,6 +261,7 @@ def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str
                 used=one.found.used,
                 limits=limit_uses(one),
                 nodes=len(nodes),
+                starting=sum(node.node is None for node in nodes),
                 all_nodes=all_nodes,
                 drifted=sum(claim.is_true("Drifted") for claim in claims),
                 deleting=sum(node.is_deleting for node in nodes),

@@ -69,7 +69,7 @@ def test_the_demo_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("Known: events since ")
     assert [line.split()[0] for line in lines[1:4]] == ["created", "removed", "pods"]
-    assert any(line.split()[:4] == ["POOL", "NODES", "CREATED", "REMOVED"] for line in lines)
+    assert any(line.split()[:4] == ["POOL", "STAY", "CREATED", "REMOVED"] for line in lines)
     assert main(["churn", "--demo", "--no-headers"]) == 0
     assert "Known:" not in capsys.readouterr().out
 

@@ -83,7 +83,15 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="NodePool")},
     ),
     Column(
-        Heading("nodes", "NODES", "NodeClaims that are there and stay.", 5, 7, drop_order=4, is_right_aligned=True),
+        Heading(
+            "nodes",
+            "STAY",
+            "NodeClaims that are there and not on their way out.",
+            5,
+            7,
+            drop_order=4,
+            is_right_aligned=True,
+        ),
         lambda entry, _: _count(entry.figures.nodes),
         lambda entry: float(entry.figures.nodes),
         values=(Value("nodes", lambda entry, _: entry.figures.nodes, INTEGER, "NodeClaims that are there and stay."),),

@@ -35,10 +35,11 @@ def weight_cell(row: PoolRow, _: int) -> Cell:
 
 
 def nodes_cell(row: PoolRow, _: int) -> Cell:
-    """Return how many nodes there are, of the limit on nodes, and their part of all pools' nodes."""
+    """Return how many nodes there are and start, of the limit on nodes, and their part of all pools' nodes."""
     if row.hides(*_NODES):
         return FORBIDDEN
-    count = count_text(row.nodes)
+    starting = f"+{count_text(row.starting)}" if row.starting else ""
+    count = f"{count_text(row.nodes - row.starting)}{starting}"
     limit = (row.pool.limits or {}).get(NODES)
     text = f"{count}/{limit}" if limit is not None else count
     share = row.share_percent

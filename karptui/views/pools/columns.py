@@ -125,7 +125,11 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         filters={"weight": Field(FieldKind.COUNT, lambda row, _: row.pool.weight, help="its weight")},
     ),
     Column(
-        _number("nodes", "Nodes, of the limit on nodes if there is one, and their part of all pools' nodes.", width=7),
+        _number(
+            "nodes",
+            "Nodes + NodeClaims on the way, of the limit on nodes; their part of all pools' nodes.",
+            width=7,
+        ),
         cells.nodes_cell,
         lambda row: float(row.nodes),
         values=(

@@ -131,7 +131,7 @@ def title_parts(row: PoolRow, *, has_prices: bool) -> Pieces:
     """Return the title: name, weight, place, nodes, cost."""
     weight = f"weight {row.pool.weight}" if row.pool.weight else "no weight"
     place = f"tried {ordinal(row.rank)}" if row.rank is not None else "takes no part"
-    nodes = f"{counted(row.nodes, 'node')}"
+    nodes = counted(row.nodes - row.starting, "node") + (f" +{row.starting:,} starting" if row.starting else "")
     cost = f" · {total_words(row.total)}" if has_prices and row.nodes else ""
     return ((f" {clean(row.name)} ", Tone.STRONG), (f"─ {weight} · {place} · {nodes}{cost} ", Tone.NORMAL))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.kube.taints import Taint
 from karptui.session.pools import daemon_rows, pool_rows
@@ -136,6 +138,13 @@ def test_titles() -> None:
     assert [ordinal(number) for number in (1, 2, 3, 4, 11, 12, 13, 21, 102)] == [
         "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "102nd",
     ]  # fmt: skip
+
+
+def test_nodeclaims_on_the_way_are_counted_apart() -> None:
+    row = replace(ROWS["primary"], nodes=47, starting=3)
+    assert cells(row)["nodes"].startswith("44+3")
+    assert " 44 nodes +3 starting" in text_of(title_parts(row, has_prices=False))
+    assert cells(replace(row, starting=0))["nodes"].startswith("47")
 
 
 def test_a_pool_that_shares_nothing() -> None:
