@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from karptui.clock import SystemClock
+from tests.looked_once import look_once
+from tests.still_demo import tell_once
 
 NOON_NS = 1_795_003_200_000_000_000
 """2026-11-18T12:00:00Z, in nanoseconds since the epoch."""
@@ -26,3 +28,9 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def _at_noon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let two commands of one test see one instant."""
     monkeypatch.setattr(SystemClock, "now_ns", lambda _: NOON_NS)
+
+
+@pytest.fixture(autouse=True)
+def _told_and_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tell_once(monkeypatch)
+    look_once(monkeypatch)

@@ -12,6 +12,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from karptui.cli.main import COMMANDS, main
+from karptui.clock import SystemClock
+from tests.cli.conftest import NOON_NS
+from tests.looked_once import look_once
+from tests.still_demo import tell_once
 from tests.story_d import story_document
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -73,6 +77,14 @@ def written(folder: Path, name: str, document: Mapping[str, Any]) -> str:
     path = folder / f"{name}.json"
     path.write_text(json.dumps(document))
     return str(path)
+
+
+@pytest.fixture(autouse=True)
+def _told_and_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every command see one instant of the demo."""
+    monkeypatch.setattr(SystemClock, "now_ns", lambda _: NOON_NS)
+    tell_once(monkeypatch)
+    look_once(monkeypatch)
 
 
 @pytest.fixture(scope="module", params=["demo", "story-d", *FAMILIES])

@@ -14,8 +14,8 @@ from karptui.config import Config
 from karptui.widgets.prompt import PromptInput
 from karptui.widgets.yaml_editor import YamlEditor
 from tests.event_loop import step_textual
+from tests.looked_once import look_once
 from tests.ui.fleet import NOW_NS, Fleet, FleetSource, a_fleet, price_evidence
-from tests.ui.looked_once import look_once
 from tests.ui.stage import an_app
 from tests.ui.style_rules import read_once
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from textual.app import App
 from textual.pilot import Pilot
@@ -13,15 +12,14 @@ from textual.screen import Screen
 
 from karptui.app import KarptuiApp
 from karptui.cli.evidence import evidence_source
-from karptui.clock import Clock, FrozenClock
+from karptui.clock import Clock
 from karptui.config import Config
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.session.analyst import Analyst
-from karptui.sources.demo.source import DemoSource
 from karptui.sources.evidence import EvidenceSource
-from karptui.sources.mailbox import Mail, Mailbox
 from karptui.sources.source import Source
 from karptui.widgets.row_table import RowTable
+from tests.still_demo import StillDemo
 
 PATIENCE_SECONDS = 180.0
 Front = TypeVar("Front", bound=Screen[Any])
@@ -51,50 +49,6 @@ def an_app(
     )
     app.animation_level = "none"
     return app
-
-
-class StillDemo(DemoSource):
-    """The demo standing still; what it says first at an instant is worked out once for all apps of a process."""
-
-    said: ClassVar[dict[int, Mail]] = {}
-
-    def __init__(self, clock: Clock) -> None:
-        """Set up without loading anything."""
-        super().__init__(clock=clock, is_stepped=True)
-        self._opening = threading.Lock()
-
-    def start(self, mailbox: Mailbox) -> None:
-        """Say what there is."""
-        self._since_ns = self.clock.now_ns()
-        if self._since_ns not in self.said:
-            first = Mailbox()
-            super().start(first)
-            self.said[self._since_ns] = first.drain()
-        self._mailbox = mailbox
-        mail = self.said[self._since_ns]
-        for kind, delta in mail.batch.deltas.items():
-            mailbox.put(kind, delta.objects)
-        for status in mail.statuses.values():
-            mailbox.report(status)
-
-    def step(self) -> None:
-        """Let everything happen that is due."""
-        self._open_once()
-        super().step()
-
-    def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Return one object as an API server would give it."""
-        self._open_once()
-        return super().fetch_object(kind, key)
-
-    def _open_once(self) -> None:
-        """Make the world behind what has been said, as it was then: most tests never ask for it."""
-        with self._opening:
-            if self._play is None:
-                clock, mailbox = self.clock, self._mailbox
-                self.clock, self._mailbox = FrozenClock(self._since_ns), Mailbox()
-                self._open()
-                self.clock, self._mailbox = clock, mailbox
 
 
 def demo_app(clock: Clock, **given: Any) -> KarptuiApp:
