@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from textual._styles_cache import StylesCache
+from textual.widgets import Input
 
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config
-from karptui.widgets.prompt import PromptInput
 from karptui.widgets.yaml_editor import YamlEditor
 from tests.event_loop import step_textual
 from tests.looked_once import look_once
@@ -38,7 +38,7 @@ def _still(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing move by itself, and nothing from around the tests reach them."""
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
-    monkeypatch.setattr(PromptInput, "cursor_blink", False)
+    monkeypatch.setattr(Input, "cursor_blink", False)
     monkeypatch.setattr(YamlEditor, "cursor_blink", False)
 
 
