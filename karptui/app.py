@@ -165,7 +165,7 @@ class KarptuiApp(LivingApp):
         self._contexts = contexts
         self._early_keys: list[events.Key] | None = []
         """Keys that came before there was a screen to take them; None from then on."""
-        self._key_order = KeyOrder(self, self._take)
+        self._key_order = KeyOrder(self, self._take, self._is_early)
         self._commands: tuple[TypedCommand, ...] = ()
         self._signals = Signals(self)
         self._is_over = False
@@ -243,6 +243,11 @@ class KarptuiApp(LivingApp):
             if isinstance(event, events.Key):
                 await screen_ready(self)
             await super().on_event(event)
+
+    def _is_early(self, typed: events.Event) -> bool:
+        """Whether a key is for rows that are on their way to the screen in front."""
+        screen = self.screen
+        return isinstance(typed, events.Key) and isinstance(screen, FrameScreen) and screen.awaits(typed.key)
 
     async def _take(self, event: events.Event) -> None:
         """Have a key or a click taken by the screen in front."""

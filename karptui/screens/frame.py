@@ -249,6 +249,10 @@ class FrameScreen(SwiftScreen):
         """Return titled lists of terms and explanations for the help screen."""
         return ()
 
+    def awaits(self, key: str) -> bool:  # noqa: ARG002 - of screens that wait for something
+        """Return whether what a key is for is still on its way."""
+        return False
+
     def release_one(self) -> bool:
         """Undo the last thing that narrows the view (a filter, marks) and return whether there was one."""
         return False

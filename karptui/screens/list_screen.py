@@ -49,6 +49,8 @@ LEAST_ROWS: Final = 3
 TABLE_EDGE: Final = 2
 """Lines of a table that are no rows: its title and its headings."""
 _OBJECT_ACTIONS: Final = frozenset({"yaml", "describe", "explain_why"})
+_WITHOUT_ROWS: Final = frozenset({"back", "leave", "help", "refresh_data", "step_moment"})
+"""Actions of a list that are the same whatever its rows are."""
 
 FactT = TypeVar("FactT")
 
@@ -225,6 +227,15 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         overview = self.host.border.overview()
         phases = {status.phase for status in overview.statuses.values()}
         return overview.analysed is None or bool(phases & {Phase.CONNECTING, Phase.SYNCING})
+
+    def awaits(self, key: str) -> bool:
+        """Return whether a key is one of the screen's own, for rows that are on their way."""
+        if not self.table.awaits_rows or len(self.table.rows):
+            return False
+        found = self.active_bindings.get(key)
+        if found is None or found.node is not self or found.binding.priority:
+            return False
+        return found.binding.action.partition("(")[0] not in _WITHOUT_ROWS
 
     def show_rows(self, rows: Rows[ItemT]) -> None:
         """Show rows in the table, or why there are none."""

@@ -15,7 +15,7 @@ from karptui.clock import FrozenClock
 from karptui.screens.help import HelpScreen
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.nodes import NodesScreen
-from karptui.screens.pools import PoolDetailScreen
+from karptui.screens.pools import PoolDetailScreen, PoolsScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.widgets.key_line import KeyLine
@@ -181,3 +181,28 @@ async def test_keys_typed_right_behind_one_that_opens_a_dialog_are_for_it(make_a
         await settled(pilot)
         assert app.screen.is_modal
         assert app.screen.query_one(Input).value == "ou"
+
+
+async def test_keys_on_rows_that_are_on_their_way_wait_for_them_and_others_do_not(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long lists are made in a thread: the arrows are kept by the table, and the key behind them waits as well."""
+    are_ready = asyncio.Event()
+
+    async def in_time(make: Callable[[], object]) -> object:
+        await are_ready.wait()
+        return make()
+
+    async with make_app().run_test(size=(120, 30)) as pilot:
+        app = await settled(pilot)
+        monkeypatch.setattr("karptui.screens.list_screen.BUILT_AT_ONCE", 0)
+        monkeypatch.setattr("karptui.screens.row_sources.asyncio.to_thread", in_time)
+        type_at_once(app, "2", "down", "down", "ctrl+t")
+        await pilot.pause()
+        assert isinstance(app.screen, PoolsScreen)
+        assert not app.screen.table.rows
+        monkeypatch.undo()
+        are_ready.set()
+        await settled(pilot)
+        assert isinstance(app.screen, WhatIfScreen)
+        assert "name: gpu" in app.whatif.book.sheet.text

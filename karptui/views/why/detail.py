@@ -269,6 +269,8 @@ def _outlook_lines(found: NodeFindings) -> list[Pieces]:
         return [_line("?", Tone.ACTIVE, "simulated removal", "being worked out")]
     if not found.is_held or outlook.now.goes:
         return _simulated_lines("simulated as it is", outlook.now)
+    if any(one.code is Code.IN_COMMAND and one.is_wanted for one in found.blockers):
+        return [_line("…", Tone.LEAVING, "its command is under way", "it goes once that is through")]
     one = sum(1 for one in found.blockers if one.is_wanted) == 1
     return _simulated_lines(f"simulated without {'it' if one else 'all of them'}", found.freed or outlook.freed)
 

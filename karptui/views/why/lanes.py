@@ -100,7 +100,11 @@ def _held_text(found: NodeFindings, lane: Lane, now_ns: int) -> str:
     more = f" and {count_text(alike - 1)} more" if alike > 1 else ""
     since = f", since {age_text(first.since_ns, now_ns)}" if first.since_ns else ""
     named = f" ({first.object_key}{more}{since})" if first.object_kind == "Pod" else since
-    return clean(f"{what}{named}")
+    others = sum(
+        1 for one in found.blockers if one.code is not first.code and one.is_wanted and one.object_kind == "Pod"
+    )
+    also = f" · {counted(others, 'pod')} more in other ways" if others else ""
+    return clean(f"{what}{named}{also}")
 
 
 def _refused_text(found: NodeFindings, lane: Lane) -> str:

@@ -36,14 +36,20 @@ Typed: TypeAlias = events.Key | events.Paste
 class KeyOrder:
     """Keeps keys while an earlier one is on its way."""
 
-    def __init__(self, app: App[None], take: Callable[[Typed], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        app: App[None],
+        take: Callable[[Typed], Awaitable[None]],
+        is_early: Callable[[Typed], bool] = lambda _: False,
+    ) -> None:
         """Begin with no key.
 
         Args:
             app: Whose keys they are.
             take: Has a key heard, or sent to the widget that has the keys.
+            is_early: Whether what a key is for is still on its way to the screen in front.
         """
-        self._app, self._take = app, take
+        self._app, self._take, self._is_early = app, take, is_early
         self._kept: deque[Typed] = deque()
         self._under_way: object | None = None
 
@@ -53,13 +59,19 @@ class KeyOrder:
         if self._under_way is None:
             await self._take_next()
 
-    async def _take_next(self) -> None:
+    async def _take_next(self, patience_until: float | None = None) -> None:
         if not self._kept or not self._app.screen_stack:
+            self._under_way = None
             return
         turn = self._under_way = object()
         await screen_ready(self._app)
+        loop = asyncio.get_running_loop()
+        until = patience_until if patience_until is not None else loop.time() + PATIENCE_SECONDS
+        if loop.time() < until and self._is_early(self._kept[0]):
+            loop.call_later(LOOK_AGAIN_SECONDS, self._app.call_later, self._take_next, until)
+            return
         pumps = self._pumps()
-        asyncio.get_running_loop().call_later(PATIENCE_SECONDS, self._app.call_later, self._done, turn)
+        loop.call_later(PATIENCE_SECONDS, self._app.call_later, self._done, turn)
         try:
             await self._take(self._kept.popleft())
         finally:

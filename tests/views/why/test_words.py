@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import Analysis, NextCommand, NextReport
-from karptui.disruption.codes import WhyCode
+from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.lanes import Why
 from karptui.disruption.node_verdict import Landing, Replacement, Verdict
 from karptui.disruption.outlook import Outcome
@@ -211,6 +211,27 @@ def test_lines_of_a_node() -> None:
     drain = analysed(detail="claim/runners-x33x7")
     lines = why_lines(entry(drain, "drain"), present(drain.analysis).detail, NOW_NS)
     assert "its end  draining" in "\n".join(map(said, lines))
+
+
+def test_a_lane_counts_pods_that_hold_the_node_in_other_ways() -> None:
+    known = entry(analysed(), "dnd")
+    assert known.findings is not None
+    first = next(one for one in known.findings.blockers if one.object_kind == "Pod" and one.is_wanted)
+    other = replace(first, code=Code.PDB_MULTIPLE, object_key="a/b")
+    held = replace(known, findings=replace(known.findings, blockers=(*known.findings.blockers, other)))
+    assert "1 pod more in other ways" in "\n".join(map(said, why_lines(held, None, NOW_NS)))
+    assert "in other ways" not in "\n".join(map(said, why_lines(known, None, NOW_NS)))
+
+
+def test_a_node_of_a_command_goes_with_it() -> None:
+    known = entry(analysed(), "dnd")
+    assert known.findings is not None
+    blockers = tuple(replace(one, code=Code.IN_COMMAND) if one.is_wanted else one for one in known.findings.blockers)
+    text = "\n".join(
+        map(said, why_lines(replace(known, findings=replace(known.findings, blockers=blockers)), None, NOW_NS))
+    )
+    assert "its command is under way  it goes once that is through" in text
+    assert "simulated" not in text
 
 
 def test_lines_before_anything_is_known() -> None:
