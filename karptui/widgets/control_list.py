@@ -109,13 +109,21 @@ def whole_values(text: str, room: int) -> str:
     return text
 
 
+def whole_hint(text: str, room: int) -> str:
+    """Return a hint with as many of its clauses as have room, the first at least: ``key=value:Effect``."""
+    while len(text) > room and ", " in text:
+        text = text.rpartition(", ")[0]
+    return text
+
+
 def _line(control: Control, width: int, room: int) -> Content:
     arrows = ("◂ ", " ▸") if control.can_step else ("  ", "  ")
-    value = clean(control.value)
+    value, hint = clean(control.value), clean(control.hint)
+    value = whole_values(value, room) if room else value
     return Content.assemble(
         (f"{clean(control.title):<{width}} ", "$karp-muted"),
         (arrows[0], "$karp-muted"),
-        (whole_values(value, room) if room else value, "bold $karp-active" if control.is_changed else "$foreground"),
+        (value, "bold $karp-active" if control.is_changed else "$foreground"),
         (arrows[1], "$karp-muted"),
-        (f" {clean(control.hint)}", "$karp-muted"),
+        (f" {whole_hint(hint, room - len(value) - 1) if room else hint}", "$karp-muted"),
     )

@@ -6,7 +6,7 @@ import pytest
 from textual.app import App, ComposeResult
 
 from karptui.views.row import Control
-from karptui.widgets.control_list import ControlList, whole_values
+from karptui.widgets.control_list import ControlList, whole_hint, whole_values
 from karptui.widgets.themes import variable_defaults
 
 WEIGHT = Control("weight", "weight", "50", can_step=True)
@@ -91,3 +91,11 @@ async def test_a_line_says_title_value_and_hint_without_control_characters() -> 
 )
 def test_values_are_whole_or_counted(text: str, room: int, shown: str) -> None:
     assert whole_values(text, room) == shown
+
+
+@pytest.mark.parametrize(
+    ("room", "shown"),
+    [(39, "key=value:Effect, such as team=ml:None"), (37, "key=value:Effect"), (5, "key=value:Effect")],
+)
+def test_hints_are_cut_after_a_clause(room: int, shown: str) -> None:
+    assert whole_hint("key=value:Effect, such as team=ml:None", room) == shown

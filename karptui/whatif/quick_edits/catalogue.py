@@ -56,7 +56,7 @@ _POOL_EDITS: Final = (
         high=100,
         hint="1 to 100, the highest is tried first",
     ),
-    number_field("nodepool.replicas", "replicas", _POOL, ("spec", "replicas"), hint="nodes of a static pool"),
+    number_field("nodepool.replicas", "replicas", _POOL, ("spec", "replicas"), hint="of a static pool"),
     quantity_field(
         "nodepool.limits.cpu", "limit cpu", _POOL, ("spec", "limits", "cpu"), start="100", hint="cores, such as 400"
     ),

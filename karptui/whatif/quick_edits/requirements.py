@@ -56,7 +56,7 @@ def requirement_field(
         current=lambda body: requirement_text(value_at(body, path), key),
         put=_toggler(key, path, usual),
         options=options,
-        hint=f"values of {key}",
+        hint="enter picks values",
     )
 
 
