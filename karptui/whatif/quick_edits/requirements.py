@@ -41,10 +41,10 @@ def requirement_field(
         left = values_left(requirements, key, known.types)
         if left is None:
             return tuple(Option(value, allows(requirements, key, value)) for value in values)
+        lost = [value for value in dict.fromkeys(own) if value not in left]
         return tuple(
-            Option(value, allows(requirements, key, value), "" if value in left else NO_TYPE)
-            for value in values
-            if value in left or value in own
+            Option(value, allows(requirements, key, value), NO_TYPE if value in lost else "")
+            for value in (*lost, *(one for one in values if one in left))
         )
 
     return QuickEdit(

@@ -624,12 +624,12 @@ def test_without_types_nothing_is_narrowed() -> None:
     assert types_left([], ()) is None
 
 
-def test_what_is_named_stays_and_says_that_nothing_has_it() -> None:
+def test_what_is_named_stays_and_says_first_that_nothing_has_it() -> None:
     edit = next(one for one in QUICK_EDITS if one.title == "families")
     key = "karpenter.k8s.aws/instance-family"
     types = tuple({key: one["family"], "kubernetes.io/arch": one["arch"]} for one in FLEX)
     known = KnownValues(labels={key: ("c7g", "c7i", "c7i-flex")}, types=types)
-    own = [a_requirement(key, "In", "c7g"), a_requirement("kubernetes.io/arch", "In", "amd64")]
+    own = [a_requirement(key, "In", "c7g", "*"), a_requirement("kubernetes.io/arch", "In", "amd64")]
     body: dict[str, Any] = {"spec": {"template": {"spec": {"requirements": own}}}}
-    found = {one.value: (one.is_on, one.detail) for one in edit.options(body, known)}
-    assert found == {"c7g": (True, NO_TYPE), "c7i": (False, ""), "c7i-flex": (False, "")}
+    found = [(one.value, one.is_on, one.detail) for one in edit.options(body, known)]
+    assert found == [("c7g", True, NO_TYPE), ("*", True, NO_TYPE), ("c7i", False, ""), ("c7i-flex", False, "")]
