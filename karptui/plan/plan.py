@@ -15,7 +15,7 @@ from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import Played, StepKind
 from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import counted, duration_text
+from karptui.kube.units import counted, duration_text, verb
 from karptui.plan.rollout import most_more_nodes, rollout, spent
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.difference import BlockerLine, Difference
@@ -125,7 +125,8 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         if self.drifted and not left:
             last = f", the last after {duration_text(self.rollout_ns / NS_PER_SECOND)}" if self.rollout_ns else ""
             yield (
-                f"{counted(len(self.drifted), 'NodeClaim')} drift and are replaced{last};"
+                f"{counted(len(self.drifted), 'NodeClaim')} {verb(len(self.drifted), 'drifts', 'drift')} and"
+                f" {verb(len(self.drifted), 'is', 'are')} replaced{last};"
                 f" {counted(self.edited.evictions, 'eviction')} in all within {_span(self.edited)}"
             )
         for finding in self.gained:

@@ -188,7 +188,14 @@ def test_the_workflows_of_the_page_run_as_they_are_written(
     for name, text in SHIMS.items():
         (shims / name).write_text(f"#!/bin/sh\n{text}\n")
         (shims / name).chmod(0o755)
-    given = {**os.environ, "PATH": f"{shims}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "PR": "7", "GH_TOKEN": "x"}
+    given = {
+        **os.environ,
+        "PATH": f"{shims}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "PR": "7",
+        "GH_TOKEN": "x",
+        "KARPTUI": "karptui",
+    }
     steps, script = scripts_of_the_page()
     # As the runners start them: GitHub each step by itself with -e, GitLab all of them with -eo pipefail.
     calls = [["bash", "-eo", "pipefail", "-c", script]] if is_gitlab else [["bash", "-ec", step] for step in steps]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from karptui.forward.result import Moment, Played
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -55,6 +56,10 @@ def test_a_rollout_says_how_long_it_takes_and_what_it_takes_meanwhile() -> None:
     first, meanwhile = rollout_lines(found)
     assert first.startswith("no drifted node is left after ")
     assert meanwhile.startswith("meanwhile 1 node more than as it is at most, and $0.0")
+    assert any(one.startswith("3 NodeClaims drift and are replaced, the last after ") for one in found.risks())
+    gained = replace(found.difference, drift_gained=found.difference.drift_gained[:1])
+    one_drifts = replace(found, answer=replace(found.answer, difference=gained))
+    assert any(one.startswith("1 NodeClaim drifts and is replaced") for one in one_drifts.risks())
 
 
 def test_a_rollout_that_stalls_says_where_and_by_what() -> None:
