@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import pytest
+from textual.app import App, ComposeResult
 from textual.color import Color
-from textual.css.stylesheet import StylesheetParseError
+from textual.css.stylesheet import Stylesheet, StylesheetParseError
+from textual.dom import DOMNode
+from textual.widget import Widget
 
 from karptui.widgets.textual_compat.style_rules import StyleRules
 
@@ -42,3 +47,60 @@ def test_a_sheet_that_cannot_be_read_leaves_the_rules_as_they_were() -> None:
     del rules.source["bad", ""]
     rules.reparse()
     assert [rule.css for rule in rules.rules] == [rule.css for rule in before]
+
+
+class Striped(Widget, can_focus=True):
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"stripe"}
+    DEFAULT_CSS = """
+    Striped .stripe { color: $primary; }
+    Striped:focus .stripe { color: #0000ff; }
+    """
+
+
+class Host(App[None]):
+    CSS = ".wide Striped .stripe { color: #00ff00; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stylesheet = StyleRules(variables=self.get_css_variables())
+
+    def compose(self) -> ComposeResult:
+        yield Striped()
+
+
+async def test_parts_are_styled_again_only_where_what_they_are_styled_by_has_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    styled: list[DOMNode] = []
+    apply = Stylesheet.apply
+
+    def counted(self: Stylesheet, node: DOMNode, **given: Any) -> None:
+        if node.has_class("stripe"):
+            styled.append(node)
+        apply(self, node, **given)
+
+    monkeypatch.setattr(Stylesheet, "apply", counted)
+    app = Host()
+    app.theme = "textual-dark"
+    async with app.run_test() as pilot:
+        striped = app.query_one(Striped)
+
+        async def colour() -> Color:
+            await pilot.pause()
+            return striped.get_component_styles("stripe").color
+
+        striped.blur()
+        dark = await colour()
+        assert dark == Color.parse(app.get_css_variables()["primary"])
+        striped.focus()
+        assert await colour() == Color.parse("#0000ff")
+        striped.blur()
+        app.screen.add_class("wide")
+        assert await colour() == Color.parse("#00ff00")
+        app.screen.remove_class("wide")
+        app.theme = "textual-light"
+        light = Color.parse(app.get_css_variables()["primary"])
+        assert await colour() == light != dark
+        count = len(styled)
+        app.stylesheet.update(app)
+        assert len(styled) == count
