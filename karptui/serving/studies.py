@@ -39,7 +39,7 @@ from karptui.session.whatif_questions import (
 from karptui.solve.catalogue import SolveError
 from karptui.solve.run import solve_goal
 from karptui.views.plan import blocker_lines, markdown_lines, price_text, rollout_lines
-from karptui.views.whatif.sentences import headline_text
+from karptui.views.plan import headline as plan_headline
 from karptui.whatif.edits import EditError, ObjectRef
 from karptui.whatif.situation import WhatIfBase
 
@@ -153,7 +153,7 @@ class Studies:
                 return PlanFound(problem=str(error))
             return PlanFound(
                 found=PlanSheet(
-                    headline=headline_text(found.answer),
+                    headline=plan_headline(found),
                     risks=tuple(found.risks()),
                     blockers=tuple(blocker_lines(found)),
                     rollout=tuple(rollout_lines(found)),

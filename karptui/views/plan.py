@@ -24,6 +24,16 @@ _FEW = 3
 _COMMANDS = frozenset({StepKind.DISRUPT, StepKind.PROVISION, StepKind.EXPIRE})
 
 
+def headline(plan: Plan) -> str:
+    """Return the first sentence: what changes at once, and what it comes to at the end where that is something else."""
+    at_once = headline_text(plan.answer)
+    end, edited = plan.now.end.price_per_hour, plan.edited.end.price_per_hour
+    if per_hour_text(end) == per_hour_text(edited):
+        return at_once
+    change = per_hour_change_text(edited - end)
+    return f"{at_once} So at once; at the end {per_hour_text(edited)} instead of {per_hour_text(end)} ({change})."
+
+
 def parts_of(plan: Plan) -> Iterator[tuple[str, list[str]]]:
     """Yield the parts of a plan after its first sentence: a heading and its lines; parts without lines are left out."""
     found = plan.difference
@@ -103,7 +113,7 @@ def price_text(plan: Plan) -> str:
 
 def text_lines(name: str, plan: Plan) -> Iterator[str]:
     """Yield the lines for a terminal."""
-    yield f"{name}: {headline_text(plan.answer)}"
+    yield f"{name}: {headline(plan)}"
     for heading, lines in parts_of(plan):
         if lines:
             yield f"  {heading}"
@@ -114,7 +124,7 @@ def markdown_lines(name: str, objects: Sequence[str], plan: Plan) -> Iterator[st
     """Yield the lines of a comment on a pull request; what comes from a cluster is no markup."""
     yield f"## Karpenter on {markdown_text(name)}"
     yield ""
-    yield f"**{markdown_text(headline_text(plan.answer))}**"
+    yield f"**{markdown_text(headline(plan))}**"
     yield ""
     yield f"Applies {markdown_text(', '.join(objects))}."
     for heading, lines in parts_of(plan):

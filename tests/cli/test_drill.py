@@ -22,7 +22,7 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) ->
 
 def test_each_loss_has_a_row_below_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
     answer, _, heads, *rows, _, hint = printed(capsys).splitlines()
-    assert answer.startswith("demo: without zone us-east-1c 1 pod stays pending")
+    assert answer.startswith("demo: without NodePool general 257 pods stay pending")
     assert heads.split()[0] == "WITHOUT"
     assert [row.partition("=")[0] for row in rows] == ["zone"] * 3 + ["capacity-type"] * 2 + ["nodepool"] * 5
     assert hint == "karptui drill --without nodepool=general tells which pods wait, and why"
