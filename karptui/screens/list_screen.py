@@ -226,7 +226,8 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         """Return whether rows may be on their way that are there already: the cluster is coming in, or looked into."""
         overview = self.host.border.overview()
         phases = {status.phase for status in overview.statuses.values()}
-        return overview.analysed is None or bool(phases & {Phase.CONNECTING, Phase.SYNCING})
+        is_looked_into = overview.analysed is None and bool(overview.sizes["nodes"])
+        return is_looked_into or bool(phases & {Phase.CONNECTING, Phase.SYNCING})
 
     def awaits(self, key: str) -> bool:
         """Return whether a key is one of the screen's own, for rows that are on their way."""

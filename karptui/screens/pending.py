@@ -104,7 +104,7 @@ class PendingScreen(ListScreen[PendingEntry]):
     def awaits_rows(self) -> bool:
         """Return whether rows are on their way: pods wait, and why is being worked out."""
         overview = self.host.border.overview()
-        return overview.pending is None or bool(overview.counts["pending"]) or super().awaits_rows()
+        return bool(overview.counts["pending"]) or super().awaits_rows()
 
     def story_of(self, item: PendingEntry) -> tuple[Pieces, ...]:
         """Return why the pods wait and who said what."""
