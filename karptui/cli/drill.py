@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.study import StudyAnswer, add_many_flags, run_study, table_lines
+from karptui.cli.options import add_many_flags
+from karptui.cli.study import StudyAnswer, run_study, table_lines
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase

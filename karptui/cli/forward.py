@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text
-from karptui.cli.many import add_workers_flag, ask_parts, ends_when, opened
-from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, add_snapshots, file_name
+from karptui.cli.many import ask_parts, ends_when, opened
+from karptui.cli.options import (
+    add_cluster_flags,
+    add_output_flag,
+    add_play_flags,
+    add_price_flags,
+    add_scenarios_flag,
+    add_snapshots,
+    add_workers_flag,
+)
 from karptui.cli.whatif_scenarios import read_files
-from karptui.kube.durations import DurationError, parse_duration
-from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.sanitize import clean
 from karptui.whatif.edits import EditError
 
@@ -39,56 +45,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="launches, drains and starts of pods take no time, and validation passes",
     )
-    parser.add_argument(
-        "--scenario",
-        metavar="FILE",
-        type=file_name,
-        action="append",
-        default=[],
-        help="play the cluster as the edits of a scenario make it (tables show it as it is, too); repeatable",
-    )
+    add_scenarios_flag(parser, "play the cluster as the edits of a scenario make it (tables show it as it is, too)")
     add_output_flag(parser, ("table", "json"))
     add_cluster_flags(parser, takes_several=False)
     add_price_flags(parser)
-    add_workers_flag(parser, default="this one alone")
-
-
-def add_play_flags(parser: argparse.ArgumentParser, how_far: str, how_often: str) -> None:
-    """Add the flags of commands that play clusters forward.
-
-    Args:
-        parser: Gets them.
-        how_far: The help of ``--horizon``, without the default.
-        how_often: That of ``--seeds``.
-    """
-    parser.add_argument("--horizon", metavar="DURATION", type=horizon, default="6h", help=f"{how_far} (default: 6h)")
-    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="decides what is left to chance (default: 0)")
-    parser.add_argument("--seeds", metavar="N", type=seeds, default=1, help=f"{how_often} (default: 1)")
-
-
-def horizon(text: str) -> int:
-    """Return how far to play, in nanoseconds: the type of an argument."""
-    try:
-        horizon_ns = parse_duration(text)
-    except DurationError:
-        horizon_ns = 0
-    if not 0 < horizon_ns <= _LONGEST_HOURS * 3600 * NS_PER_SECOND:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 90m or 6h, of 31 days at most")
-    return horizon_ns
-
-
-def seed(text: str) -> int:
-    """Return what decides chance: the type of an argument."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
-    return int(text)
-
-
-def seeds(text: str) -> int:
-    """Return how many seeds are played: the type of an argument."""
-    if not text.isdecimal() or not 1 <= int(text) <= _MOST_SEEDS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {_MOST_SEEDS}")
-    return int(text)
+    add_workers_flag(parser)
 
 
 def run(args: argparse.Namespace) -> int:

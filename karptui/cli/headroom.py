@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text
-from karptui.cli.options import file_name
+from karptui.cli.options import add_many_flags, file_name, number
 from karptui.cli.streams import given_text
-from karptui.cli.study import StudyAnswer, add_many_flags, run_study, table_lines
+from karptui.cli.study import StudyAnswer, run_study, table_lines
 from karptui.kube.quantity import QuantityError, parse_quantity
 from karptui.kube.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 from karptui.whatif.edits import EditError, ObjectRef, PutObject
@@ -76,10 +76,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a taint that the pod of --requests tolerates, as kubectl taint writes it; repeatable",
     )
     parser.add_argument(
-        "--most", metavar="N", type=_count, help="how many are tried (default: --at-least, and 1000 at least)"
+        "--most", metavar="N", type=number(_LARGEST), help="how many are tried (default: --at-least, and 1000 at least)"
     )
     parser.add_argument(
-        "--at-least", metavar="N", type=_count, default=0, help="end with status 3 if fewer fit, new nodes included"
+        "--at-least",
+        metavar="N",
+        type=number(_LARGEST),
+        default=0,
+        help="end with status 3 if fewer fit, new nodes included",
     )
     add_many_flags(parser)
 
@@ -122,12 +126,6 @@ def _toleration(text: str) -> dict[str, str]:
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY[=VALUE][:EFFECT], such as dedicated=ml:NoSchedule")
     matches = {"operator": "Equal", "value": value} if equals else {"operator": "Exists"}
     return {"key": key, **matches, **({"effect": effect} if effect else {})}
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not 0 < int(text) <= _LARGEST:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {_LARGEST:,}")
-    return int(text)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -35,16 +35,6 @@ class Answered(NamedTuple):
     """One for each part of the question; none where there is no cluster."""
 
 
-def add_workers_flag(parser: argparse.ArgumentParser, *, default: str) -> None:
-    """Add ``--workers``; ``default`` is said of it."""
-    parser.add_argument(
-        "--workers",
-        metavar="N|ADDRESS",
-        help=f"processes to work in (default: {default}), or the address of a Dask scheduler, tcp://scheduler:8786"
-        " (pip install 'karptui[dask]')",
-    )
-
-
 @contextmanager
 def opened(wanted: str) -> Iterator[Workers]:
     """Give the workers that were asked for.

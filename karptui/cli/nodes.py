@@ -9,7 +9,14 @@ from msgspec.structs import replace
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import check_resources, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.loading import analysed, load
-from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags, add_usage_flag, add_why_flags, words
+from karptui.cli.options import (
+    add_cluster_flags,
+    add_column_flags,
+    add_price_flags,
+    add_row_flags,
+    add_usage_flag,
+    add_why_flags,
+)
 from karptui.decode.kinds import Kind
 
 
@@ -21,14 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_usage_flag(parser)
     add_why_flags(parser)
     parser.add_argument("--node-selector", dest="selector", metavar="K=V", help="the same as -l")
-    parser.add_argument("--extra-labels", metavar="KEY,KEY", type=words, default=(), help="node labels as columns")
-    parser.add_argument(
-        "--resources",
-        metavar="NAME,NAME",
-        type=words,
-        default=(),
-        help="resources that get a column, extended ones too; cpu,memory,pods",
-    )
+    add_column_flags(parser, default=())
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Final
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.evidence import evidence_source
 from karptui.cli.listing import check_resources
-from karptui.cli.options import add_cluster_flags, add_price_flags, file_name, price_flags, words
+from karptui.cli.options import (
+    add_cluster_flags,
+    add_column_flags,
+    add_namespace_flags,
+    add_price_flags,
+    file_name,
+    price_flags,
+)
 from karptui.cli.source import connect, open_source
 
 if TYPE_CHECKING:
@@ -70,17 +77,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--theme", metavar="NAME", help="theme, as :theme lists them (default: textual-dark)")
     group.add_argument("-l", "--node-selector", metavar="K=V", help="show nodes with these labels")
-    group.add_argument(
-        "--extra-labels", metavar="KEY,KEY", type=words, help="node labels that get a column of their own"
-    )
-    group.add_argument("-n", "--namespace", metavar="NAME", help="begin with the pods of this namespace; esc shows all")
-    group.add_argument("-A", "--all-namespaces", action="store_true", help="pods of every namespace, as by default")
-    group.add_argument(
-        "--resources",
-        metavar="NAME,NAME",
-        type=words,
-        help="resources with a column of the nodes, extended ones too; cpu,memory,pods",
-    )
+    add_column_flags(group)
+    add_namespace_flags(group, "begin with the pods of this namespace; esc shows all")
     group.add_argument(
         "--node-sort",
         metavar="COLUMN=asc|dsc",

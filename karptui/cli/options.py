@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
@@ -38,6 +38,9 @@ ASKING_FLAGS: Final = MappingProxyType({name: PRICE_FLAGS[name] for name in ("aw
 """Those about whether and as whom AWS is asked, which happens for a live cluster only."""
 MOST_SIMULATED: Final = 500
 """Nodes up to which removals are simulated without being asked for: a few milliseconds each."""
+
+_LONGEST_NS: Final = 31 * 24 * 3600 * 1_000_000_000
+_MOST_SEEDS: Final = 1_000
 
 
 class TakesArguments(Protocol):
@@ -109,17 +112,19 @@ def add_snapshots(parser: argparse.ArgumentParser, about: str) -> None:
     parser.add_argument("snapshots", metavar="SNAPSHOT", type=file_name, nargs="*", help=about)
 
 
-def add_output_flag(parser: TakesArguments, forms: Sequence[str] = ("table", "json", "csv"), *, hold: str = "") -> None:
+def add_output_flag(
+    parser: TakesArguments, forms: Sequence[str] = ("table", "json", "csv"), *, about: str = ""
+) -> None:
     """Add ``-o``.
 
     Args:
         parser: the command's, or a group of its flags.
-        forms: what it can be, beginning with ``table``.
-        hold: what JSON and CSV hold, in words; nothing where that goes without saying.
+        forms: what it can be, beginning with the default.
+        about: what the forms hold, in words; nothing where that goes without saying.
     """
-    about = f"; json and csv hold {hold}" if hold else ""
+    more = f"; {about}" if about else ""
     parser.add_argument(
-        "-o", "--output", choices=tuple(forms), default="table", help=f"form of the answer (default: table){about}"
+        "-o", "--output", choices=tuple(forms), default=forms[0], help=f"form of the answer (default: {forms[0]}){more}"
     )
 
 
@@ -157,7 +162,7 @@ def add_row_flags(
         default="",
         help=f"order, such as {sort_example}",
     )
-    add_output_flag(group, ("table", "wide", "json", "csv"), hold=hold)
+    add_output_flag(group, ("table", "wide", "json", "csv"), about=f"json and csv hold {hold}")
     group.add_argument("--no-headers", action="store_true", help="leave the header out of table and csv")
 
 
@@ -213,6 +218,134 @@ def add_why_flags(parser: argparse.ArgumentParser) -> None:
         default=None,
         help=f"simulate the removal of every node (default: of clusters of up to {MOST_SIMULATED} nodes)",
     )
+
+
+def add_namespace_flags(parser: TakesArguments, about: str) -> None:
+    """Add what chooses the namespace of pods.
+
+    Args:
+        parser: the command's, or a group of its flags.
+        about: the help of ``-n``.
+    """
+    parser.add_argument("-n", "--namespace", metavar="NAME", help=about)
+    parser.add_argument("-A", "--all-namespaces", action="store_true", help="pods of every namespace, as by default")
+
+
+def add_column_flags(parser: TakesArguments, *, default: tuple[str, ...] | None = None) -> None:
+    """Add what gives nodes more columns, or others.
+
+    Args:
+        parser: the command's, or a group of its flags.
+        default: what holds where nothing is given.
+    """
+    parser.add_argument(
+        "--extra-labels",
+        metavar="KEY,KEY",
+        type=words,
+        default=default,
+        help="node labels that get a column of their own",
+    )
+    parser.add_argument(
+        "--resources",
+        metavar="NAME,NAME",
+        type=words,
+        default=default,
+        help="resources that get a column, extended ones too; cpu,memory,pods",
+    )
+
+
+def add_scenarios_flag(parser: TakesArguments, about: str) -> None:
+    """Add ``--scenario`` for the files whose scenarios are answered one after the other.
+
+    Args:
+        parser: the command's, or a group of its flags.
+        about: its help.
+    """
+    parser.add_argument(
+        "--scenario", metavar="FILE", type=file_name, action="append", default=[], help=f"{about}; repeatable"
+    )
+
+
+def add_base_scenario_flag(parser: TakesArguments) -> None:
+    """Add ``--scenario`` for the one whose edits are made before anything is asked."""
+    parser.add_argument(
+        "--scenario",
+        metavar="FILE",
+        type=file_name,
+        help="edits that are made before: those of the first scenario of a file",
+    )
+
+
+def add_replay_flag(parser: TakesArguments, about: str) -> None:
+    """Add ``--replay``; ``about`` is its help."""
+    parser.add_argument("--replay", choices=("pending", "scratch", "remove", "next"), help=about)
+
+
+def add_manifests_flag(parser: TakesArguments, about: str, *, is_required: bool = False) -> None:
+    """Add ``-f`` for manifests that are, or would be, applied; ``about`` is its help."""
+    parser.add_argument(
+        "-f",
+        "--filename",
+        metavar="FILE",
+        type=file_name,
+        action="append",
+        required=is_required,
+        default=None if is_required else [],
+        help=f"{about}; repeatable",
+    )
+
+
+def add_horizon_flag(parser: TakesArguments, about: str) -> None:
+    """Add ``--horizon``; ``about`` is its help, without the default."""
+    parser.add_argument("--horizon", metavar="DURATION", type=_horizon, default="6h", help=f"{about} (default: 6h)")
+
+
+def add_play_flags(parser: TakesArguments, how_far: str, how_often: str) -> None:
+    """Add the flags of commands that play clusters forward.
+
+    Args:
+        parser: the command's.
+        how_far: the help of ``--horizon``, without the default.
+        how_often: that of ``--seeds``.
+    """
+    add_horizon_flag(parser, how_far)
+    parser.add_argument(
+        "--seed", metavar="N", type=_seed, default=0, help="decides what is left to chance (default: 0)"
+    )
+    parser.add_argument("--seeds", metavar="N", type=number(_MOST_SEEDS), default=1, help=f"{how_often} (default: 1)")
+
+
+def add_workers_flag(parser: TakesArguments, *, default: str = "this one alone") -> None:
+    """Add ``--workers``; ``default`` is said of it."""
+    parser.add_argument(
+        "--workers",
+        metavar="N|ADDRESS",
+        help=f"processes to work in (default: {default}), or the address of a Dask scheduler, tcp://scheduler:8786"
+        " (pip install 'karptui[dask]')",
+    )
+
+
+def add_study_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of a command that looks at one cluster."""
+    add_output_flag(parser)
+    add_cluster_flags(parser, takes_several=False)
+    add_price_flags(parser)
+    parser.set_defaults(snapshots=[])
+
+
+def add_many_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of a command that looks at one cluster or at several, in one process or in many."""
+    add_study_flags(parser)
+    parser.add_argument(
+        "--snapshots",
+        metavar="FILE",
+        type=file_name,
+        nargs="+",
+        action="extend",
+        default=[],
+        help="files or directories, each a snapshot of a cluster of its own",
+    )
+    add_workers_flag(parser)
 
 
 def given(args: argparse.Namespace, flags: Mapping[str, str]) -> list[str]:
@@ -275,6 +408,39 @@ def file_name(text: str) -> str:
 def target_name(text: str) -> str:
     """Return the name of a file that is to be written; every argument for one has this type."""
     return file_name(text)
+
+
+def number(most: int) -> Callable[[str], int]:
+    """Return the type of a number from 1 up, to be given to argparse.
+
+    Args:
+        most: the greatest that is taken.
+    """
+
+    def number_of(text: str) -> int:
+        if not text.isdecimal() or not 1 <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {most:,}")
+        return int(text)
+
+    return number_of
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+    return int(text)
+
+
+def _horizon(text: str) -> int:
+    from karptui.kube.durations import DurationError, parse_duration
+
+    try:
+        horizon_ns = parse_duration(text)
+    except DurationError:
+        horizon_ns = 0
+    if not 0 < horizon_ns <= _LONGEST_NS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 90m or 6h, of 31 days at most")
+    return horizon_ns
 
 
 def _identity(text: str) -> str:

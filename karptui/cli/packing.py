@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text, refuse_unseen, report, width_of_terminal
 from karptui.cli.loading import load
-from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, file_name
+from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, add_scenarios_flag
 from karptui.cli.study import one_base
 from karptui.cli.whatif_scenarios import read_files
 from karptui.decode.kinds import Kind
@@ -32,14 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="cpu",
         help="what the picture measures nodes and pods by (default: cpu); JSON has both",
     )
-    parser.add_argument(
-        "--scenario",
-        metavar="FILE",
-        type=file_name,
-        action="append",
-        default=[],
-        help="both sides of a what-if: the cluster as it is, and as the edits of a scenario make it; repeatable",
-    )
+    add_scenarios_flag(parser, "both sides of a what-if: the cluster as it is, and as the edits of a scenario make it")
     add_output_flag(parser, ("table", "json"))
     add_cluster_flags(parser, takes_several=False)
     add_price_flags(parser)

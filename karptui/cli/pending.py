@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
-from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
+from karptui.cli.options import add_cluster_flags, add_namespace_flags, add_price_flags, add_row_flags
 from karptui.decode.kinds import Kind
 from karptui.views.sanitize import clean
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("-n", "--namespace", metavar="NAME", default="", help="only pods of this namespace")
-    parser.add_argument("-A", "--all-namespaces", action="store_true", help="pods of every namespace: the default")
+    add_namespace_flags(parser, "only pods of this namespace; all by default")
     add_cluster_flags(parser)
     add_price_flags(parser)
     add_row_flags(parser, labels_of="pods")

@@ -9,10 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.forward import horizon
 from karptui.cli.listing import json_text
-from karptui.cli.many import add_workers_flag, ask_whole, opened
-from karptui.cli.options import add_cluster_flags, add_price_flags, add_snapshots, file_name
+from karptui.cli.many import ask_whole, opened
+from karptui.cli.options import (
+    add_cluster_flags,
+    add_horizon_flag,
+    add_manifests_flag,
+    add_output_flag,
+    add_price_flags,
+    add_snapshots,
+    add_workers_flag,
+)
 from karptui.cli.streams import given_text
 from karptui.cli.whatif_scenarios import FAILED, parse_condition
 from karptui.views.sanitize import clean
@@ -31,20 +38,14 @@ _MOST_BYTES: Final = 16 << 20
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument(
-        "-f",
-        "--filename",
-        metavar="FILE",
-        type=file_name,
-        action="append",
-        required=True,
-        help="manifests that would be applied: a file, a folder of .yaml, .yml and .json, or - for stdin; repeatable",
+    add_manifests_flag(
+        parser,
+        "manifests that would be applied: a file, a folder of .yaml, .yml and .json, or - for stdin",
+        is_required=True,
     )
     add_snapshots(parser, "files or directories, each a snapshot of a cluster of its own, instead of a cluster")
-    parser.add_argument("-o", "--output", choices=("text", "json", "markdown"), default="text", help="text")
-    parser.add_argument(
-        "--horizon", metavar="DURATION", type=horizon, default="6h", help="how far the rollout is played (default: 6h)"
-    )
+    add_output_flag(parser, ("text", "json", "markdown"))
+    add_horizon_flag(parser, "how far the rollout is played")
     parser.add_argument(
         "--fail-on",
         metavar="CONDITION",
@@ -56,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_cluster_flags(parser, takes_several=False)
     add_price_flags(parser)
-    add_workers_flag(parser, default="this one alone")
+    add_workers_flag(parser)
 
 
 def _condition(text: str) -> FailCondition | str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
-from karptui.cli.options import add_cluster_flags, add_row_flags, add_usage_flag
+from karptui.cli.options import add_cluster_flags, add_namespace_flags, add_row_flags, add_usage_flag
 from karptui.decode.kinds import Kind
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_cluster_flags(parser)
     add_row_flags(parser, labels_of="pods")
     add_usage_flag(parser)
-    parser.add_argument("-n", "--namespace", metavar="NAME", help="only pods of this namespace; all by default")
-    parser.add_argument("-A", "--all-namespaces", action="store_true", help="pods of every namespace, as by default")
+    add_namespace_flags(parser, "only pods of this namespace; all by default")
     parser.add_argument("--node-selector", metavar="K=V", default="", help="only pods on nodes with these labels")
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.forward import add_play_flags
-from karptui.cli.many import add_workers_flag, each_of, opened
+from karptui.cli.many import each_of, opened
+from karptui.cli.options import add_play_flags, add_study_flags, add_workers_flag
 from karptui.cli.streams import say_progress
-from karptui.cli.study import add_study_flags, one_base, print_document, table_lines
+from karptui.cli.study import one_base, print_document, table_lines
 from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser, "how far each is played", "play each with so many seeds, from that one on, and tell what chance changes"
     )
     add_study_flags(parser)
-    add_workers_flag(parser, default="this one alone")
+    add_workers_flag(parser)
 
 
 def _afters(text: str) -> tuple[str, ...]:

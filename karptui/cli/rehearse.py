@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.forward import horizon
-from karptui.cli.options import file_name
-from karptui.cli.study import StudyAnswer, add_many_flags, run_study, table_lines
+from karptui.cli.options import add_horizon_flag, add_manifests_flag, add_many_flags, number
+from karptui.cli.study import StudyAnswer, run_study, table_lines
 from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:
@@ -46,25 +45,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="node groups by name, or nodes by LABEL=VALUE (default: every one, and all of them together)",
     )
+    add_manifests_flag(parser, "manifests applied before: NodePools, NodeClasses and DaemonSets as they would be")
     parser.add_argument(
-        "-f",
-        "--filename",
-        metavar="FILE",
-        type=file_name,
-        action="append",
-        default=[],
-        help="manifests applied before: NodePools, NodeClasses and DaemonSets as they would be; repeatable",
+        "--at-once",
+        metavar="N",
+        type=number(_MOST_AT_ONCE),
+        default=1,
+        help="how many nodes are drained at a time (default: 1)",
     )
-    parser.add_argument(
-        "--at-once", metavar="N", type=_count, default=1, help="how many nodes are drained at a time (default: 1)"
-    )
-    parser.add_argument(
-        "--horizon",
-        metavar="DURATION",
-        type=horizon,
-        default="6h",
-        help="how far a drain is played that does not come to its end (default: 6h)",
-    )
+    add_horizon_flag(parser, "how far a drain is played that does not come to its end")
     parser.add_argument(
         "--fail-on",
         metavar="CONDITION",
@@ -75,12 +64,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " repeatable",
     )
     add_many_flags(parser)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not 0 < int(text) <= _MOST_AT_ONCE:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {_MOST_AT_ONCE}")
-    return int(text)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -19,8 +19,9 @@ from karptui.cli.options import (
     add_cluster_flags,
     add_output_flag,
     add_price_flags,
+    add_replay_flag,
+    add_scenarios_flag,
     add_snapshots,
-    file_name,
     refuse_unused,
 )
 from karptui.cli.whatif_scenarios import parse_condition, run_scenarios, run_self_check
@@ -48,17 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_output_flag(parser, ("table", "json"))
     group = parser.add_argument_group("what if")
-    group.add_argument(
-        "--scenario",
-        metavar="FILE",
-        type=file_name,
-        action="append",
-        default=[],
-        help="say what the edits of scenarios change, for the snapshots, a live cluster or --demo; repeatable",
-    )
-    group.add_argument(
-        "--replay", choices=("pending", "scratch", "remove", "next"), help="what is replayed, whatever scenarios say"
-    )
+    add_scenarios_flag(group, "say what the edits of scenarios change, for the snapshots, a live cluster or --demo")
+    add_replay_flag(group, "what is replayed, whatever scenarios say")
     group.add_argument(
         "--fail-on",
         metavar="CONDITION",

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text
-from karptui.cli.many import add_workers_flag, ask_whole, opened
-from karptui.cli.options import add_cluster_flags, add_price_flags, add_snapshots, file_name
+from karptui.cli.many import ask_whole, opened
+from karptui.cli.options import (
+    add_base_scenario_flag,
+    add_cluster_flags,
+    add_output_flag,
+    add_price_flags,
+    add_snapshots,
+    add_workers_flag,
+)
 from karptui.cli.streams import say_progress
 from karptui.solve.catalogue import GOALS, SolveError
 from karptui.views.sanitize import clean
@@ -31,23 +38,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_snapshots(parser, "files or directories, each a snapshot of a cluster of its own, instead of a cluster")
     for name, (metavar, said) in _flags().items():
         parser.add_argument(f"--{name}", metavar=metavar, dest=_dest(name), help=said.replace("%", "%%"))
-    parser.add_argument(
-        "--scenario",
-        metavar="FILE",
-        type=file_name,
-        help="edits that are made before: those of the first scenario of a file",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        choices=FORMS,
-        default="text",
-        help="form of the answer; scenario is for simulate --scenario, yaml the edited manifests, patch kubectl"
-        " commands (default: text)",
+    add_base_scenario_flag(parser)
+    add_output_flag(
+        parser, FORMS, about="scenario is for simulate --scenario, yaml the edited manifests, patch kubectl commands"
     )
     add_cluster_flags(parser, takes_several=False)
     add_price_flags(parser)
-    add_workers_flag(parser, default="this one alone")
+    add_workers_flag(parser)
 
 
 def _dest(name: str) -> str:

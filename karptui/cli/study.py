@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text, print_csv
-from karptui.cli.many import AskWhole, add_workers_flag, ask_whole, opened
-from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, file_name
+from karptui.cli.many import AskWhole, ask_whole, opened
 from karptui.cli.streams import say_progress
 from karptui.views.row import Row
 from karptui.views.sanitize import clean
@@ -20,29 +19,6 @@ if TYPE_CHECKING:
     from karptui.views.column import ItemT
     from karptui.views.table import TableSpec
     from karptui.whatif.situation import WhatIfBase
-
-
-def add_study_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of a command that looks at one cluster."""
-    add_output_flag(parser)
-    add_cluster_flags(parser, takes_several=False)
-    add_price_flags(parser)
-    parser.set_defaults(snapshots=[])
-
-
-def add_many_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of a command that looks at one cluster or at several, in one process or in many."""
-    add_study_flags(parser)
-    parser.add_argument(
-        "--snapshots",
-        metavar="FILE",
-        type=file_name,
-        nargs="+",
-        action="extend",
-        default=[],
-        help="files or directories, each a snapshot of a cluster of its own",
-    )
-    add_workers_flag(parser, default="this one alone")
 
 
 class StudyAnswer(NamedTuple):

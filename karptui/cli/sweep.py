@@ -12,8 +12,16 @@ import msgspec
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text, print_csv
-from karptui.cli.many import add_workers_flag, ask_parts, opened
-from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, add_snapshots, file_name
+from karptui.cli.many import ask_parts, opened
+from karptui.cli.options import (
+    add_base_scenario_flag,
+    add_cluster_flags,
+    add_output_flag,
+    add_price_flags,
+    add_replay_flag,
+    add_snapshots,
+    add_workers_flag,
+)
 from karptui.cli.whatif_scenarios import read_files
 from karptui.cli.whatif_table import table
 from karptui.session.sweeper import point_of
@@ -52,15 +60,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a field (NodePool/general:spec.weight) or a setting (VM_MEMORY_OVERHEAD_PERCENT), and its values: a list"
         " 1,10,50 or a range 1..100/10, 30s..10m/30s, 100Gi..200Gi/20Gi",
     )
-    parser.add_argument(
-        "--scenario",
-        metavar="FILE",
-        type=file_name,
-        help="edits that are made before: those of the first scenario of a file",
-    )
-    parser.add_argument(
-        "--replay", choices=("pending", "scratch", "remove", "next"), help="what is replayed (default: pending)"
-    )
+    add_base_scenario_flag(parser)
+    add_replay_flag(parser, "what is replayed (default: pending)")
     parser.add_argument("--jobs", metavar="N", type=_jobs, help="the same as --workers N")
     add_workers_flag(parser, default="one for each processor, where there is enough to do")
     add_output_flag(parser)

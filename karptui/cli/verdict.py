@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from karptui.cli.advice import STATUSES
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import refuse_unseen, report
-from karptui.cli.options import add_cluster_flags, add_price_flags, add_why_flags
+from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, add_why_flags
 from karptui.decode.kinds import Kind
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ FAIL_ON: Final = {"error": ("error",), "warning": ("error", "warning"), "never":
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("-o", "--output", choices=("text", "json", "markdown"), default="text", help="text")
+    add_output_flag(parser, ("text", "json", "markdown"))
     parser.add_argument(
         "--fail-on",
         choices=tuple(FAIL_ON),

@@ -39,6 +39,6 @@ def test_a_node_group_is_rehearsed_in_every_form(capsys: pytest.CaptureFixture[s
     assert main(["rehearse", "--demo", "--at-once", "2", "--fail-on", "stall", "--fail-on", "pending"]) == 0
     assert "drained 2 nodes at a time it takes 60s, at most " in capsys.readouterr().out
     assert main(["rehearse", "--demo", "--at-once", "none"]) == 2
-    assert "'none' is not a number from 1 to 1000" in capsys.readouterr().err
+    assert "'none' is not a number from 1 to 1,000" in capsys.readouterr().err
     assert main(["rehearse", "--demo", "none"]) == 2
     assert "there is no node group none; there are system" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -53,3 +54,34 @@ def test_every_page_is_reached_from_the_readme() -> None:
     assert set(PAGES) <= reached
     direct = set(re.findall(r"\]\(docs/([^)#\s]+\.md)", (ROOT / "README.md").read_text(encoding="utf-8")))
     assert {page.name for page in PAGES[1:]} <= direct, "every page of docs is linked from README itself"
+
+
+COMMANDS: Final = ROOT / "karptui" / "cli"
+DIFFER: Final = frozenset(
+    {"--by", "--fail-on", "--filename", "--namespace", "--node-selector", "--pool", "-f", "-l", "-n"}
+)
+"""Flags by which several commands mean something of their own."""
+
+
+def declared(path: Path) -> set[str]:
+    """Return the flags that a module declares."""
+    calls = (node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
+    words = (
+        word.value
+        for call in calls
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument"
+        for word in call.args
+        if isinstance(word, ast.Constant) and isinstance(word.value, str)
+    )
+    return {word for word in words if word.startswith("-")}
+
+
+def test_a_flag_of_several_commands_is_declared_in_options() -> None:
+    modules = {path.stem: declared(path) for path in sorted(COMMANDS.glob("*.py"))}
+    assert len(modules["options"]) > 30
+    twice = {
+        flag: [name for name, flags in modules.items() if flag in flags]
+        for flag in set().union(*modules.values()) - DIFFER
+        if sum(flag in flags for flags in modules.values()) > 1
+    }
+    assert twice == {}
