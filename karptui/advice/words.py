@@ -9,7 +9,7 @@ from typing import Final
 from karptui.aws.money import per_hour_text
 from karptui.kube.durations import format_duration
 from karptui.kube.quantity import NANO, Quantity
-from karptui.kube.units import mebibytes_text
+from karptui.kube.units import first_of, mebibytes_text
 
 NAMES_SHOWN: Final = 3
 _EMPTY_PARTS: Final = re.compile(r"(?<=[hm])0[ms](?:0s)?$")
@@ -17,9 +17,7 @@ _EMPTY_PARTS: Final = re.compile(r"(?<=[hm])0[ms](?:0s)?$")
 
 def listed(names: Iterable[str], most: int = NAMES_SHOWN) -> str:
     """Return the first names, and how many more there are."""
-    unique = list(dict.fromkeys(names))
-    shown = ", ".join(unique[:most])
-    return f"{shown} and {len(unique) - most:,} more" if len(unique) > most else shown
+    return first_of(list(dict.fromkeys(names)), most)
 
 
 def span(duration_ns: int) -> str:

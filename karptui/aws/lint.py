@@ -14,6 +14,7 @@ from karptui.karpenter.requirements import OPERATORS
 from karptui.kube.quantity import Quantity
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, pod_count
 from karptui.kube.selectors import NodeSelectorRequirement
+from karptui.kube.units import first_of
 
 
 class LintSeverity(StrEnum):
@@ -185,10 +186,9 @@ def too_few_pod_slots(
     crowded = crowded_types(allowed, daemon_pods)
     if not crowded:
         return ()
-    shown = ", ".join(
-        f"{one.name} ({one.pod_slots} slots, {one.daemon_pods} DaemonSet pods)" for one in crowded[:_SHOWN]
+    shown = first_of(
+        [f"{one.name} ({one.pod_slots} slots, {one.daemon_pods} DaemonSet pods)" for one in crowded], _SHOWN
     )
-    more = f" and {len(crowded) - _SHOWN} more" if len(crowded) > _SHOWN else ""
     is_dead = len(crowded) == len(allowed)
     consequence = "the pool can never launch a node" if is_dead else "Karpenter leaves them out without a message"
     return (
@@ -197,7 +197,7 @@ def too_few_pod_slots(
             severity=LintSeverity.ERROR if is_dead else LintSeverity.WARNING,
             object=f"NodePool {pool}",
             field="spec.template.spec.requirements",
-            fact=f"{len(crowded)} of {len(allowed)} types have no pod slot beside the DaemonSets: {shown}{more}; "
+            fact=f"{len(crowded)} of {len(allowed)} types have no pod slot beside the DaemonSets: {shown}; "
             f"{consequence}.",
             remedy="Set spec.kubelet.maxPods in the EC2NodeClass where the CNI has the addresses (prefix delegation), "
             "narrow the DaemonSets, or allow larger types.",

@@ -25,6 +25,7 @@ from karptui.cli.options import (
     refuse_unused,
 )
 from karptui.cli.whatif_scenarios import parse_condition, run_scenarios, run_self_check
+from karptui.kube.units import first_of
 from karptui.sources.base import SourceError
 from karptui.views.sanitize import clean
 
@@ -249,7 +250,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
 
 def _claim_row(claim: dict[str, Any]) -> tuple[str, ...]:
     names, requests = claim["instanceTypes"], claim["requests"]
-    first = ", ".join(names[:MAX_NAMES]) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
+    first = first_of(names, MAX_NAMES)
     price = claim["cheapestPrice"]
     shown = "n/a" if price < 0 else f"{price:.4f}"
     pods = str(len(claim["pods"]))

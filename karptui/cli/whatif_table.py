@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from karptui.aws.money import node_price_text
+from karptui.kube.units import first_of
 
 MAX_NAMES: Final = 3
 MAX_LINES: Final = 20
@@ -144,7 +145,7 @@ def _claims(claims: Sequence[dict[str, Any]]) -> Iterator[str]:
         price = _price(claim)
         more = f" or {len(types) - 1} dearer types" if len(types) > 1 else ""
         where = " ".join(filter(None, (first["capacityType"], first["zone"])))
-        yield f"{claim['nodePool']}: {first['name']} {price} {where}{more}, for {_names(claim['pods'])}"
+        yield f"{claim['nodePool']}: {first['name']} {price} {where}{more}, for {first_of(claim['pods'], MAX_NAMES)}"
 
 
 def _price(claim: dict[str, Any]) -> str:
@@ -155,7 +156,7 @@ def _price(claim: dict[str, Any]) -> str:
 
 def _moves(moves: Sequence[dict[str, Any]]) -> Iterator[str]:
     for move in moves:
-        yield f"{_names(move['pods'])}: {_place(move['before'])} -> {_place(move['after'])}"
+        yield f"{first_of(move['pods'], MAX_NAMES)}: {_place(move['before'])} -> {_place(move['after'])}"
 
 
 def _place(place: dict[str, Any]) -> str:
@@ -173,7 +174,7 @@ def _unplaced(pods: Sequence[dict[str, Any]]) -> Iterator[str]:
     for pod in pods:
         groups.setdefault((pod["owner"] or pod["pod"], pod["reason"]), []).append(pod["pod"])
     for (_, reason), names in groups.items():
-        yield f"{_names(names)}: {reason}"
+        yield f"{first_of(names, MAX_NAMES)}: {reason}"
 
 
 def _drift(lines: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -181,7 +182,7 @@ def _drift(lines: Sequence[dict[str, Any]]) -> Iterator[str]:
     for line in lines:
         groups.setdefault((line["nodePool"], line["reason"], line["because"]), []).append(line["nodeClaim"])
     for (pool, reason, because), names in groups.items():
-        yield f"{len(names)} of {pool}: {reason}, {because} ({_names(names)})"
+        yield f"{len(names)} of {pool}: {reason}, {because} ({first_of(names, MAX_NAMES)})"
 
 
 def _blockers(lines: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -192,7 +193,7 @@ def _blockers(lines: Sequence[dict[str, Any]]) -> Iterator[str]:
         objects = list(dict.fromkeys(line["object"] or line["nodeName"] for line in alike))
         nodes = {line["nodeName"] for line in alike}
         times = f" on {len(nodes)} nodes" if len(nodes) > 1 else ""
-        yield f"{code} {_names(objects)}{times}: {message}"
+        yield f"{code} {first_of(objects, MAX_NAMES)}{times}: {message}"
 
 
 def _budgets(lines: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -213,9 +214,4 @@ def _next(side: dict[str, Any]) -> Iterator[str]:
         made = ", ".join(filter(None, (f"{one['nodePool']} {one['instanceType']}" for one in command["replacements"])))
         by = f" by {made}" if made else ""
         saved = f"saves {command['savingsPerHour']:.4f} $/h"
-        yield f"{command['method']}: {command['decision']} {_names(command['nodes'])}{by}, {saved}"
-
-
-def _names(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:MAX_NAMES])
-    return f"{shown} and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else shown
+        yield f"{command['method']}: {command['decision']} {first_of(command['nodes'], MAX_NAMES)}{by}, {saved}"

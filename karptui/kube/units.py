@@ -6,6 +6,7 @@ cpu in millicores, cores from 10 up; memory in Mi, Gi from 10Gi, Ti from 10Ti; a
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
@@ -103,6 +104,12 @@ def percent_text(part: int, whole: int) -> str:
 def count_text(count: int) -> str:
     """Return a count with thousands separators."""
     return f"{count:,}"
+
+
+def first_of(names: Sequence[str], most: int, between: str = ", ") -> str:
+    """Return the first of some names, and how many more there are: ``a, b, c and 4 more``."""
+    more = len(names) - most
+    return between.join(names[:most]) + (f" and {count_text(more)} more" if more > 0 else "")
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from karptui.aws.money import per_hour_text
-from karptui.kube.units import counted, verb
+from karptui.kube.units import counted, first_of, verb
 from karptui.plan.drill import Drill, DrillLaunch, LossKind
 from karptui.plan.rehearsal import Rehearsal
 from karptui.views.column import Heading
@@ -124,8 +124,7 @@ def reasons_text(pods: Sequence[Unplaced]) -> list[str]:
 
 
 def _counted(things: Sequence[tuple[str, int]]) -> str:
-    first = ", ".join(f"{count:,} {words}" for words, count in things[:_FEW])
-    return f"{first} and {len(things) - _FEW:,} more" if len(things) > _FEW else first
+    return first_of([f"{count:,} {words}" for words, count in things], _FEW)
 
 
 def part(title: str, lines: Sequence[str]) -> Iterator[str]:

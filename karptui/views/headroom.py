@@ -7,8 +7,9 @@ from typing import Final
 
 from karptui.aws.money import node_price_text, per_hour_text
 from karptui.kube.quantity import parse_quantity
-from karptui.kube.units import count_text, counted, cpu_text, memory_text, verb
+from karptui.kube.units import count_text, counted, cpu_text, first_of, memory_text, verb
 from karptui.plan.headroom import MOST, Headroom, LimitUse, PoolRoom
+from karptui.session.pods import OWNER_WORDS
 from karptui.views.column import Heading
 from karptui.views.plain import count_column, money_column, number_heading, text_column
 from karptui.views.pools.sentences import amount_text, number_text
@@ -93,9 +94,8 @@ def overview(found: Sequence[Headroom]) -> str:
     none = [one for one in found if not one.total]
     said = []
     if none:
-        names = ", ".join(one.sample.name for one in none[:_FEW])
-        rest = f" and {len(none) - _FEW} more" if len(none) > _FEW else ""
-        said.append(f"no further pod of {names}{rest} finds a place")
+        names = first_of([one.sample.name for one in none], _FEW)
+        said.append(f"no further pod of {names} finds a place")
     tight = next((one for one in found if one.total and not one.is_total_at_least), None)
     if tight is not None:
         said.append(f"the least room is for {tight.sample.name}: {count_text(tight.total)} more")
@@ -172,14 +172,10 @@ def room_lines(found: Headroom) -> Iterator[str]:
     yield f"{new}{on}{f', then {room.reason}' if room.reason else ', and no limit is reached'}"
 
 
-_KINDS: Final = {"Deployment": "deploy", "ReplicaSet": "rs", "StatefulSet": "sts", "DaemonSet": "ds", "CronJob": "cj"}
-"""As kubectl takes them."""
-
-
 def _short_name(name: str) -> str:
     """Return a workload with its kind as kubectl shortens it: ``rs/web/front``."""
     kind, _, key = name.partition("/")
-    return f"{_KINDS.get(kind, kind.lower())}/{key}" if key else name
+    return f"{OWNER_WORDS.get(kind, kind.lower())}/{key}" if key else name
 
 
 def _tone(found: Headroom) -> Tone:

@@ -56,6 +56,14 @@ def in_text(instant_ns: int, now_ns: int) -> str:
     return f"in {duration_text(left)}" if left > 0 else "now"
 
 
+def expiry_text(at_ns: int | None, now_ns: int) -> str:
+    """Return when Karpenter replaces something for its age: ``in 3h20m``, ``due`` or ``never``."""
+    if at_ns is None:
+        return "never"
+    text = in_text(at_ns, now_ns)
+    return "due" if text == "now" else text
+
+
 def _span(start: datetime, end: datetime) -> str:
     day = "" if start.date() == end.date() else f"{_DAYS[end.weekday()]} "
     return f"{_DAYS[start.weekday()]} {start:%H:%M}–{day}{end:%H:%M}"

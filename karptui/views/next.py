@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.aws.money import node_price_text
-from karptui.kube.units import count_text, counted
+from karptui.kube.units import count_text, counted, first_of
 from karptui.session.border import Overview
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import share_saved
@@ -52,10 +52,9 @@ def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, .
     late = f"  ({counted(behind, 'change')} ago; being worked out again)" if behind > 0 else ""
     lines: list[Pieces] = []
     if report.paused_by:
-        names = ", ".join(clean(name) for name in report.paused_by[:3])
-        more = f" and {count_text(len(report.paused_by) - 3)} more" if len(report.paused_by) > 3 else ""
+        names = first_of([clean(name) for name in report.paused_by], 3)
         whose, verb = ("NodeClaim", "has") if len(report.paused_by) == 1 else ("NodeClaims", "have")
-        waits = f"Karpenter disrupts nothing until {whose} {names}{more} {verb} a provider ID"
+        waits = f"Karpenter disrupts nothing until {whose} {names} {verb} a provider ID"
         lines.append(((waits, Tone.WARNING), (late, Tone.ACTIVE)))
     elif report.commands:
         lines += _command_lines(report, late, has_prices=overview.has_prices)
@@ -93,8 +92,7 @@ def _command_lines(report: NextReport, late: str, *, has_prices: bool) -> list[P
 
 def _command_text(command: NextCommand) -> str:
     names = [short_name(clean(name)) for name in command.node_names]
-    more = f" and {count_text(len(names) - MOST_NODES)} more" if len(names) > MOST_NODES else ""
-    text = f"{command.decision} {', '.join(names[:MOST_NODES])}{more}"
+    text = f"{command.decision} {first_of(names, MOST_NODES)}"
     if command.replacements:
         text += f" → {'; '.join(replacement_text(one) for one in command.replacements)}"
     return text

@@ -10,7 +10,7 @@ from karptui.aws.money import per_hour_change_text, per_hour_text
 from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import clock_text, counted, duration_text
+from karptui.kube.units import clock_text, counted, duration_text, first_of
 from karptui.plan.plan import Plan
 from karptui.views.forward.sentences import headline as forward_headline
 from karptui.views.forward.sentences import step_text
@@ -68,7 +68,7 @@ def blocker_lines(plan: Plan) -> Iterator[str]:
         alike.setdefault((one.code, one.pool_name, one.owner or one.object or one.message), []).append(one)
     for (code, pool, behind), found in alike.items():
         nodes = sorted({one.node_name for one in found if one.node_name})
-        first = ", ".join(nodes[:_FEW]) + (f" and {len(nodes) - _FEW} more" if len(nodes) > _FEW else "")
+        first = first_of(nodes, _FEW)
         where = f" on {counted(len(nodes), 'node')}" if nodes else ""
         of = f" of {pool}" if pool else ""
         yield f"{CODES[Code(code)].word}{where}{of}{f': {behind}' if behind else ''}{f' ({first})' if first else ''}"
@@ -94,7 +94,7 @@ def rollout_lines(plan: Plan) -> Iterator[str]:
     for node, words in plan.stalled_by:
         by.setdefault(words or "nothing of their own", []).append(node)
     for words, nodes in sorted(by.items(), key=lambda item: -len(item[1])):
-        first = ", ".join(nodes[:_FEW]) + (f" and {len(nodes) - _FEW} more" if len(nodes) > _FEW else "")
+        first = first_of(nodes, _FEW)
         yield f"{len(nodes)} of {counted(count, 'drifted node')} left, kept by {words}: {first}"
     extra = counted(plan.extra_nodes, "node")
     dollars = f"${abs(plan.extra_dollars):,.2f} {'less' if plan.extra_dollars < 0 else 'more'}"

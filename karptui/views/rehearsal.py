@@ -8,7 +8,7 @@ from typing import Final
 from karptui.aws.money import per_hour_change_text, per_hour_text
 from karptui.forward.kubectl_drain import HeldPod
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import counted, duration_text, verb
+from karptui.kube.units import counted, duration_text, first_of, verb
 from karptui.plan.group_drain import GroupDrain
 from karptui.plan.rehearsal import TOGETHER, Rehearsal
 from karptui.views.column import Heading
@@ -63,7 +63,7 @@ def drain_text(drain: GroupDrain) -> str:
     stuck = [one for one in drain.held if one.until_ns is None]
     budgets = sorted({name for one in stuck for name in one.budgets})
     word = "PodDisruptionBudget" if len(budgets) == 1 else "PodDisruptionBudgets"
-    names = ", ".join(budgets[:_FEW]) + _rest(budgets)
+    names = first_of(budgets, _FEW)
     why = f": {word} {names} {verb(len(budgets), 'keeps', 'keep')} {_these(stuck)}" if budgets else ""
     after = _span(drain.until_ns - drain.from_ns)
     return (
@@ -92,10 +92,10 @@ def drain_lines(drain: GroupDrain) -> Iterator[str]:
     if drain.waiting > drain.waiting_before:
         yield f"{counted(drain.waiting - drain.waiting_before, 'pod')} more without a node at the end"
     if drain.unheeded:
-        names = ", ".join(drain.unheeded[:_FEW])
+        names = first_of(drain.unheeded, _FEW)
         asks = verb(len(drain.unheeded), "asks", "ask")
         count = counted(len(drain.unheeded), "pod")
-        yield f"{count} {asks} not to be disrupted, which kubectl drain does not heed: {names}{_rest(drain.unheeded)}"
+        yield f"{count} {asks} not to be disrupted, which kubectl drain does not heed: {names}"
 
 
 def _span(duration_ns: int) -> str:
@@ -123,12 +123,12 @@ def story_lines(found: Rehearsal) -> Iterator[str]:
     if found.launches:
         yield f"new nodes: {'; '.join(launch_text(one) for one in found.launches)}"
     if found.held:
-        yield f"held by PodDisruptionBudgets today: {', '.join(found.held[:_FEW])}{_rest(found.held)}"
+        yield f"held by PodDisruptionBudgets today: {first_of(found.held, _FEW)}"
     if found.lost:
-        yield f"lost, as no owner makes them again: {', '.join(found.lost[:_FEW])}{_rest(found.lost)}"
+        yield f"lost, as no owner makes them again: {first_of(found.lost, _FEW)}"
     if found.absent_daemons:
         absent = list(_absent(found))
-        yield f"DaemonSets that would not run on new nodes: {'; '.join(absent[:_FEW])}{_rest(absent)}"
+        yield f"DaemonSets that would not run on new nodes: {first_of(absent, _FEW, '; ')}"
 
 
 def _absent(found: Rehearsal) -> Iterator[str]:
@@ -139,10 +139,6 @@ def _absent(found: Rehearsal) -> Iterator[str]:
 def _took(found: Rehearsal) -> str:
     took_ns = found.drain.took_ns
     return "stalls" if took_ns is None else _span(took_ns)
-
-
-def _rest(names: Sequence[str]) -> str:
-    return f" and {len(names) - _FEW:,} more" if len(names) > _FEW else ""
 
 
 TABLE: Final[TableSpec[Rehearsal]] = TableSpec(

@@ -9,7 +9,7 @@ from unicodedata import east_asian_width
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
-from karptui.kube.units import age_text, count_text, counted, duration_text
+from karptui.kube.units import age_text, count_text, counted, duration_text, first_of
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 
@@ -86,18 +86,14 @@ def _since(finding: ClusterFinding, now_ns: int) -> str:
     return f" for {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
 
 
-def _named(names: Sequence[str], most: int = NAMED) -> str:
-    more = f" and {count_text(len(names) - most)} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
-
-
 def _stopped(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     verb, whose = ("has", "NodeClaim") if len(one.names) == 1 else ("have", "NodeClaims")
     waits = f", {counted(one.nodes, 'node')} would go" if one.nodes else ""
     if one.detail:
         why = f"cannot launch: {_refusal(one.detail)}"
-        return f"Karpenter disrupts nothing{_since(one, now_ns)}{waits}: {whose} {_named(one.names)} {why}"
-    return f"Karpenter disrupts nothing{_since(one, now_ns)}{waits}: {whose} {_named(one.names)} {verb} no provider ID"
+        return f"Karpenter disrupts nothing{_since(one, now_ns)}{waits}: {whose} {first_of(one.names, NAMED)} {why}"
+    names = first_of(one.names, NAMED)
+    return f"Karpenter disrupts nothing{_since(one, now_ns)}{waits}: {whose} {names} {verb} no provider ID"
 
 
 def _no_nodepools(_: ClusterFinding, __: int, ___: Reasons) -> str:
@@ -123,7 +119,7 @@ def _reservations_full(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _stuck(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    what = f"NodeClaim {one.names[0]}" if len(one.names) == 1 else f"NodeClaims {_named(one.names)}"
+    what = f"NodeClaim {one.names[0]}" if len(one.names) == 1 else f"NodeClaims {first_of(one.names, NAMED)}"
     if one.detail:
         return f"{what} cannot launch{_since(one, now_ns)}: {_refusal(one.detail)}"
     verb = "has" if len(one.names) == 1 else "have"
@@ -141,7 +137,7 @@ def _refusal(said: str) -> str:
 def _pool_not_ready(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     what, verb = ("NodePool", "is") if len(one.names) == 1 else ("NodePools", "are")
     said = f" ({_refusal(one.detail)})" if one.detail else ""
-    return f"{what} {_named(one.names)} {verb} not ready{_since(one, now_ns)}{said}: no new nodes from there"
+    return f"{what} {first_of(one.names, NAMED)} {verb} not ready{_since(one, now_ns)}{said}: no new nodes from there"
 
 
 def _pool_at_limit(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -150,7 +146,7 @@ def _pool_at_limit(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 def _unhealthy(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     verb = "has" if one.nodes == 1 else "have"
-    names = _named([short_name(name) for name in one.names])
+    names = first_of([short_name(name) for name in one.names], NAMED)
     return f"{names} {verb} not been ready{_since(one, now_ns)}"
 
 
@@ -175,13 +171,13 @@ def _lands(one: ClusterFinding) -> str:
 def _pod_dnd(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     verb = "keeps" if one.pods == 1 else "keep"
     ends = "no time limit" if one.until_ns is None else f"over in {_left(one, now_ns)}"
-    of = f" of {_named(one.names)}" if one.names else ""
+    of = f" of {first_of(one.names, NAMED)}" if one.names else ""
     since = _since(one, now_ns)
     return f"{counted(one.pods, 'pod')}{of} {verb} {_on(one)} by do-not-disrupt{since}: {ends}{_lands(one)}"
 
 
 def _node_dnd(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    names = _named([short_name(name) for name in one.names])
+    names = first_of([short_name(name) for name in one.names], NAMED)
     says = "says" if one.nodes == 1 else "say"
     return f"{_on(one)} {says} do-not-disrupt{_since(one, now_ns)}, which has no time limit: {names}{_lands(one)}"
 
@@ -189,12 +185,12 @@ def _node_dnd(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _pdb(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     verb = "allows" if len(one.names) == 1 else "allow"
     how = f"never {verb} an eviction" if one.manner == "never" else f"{verb} no eviction now"
-    return f"{_named(one.names)} {how}: {_on(one)} kept{_since(one, now_ns)}{_lands(one)}"
+    return f"{first_of(one.names, NAMED)} {how}: {_on(one)} kept{_since(one, now_ns)}{_lands(one)}"
 
 
 def _budget(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     whose = "disruption budget" if len(one.names) == 1 else "disruption budgets"
-    return f"the {whose} of {_named(one.names)} {_shut(one, now_ns)}: {_on(one)} kept{_since(one, now_ns)}"
+    return f"the {whose} of {first_of(one.names, NAMED)} {_shut(one, now_ns)}: {_on(one)} kept{_since(one, now_ns)}"
 
 
 def _shut(one: ClusterFinding, now_ns: int) -> str:
@@ -211,7 +207,7 @@ def _drift(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _no_permission(one: ClusterFinding, _: int, __: Reasons) -> str:
-    return f"{_named(one.names, 4)} may not be listed: what follows from them is missing here"
+    return f"{first_of(one.names, 4)} may not be listed: what follows from them is missing here"
 
 
 def _no_prices(one: ClusterFinding, _: int, __: Reasons) -> str:
@@ -221,7 +217,7 @@ def _no_prices(one: ClusterFinding, _: int, __: Reasons) -> str:
 
 def _next(one: ClusterFinding, _: int, __: Reasons) -> str:
     decision, method = one.detail.split(" ", 1)
-    names = _named([short_name(name) for name in one.names])
+    names = first_of([short_name(name) for name in one.names], NAMED)
     after = "next, once that is over" if one.manner == "after-others" else "next"
     saves = f", saves {per_hour_text(one.price_per_hour, 'USD')}" if one.price_per_hour else ""
     return f"{after}: {decision} {names} ({_METHODS.get(method, method)}{saves})"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, timedelta, timezone
 
 import pytest
@@ -120,3 +121,17 @@ def test_what_there_is_is_never_overstated() -> None:
 @pytest.mark.parametrize(("seconds", "text"), [(5, "5s"), (371, "6m"), (100, "100s"), (93_600, "26h")])
 def test_an_age_in_one_unit(seconds: int, text: str) -> None:
     assert units.short_age_text(0, seconds * 10**9) == text
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        ((), ""),
+        (("a",), "a"),
+        (("a", "b"), "a, b"),
+        (("a", "b", "c"), "a, b and 1 more"),
+        (["x"] * 2_002, "x, x and 2,000 more"),
+    ],
+)
+def test_the_first_of_some_names(names: Sequence[str], text: str) -> None:
+    assert units.first_of(names, 2) == text

@@ -214,7 +214,7 @@ def cells(one: ClaimEntry) -> dict[str, str]:
         (entry(Condition("Drifted", "True")), {"drift": "Drifted"}),
         (entry(Condition("Drifted", "False")), {"drift": "-"}),
         (entry(expire_after_ns=3 * HOUR), {"expires": "60m"}),
-        (entry(expire_after_ns=HOUR), {"expires": "now"}),
+        (entry(expire_after_ns=HOUR), {"expires": "due"}),
         (entry(expire_after_ns=100 * HOUR), {"expires": "4d2h"}),
         (entry(termination_grace_period_ns=GRACE_NS), {"deadline": "24h grace"}),
         (

@@ -264,6 +264,7 @@ def test_cells_of_a_claim_and_of_a_node_that_karpenter_does_not_manage() -> None
     assert cells["image"].startswith("Bottlerocket")
     assert cells_of(NodeEntry(None, None))["age"] == "n/a"
     assert cells_of(NodeEntry(None, claim(expire_after_ns=MINUTE)))["expires"] == "due"
+    assert cells_of(NodeEntry(None, claim(expire_after_ns=MINUTE, deletion_ns=MINUTE)))["expires"] == "-"
     assert cells_of(entry_of("5-160"))["delta"] == "−16Mi"
     assert cells_of(entry_of("21-3"))["gpu"] == "0/1"
     assert cells_of(NodeEntry(node(allocatable=amounts(cpu="1")), claim()))["delta"] == "-"

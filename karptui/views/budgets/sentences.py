@@ -9,7 +9,7 @@ from typing import Final
 from karptui.disruption.budget_calendar import DAY_NS, AllowanceSpan, LineWindow
 from karptui.disruption.budgets import UNLIMITED, BudgetState, Reason
 from karptui.karpenter.nodepool import DisruptionBudget
-from karptui.kube.units import instant_text
+from karptui.kube.units import first_of, instant_text
 from karptui.session.budgets import BudgetEntry, WindowChange
 from karptui.views.instants import in_text, range_text, weekday_text
 from karptui.views.row import Pieces, Tone
@@ -119,8 +119,7 @@ def _consumers(state: BudgetState) -> list[Pieces]:
     parts = []
     for names, word in ((state.deleting, "deleting"), (state.not_ready, "NotReady")):
         if names:
-            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-            parts.append(f"{', '.join(short_name(name) for name in names[:NAMED])}{more} ({word})")
+            parts.append(f"{first_of([short_name(name) for name in names], NAMED)} ({word})")
     return [((f"used up by {'; '.join(parts)}", Tone.NORMAL),)] if parts else []
 
 

@@ -25,12 +25,10 @@ from karptui.views.column import (
     Value,
 )
 from karptui.views.instants import instant_value, seconds_of
-from karptui.views.nodes.cells import CAPACITY_TONES
+from karptui.views.nodes.cells import capacity_type_cell
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
-
-_CAPACITY_SHORT: Final = {"on-demand": "od", "spot": "sp", "reserved": "rs"}
 
 
 def _why_tone(why: Removal | None) -> Tone:
@@ -120,12 +118,8 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
         filters={"type": Field(FieldKind.TEXT, lambda item, _: item.life.instance_type, help="instance type")},
     ),
     Column(
-        Heading("cap", "CAP", "Spot (sp), on-demand (od) or reserved (rs).", 3, 9, drop_order=7),
-        lambda item, _: _unknown(
-            item.life.capacity_type,
-            CAPACITY_TONES.get(item.life.capacity_type, Tone.NORMAL),
-            short=_CAPACITY_SHORT.get(item.life.capacity_type, ""),
-        ),
+        Heading("cap", "CAP", "Spot (sp), on-demand (od) or reserved (rsv).", 3, 9, drop_order=7),
+        lambda item, _: capacity_type_cell(item.life.capacity_type) if item.life.capacity_type else NOT_AVAILABLE,
         lambda item: item.life.capacity_type or None,
         values=(Value("capacity_type", lambda item, _: item.life.capacity_type or None, TEXT_OR_NULL),),
         filters={

@@ -14,7 +14,7 @@ from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.disruption.churn.moves import Moved
 from karptui.disruption.churn.report import Churn, ChurnWindow
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
-from karptui.kube.units import age_text, clock_text, count_text, counted, duration_text
+from karptui.kube.units import age_text, clock_text, count_text, counted, duration_text, first_of
 from karptui.session.churn import ChurnEntry, Counters, ReplacedClaim
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
@@ -211,11 +211,9 @@ def loop_lines(churn: Churn, width: int) -> tuple[Pieces, ...]:
         return ((("no loop: nothing that was made has been taken away again three times", Tone.MUTED),),)
     if width < SHORT_WIDTH:
         shown = [
-            f"{clean(loop.pool or loop.workload)} {LOOP_WORDS[loop.kind]} {count_text(loop.times)}×"
-            for loop in loops[:_MOST_SHORT]
+            f"{clean(loop.pool or loop.workload)} {LOOP_WORDS[loop.kind]} {count_text(loop.times)}×" for loop in loops
         ]
-        more = f" and {count_text(len(loops) - _MOST_SHORT)} more" if len(loops) > _MOST_SHORT else ""
-        return ((("⟳ ", Tone.WARNING), (f"loops: {', '.join(shown)}{more}", Tone.WARNING)),)
+        return ((("⟳ ", Tone.WARNING), (f"loops: {first_of(shown, _MOST_SHORT)}", Tone.WARNING)),)
     lines: list[Pieces] = [(("⟳ ", Tone.WARNING), (clean(loop_fact(loop)), Tone.WARNING)) for loop in loops]
     if len(lines) > _MOST_LOOPS:
         more = f"  and {counted(len(lines) - _MOST_LOOPS, 'more loop')}: see the rows, and Advice"

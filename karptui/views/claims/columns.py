@@ -22,19 +22,11 @@ from karptui.views.column import (
     Words,
 )
 from karptui.views.instants import age_column, in_text, instant_value, seconds_of
-from karptui.views.nodes.cells import CAPACITY_TONES
+from karptui.views.nodes.cells import CAPACITY_TONES, capacity_type_cell, expires_cell
 from karptui.views.nodes.status import node_status
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
-
-_CAPACITY_SHORT: Final = {"on-demand": "od", "spot": "sp", "reserved": "rs"}
-_SOON_NS: Final = 24 * 3600 * NS_PER_SECOND
-
-
-def _capacity(entry: ClaimEntry, _: int) -> Cell:
-    kind = entry.row.capacity_type
-    return text_cell(kind, CAPACITY_TONES.get(kind, Tone.NORMAL), short=_CAPACITY_SHORT.get(kind, ""))
 
 
 def _step(step: ClaimStep) -> str:
@@ -62,15 +54,6 @@ def _life_sort(entry: ClaimEntry) -> float | None:
 def _drift(entry: ClaimEntry, _: int) -> Cell:
     found = entry.drifted
     return NOT_APPLICABLE if found is None else text_cell(found.reason or "Drifted", Tone.WARNING)
-
-
-def _expires(entry: ClaimEntry, now_ns: int) -> Cell:
-    if entry.claim.is_deleting:
-        return NOT_APPLICABLE
-    at_ns = entry.expires_ns
-    if at_ns is None:
-        return Cell("never", Tone.MUTED)
-    return Cell(in_text(at_ns, now_ns).removeprefix("in "), Tone.WARNING if at_ns - now_ns < _SOON_NS else Tone.NORMAL)
 
 
 def _deadline(entry: ClaimEntry, now_ns: int) -> Cell:
@@ -148,8 +131,8 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         words=Words(1, lambda entry, _: (clean(entry.row.instance_type), Tone.NORMAL)),
     ),
     Column(
-        Heading("cap", "CAP", "Spot (sp), on-demand (od) or reserved (rs).", 3, 9, drop_order=9),
-        _capacity,
+        Heading("cap", "CAP", "Spot (sp), on-demand (od) or reserved (rsv).", 3, 9, drop_order=9),
+        lambda entry, _: capacity_type_cell(entry.row.capacity_type),
         lambda entry: entry.row.capacity_type or None,
         values=(Value("capacity_type", lambda entry, _: entry.row.capacity_type or None, TEXT_OR_NULL),),
         filters={
@@ -231,7 +214,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         Heading(
             "expires", "EXPIRES", "When Karpenter deletes it for its age.", 7, 10, is_right_aligned=True, drop_order=3
         ),
-        _expires,
+        lambda entry, now_ns: expires_cell(entry.claim, now_ns),
         lambda entry: float(entry.expires_ns) if entry.expires_ns is not None else None,
         values=(Value("expires", lambda entry, _: instant_value(entry.expires_ns), INSTANT_OR_NULL),),
         filters={

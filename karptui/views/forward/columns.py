@@ -9,10 +9,10 @@ import msgspec
 
 from karptui.aws.money import node_price_text, per_hour_text
 from karptui.forward.result import Moment, Played, Step, StepKind
-from karptui.kube.units import clock_text, count_text
+from karptui.kube.units import clock_text, count_text, first_of
 from karptui.session.whatif_questions import PlayFound
 from karptui.views.column import Column, Field, FieldKind, Heading
-from karptui.views.forward.sentences import AS_IT_IS, SHOWN, claims_text, names_text
+from karptui.views.forward.sentences import AS_IT_IS, MAX_NAMES, SHOWN, claims_text
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import short_name
 from karptui.views.table import Sort, TableSpec
@@ -118,7 +118,7 @@ TABLE: Final[TableSpec[PlayedStep]] = TableSpec(
         ),
         Column(
             Heading("nodes", "NODES", "The nodes that go.", 14, 52, is_name=True),
-            lambda row, _: text_cell(names_text([short_name(name) for name in row.step.nodes])),
+            lambda row, _: text_cell(first_of([short_name(name) for name in row.step.nodes], MAX_NAMES)),
             lambda row: row.step.nodes,
         ),
         Column(
@@ -155,7 +155,5 @@ TABLE: Final[TableSpec[PlayedStep]] = TableSpec(
     ),
     key=lambda row: row.key,
     default_sort=Sort("time"),
-    text=lambda row: " ".join(
-        (row.scenario, row.step.method, does_text(row.step), *row.step.nodes, *row.step.pods)
-    ).lower(),
+    text=_text,
 )

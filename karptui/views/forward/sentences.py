@@ -10,7 +10,7 @@ from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_te
 from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import Circle, Failure, Moment, Played, PodWait, Spread, Step, StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import clock_text, count_text, counted, duration_text
+from karptui.kube.units import clock_text, count_text, counted, duration_text, first_of
 from karptui.views.why.lanes import short_method
 
 _NumberT = TypeVar("_NumberT", int, float)
@@ -20,7 +20,7 @@ MAX_COMMANDS: Final = 40
 _BLOCKS: Final = "▁▂▃▄▅▆▇█"
 SHOWN: Final = frozenset({StepKind.DISRUPT, StepKind.PROVISION, StepKind.EXPIRE, StepKind.REJECT})
 """Steps that are decisions; the others follow from them."""
-_MAX_NAMES: Final = 3
+MAX_NAMES: Final = 3
 
 
 def headline(played: Played) -> str:
@@ -74,7 +74,7 @@ def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
     if played.kept:
         yield f"  kept   {kept_text(played)}"
     if played.waits:
-        yield f"  waits  {longest_waits(played, _MAX_NAMES)}"
+        yield f"  waits  {longest_waits(played, MAX_NAMES)}"
     if played.spread is not None:
         yield f"  chance {spread_text(played.spread)}"
     shown = [step for step in played.steps if step.kind in SHOWN]
@@ -100,16 +100,16 @@ def step_text(step: Step, *, is_short: bool = False) -> str:
     if step.kind is StepKind.PROVISION:
         return f"launch {claims_text(step)} for {counted(len(step.pods), 'pod') if step.pods else 'its replicas'}"
     if step.kind is StepKind.EXPIRE:
-        return f"expire {names_text(step.nodes)}, {counted(step.evictions, 'eviction')}"
+        return f"expire {first_of(step.nodes, MAX_NAMES)}, {counted(step.evictions, 'eviction')}"
     if step.kind is StepKind.REJECT and step.because in _FAILS:
-        what = f"{step.decision} {names_text(step.nodes)}".strip()
+        what = f"{step.decision} {first_of(step.nodes, MAX_NAMES)}".strip()
         return f"{method or 'a command'}: {what} fails, {_FAILS[step.because]}"
     if step.kind is StepKind.REJECT:
-        return f"{method} looks again at {names_text(step.nodes)}, and lets it be"
+        return f"{method} looks again at {first_of(step.nodes, MAX_NAMES)}, and lets it be"
     by = f" by {claims_text(step)}" if step.claims else ""
     saved = f", {per_hour_change_text(-step.savings_per_hour)}" if step.savings_per_hour else ""
     moved = f", {counted(step.evictions, 'eviction')}" if step.evictions else ""
-    return f"{method}: {step.decision} {names_text(step.nodes)}{by}{saved}{moved}"
+    return f"{method}: {step.decision} {first_of(step.nodes, MAX_NAMES)}{by}{saved}{moved}"
 
 
 def kept_text(played: Played) -> str:
@@ -153,8 +153,7 @@ def waits_text(played: Played) -> str:
 def longest_waits(played: Played, most: int) -> str:
     """Return the pods that are without a node for longest: ``web/a to the end, web/b 3m and 12 more``."""
     found = sorted(played.waits, key=_waited)
-    parts = [f"{one.pod} {_wait_text(one)}" for one in found[:most]]
-    return f"{', '.join(parts)}{f' and {len(found) - most} more' if len(found) > most else ''}"
+    return first_of([f"{one.pod} {_wait_text(one)}" for one in found], most)
 
 
 def _wait_text(one: PodWait) -> str:
@@ -201,18 +200,11 @@ def _range(ends: tuple[_NumberT, _NumberT], text: Callable[[_NumberT], str], nou
     return f"{least}{noun}" if least == greatest else f"{least} to {greatest}{noun}"
 
 
-def names_text(names: Sequence[str]) -> str:
-    """Return the first few of some names, and how many more there are."""
-    rest = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-    return ", ".join(names[:_MAX_NAMES]) + rest
-
-
 def claims_text(step: Step) -> str:
     """Return what is launched."""
     parts = []
-    for claim in step.claims[:_MAX_NAMES]:
+    for claim in step.claims:
         types, price = claim["instanceTypes"], claim["cheapestPrice"]
         of = f" of {counted(len(types), 'type')} from {node_price_text(price)}" if types and price >= 0 else ""
         parts.append(f"1 {claim['nodePool']}{of}")
-    rest = f" and {len(step.claims) - _MAX_NAMES} more" if len(step.claims) > _MAX_NAMES else ""
-    return ", ".join(parts) + rest
+    return first_of(parts, MAX_NAMES)

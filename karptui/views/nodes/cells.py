@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
+from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
+from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import duration_text
 from karptui.session.nodes import NodeEntry
 from karptui.views.column import NOTHING, cell_words
+from karptui.views.instants import expiry_text
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import price_cell
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean, short_name, short_zone
 
-CAPACITY_TONES: Final = {"spot": Tone.SPOT, "reserved": Tone.RESERVED}
-CAPACITY_WORDS: Final = {"on-demand": "od", "reserved": "rsv"}
+CAPACITY_TONES: Final = {SPOT: Tone.SPOT, RESERVED: Tone.RESERVED}
+CAPACITY_SHORT: Final = {ON_DEMAND: "od", SPOT: "sp", RESERVED: "rsv"}
+_SOON_NS: Final = 24 * 3600 * NS_PER_SECOND
 
 
 def name_cell(entry: NodeEntry, _: int) -> Cell:
@@ -25,10 +28,15 @@ def name_cell(entry: NodeEntry, _: int) -> Cell:
     return Cell(name, Tone.STRONG, short_name(name))
 
 
-def capacity_type_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return the capacity type in short."""
+def capacity_type_cell(kind: str) -> Cell:
+    """Return a capacity type, in short where there is little room."""
+    return text_cell(kind, CAPACITY_TONES.get(kind, Tone.NORMAL), short=CAPACITY_SHORT.get(kind, ""))
+
+
+def short_capacity_type_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return the capacity type of a node in short; spot is short enough."""
     kind = entry.capacity_type
-    return text_cell(CAPACITY_WORDS.get(kind, kind), CAPACITY_TONES.get(kind, Tone.NORMAL))
+    return text_cell(kind if kind == SPOT else CAPACITY_SHORT.get(kind, kind), CAPACITY_TONES.get(kind, Tone.NORMAL))
 
 
 def zone_cell(entry: NodeEntry, _: int) -> Cell:
@@ -42,14 +50,15 @@ def status_cell(entry: NodeEntry, now_ns: int) -> Cell:
     return Cell(status.text(now_ns), status.tone, status.short_text(now_ns))
 
 
-def expires_cell(entry: NodeEntry, now_ns: int) -> Cell:
-    """Return how long Karpenter will let the node live."""
-    if entry.claim is None:
+def expires_cell(claim: NodeClaim | None, now_ns: int) -> Cell:
+    """Return how long Karpenter will let a node live; a dash for one that goes already."""
+    if claim is None or claim.is_deleting:
         return NOT_APPLICABLE
-    if entry.claim.expires_ns is None:
+    at_ns = claim.expires_ns
+    if at_ns is None:
         return Cell("never", Tone.MUTED)
-    left = (entry.claim.expires_ns - now_ns) // NS_PER_SECOND
-    return Cell(duration_text(left)) if left > 0 else Cell("due", Tone.WARNING)
+    text = expiry_text(at_ns, now_ns).removeprefix("in ")
+    return Cell(text, Tone.WARNING if at_ns - now_ns < _SOON_NS else Tone.NORMAL)
 
 
 def image_cell(entry: NodeEntry, _: int) -> Cell:
@@ -69,13 +78,12 @@ def capacity_type_words(entry: NodeEntry, _: int) -> tuple[str, Tone]:
 
 
 def expires_words(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
-    """Return when Karpenter replaces the node for its age."""
-    if entry.claim is None:
+    """Return when Karpenter replaces the node for its age, in words."""
+    cell = expires_cell(entry.claim, now_ns)
+    if cell == NOT_APPLICABLE:
         return NOTHING
-    if entry.claim.expires_ns is None:
-        return "never expires", Tone.MUTED
-    left = (entry.claim.expires_ns - now_ns) // NS_PER_SECOND
-    return (f"expires in {duration_text(left)}", Tone.NORMAL) if left > 0 else ("expiry is due", Tone.WARNING)
+    words = {"never": "never expires", "due": "expiry is due"}
+    return words.get(cell.text, f"expires in {cell.text}"), cell.tone
 
 
 def label_words(entry: NodeEntry, key: str) -> tuple[str, Tone]:

@@ -24,7 +24,6 @@ from karptui.views.column import (
 )
 from karptui.views.instants import age_column, seconds_since
 from karptui.views.nodes.cells import (
-    capacity_type_cell,
     capacity_type_words,
     expires_cell,
     expires_words,
@@ -32,6 +31,7 @@ from karptui.views.nodes.cells import (
     label_words,
     name_cell,
     price_words,
+    short_capacity_type_cell,
     status_cell,
     zone_cell,
 )
@@ -115,7 +115,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             max_width=9,
             drop_order=4,
         ),
-        capacity_type_cell,
+        short_capacity_type_cell,
         lambda entry: entry.capacity_type or None,
         values=(
             Value(
@@ -257,7 +257,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             is_right_aligned=True,
             is_wide_only=True,
         ),
-        expires_cell,
+        lambda entry, now_ns: expires_cell(entry.claim, now_ns),
         lambda entry: entry.claim.expires_ns if entry.claim is not None else None,
         values=(
             Value(

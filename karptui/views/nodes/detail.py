@@ -13,6 +13,7 @@ from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import ResourceList
 from karptui.kube.units import age_text, count_text, cpu_text, memory_text, percent_text
 from karptui.session.nodes import NodeEntry, PodAccess
+from karptui.views.instants import expiry_text
 from karptui.views.nodes.resources import delta_text
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import price_sentence
@@ -119,9 +120,7 @@ def _claim_block(entry: NodeEntry, now_ns: int) -> list[Pieces]:
         tone = Tone.WARNING if delta.is_smaller else Tone.NORMAL
         said = f"the node offers {text} against it" if text else "the node offers what it promised"
         lines.append(((said, tone),))
-    at = claim.expires_ns
-    expires = "never" if at is None else f"in {age_text(now_ns, at)}" if at > now_ns else "due"
-    lines.append((("expires ", Tone.MUTED), (expires, Tone.NORMAL)))
+    lines.append((("expires ", Tone.MUTED), (expiry_text(claim.expires_ns, now_ns), Tone.NORMAL)))
     grace = claim.termination_grace_period_ns
     lines.append((("drain deadline ", Tone.MUTED), (age_text(0, grace) if grace is not None else "none", Tone.NORMAL)))
     if claim.image_id:

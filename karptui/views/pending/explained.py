@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from karptui.aws.money import node_price_text
 from karptui.kube.resources import Shortage
-from karptui.kube.units import age_text, count_text, counted
+from karptui.kube.units import age_text, count_text, counted, first_of
 from karptui.pending.causes import FAULTY
 from karptui.pending.groups import MOST_DESTINATIONS, PendingGroup
 from karptui.provisioning import NodeRefusal, PodExplanation, PoolExplanation
@@ -156,8 +156,8 @@ def gain_text(gain: Gain) -> str:
         pools = ", ".join(clean(name) for name in gain.nodepools)
         parts.append(f"{times}{clean(gain.instance_type)}{others} in {pools}")
     if gain.nodes:
-        more = f" and {count_text(len(gain.nodes) - 1)} more" if len(gain.nodes) > 1 else ""
-        parts.append(f"{short_name(clean(gain.nodes[0]))}{more}, which {'are' if more else 'is'} there")
+        named = first_of([short_name(clean(name)) for name in gain.nodes], 1)
+        parts.append(f"{named}, which {'are' if len(gain.nodes) > 1 else 'is'} there")
     return " and ".join(parts)
 
 

@@ -13,7 +13,7 @@ from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, MEMORY
-from karptui.kube.units import age_text, count_text, counted, cpu_text, memory_text, short_age_text
+from karptui.kube.units import age_text, count_text, counted, cpu_text, first_of, memory_text, short_age_text
 from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import PodMessage
@@ -204,8 +204,7 @@ def now_text(group: PendingGroup) -> str:
         return f"✘ {clean(group.diagnosis.error.full_pool)}: its reservations are full"
     if group.destinations:
         arrow = "→ "
-        more = f" and {count_text(len(group.destinations) - 1)} more" if len(group.destinations) > 1 else ""
-        return f"{arrow}{destination_text(group.destinations[0])}{more}"
+        return f"{arrow}{first_of([destination_text(one) for one in group.destinations], 1)}"
     mark = "✘ " if group.cause in (Cause.IGNORED, Cause.SILENT, Cause.NO_POOL, Cause.LOST_NODE) else ""
     return f"{mark}{group.cause}"
 
@@ -343,10 +342,8 @@ def pending_sentences(entry: PendingEntry, now_ns: int, most: int = MOST_QUOTED)
 
 
 def _destination_lines(group: PendingGroup) -> tuple[Pieces, ...]:
-    named = [destination_text(one) for one in group.destinations[:_MOST_DESTINATIONS]]
-    more = len(group.destinations) - len(named)
-    rest = f" and {count_text(more)} more" if more else ""
-    return (((f"→ {', '.join(named)}{rest}", Tone.GOOD),),) if named else ()
+    named = first_of([destination_text(one) for one in group.destinations], _MOST_DESTINATIONS)
+    return (((f"→ {named}", Tone.GOOD),),) if named else ()
 
 
 def _nearest(entry: PendingEntry) -> tuple[Pieces, ...]:

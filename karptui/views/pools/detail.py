@@ -8,7 +8,16 @@ from typing import Final
 
 from karptui.disruption.budgets import UNLIMITED
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import age_text, count_text, counted, cpu_text, duration_text, instant_text, memory_text
+from karptui.kube.units import (
+    age_text,
+    count_text,
+    counted,
+    cpu_text,
+    duration_text,
+    first_of,
+    instant_text,
+    memory_text,
+)
 from karptui.provisioning.overlap import Overlap
 from karptui.provisioning.pool_types import Filter
 from karptui.session.border import Overview
@@ -84,9 +93,7 @@ def where_they_go(found: Overlap) -> str:
     for kind in found.kinds:
         if len(kind.pools) > 1 and kind.goes_to:
             counts[kind.goes_to] += kind.pods
-    named = [f"{clean(name)} {count_text(count)}" for name, count in counts.most_common(_NAMED)]
-    more = f" and {len(counts) - _NAMED} more" if len(counts) > _NAMED else ""
-    return ", ".join(named) + more
+    return first_of([f"{clean(name)} {count_text(count)}" for name, count in counts.most_common()], _NAMED)
 
 
 def check_line(around: PoolsAround, now_ns: int, *, is_short: bool = False) -> Pieces:
@@ -114,8 +121,7 @@ def check_line(around: PoolsAround, now_ns: int, *, is_short: bool = False) -> P
 
 def _counts_text(made: Sequence[tuple[int, str]], most: int) -> str:
     named = [f"{clean(name)} {count_text(count)}" for count, name in made if count]
-    more = f" and {count_text(len(named) - most)} more" if len(named) > most else ""
-    return ", ".join(named[:most]) + more or "none"
+    return first_of(named, most) or "none"
 
 
 def cost_text(cost: Total) -> str:
@@ -172,9 +178,7 @@ def _requirements(row: PoolRow) -> tuple[Pieces, ...]:
         removed[key] = removed.get(key, 0) + count
     lines: list[Pieces] = []
     for one in pool.requirements:
-        values = ", ".join(map(clean, one.values[:_VALUES_SHOWN]))
-        more = f" and {len(one.values) - _VALUES_SHOWN} more" if len(one.values) > _VALUES_SHOWN else ""
-        listed = f" [{values}{more}]" if one.values else ""
+        listed = f" [{first_of([clean(value) for value in one.values], _VALUES_SHOWN)}]" if one.values else ""
         least = f", at least {one.min_values} of them offered" if one.min_values is not None else ""
         out = removed.get(one.key, 0)
         cost = f"  −{count_text(out)} types" if out else ""
@@ -267,15 +271,10 @@ def daemon_note(row: DaemonRow) -> tuple[str, Tone]:
     if not row.is_carried:
         return f"not carried: {found.why_not}", Tone.MUTED
     if found.excluded:
-        return f"without it room on {_listed_types(found.excluded)}", Tone.WARNING
+        return f"without it room on {first_of(found.excluded, _TYPES_NAMED)}", Tone.WARNING
     if found.one_too_many:
-        return f"with those before it too much for {_listed_types(found.one_too_many)}", Tone.WARNING
+        return f"with those before it too much for {first_of(found.one_too_many, _TYPES_NAMED)}", Tone.WARNING
     return "", Tone.NORMAL
-
-
-def _listed_types(names: tuple[str, ...]) -> str:
-    more = f" and {count_text(len(names) - _TYPES_NAMED)} more" if len(names) > _TYPES_NAMED else ""
-    return f"{', '.join(names[:_TYPES_NAMED])}{more}"
 
 
 def _amount(amount: int, text: str) -> Cell:

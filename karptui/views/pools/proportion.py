@@ -9,7 +9,7 @@ from typing import Final
 from karptui.decode.kinds import Kind
 from karptui.disruption.owner import Owner, OwnerIndex
 from karptui.kube.pod import Pod
-from karptui.kube.units import count_text
+from karptui.kube.units import count_text, first_of
 from karptui.kube.workload import workload_labels
 from karptui.provisioning.overlap import Overlap
 from karptui.session.cluster_view import ClusterView
@@ -52,8 +52,7 @@ def hint_of(pools: Sequence[str], view: ClusterView) -> str:
     """Return what the line takes, and for which pods."""
     overlap = view.analysis.overlap if view.analysis is not None else None
     names = [str(owner) for owner in _owners(frozenset(pools), view.state, overlap)]
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    whose = f" of {', '.join(map(clean, names[:NAMED]))}{more}" if names else ""
+    whose = f" of {first_of([clean(name) for name in names], NAMED)}" if names else ""
     many = f"{count_text(shared_pods(pools, overlap))} pods{whose}"
     return (
         f"shares such as 70/30, or NodePool=share for each; {many} may go to either. Each share is a value of the "

@@ -12,7 +12,7 @@ from karptui.kube.objects import Condition
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, NODES
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import count_text, counted, duration_text, memory_text
+from karptui.kube.units import count_text, counted, duration_text, first_of, memory_text
 from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.pool_types import Filter
 from karptui.session.pools import LimitUse, Neighbour, PoolRow
@@ -189,9 +189,8 @@ def _excluded(row: PoolRow) -> Pieces:
     out, full = row.types.crowded, row.types.without_slot
     pieces: list[tuple[str, Tone]] = []
     if out:
-        named = ", ".join(f"{clean(name)} ({shortages_text((short,))})" for name, short in out[:_NAMED])
-        more = f" and {count_text(len(out) - _NAMED)} more" if len(out) > _NAMED else ""
-        pieces.append((f" · they rule out {count_text(len(out))} types: {named}{more}", Tone.WARNING))
+        named = first_of([f"{clean(name)} ({shortages_text((short,))})" for name, short in out], _NAMED)
+        pieces.append((f" · they rule out {count_text(len(out))} types: {named}", Tone.WARNING))
     if full:
         pieces.append((f" · {count_text(full)} types have no slot left for a pod beside them", Tone.WARNING))
     return tuple(pieces)
@@ -291,8 +290,7 @@ def weight_lines(row: PoolRow) -> tuple[Pieces, ...]:
 
 
 def _names(neighbours: tuple[Neighbour, ...]) -> str:
-    more = f" and {len(neighbours) - NAMED} more" if len(neighbours) > NAMED else ""
-    return ", ".join(clean(one.name) for one in neighbours[:NAMED]) + more
+    return first_of([clean(one.name) for one in neighbours], NAMED)
 
 
 def overlap_line(row: PoolRow) -> Pieces:
@@ -322,6 +320,4 @@ def _from_here(found: PoolOverlap) -> str:
 
 
 def _by_name(counts: Mapping[str, int]) -> str:
-    named = [f"{clean(name)} {count_text(count)}" for name, count in list(counts.items())[:NAMED]]
-    more = f" and {len(counts) - NAMED} more" if len(counts) > NAMED else ""
-    return ", ".join(named) + more
+    return first_of([f"{clean(name)} {count_text(count)}" for name, count in counts.items()], NAMED)

@@ -7,13 +7,13 @@ from typing import Final
 from karptui.aws.ledger import rounded_up
 from karptui.aws.money import node_price_text
 from karptui.aws.prices import Price
-from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
 from karptui.kube import resources
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import MEMORY, PODS, ResourceList
 from karptui.kube.units import count_text, cpu_text, mebibytes_text, memory_text
 from karptui.provisioning.pool_types import Filter
 from karptui.session.types import Carried, PoolEntry, TypeEntry
+from karptui.views.nodes.cells import CAPACITY_SHORT
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean, short_zone
 from karptui.views.usage import shortages_text
@@ -58,7 +58,6 @@ WORDS: Final = {
     Filter.LIMITS: "limits",
 }
 """What the row says of a type that is ruled out."""
-CAPACITY_WORDS: Final = {ON_DEMAND: "od", SPOT: "sp", RESERVED: "rsv"}
 
 
 def memory_bytes(entry: TypeEntry) -> int:
@@ -118,7 +117,7 @@ def offered_cell(entry: TypeEntry, _: int) -> Cell:
         return Cell("none", Tone.WARNING if entry.is_wanted else Tone.MUTED)
     parts = []
     for capacity_type, zones in sorted(offered.items()):
-        word = CAPACITY_WORDS.get(capacity_type, capacity_type)
+        word = CAPACITY_SHORT.get(capacity_type, capacity_type)
         parts.append((word, " ".join(short_zone(clean(zone)) for zone in zones), len(zones)))
     long = " · ".join(f"{word} {zones}" for word, zones, _ in parts)
     return Cell(long, Tone.NORMAL, " ".join(f"{word}×{count}" for word, _, count in parts))

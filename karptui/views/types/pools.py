@@ -12,7 +12,7 @@ from karptui.aws.prices import NodePrices
 from karptui.aws.region import FactPhase, shared_sentence
 from karptui.karpenter.controller import SETTING_NAMES
 from karptui.kube import resources
-from karptui.kube.units import count_text, counted
+from karptui.kube.units import count_text, counted, first_of
 from karptui.provisioning.pool_types import Filter, FilterCount
 from karptui.session.types import PoolEntry, TypeEntry
 from karptui.views.column import (
@@ -284,14 +284,8 @@ def _reasons(entry: PoolEntry, count: FilterCount) -> str:
     if count.filter is Filter.DAEMONSETS:
         crowded = entry.without_pod_slots
         if crowded:
-            names = ", ".join(f"{name} has {slots} pod slots" for slots, name in crowded[:_REASONS_SHOWN])
-            return f"{names}{_more(len(crowded) - _REASONS_SHOWN)}"
-    shown = " · ".join(f"{clean(reason)} −{count_text(number)}" for reason, number in reasons[:_REASONS_SHOWN])
-    return f"{shown}{_more(len(reasons) - _REASONS_SHOWN)}"
-
-
-def _more(count: int) -> str:
-    return f" and {count_text(count)} more" if count > 0 else ""
+            return first_of([f"{name} has {slots} pod slots" for slots, name in crowded], _REASONS_SHOWN)
+    return first_of([f"{clean(reason)} −{count_text(number)}" for reason, number in reasons], _REASONS_SHOWN, " · ")
 
 
 def finding_lines(entry: PoolEntry) -> tuple[Pieces, ...]:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from karptui.aws.money import node_price_text
-from karptui.kube.units import count_text, counted
+from karptui.kube.units import count_text, counted, first_of
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import short_name
 from karptui.whatif.difference import Difference
@@ -61,12 +61,6 @@ class ResultLine(msgspec.Struct, frozen=True):
 def heading(key: str, title: str, note: str = "", tone: Tone = Tone.STRONG) -> ResultLine:
     """Return the title of a section."""
     return ResultLine(key, ((title, tone), (f"  {note}" if note else "", Tone.MUTED)), is_heading=True)
-
-
-def names_text(names: Sequence[str], most: int = MOST_NAMES) -> str:
-    """Return ``a, b, c and 4 more``."""
-    left = len(names) - most
-    return ", ".join(names[:most]) + (f" and {count_text(left)} more" if left > 0 else "")
 
 
 def listed(names: Iterable[str], kind: str, indent: str = "      ") -> tuple[Detail, ...]:
@@ -146,7 +140,7 @@ def _claim_line(alike: Sequence[ClaimLine], side: str) -> ResultLine:
             sign,
             (f"{count}{one.pool_name}", Tone.STRONG),
             (f"  {_types_text(one)}", Tone.NORMAL),
-            (f"  ← {names_text(pods, 2)}", Tone.MUTED),
+            (f"  ← {first_of(pods, 2)}", Tone.MUTED),
         ),
         details=(*_claim_details(one), *_pod_details(alike)),
         target=Target("NodePool", one.pool_name),
@@ -223,7 +217,7 @@ def _node_line(one: NodeLine) -> ResultLine:
             ("  + " if one.is_changed else "    ", Tone.GOOD),
             (short_name(one.node_name), Tone.STRONG),
             (pool, Tone.MUTED),
-            (f"  ← {names_text(one.pods, 2)}", Tone.MUTED),
+            (f"  ← {first_of(one.pods, 2)}", Tone.MUTED),
         ),
         details=listed(one.pods, "Pod"),
         target=Target("Node", one.node_name),
@@ -287,7 +281,7 @@ def _unplaced_line(alike: Sequence[Unplaced], section: str) -> tuple[ResultLine,
 def _pods_text(owner: str, keys: Sequence[str]) -> str:
     """Return pods by their workload where there are several."""
     if len(keys) == 1 or not owner:
-        return names_text(keys, 2)
+        return first_of(keys, 2)
     kind, _, name = owner.partition("/")
     return f"{name} ({counted(len(keys), 'pod')} of the {kind})"
 

@@ -7,10 +7,11 @@ from typing import Final
 
 from karptui.aws.money import node_price_text
 from karptui.disruption.codes import CODES, Code
-from karptui.kube.units import count_text, counted
+from karptui.kube.units import count_text, counted, first_of
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import short_name
 from karptui.views.whatif.placements import (
+    MOST_NAMES,
     Detail,
     ResultLine,
     Target,
@@ -19,7 +20,6 @@ from karptui.views.whatif.placements import (
     heading,
     listed,
     move_lines,
-    names_text,
     node_lines,
     still_pending_lines,
     wrapped,
@@ -169,7 +169,7 @@ def _command_line(key: str, one: CommandLine) -> ResultLine:
         f"{key}/{one.method}/{one.nodes[0] if one.nodes else ''}",
         (
             (f"    {one.method}: ", Tone.MUTED),
-            (f"{one.decision} {names_text(one.nodes)}{made}", Tone.NORMAL),
+            (f"{one.decision} {first_of(one.nodes, MOST_NAMES)}{made}", Tone.NORMAL),
             (
                 f"  saves {node_price_text(one.savings_per_hour)}/h",
                 Tone.GOOD if one.savings_per_hour > 0 else Tone.MUTED,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from karptui.aws.money import node_price_text, per_hour_change_text
-from karptui.kube.units import count_text, counted, verb
+from karptui.kube.units import count_text, counted, first_of, verb
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import short_name
 from karptui.whatif.difference import Difference
@@ -286,7 +286,7 @@ def _weighed(found: Difference) -> Iterator[tuple[str, Tone]]:
 
 def _names(names: Sequence[str]) -> str:
     if len(names) > MOST_NODES:
-        return f"{', '.join(names[:MOST_NODES])} and {count_text(len(names) - MOST_NODES)} more"
+        return first_of(names, MOST_NODES)
     return " and ".join(names)
 
 

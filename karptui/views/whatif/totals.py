@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from karptui.aws.money import node_price_text
-from karptui.kube.units import count_text
+from karptui.kube.units import count_text, first_of
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.placements import Detail, ResultLine, Target
 from karptui.whatif.difference import Difference
@@ -173,13 +173,12 @@ def pool_lines(difference: Difference) -> tuple[ResultLine, ...]:
     lines += [_pool_line(pool, width, pods if all(pods) else None) for pool in changed]
     same = [pool for pool in difference.pools if not pool.is_changed and (pool.nodes_after or pool.name)]
     if same:
-        names = ", ".join(_pool_name(pool) for pool in same[:MOST_SAME])
-        more = f" and {count_text(len(same) - MOST_SAME)} more" if len(same) > MOST_SAME else ""
+        names = first_of([_pool_name(pool) for pool in same], MOST_SAME)
         details = tuple(
             Detail(_pool_line(pool, width + 4, pods if all(pods) else None).pieces, Target("NodePool", pool.name))
             for pool in same
         )
-        lines.append(ResultLine("pools/same", ((f"  as now: {names}{more}", Tone.MUTED),), details))
+        lines.append(ResultLine("pools/same", ((f"  as now: {names}", Tone.MUTED),), details))
     return tuple(lines)
 
 

@@ -10,6 +10,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, counted, duration_text
 from karptui.session.nodes import NodeEntry
 from karptui.views.column import Schema
+from karptui.views.instants import expiry_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.why.sentences import refusal_parts, verdict_text
@@ -166,10 +167,8 @@ def _since(entry: NodeEntry, lane: Lane, now_ns: int) -> str:
 
 def _expiry_text(entry: NodeEntry, now_ns: int) -> tuple[bool, str]:
     """Return whether a node has expired, and when it does."""
-    if entry.claim is None or entry.claim.expires_ns is None:
-        return False, "never"
-    left = (entry.claim.expires_ns - now_ns) // NS_PER_SECOND
-    return (False, f"in {duration_text(left)}") if left > 0 else (True, "due: nothing holds it")
+    text = expiry_text(entry.claim.expires_ns, now_ns) if entry.claim is not None else "never"
+    return (True, "due: nothing holds it") if text == "due" else (False, text)
 
 
 def _expiry_line(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:

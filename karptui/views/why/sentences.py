@@ -9,7 +9,7 @@ from karptui.aws.money import node_price_text, per_hour_text, per_month_text
 from karptui.disruption.codes import CODES, RANKS, codes_shown_as
 from karptui.disruption.no_place import no_place_text
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import NA, age_text, count_text, counted, duration_text
+from karptui.kube.units import NA, age_text, count_text, counted, duration_text, first_of
 from karptui.session.costs import Held
 from karptui.session.nodes import NodeEntry
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone
@@ -244,9 +244,7 @@ def _fact(found: NodeFindings, now_ns: int) -> str:
 
 def names_of(blockers: Sequence[Blocker]) -> str:
     """Return the objects of blockers, the first by name."""
-    names = list(dict.fromkeys(one.object_key for one in blockers))
-    more = f" and {count_text(len(names) - NAMED)} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    return first_of(list(dict.fromkeys(one.object_key for one in blockers)), NAMED)
 
 
 def span_text(blockers: Sequence[Blocker], now_ns: int) -> str:
@@ -280,9 +278,8 @@ def drain_text(found: NodeFindings, now_ns: int, *, names_blockers: bool = True)
     if holders and all(one.pod.key in named for one in holders):
         pass
     elif holders:
-        names = ", ".join(f"{one.pod.key} ({one.hold})" for one in holders[:NAMED])
-        more = f" and {count_text(len(holders) - NAMED)} more" if len(holders) > NAMED else ""
-        parts.append(f"waits for {names}{more}")
+        names = first_of([f"{one.pod.key} ({one.hold})" for one in holders], NAMED)
+        parts.append(f"waits for {names}")
     elif drain.waiting:
         being = "pod that is" if len(drain.waiting) == 1 else "pods that are"
         parts.append(f"waits for {count_text(len(drain.waiting))} {being} being evicted")
