@@ -43,7 +43,7 @@ from karptui.views.top_bar import TopBarValues
 from karptui.views.tour import Tour
 from karptui.widgets.colourless import Colourless
 from karptui.widgets.textual_compat.boundary import LivingApp
-from karptui.widgets.textual_compat.key_order import KeyOrder, screen_ready
+from karptui.widgets.textual_compat.key_order import KeyOrder, Leaving, screen_ready
 from karptui.widgets.textual_compat.loop import screen_loop
 from karptui.widgets.textual_compat.signals import Signals, driver_of
 from karptui.widgets.textual_compat.style_rules import StyleRules
@@ -60,6 +60,11 @@ if TYPE_CHECKING:
 
 POLL_SECONDS: Final = 0.25
 """How often the mailbox is emptied while somebody looks."""
+_LEAVING: Final = {
+    **dict.fromkeys(("back", "leave", "close", "give_up"), Leaving.BACK),
+    "open_screen": Leaving.ELSEWHERE,
+}
+"""Actions that leave what is in front."""
 PRELOAD_SECONDS: Final = 5.0
 """After so long other screens are imported even if there are no rows yet."""
 
@@ -165,7 +170,9 @@ class KarptuiApp(LivingApp):
         self._contexts = contexts
         self._early_keys: list[events.Key] | None = []
         """Keys that came before there was a screen to take them; None from then on."""
-        self._key_order = KeyOrder(self, self._take, self._is_early)
+        self._key_order = KeyOrder(
+            self, self._take, is_early=self._is_early, leaves=self._leaves, waits=self._say_that_keys_wait
+        )
         self._commands: tuple[TypedCommand, ...] = ()
         self._signals = Signals(self)
         self._is_over = False
@@ -248,6 +255,16 @@ class KarptuiApp(LivingApp):
         """Whether a key is for rows that are on their way to the screen in front."""
         screen = self.screen
         return isinstance(typed, events.Key) and isinstance(screen, FrameScreen) and screen.awaits(typed.key)
+
+    def _leaves(self, typed: events.Event) -> Leaving | None:
+        """Return where a key leads that leaves the screen in front."""
+        found = self.screen.active_bindings.get(typed.key) if isinstance(typed, events.Key) else None
+        if found is None or takes_text(self.screen):
+            return None
+        return _LEAVING.get(found.binding.action.partition("(")[0])
+
+    def _say_that_keys_wait(self) -> None:
+        self.tell("keys wait for what is being opened or worked out: esc goes on without", Tone.MUTED)
 
     async def _take(self, event: events.Event) -> None:
         """Have a key or a click taken by the screen in front."""

@@ -8,16 +8,23 @@ from collections.abc import Callable
 import pytest
 from textual import events
 from textual.keys import key_to_character
+from textual.pilot import Pilot
 from textual.widgets import Input
 
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
+from karptui.screens.frame import FrameScreen
 from karptui.screens.help import HelpScreen
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.pools import PoolDetailScreen, PoolsScreen
 from karptui.screens.text import TextScreen
+from karptui.screens.whatif.dialogs import ask_aside
+from karptui.screens.whatif.documents import DocumentReader, Made
 from karptui.screens.whatif.screen import WhatIfScreen
+from karptui.whatif.opening import Opening
+from karptui.whatif.sheet import Sheet
+from karptui.widgets.info_line import InfoLine
 from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import Prompt, PromptInput
 from karptui.widgets.row_table import RowTable
@@ -206,3 +213,72 @@ async def test_keys_on_rows_that_are_on_their_way_wait_for_them_and_others_do_no
         await settled(pilot)
         assert isinstance(app.screen, WhatIfScreen)
         assert "name: gpu" in app.whatif.book.sheet.text
+
+
+@pytest.fixture
+def let_go(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """What holds the documents of a what-if back, however long somebody waits."""
+    event, add_to = asyncio.Event(), DocumentReader.add_to
+
+    async def held(reader: DocumentReader, sheet: Sheet, opening: Opening) -> Made:
+        await event.wait()
+        return await add_to(reader, sheet, opening)
+
+    monkeypatch.setattr(DocumentReader, "add_to", held)
+    return event
+
+
+async def wait_long(pilot: Pilot[None]) -> None:
+    await asyncio.sleep(10)
+    await pilot.pause()
+
+
+async def test_keys_wait_for_what_is_opened_however_long_that_takes(make_app: MakeApp, let_go: asyncio.Event) -> None:
+    async with make_app().run_test(size=(120, 30)) as pilot:
+        app = await settled(pilot)
+        type_at_once(app, "2", "down", "down", "ctrl+t", "right", "right")
+        await wait_long(pilot)
+        assert "esc goes on without" in str(app.screen.query_one("#info", InfoLine).render())
+        let_go.set()
+        await settled(pilot)
+        assert isinstance(app.screen, WhatIfScreen)
+        assert "weight: 2" in app.whatif.book.sheet.text
+
+
+@pytest.mark.parametrize(("key", "screen"), [("escape", PoolsScreen), ("q", PoolsScreen), ("1", NodesScreen)])
+async def test_a_key_that_leaves_is_heard_at_once_where_somebody_has_waited(
+    make_app: MakeApp, let_go: asyncio.Event, key: str, screen: type[FrameScreen]
+) -> None:
+    async with make_app().run_test(size=(120, 30)) as pilot:
+        app = await settled(pilot)
+        type_at_once(app, "2", "down", "down", "ctrl+t", "right", "right")
+        await wait_long(pilot)
+        assert isinstance(app.screen, WhatIfScreen)
+        await pilot.press(key)
+        assert type(app.screen) is screen
+        await pilot.press("slash")
+        assert app.screen.query_one(Prompt).is_open
+
+
+async def test_a_question_that_is_not_there_yet_is_called_off(make_app: MakeApp) -> None:
+    """Leaving where a dialog has not come means the dialog, not the screen that asks."""
+    asked = asyncio.Event()
+    async with make_app().run_test(size=(120, 30)) as pilot:
+        app = await settled(pilot)
+
+        async def ask() -> None:
+            await asked.wait()
+            app.push_screen(HelpScreen(detail, ()))
+
+        await pilot.press("2", "enter")
+        detail = app.screen
+        assert isinstance(detail, FrameScreen)
+        ask_aside(detail, ask)
+        type_at_once(app, "down")
+        await wait_long(pilot)
+        await pilot.press("q")
+        asked.set()
+        await pilot.pause()
+        assert app.screen is detail
+        await pilot.press("q")
+        assert isinstance(app.screen, PoolsScreen)

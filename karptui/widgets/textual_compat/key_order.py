@@ -7,30 +7,43 @@ at once scrolled the table behind the what-if. Could become upstream: "Keys over
 
 And when a screen can take keys: without, the second of "y" and "G" typed at once on a detail reaches a screen without
 widgets, and ends the app. Could become upstream: "Keys wait until the screen that they are for is mounted".
+
+What a key has done is looked for only when another one comes: a key that nobody has typed ahead of costs nothing
+(benchmarks/whatif_keys.py).
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from enum import Enum
 from typing import Any, Final, TypeAlias
 
 from textual import events
 from textual.app import App
 from textual.message_pump import MessagePump
 from textual.screen import Screen
+from textual.worker import Worker
 
-PATIENCE_SECONDS: Final = 3.0
-"""What takes longer to be done with a key holds up no other."""
+LOOKS_AT_ONCE: Final = 64
+"""For so many turns of the loop it is seen at once that a key is done, later a little after."""
 LOOK_AGAIN_SECONDS: Final = 0.01
-"""How soon it is seen that a screen has opened what it was asked for."""
+IMPATIENT_SECONDS: Final = 1.0
+"""A key that leaves, pressed so long after one that is not done yet, is for leaving it, and not typed ahead."""
 OPENING: Final = frozenset({"opening", "asking", "moment"})
 """Groups of the workers that open something: keys behind are for what they open."""
-MOST_ROUNDS: Final = 8
-"""A key is done when nothing is left of what it made widgets say; those that talk without end hold up no key."""
+CALLED_OFF: Final = frozenset({"asking", "moment"})
+"""Those whose work is for a screen that is not there yet."""
 
 Typed: TypeAlias = events.Key | events.Paste
+
+
+class Leaving(Enum):
+    """Where a key leads that leaves what is in front."""
+
+    BACK = 1
+    ELSEWHERE = 2
 
 
 class KeyOrder:
@@ -40,7 +53,10 @@ class KeyOrder:
         self,
         app: App[None],
         take: Callable[[Typed], Awaitable[None]],
+        *,
         is_early: Callable[[Typed], bool] = lambda _: False,
+        leaves: Callable[[Typed], Leaving | None] = lambda _: None,
+        waits: Callable[[], object] = lambda: None,
     ) -> None:
         """Begin with no key.
 
@@ -48,36 +64,68 @@ class KeyOrder:
             app: Whose keys they are.
             take: Has a key heard, or sent to the widget that has the keys.
             is_early: Whether what a key is for is still on its way to the screen in front.
+            leaves: Where a key leads that leaves what is in front; None for any other.
+            waits: Says that keys wait for one that takes long.
         """
-        self._app, self._take, self._is_early = app, take, is_early
+        self._app, self._take = app, take
+        self._is_early, self._leaves, self._waits = is_early, leaves, waits
         self._kept: deque[Typed] = deque()
-        self._under_way: object | None = None
+        self._pumps: tuple[MessagePump, ...] = ()
+        """What the last key goes through."""
+        self._since = 0.0
+        """When the key was taken that is not done yet, or the first began to wait."""
+        self._has_said = False
 
     async def press(self, typed: Typed) -> None:
-        """Have a key taken in its turn."""
+        """Have a key taken in its turn; one that leaves, at once where what is under way takes long."""
+        now = asyncio.get_running_loop().time()
+        is_impatient = now - self._since >= IMPATIENT_SECONDS and (self._kept or self._is_opening())
+        if is_impatient and (leaving := self._leaves(typed)):
+            self._kept.clear()
+            if not self._call_off() or leaving is Leaving.ELSEWHERE:
+                await self._take_now(typed)
+            return
         self._kept.append(typed)
-        if self._under_way is None:
+        if len(self._kept) == 1:
+            self._has_said = False
+            if not self._is_opening():
+                self._since = now
             await self._take_next()
 
-    async def _take_next(self, patience_until: float | None = None) -> None:
+    async def _take_next(self, rounds: int = 0) -> None:
+        """Take the first key, unless what the one before does is not done; called where the app is told of events."""
         if not self._kept or not self._app.screen_stack:
-            self._under_way = None
             return
-        turn = self._under_way = object()
-        await screen_ready(self._app)
-        loop = asyncio.get_running_loop()
-        until = patience_until if patience_until is not None else loop.time() + PATIENCE_SECONDS
-        if loop.time() < until and self._is_early(self._kept[0]):
-            loop.call_later(LOOK_AGAIN_SECONDS, self._app.call_later, self._take_next, until)
+        ahead = not rounds and self._app.message_queue_size
+        if ahead or self._is_held():
+            self._look(rounds + 1)
             return
-        pumps = self._pumps()
-        loop.call_later(PATIENCE_SECONDS, self._app.call_later, self._done, turn)
         try:
-            await self._take(self._kept.popleft())
+            await self._take_now(self._kept.popleft())
         finally:
-            self._go_round(turn, pumps, 1)
+            self._look(0)
 
-    def _pumps(self) -> tuple[MessagePump, ...]:
+    async def _take_now(self, typed: Typed) -> None:
+        self._since, self._has_said = asyncio.get_running_loop().time(), False
+        self._pumps = self._pumps_in_front()
+        await self._take(typed)
+
+    def _look(self, rounds: int, looks: int = 0) -> None:
+        """Go on with the next key as soon as the one before is done."""
+        loop = asyncio.get_running_loop()
+        if not self._kept:
+            return
+        if not self._app.is_running or not self._is_held():
+            self._app.call_later(self._take_next, rounds)
+        elif looks < LOOKS_AT_ONCE:
+            loop.call_soon(self._look, rounds, looks + 1)
+        else:
+            if loop.time() - self._since >= IMPATIENT_SECONDS and not self._has_said:
+                self._has_said = True
+                self._waits()
+            loop.call_later(LOOK_AGAIN_SECONDS, self._look, rounds, looks)
+
+    def _pumps_in_front(self) -> tuple[MessagePump, ...]:
         """Return what has the keys and what it stands in, up to the screen."""
         stack = self._app.screen_stack
         if not stack:
@@ -85,35 +133,33 @@ class KeyOrder:
         inner = stack[-1].focused or stack[-1]
         return tuple(one for one in inner.ancestors_with_self if one is not self._app)
 
-    def _go_round(self, turn: object, pumps: Sequence[MessagePump], rounds: int, begin: int = 0) -> None:
-        """Follow a key through the queues that it goes through, one behind it in each."""
-        for index in range(begin, len(pumps)):
-            if pumps[index].call_later(self._go_round, turn, pumps, rounds, index + 1):
-                return
-        self._app.call_later(self._been_round, turn, pumps, rounds)
+    def _is_held(self) -> bool:
+        """Whether the first key has to wait: for what the one before it does, or for what it is for."""
+        if any(map(_is_at_work, (*self._pumps, *self._pumps_in_front()))) or self._is_opening():
+            return True
+        return not self._app.screen.is_mounted or self._is_early(self._kept[0])
 
-    async def _been_round(self, turn: object, pumps: Sequence[MessagePump], rounds: int) -> None:
-        await screen_ready(self._app)
-        front = self._pumps()
-        if turn is not self._under_way:
-            return
-        if self._is_opening():
-            loop = asyncio.get_running_loop()
-            loop.call_later(LOOK_AGAIN_SECONDS, self._app.call_later, self._been_round, turn, pumps, 1)
-        elif rounds < MOST_ROUNDS and any(one.message_queue_size for one in (*pumps, *front, self._app)):
-            self._go_round(turn, (*pumps, *(one for one in front if one not in pumps)), rounds + 1)
-        else:
-            await self._done(turn)
-
-    def _is_opening(self) -> bool:
+    def _opening(self) -> list[Worker[Any]]:
         nodes = (self._app, *self._app.screen_stack[-1:])
         workers = self._app.workers
-        return any(one.group in OPENING and one.node in nodes and not one.is_finished for one in workers)
+        return [one for one in workers if one.group in OPENING and one.node in nodes and not one.is_finished]
 
-    async def _done(self, turn: object) -> None:
-        if turn is self._under_way:
-            self._under_way = None
-            await self._take_next()
+    def _is_opening(self) -> bool:
+        return bool(self._opening())
+
+    def _call_off(self) -> bool:
+        """Open nothing that is not in front yet; return whether anything would have been."""
+        found = [one for one in self._opening() if one.group in CALLED_OFF]
+        for one in found:
+            one.cancel()
+        return bool(found)
+
+
+def _is_at_work(pump: MessagePump) -> bool:
+    """Whether messages wait for a widget, or it is busy with one: it does not wait for the next."""
+    # Textual says how many wait, but not whether one is being heard.
+    news: asyncio.Event = pump._message_queue.ready_event  # noqa: SLF001
+    return pump.is_running and (news.is_set() or not news._waiters)  # noqa: SLF001
 
 
 async def screen_ready(app: App[Any]) -> None:
