@@ -1,16 +1,25 @@
 """The node that a NodeClaim becomes: the type and offering it is launched with, and its objects once it is there.
 
 Which offering AWS takes is approximated by the cheapest of the first capacity type that has any: reserved, spot,
-on-demand. Rules: ``pkg/providers/instance/instance.go`` of the AWS provider.
+on-demand. A NodeClaim that does not register is deleted. Rules: ``pkg/providers/instance/instance.go`` of the AWS
+provider, ``pkg/controllers/nodeclaim/lifecycle/liveness.go``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
 
+from karptui.disruption.price import ReckonedPrices
+from karptui.forward.agenda import Agenda
+from karptui.forward.calendar import Calendar
+from karptui.forward.durations import Durations
+from karptui.forward.result import StepKind
+from karptui.forward.sight import Sight
+from karptui.forward.world import World
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import (
     CAPACITY_TYPE,
@@ -33,10 +42,15 @@ from karptui.kube.objects import Condition
 from karptui.kube.quantity import Quantity
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
+from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.provisioning.catalogue import allocatable_nano
 from karptui.provisioning.solution import NewClaim
+from karptui.provisioning.template import template_requirements
 
 _ORDER: Final = (RESERVED, SPOT, ON_DEMAND)
+_LAUNCH_NS: Final = 300 * NS_PER_SECOND
+_REGISTER_NS: Final = 900 * NS_PER_SECOND
+"""How long a NodeClaim may take until it is launched, and from then on until its node has joined."""
 
 
 class LaunchOrder(msgspec.Struct, frozen=True, eq=False):
@@ -62,6 +76,11 @@ def order_of(claim: NewClaim) -> LaunchOrder:
         claim.requests,
         tuple(pod.key for pod in claim.pods),
     )
+
+
+def template_order(pool: NodePool, book: ReckonedPrices) -> LaunchOrder:
+    """Return the order of a node of a static NodePool: its template as it stands."""
+    return LaunchOrder(pool, tuple(book.types.values()), template_requirements(pool), {})
 
 
 class Launch(msgspec.Struct, frozen=True, eq=False):
@@ -180,6 +199,86 @@ def ready(claim: NodeClaim, node: Node | None, now_ns: int) -> tuple[NodeClaim, 
         conditions=is_ready,
     )
     return msgspec.structs.replace(claim, conditions=conditions, node_name=node.name, provider_id=provider_id), node
+
+
+def given_up_ns(claim: NodeClaim) -> int | None:
+    """Return when Karpenter deletes a NodeClaim that does not launch or register; None of one that has."""
+    registered, launched = claim.condition("Registered"), claim.condition("Launched")
+    if launched is None or registered is None or registered.status == "True":
+        return None
+    since = (launched, _LAUNCH_NS) if launched.status != "True" else (registered, _REGISTER_NS)
+    return None if since[0].last_transition_ns == ABSENT_NS else since[0].last_transition_ns + since[1]
+
+
+class Launches:
+    """The NodeClaims of a play that are made, until their nodes take pods."""
+
+    def __init__(
+        self, world: World, agenda: Agenda, calendar: Calendar, sight: Sight, *, durations: Durations, rules: Rules
+    ) -> None:
+        """Begin with none made.
+
+        Args:
+            world: The cluster.
+            agenda: Where ends are entered.
+            calendar: Gets the dates of NodeClaims whose nodes are ready.
+            sight: Leaves nodes alone on which pods are expected.
+            durations: How long things take.
+            rules: Of the version.
+        """
+        self._world = world
+        self._agenda = agenda
+        self._calendar = calendar
+        self._durations = durations
+        self._sight = sight
+        self._rules = rules
+        self._made = 0
+
+    @property
+    def is_any_starting(self) -> bool:
+        """Whether a node is on its way."""
+        return any(not one.is_deleting and not one.is_true("Initialized") for one in self._world.claims.values())
+
+    def prepare(self, order: LaunchOrder) -> Launch | None:
+        """Return the NodeClaim that an order comes to; None where nothing is on offer."""
+        self._made += 1
+        name = f"{order.pool.name}-f{self._made:04d}"
+        return launch(order, self._rules, name=name, now_ns=self._agenda.now_ns)
+
+    def add(self, one: Launch) -> str:
+        """Add a NodeClaim to the cluster, and return its name."""
+        claim = one.claim
+        self._world.add_claim(claim)
+        ready_ns = self._agenda.now_ns + self._durations.start_of(claim.labels[NODEPOOL])
+        self._agenda.at(ready_ns, partial(self._become_ready, claim.name))
+        return claim.name
+
+    def expect_ready(self, claim: NodeClaim) -> None:
+        """Enter when the node of a NodeClaim that is there already takes pods, or when Karpenter gives it up."""
+        if claim.is_true("Initialized") or claim.is_deleting:
+            return
+        now_ns = self._agenda.now_ns
+        start_ns = max(claim.created_ns, 0) + self._durations.start_of(claim.labels.get(NODEPOOL, ""))
+        lost_ns = given_up_ns(claim)
+        if lost_ns is not None and lost_ns <= max(start_ns, now_ns):
+            self._agenda.at(lost_ns, partial(self._give_up, claim.name))
+        else:
+            self._agenda.at(max(start_ns, now_ns), partial(self._become_ready, claim.name))
+
+    def _give_up(self, name: str) -> None:
+        self._world.delete_claims((name,), self._agenda.now_ns)
+
+    def _become_ready(self, name: str) -> None:
+        claim, now_ns = self._world.claims.get(name), self._agenda.now_ns
+        if claim is None or claim.is_deleting or claim.is_true("Initialized"):
+            return
+        claim, node = ready(claim, self._world.node_of(claim), now_ns)
+        self._world.add_claim(claim)
+        self._sight.nominate(node.name, self._durations.nomination_ns)
+        self._world.add_node(node)
+        self._agenda.note(StepKind.READY, nodes=(node.name,))
+        self._calendar.expect_expiry(claim)
+        self._calendar.expect_consolidatable(claim)
 
 
 def _allocatable(instance_type: InstanceType, offering: Offering, rules: Rules) -> dict[str, Quantity]:

@@ -62,10 +62,13 @@ class Sight:
             self._expecting = names
             self._is_stale = True
 
-    def nominate(self, name: str, until_ns: int) -> None:
-        """Note that pods are expected on a node."""
-        self._nominated[name] = until_ns
-        self._is_stale = True
+    def nominate(self, name: str, for_ns: int) -> None:
+        """Leave a node alone for a while, as pods are expected on it."""
+        if for_ns:
+            until_ns = self._agenda.now_ns + for_ns
+            self._nominated[name] = until_ns
+            self._is_stale = True
+            self._agenda.at(until_ns, self._agenda.wake)
 
     def forget(self) -> None:
         """Look at everything anew the next time."""

@@ -6,11 +6,17 @@ Karpenter it deletes any; here the first by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
+from karptui.disruption.command import Decision
 from karptui.disruption.fleet import Fleet
+from karptui.disruption.json_form import template_json
+from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.static_drift import headroom, is_refillable
+from karptui.forward.agenda import Agenda
+from karptui.forward.launching import Launches, template_order
+from karptui.forward.result import StepKind
 from karptui.forward.world import World
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -24,18 +30,58 @@ DEPROVISIONING: Final = "static.deprovisioning"
 class StaticPools:
     """The static NodePools of a cluster, looked at whenever a NodeClaim comes or goes."""
 
-    def __init__(self, world: World, pools: tuple[NodePool, ...], fleet: Callable[[], Fleet]) -> None:
+    def __init__(
+        self,
+        world: World,
+        agenda: Agenda,
+        launches: Launches,
+        pools: tuple[NodePool, ...],
+        fleet: Callable[[], Fleet],
+    ) -> None:
         """Begin.
 
         Args:
             world: The cluster.
+            agenda: Where steps are noted.
+            launches: Makes nodes.
             pools: Those that are static, where Karpenter heeds ``replicas``.
             fleet: Returns the cluster as disruption sees it now.
         """
         self._world = world
+        self._agenda = agenda
+        self._launches = launches
         self._pools = pools
         self._fleet = fleet
         self._seen = -1
+
+    def keep_replicas(self, books: Mapping[str, ReckonedPrices]) -> None:
+        """Bring them to their replicas.
+
+        Args:
+            books: What types cost, by NodePool.
+        """
+        for claim in self.surplus():
+            self._world.delete_claim(claim, self._agenda.now_ns)
+            node = self._world.node_of(claim)
+            moved = tuple(sorted(pod.key for pod in self._world.pods_on(node.name))) if node is not None else ()
+            self._agenda.note(
+                StepKind.DISRUPT,
+                method=DEPROVISIONING,
+                decision=str(Decision.DELETE),
+                nodes=(node.name if node is not None else claim.name,),
+                evictions=len(moved),
+                pods=moved,
+            )
+        made: list[NodePool] = []
+        for pool, count in self.missing():
+            book = books.get(pool.name)
+            for _ in range(count if book is not None else 0):
+                one = self._launches.prepare(template_order(pool, book)) if book is not None else None
+                if one is not None:
+                    self._launches.add(one)
+                    made.append(pool)
+        if made:
+            self._agenda.note(StepKind.PROVISION, claims=tuple(template_json(pool) for pool in made))
 
     def missing(self) -> list[tuple[NodePool, int]]:
         """Return which NodePools get how many more nodes now; nothing where no NodeClaim has changed."""

@@ -330,6 +330,13 @@ class World:
             msgspec.structs.replace(claim, conditions=without_condition(claim.conditions, DISRUPTION_REASON))
         )
 
+    def delete_claims(self, names: Iterable[str], now_ns: int) -> None:
+        """Begin the end of NodeClaims by name, of those that are there and do not go yet."""
+        for name in names:
+            claim = self.claims.get(name)
+            if claim is not None and not claim.is_deleting:
+                self.delete_claim(claim, now_ns)
+
     def delete_claim(self, claim: NodeClaim, now_ns: int) -> None:
         """Begin the end of a NodeClaim and its node."""
         annotations = dict(claim.annotations)

@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -35,23 +36,22 @@ COSTS = "deletionCosts"
 pytestmark = [pytest.mark.oracle, pytest.mark.skipif(not ORACLE, reason="KARPTUI_ORACLE is not set")]
 
 
-class Watched(Play):
-    """A play that writes down every moment at which disruption looks, with what it finds."""
+def watched(play: Play, name: str, writer: Writer, folder: Path) -> dict[str, dict[str, Any]]:
+    """Play, write down every moment at which disruption looks, and return what it finds."""
+    looks: dict[str, dict[str, Any]] = {}
+    find = play.disruption.find
 
-    def watch(self, name: str, writer: Writer, folder: Path) -> dict[str, dict[str, Any]]:
-        self._name, self._writer, self._folder = name, writer, folder
-        self._looks: dict[str, dict[str, Any]] = {}
-        self.run()
-        return self._looks
-
-    def _pass(self, after: Method | None = None) -> NextPass:
-        found = super()._pass(after)
-        if len(self._looks) < MOST_LOOKS:
-            name = f"{self._name}-{len(self._looks)}"
-            document = self._writer.write(name, self.world, self.now_ns)
-            (self._folder / f"{name}.json").write_text(json.dumps(document))
-            self._looks[name] = {"disruption": [method_json(result) for result in found.results]}
+    def noted(after: Method | None = None) -> NextPass:
+        found = find(after)
+        if len(looks) < MOST_LOOKS:
+            look = f"{name}-{len(looks)}"
+            (folder / f"{look}.json").write_text(json.dumps(writer.write(look, play.world, play.now_ns)))
+            looks[look] = {"disruption": [method_json(result) for result in found.results]}
         return found
+
+    with patch.object(play.disruption, "find", noted):
+        play.run()
+    return looks
 
 
 def test_every_step_of_a_play_is_what_karpenter_decides_on_the_same_state(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_every_step_of_a_play_is_what_karpenter_decides_on_the_same_state(tmp_pa
         name = f"play-{seed}-{number}"
         snapshot = FleetGenerator(name, VERSION).snapshot(name)
         prepared = load(snapshot)
-        play = Watched(
+        play = Play(
             prepared.inventory,
             prepared.given_types,
             prepared.settings,
@@ -70,7 +70,7 @@ def test_every_step_of_a_play_is_what_karpenter_decides_on_the_same_state(tmp_pa
             durations=INSTANT,
             most_commands=MOST_LOOKS,
         )
-        ours |= play.watch(name, Writer(snapshot, prepared.inventory), tmp_path)
+        ours |= watched(play, name, Writer(snapshot, prepared.inventory), tmp_path)
     assert ours
     seen: dict[str, list[dict[str, str]]] = {name: [] for name in ours}
     differing = list(ours)

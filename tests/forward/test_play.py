@@ -270,24 +270,26 @@ def test_a_node_uses_its_budget_up_until_its_instance_is_terminated() -> None:
     assert [seconds(one) for one in steps(found, StepKind.DRAIN)] == [50, 75]
 
 
-class Looking(Play):
-    """A play that writes down when disruption looks, and how many pods then stay on node-1."""
+def noted_looks(play: Play, monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int]]:
+    """Return where it will be written down when disruption looks, and how many pods then stay on node-1."""
+    find, looks = play.disruption.find, list[tuple[float, int]]()
 
-    looks: list[tuple[float, int]]
+    def noted(after: Method | None = None) -> NextPass:
+        staying = [pod for pod in play.world.pods_on("node-1") if not pod.is_terminating]
+        looks.append(((play.now_ns - NOW_NS) / SECOND_NS, len(staying)))
+        return find(after)
 
-    def _pass(self, after: Method | None = None) -> NextPass:
-        staying = [pod for pod in self.world.pods_on("node-1") if not pod.is_terminating]
-        self.looks.append(((self.now_ns - NOW_NS) / SECOND_NS, len(staying)))
-        return super()._pass(after)
+    monkeypatch.setattr(play.disruption, "find", noted)
+    return looks
 
 
-def test_what_follows_a_command_is_sought_before_its_pods_are_evicted() -> None:
+def test_what_follows_a_command_is_sought_before_its_pods_are_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
     pods = [a_pod(name="a", node="node-1", cpu="500m"), a_pod(name="b", node="node-2", cpu="900m")]
     world = a_world(a_pair("node-1"), a_pair("node-2"), pods=pods)
-    play = Looking(world, TYPES, Settings(), NOW_NS, until_ns=NOW_NS + HOUR_NS, durations=Durations())
-    play.looks = []
+    play = Play(world, TYPES, Settings(), NOW_NS, until_ns=NOW_NS + HOUR_NS, durations=Durations())
+    looks = noted_looks(play, monkeypatch)
     play.run()
-    assert play.looks[:3] == [(0, 1), (15, 1), (25, 0)]
+    assert looks[:3] == [(0, 1), (15, 1), (25, 0)]
 
 
 def test_a_pass_takes_as_long_as_what_it_simulates() -> None:
@@ -306,15 +308,17 @@ def test_drift_is_carried_out_once_its_simulation_is_over_and_the_next_pass_begi
     assert [seconds(one) for one in steps(found, StepKind.DISRUPT)] == [3, 6]
 
 
-def test_after_a_pass_that_took_long_and_found_nothing_disruption_waits_as_long_as_ever() -> None:
+def test_after_a_pass_that_took_long_and_found_nothing_disruption_waits_as_long_as_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pods = [a_pod(name=name, node=f"node-{name}", cpu="1800m") for name in "ab"]
     pods.append(a_pod(name="done", node="node-a", cpu="10m", owner=None, deletion_ns=NOW_NS + SECOND_NS))
     world = a_world(a_pair("node-a"), a_pair("node-b"), pods=pods)
     durations = Durations(simulation_ns=4 * SECOND_NS)
-    play = Looking(world, TYPES, Settings(), NOW_NS, until_ns=NOW_NS + HOUR_NS, durations=durations)
-    play.looks = []
+    play = Play(world, TYPES, Settings(), NOW_NS, until_ns=NOW_NS + HOUR_NS, durations=durations)
+    looks = noted_looks(play, monkeypatch)
     play.run()
-    assert [at for at, _ in play.looks] == [0, 22], "both together, each alone, and ten seconds"
+    assert [at for at, _ in looks] == [0, 22], "both together, each alone, and ten seconds"
 
 
 def test_which_of_equal_nodes_goes_first_is_drawn_by_the_seed_but_for_the_first() -> None:

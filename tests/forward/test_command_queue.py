@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from karptui.forward.command_queue import Running, ends_ns, waiting
 from karptui.forward.durations import Durations
+from karptui.forward.launching import given_up_ns
 from karptui.forward.play import Play
 from karptui.forward.result import Failure, StepKind
-from karptui.forward.waiting import Running, ends_ns, given_up_ns, waiting
 from karptui.karpenter.labels import DISRUPTED_TAINT
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.settings import Settings

@@ -1,0 +1,261 @@
+"""Commands of disruption: carried out, and waiting for their replacements.
+
+Karpenter keeps those that wait in memory; when a play begins, objects tell of them. A node is tainted and its NodeClaim
+marked, then the replacements are made, and once all are initialised the NodeClaim is deleted. Where a replacement has
+gone, or a Karpenter that was started anew has forgotten the command, both marks are taken away within seconds. A
+command has ten minutes, more where thousands of nodes are held, and ends when one of its replacements is gone.
+Rules: ``queue.go`` and ``controller.go`` of ``pkg/controllers/disruption``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from karptui.disruption.command import Command, Decision, Method
+from karptui.disruption.json_form import command_json
+from karptui.disruption.termination import command_condition, is_commanded
+from karptui.forward.agenda import Agenda, Turn
+from karptui.forward.durations import Durations
+from karptui.forward.launching import Launches, LaunchOrder, template_order
+from karptui.forward.likeness import Likeness
+from karptui.forward.result import Failure, StepKind
+from karptui.forward.sight import Sight
+from karptui.forward.world import World
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.node import Node
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.provisioning.state_node import DISRUPTION_REASON, StateNode, tracked
+
+_LEAST_NS: Final = 600 * NS_PER_SECOND
+_MOST_NS: Final = 3600 * NS_PER_SECOND
+_BY_CANDIDATE_NS: Final = NS_PER_SECOND * 80 // 1000
+"""How long a command may take, and how much of it each node of all commands counts: ``GetMaxRetryDuration``."""
+_MADE_WITHIN_NS: Final = 10 * NS_PER_SECOND
+"""How long after the mark a NodeClaim is taken for a replacement: they are made right after it."""
+_SKEW_NS: Final = NS_PER_SECOND
+"""By how much the clocks of Karpenter, that marks, and of the API server, that stamps, may differ."""
+
+
+class Running:
+    """A command whose replacements are on their way."""
+
+    def __init__(self, claims: Iterable[str], awaited: Iterable[str], began_ns: int, method: str = "") -> None:
+        """Wait for replacements.
+
+        Args:
+            claims: Names of the NodeClaims that go in the end.
+            awaited: Names of the NodeClaims that are not initialised yet.
+            began_ns: When it began.
+            method: What gave it; empty where that was before the play.
+        """
+        self.claims = tuple(claims)
+        self.awaited = set(awaited)
+        self.began_ns = began_ns
+        self.method = method
+
+
+def ends_ns(one: Running, running: Iterable[Running]) -> int:
+    """Return when Karpenter gives a command up, as many nodes as commands hold now."""
+    held = sum(len(other.claims) for other in running)
+    return one.began_ns + min(max(held * _BY_CANDIDATE_NS, _LEAST_NS), _MOST_NS)
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """A node that a command holds."""
+
+    node_name: str
+    claim_name: str
+    began_ns: int
+    replacements: tuple[NodeClaim, ...]
+    """Those that are still there."""
+
+    @property
+    def awaited(self) -> tuple[str, ...]:
+        """Names of the NodeClaims that are to be initialised before the node goes."""
+        return tuple(claim.name for claim in self.replacements if not claim.is_true("Initialized"))
+
+
+def waiting(nodes: Iterable[Node], claims: Iterable[NodeClaim]) -> list[Waiting]:
+    """Return the nodes that commands hold which have begun already.
+
+    Whose replacement a NodeClaim is, it does not say: it is taken for one of the last command that began before it.
+    """
+    claims = tuple(claims)
+    if not any(claim.is_true(DISRUPTION_REASON) for claim in claims):
+        return []
+    held: list[tuple[int, Node, NodeClaim]] = []
+    for key, node, claim in tracked(nodes, claims):
+        state = StateNode(key, node, claim)
+        mark = command_condition(state) if is_commanded(state) else None
+        if mark is not None and node is not None and claim is not None:
+            held.append((mark.last_transition_ns, node, claim))
+    names = {claim.name for _, _, claim in held}
+    made: dict[int, list[NodeClaim]] = {}
+    for claim in claims:
+        begun = [mark_ns for mark_ns, _, _ in held if mark_ns <= claim.created_ns + _SKEW_NS]
+        if begun and claim.name not in names and claim.created_ns - max(begun) <= _MADE_WITHIN_NS:
+            made.setdefault(max(begun), []).append(claim)
+    return [Waiting(node.name, claim.name, mark_ns, tuple(made.get(mark_ns, ()))) for mark_ns, node, claim in held]
+
+
+class CommandQueue:
+    """Carries commands out, and keeps those whose replacements are on their way."""
+
+    def __init__(
+        self,
+        world: World,
+        agenda: Agenda,
+        launches: Launches,
+        *,
+        durations: Durations,
+        sight: Sight,
+        pools: Mapping[str, NodePool],
+        most: int | None = None,
+    ) -> None:
+        """Take up the commands that have begun: those whose replacements are gone leave their nodes as they were.
+
+        Args:
+            world: The cluster.
+            agenda: Where ends are entered.
+            launches: Makes replacements.
+            durations: How long things take.
+            sight: Leaves nodes alone on which pods are expected.
+            pools: NodePools by name.
+            most: How many are carried out; None for no bound.
+        """
+        self._world = world
+        self._agenda = agenda
+        self._launches = launches
+        self._durations = durations
+        self._sight = sight
+        self._pools = pools
+        self._most = most
+        self._likeness = Likeness(world.inventory)
+        self._running: list[Running] = []
+        self.count = 0
+        """Commands that have been carried out."""
+        for one in waiting(world.nodes.values(), world.claims.values()):
+            if one.replacements:
+                world.hold(one.claim_name)
+                self._await(Running([one.claim_name], one.awaited, one.began_ns))
+            else:
+                world.release(one.node_name)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether there have been as many commands as are asked for."""
+        return self._most is not None and self.count >= self._most
+
+    def advance(self) -> None:
+        """Delete the nodes of commands that wait for nothing any more; end those whose replacements are gone."""
+        claims = self._world.claims
+        for running in tuple(self._running):
+            running.awaited -= {name for name in running.awaited if _is_initialized(claims.get(name))}
+            if not running.awaited:
+                self._running.remove(running)
+                self._world.delete_claims(running.claims, self._agenda.now_ns)
+            elif not running.awaited <= claims.keys():
+                self._fail(running, Failure.REPLACEMENT_GONE)
+
+    def _await(self, running: Running) -> None:
+        """Wait for the replacements of a command, as long as Karpenter does."""
+        self._running.append(running)
+        if running.awaited and self._durations.poll_ns:
+            self._agenda.at(ends_ns(running, self._running) + 1, partial(self._time_out, running), Turn.CALENDAR)
+
+    def _time_out(self, running: Running) -> None:
+        """Give a command up whose time is over."""
+        if running not in self._running:
+            return
+        end_ns = ends_ns(running, self._running)
+        if self._agenda.now_ns > end_ns:
+            self._fail(running, Failure.TIMEOUT)
+        else:
+            self._agenda.at(end_ns + 1, partial(self._time_out, running), Turn.CALENDAR)
+
+    def _fail(self, running: Running, why: Failure) -> None:
+        """Leave the nodes of a command as they were; replacements that come nevertheless stay until they are empty."""
+        self._running.remove(running)
+        nodes = []
+        for name in running.claims:
+            claim = self._world.claims.get(name)
+            node = self._world.node_of(claim) if claim is not None else None
+            if node is not None:
+                nodes.append(node.name)
+                self._world.release(node.name)
+        self._agenda.note(StepKind.REJECT, method=running.method, nodes=tuple(sorted(nodes)), because=why)
+
+    def execute(self, method: Method, command: Command) -> bool:
+        """Carry out a command; one of whose replacements nothing is on offer fails, and its nodes stay."""
+        if self.has_ended:
+            return False
+        candidates, now_ns = command.candidates, self._agenda.now_ns
+        nodes = tuple(sorted(one.name for one in candidates))
+        launches = [self._launches.prepare(order) for order in self._orders(command)]
+        if None in launches:
+            decision = str(command.decision)
+            why = Failure.NOTHING_ON_OFFER
+            self._agenda.note(StepKind.REJECT, method=str(method), decision=decision, nodes=nodes, because=why)
+            return False
+        self.count += 1
+        moved = [pod for one in candidates for pod in one.reschedulable_pods]
+        written = command_json(command)
+        self._agenda.note(
+            StepKind.DISRUPT,
+            method=str(method),
+            decision=str(command.decision),
+            nodes=nodes,
+            looks=tuple(sorted(self._likeness.of(one.name, one.node.labels) for one in candidates)),
+            claims=tuple(written["replacements"]),
+            savings_per_hour=written["savings"],
+            evictions=len(moved),
+            pods=tuple(sorted(pod.key for pod in moved)),
+        )
+        if command.decision is Decision.REBOOT:
+            self._reboot(command)
+            return True
+        for one in candidates:
+            self._world.taint(one.name, str(method.reason), now_ns)
+        awaited = {self._launches.add(one) for one in launches if one is not None}
+        for name, pods in command.simulation.placements.items() if command.simulation is not None else ():
+            if pods:
+                self._sight.nominate(name, self._durations.nomination_ns)
+        claims = [one.claim.name for one in candidates]
+        if awaited:
+            self._await(Running(claims, awaited, now_ns, str(method)))
+        else:
+            self._world.delete_claims(claims, now_ns)
+        return True
+
+    def _orders(self, command: Command) -> Iterable[LaunchOrder]:
+        if command.decision is Decision.TERMINATE_FIRST:
+            return
+        for node in command.replacements:
+            yield LaunchOrder(
+                self._pools[node.pool_name],
+                [node.book.types[name] for name in node.type_names],
+                node.requirements,
+                node.requests,
+                node.pods,
+                node.annotations,
+            )
+        for one in command.candidates[: command.from_template]:
+            yield template_order(one.pool, one.book)
+
+    def _reboot(self, command: Command) -> None:
+        """Take a node that was started anew as healthy: its conditions go."""
+        for one in command.candidates:
+            node = self._world.nodes.get(one.name)
+            if node is not None:
+                kept = tuple(found for found in node.conditions if found.type == "Ready")
+                healthy = tuple(msgspec.structs.replace(found, status="True") for found in kept)
+                self._world.add_node(msgspec.structs.replace(node, conditions=healthy))
+
+
+def _is_initialized(claim: NodeClaim | None) -> bool:
+    return claim is not None and claim.is_true("Initialized")

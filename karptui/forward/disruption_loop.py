@@ -1,0 +1,144 @@
+"""Karpenter's disruption in a play: when it looks, how long a pass takes, and the second look before it acts.
+
+Rules: ``pkg/controllers/disruption/controller.go``, ``pkg/controllers/nodeclaim/disruption/consolidation.go``.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from karptui.disruption.chance import Chance
+from karptui.disruption.command import Command, Method, MethodResult
+from karptui.disruption.events import Recorder
+from karptui.disruption.methods import MethodRun, NextPass, next_pass
+from karptui.disruption.removal import EngineSimulator
+from karptui.disruption.validation import VALIDATED, validated
+from karptui.forward.agenda import Agenda, Turn
+from karptui.forward.command_queue import CommandQueue
+from karptui.forward.durations import Durations
+from karptui.forward.result import Failure, StepKind
+from karptui.forward.sight import Sight
+from karptui.forward.world import World
+from karptui.kube.timestamps import NS_PER_SECOND
+
+_TO_EVICTION_NS: Final = NS_PER_SECOND // 2
+"""From a command to its first eviction: controllers delete NodeClaim and Node, and taint it, one after the other."""
+
+
+class DisruptionLoop:
+    """Passes of disruption, one after the other."""
+
+    def __init__(
+        self, world: World, agenda: Agenda, sight: Sight, queue: CommandQueue, *, durations: Durations, chance: Chance
+    ) -> None:
+        """Begin without a pass.
+
+        Args:
+            world: The cluster.
+            agenda: Where passes are entered.
+            sight: Shows the cluster.
+            queue: Carries commands out.
+            durations: How long things take.
+            chance: Decides what Karpenter leaves to chance.
+        """
+        self._world = world
+        self._agenda = agenda
+        self._sight = sight
+        self._queue = queue
+        self._durations = durations
+        self._chance = chance
+        self._is_due = self._is_busy = False
+        self.is_following = False
+        """Whether the look that follows a command at once is yet to come."""
+        self._evicting_ns = agenda.now_ns
+        """When the pods of the nodes of a command begin to be evicted, however long the looks that follow take."""
+        self._seen = -1
+        self._looked_ns = agenda.now_ns - durations.poll_ns
+        """When disruption last found nothing to do."""
+        self._simulated = 0
+        """Removals that the last pass has simulated."""
+
+    def advance(self) -> None:
+        """Enter the next look where something has changed."""
+        if not self._is_due and not self._is_busy and self._is_news():
+            self._look_at(self._next_look_ns())
+
+    def _follow(self) -> None:
+        """Look again at once after a command, before the first pod of its nodes is evicted."""
+        if not self.is_following:
+            self._evicting_ns = self._agenda.now_ns + _TO_EVICTION_NS
+        self.is_following = self._durations.poll_ns > 0
+        self._look_at(self._agenda.now_ns)
+
+    def _look_at(self, at_ns: int) -> None:
+        self._is_due = True
+        self._agenda.at(at_ns, self._disrupt, Turn.DISRUPTION)
+
+    def _next_look_ns(self) -> int:
+        """Return when disruption looks next: so often since it last found nothing."""
+        poll_ns = self._durations.poll_ns
+        if not poll_ns:
+            return self._agenda.now_ns
+        return self._looked_ns + max(1, -((self._looked_ns - self._agenda.now_ns) // poll_ns)) * poll_ns
+
+    def _is_news(self) -> bool:
+        return self._seen != self._world.news or self._agenda.is_woken
+
+    def _disrupt(self, after: Method | None = None) -> None:
+        """Ask the methods in turn, or those after one whose second look came to nothing."""
+        if self._queue.has_ended:
+            return
+        is_following = self.is_following
+        self._is_due = self._agenda.is_woken = self.is_following = False
+        self._seen = self._world.news
+        acting = self.find(after).acting
+        taken_ns = self._simulated * self._durations.simulation_ns
+        if acting is None:
+            self._looked_ns = self._agenda.now_ns + taken_ns
+            if after is not None:
+                self._seen = -1
+            return
+        if acting.method in VALIDATED and self._durations.is_validating:
+            self._is_busy = True
+            (command,) = acting.commands
+            look = partial(self._validate, acting.method, command)
+            self._agenda.at(self._agenda.now_ns + taken_ns + self._durations.validation_ns, look)
+        elif taken_ns:
+            self._is_busy = True
+            self.is_following = is_following and self._agenda.now_ns + taken_ns < self._evicting_ns
+            self._agenda.at(self._agenda.now_ns + taken_ns, partial(self._carry_out, acting), Turn.DISRUPTION)
+        else:
+            self._carry_out(acting)
+
+    def _carry_out(self, acting: MethodResult) -> None:
+        """Carry out what a method has found."""
+        self._is_busy = False
+        executed = [self._queue.execute(acting.method, command) for command in acting.commands]
+        if any(executed):
+            self._follow()
+        else:
+            self._looked_ns = self._agenda.now_ns
+
+    def find(self, after: Method | None = None) -> NextPass:
+        """Return what a pass comes to, and count what it simulates."""
+        prepared, fleet = self._sight.prepared(), self._sight.fleet()
+        self._simulated = 0
+        simulator = EngineSimulator(prepared, fleet, is_brief=True, before=self._count_removal)
+        return next_pass(prepared, fleet, simulator, after=after, chance=self._chance)
+
+    def _count_removal(self) -> None:
+        self._simulated += 1
+
+    def _validate(self, method: Method, command: Command) -> None:
+        """Look again: what was found is carried out if it still holds."""
+        self._is_busy = False
+        prepared, fleet = self._sight.prepared(), self._sight.fleet()
+        simulator = EngineSimulator(prepared, fleet)
+        found = validated(MethodRun(fleet, simulator, Recorder()), simulator, method, command)
+        if found is None:
+            names = tuple(sorted(one.name for one in command.candidates))
+            self._agenda.note(StepKind.REJECT, method=str(method), nodes=names, because=Failure.NO_LONGER_VALID)
+            self._disrupt(method)
+        elif self._queue.execute(method, found):
+            self._follow()

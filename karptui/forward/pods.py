@@ -1,0 +1,112 @@
+"""Pods of a play: kube-scheduler gives them nodes, there they start, and those of Jobs end by themselves."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import partial
+
+from karptui.forward.agenda import Agenda, Turn
+from karptui.forward.calendar import Calendar
+from karptui.forward.durations import Durations
+from karptui.forward.jobs import job_times
+from karptui.forward.result import StepKind
+from karptui.forward.scheduling import Scheduler
+from karptui.forward.sight import Sight
+from karptui.forward.world import World
+from karptui.kube.pod import Pod
+
+
+class PodRuns:
+    """From the search for a node to the end of a pod."""
+
+    def __init__(
+        self, world: World, agenda: Agenda, calendar: Calendar, sight: Sight, *, durations: Durations, seed: int
+    ) -> None:
+        """Begin with the pods of a cluster.
+
+        Args:
+            world: The cluster.
+            agenda: Where starts and ends are entered.
+            calendar: Gets the nodes on which a pod comes or ends.
+            sight: Shows the cluster.
+            durations: How long things take.
+            seed: Decides between nodes that are equal to kube-scheduler.
+        """
+        self._world = world
+        self._agenda = agenda
+        self._calendar = calendar
+        self._sight = sight
+        self._durations = durations
+        self._rng = random.Random(seed)  # noqa: S311 - a choice among equals, not a secret
+        self._first_node = 0
+        """Where kube-scheduler begins its next search."""
+        self._seen = world.room_version
+        self._job_times = job_times(world.inventory.pods)
+
+    def begin(self, pod_gone: Callable[[str], None]) -> None:
+        """Enter how the pods go on that are there when the play begins.
+
+        Args:
+            pod_gone: Takes a pod away that has ended.
+        """
+        self._seen = self._world.room_version
+        for pod in list(self._world.pods.values()):
+            if pod.is_terminating:
+                self._agenda.at(pod.deletion_ns, partial(pod_gone, pod.uid))
+            elif pod.node_name and pod.phase == "Pending":
+                self._agenda.at(self._agenda.now_ns + self._durations.pod_start_ns, partial(self._started, pod.uid))
+            elif pod.node_name and pod.is_active:
+                self._expect_end(pod)
+
+    def advance(self) -> None:
+        """Look for nodes where pods that had none may find one now."""
+        if self._seen != self._world.room_version:
+            self._schedule()
+        self._seen = self._world.room_version
+
+    def _schedule(self) -> None:
+        pods = self._world.unbound()
+        if not pods:
+            return
+        prepared = self._sight.prepared()
+        closed = [
+            state.provider_id
+            for state in prepared.states
+            if state.node is None or not state.is_initialized or state.is_marked_for_deletion
+        ]
+        scheduler = Scheduler(prepared, closed, self._rng, self._world.bound, self._first_node)
+        found = scheduler.place(pods)
+        self._first_node = scheduler.first
+        by_uid = {pod.uid: pod for pod in pods}
+        placed: dict[str, list[str]] = {}
+        for uid, name in found.items():
+            self._world.bind(by_uid[uid], name, self._agenda.now_ns)
+            placed.setdefault(name, []).append(by_uid[uid].key)
+            self._agenda.at(self._agenda.now_ns + self._durations.pod_start_ns, partial(self._started, uid))
+            self._calendar.expect_quiet(name)
+        for pod in pods:
+            if pod.uid not in found:
+                self._world.mark_unschedulable(pod)
+        if found:
+            keys = tuple(sorted(key for keys in placed.values() for key in keys))
+            self._agenda.note(StepKind.BIND, nodes=tuple(sorted(placed)), pods=keys)
+
+    def _started(self, uid: str) -> None:
+        self._world.start(uid, self._agenda.now_ns)
+        pod = self._world.pods.get(uid)
+        if pod is not None and pod.is_active:
+            self._expect_end(pod)
+
+    def _expect_end(self, pod: Pod) -> None:
+        """Enter when a pod of a Job ends, where its kind tells."""
+        ends_ns = self._job_times.end_of(pod, pod.start_ns, self._agenda.now_ns)
+        if ends_ns is not None:
+            self._agenda.at(ends_ns, partial(self._end, pod.uid), Turn.CALENDAR)
+
+    def _end(self, uid: str) -> None:
+        pod = self._world.pods.get(uid)
+        node_name = self._world.end(uid, self._agenda.now_ns)
+        if node_name and pod is not None:
+            self._agenda.note(StepKind.JOB_ENDS, nodes=(node_name,), pods=(pod.key,))
+            self._calendar.expect_quiet(node_name)

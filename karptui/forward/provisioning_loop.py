@@ -1,0 +1,93 @@
+"""Karpenter's provisioner in a play: it waits for a batch of pods, and looks again as long as some have no place.
+
+Rules: ``controller.go`` and ``batcher.go`` of ``pkg/controllers/provisioning``.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from karptui.forward.agenda import Agenda, Turn
+from karptui.forward.durations import Durations
+from karptui.forward.launching import Launches, order_of
+from karptui.forward.result import StepKind
+from karptui.forward.sight import Sight
+from karptui.forward.world import World
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.provisioning.run import UNCONCERNED
+from karptui.provisioning.solution import NewClaim, solve
+
+_RENEWED_NS: Final = 10 * NS_PER_SECOND
+"""How often provisioning looks again for pods without a place: ``RequeueAfter`` of its triggers."""
+
+
+class ProvisioningLoop:
+    """When provisioning runs, and the nodes on which it expects pods."""
+
+    def __init__(self, world: World, agenda: Agenda, sight: Sight, launches: Launches, durations: Durations) -> None:
+        """Begin without a run.
+
+        Args:
+            world: The cluster.
+            agenda: Where runs are entered.
+            sight: Shows the cluster, and leaves nodes alone on which pods are expected.
+            launches: Makes nodes.
+            durations: How long things take.
+        """
+        self._world = world
+        self._agenda = agenda
+        self._sight = sight
+        self._launches = launches
+        self._durations = durations
+        self._is_due = False
+        self._seen = -1
+        """The version of the cluster of the last run."""
+        self._expected: frozenset[str] = frozenset()
+        """Nodes on which provisioning expects pods, since when it last looked anew."""
+        self._expected_ns = agenda.now_ns
+
+    def advance(self) -> None:
+        """Enter a run where a pod has no place, and stop expecting pods where all have one."""
+        if not self._is_due and self._seen != self._world.version and self._has_homeless():
+            self._is_due = True
+            self._agenda.at(self._agenda.now_ns + self._durations.batch_ns, self._provision, Turn.PROVISIONING)
+        if self._expected and not self._has_homeless():
+            self._expect(frozenset())
+
+    def _has_homeless(self) -> bool:
+        """Return whether a pod waits for a node, or stands on one that goes or is to go."""
+        if self._world.leaving or self._world.commanded:
+            return True
+        return any(pod.scheduled_reason == "Unschedulable" for pod in self._world.unbound())
+
+    def _provision(self) -> None:
+        self._is_due = False
+        if not self._has_homeless():
+            return
+        prepared = self._sight.prepared()
+        solution = solve(prepared, watch=UNCONCERNED)
+        self._seen = self._world.version
+        self._expect(frozenset(filled.state.name for filled in solution.nodes if filled.pods))
+        made = [claim for claim in solution.claims if self._launch(claim)]
+        if made:
+            self._agenda.note(
+                StepKind.PROVISION,
+                claims=tuple(one.as_json() for one in made),
+                pods=tuple(sorted(pod.key for one in made for pod in one.pods)),
+            )
+
+    def _launch(self, claim: NewClaim) -> bool:
+        prepared = self._launches.prepare(order_of(claim))
+        if prepared is not None:
+            self._launches.add(prepared)
+        return prepared is not None
+
+    def _expect(self, names: frozenset[str]) -> None:
+        """Leave nodes alone for as long as provisioning finds, again and again, that pods go there."""
+        window_ns, now_ns = self._durations.nomination_ns, self._agenda.now_ns
+        for name in sorted(self._expected - names):
+            self._sight.nominate(name, window_ns - (now_ns - self._expected_ns) % _RENEWED_NS)
+        self._expected_ns = now_ns
+        if window_ns:
+            self._expected = names
+            self._sight.expect(names)
