@@ -26,6 +26,9 @@ class FindingCode(StrEnum):
     STOPPED = "STOPPED"
     """Karpenter disrupts nothing at all: a NodeClaim has no provider ID."""
     NO_NODEPOOLS = "NO_NODEPOOLS"
+    """There are NodePools, and none can take pods."""
+    POOL_GONE = "POOL_GONE"
+    """Nodes whose NodePool is not there."""
     CLAIM_STUCK = "CLAIM_STUCK"
     """NodeClaims that do not get through."""
     PENDING = "PENDING"
@@ -62,6 +65,12 @@ class Manner(StrEnum):
     """A disruption budget that other nodes use up."""
     AFTER_OTHERS = "after-others"
     """What comes next waits until nothing stops Karpenter any more."""
+    NODE_GONE = "node-gone"
+    """A NodeClaim had a node, which is not there any more."""
+    NO_NODES = "no-nodes"
+    """Nothing is wrong, and there are no nodes either."""
+    NOT_KARPENTERS = "not-karpenters"
+    """Nothing is wrong, and no node is Karpenter's."""
 
 
 class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,6 +156,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """``namespace/name`` of PodDisruptionBudgets that can never allow an eviction."""
     hidden: Sequence[str] = ()
     """Kinds that may not be listed, in the plural."""
+    sees_nodes: bool = True
+    """Whether nodes may be listed: else a NodeClaim without one says nothing."""
     has_prices: bool = True
     timeouts: int = 0
     """Passes of single-node consolidation that were given up for lack of time, since Karpenter started."""

@@ -23,6 +23,7 @@ from karptui.disruption.cluster_findings import (
 from karptui.disruption.codes import CODES, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import condition_of
 from karptui.kube.timestamps import NS_PER_SECOND
 
@@ -45,6 +46,7 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
         *_pending(case),
         *_stuck_claims(case),
         *_pools(case),
+        *_gone_pools(case),
         *_unhealthy(case),
         *_held(case),
         *_drift(case),
@@ -55,8 +57,24 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
     places = {code: place for place, code in enumerate(FindingCode)}
     found.sort(key=lambda one: (ranks[one.severity], -(one.price_per_hour or 0.0), places[one.code], one.names))
     if not any(one.severity is not FindingSeverity.INFO for one in found):
-        found.append(ClusterFinding(severity=FindingSeverity.INFO, code=FindingCode.FINE, nodes=len(case.nodes)))
+        found.insert(0, _fine(case))
     return (*found, *_next(case))
+
+
+def _fine(case: VerdictCase) -> ClusterFinding:
+    """Return that nothing is wrong; a cluster without nodes of Karpenter's is not told as a healthy one."""
+    manner = Manner.PLAIN
+    if not case.nodes:
+        manner = Manner.NO_NODES
+    elif not any(line.claim is not None or line.pool for line in case.nodes):
+        manner = Manner.NOT_KARPENTERS
+    return ClusterFinding(
+        severity=FindingSeverity.INFO,
+        code=FindingCode.FINE,
+        nodes=len(case.nodes),
+        names=tuple(pool.name for pool in case.pools),
+        manner=manner,
+    )
 
 
 def _timed_out(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -97,7 +115,28 @@ def _stopped(case: VerdictCase) -> Iterator[ClusterFinding]:
             key="3",
         )
     if any(one.code is Code.NO_NODEPOOLS for one in cluster):
-        yield ClusterFinding(severity=FindingSeverity.ERROR, code=FindingCode.NO_NODEPOOLS, screen="pools", key="2")
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.NO_NODEPOOLS,
+            names=tuple(pool.name for pool in case.pools),
+            detail=", ".join(_takes_no_pods(case.pools)),
+            screen="pools",
+            key="2",
+        )
+
+
+def _takes_no_pods(pools: Sequence[NodePool]) -> Iterator[str]:
+    """Yield why NodePools take no pods, with how many of them where they differ."""
+    leaving = sum(1 for pool in pools if pool.is_deleting)
+    static = sum(1 for pool in pools if pool.is_static and not pool.is_deleting)
+    reasons = (
+        (leaving, "being deleted"),
+        (static, "static"),
+        (len(pools) - leaving - static, "not ready"),
+    )
+    for count, reason in reasons:
+        if count:
+            yield reason if count == len(pools) else f"{count} {reason}"
 
 
 def _pending(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -157,6 +196,7 @@ def _stopping_refusal(case: VerdictCase) -> str:
 def _stuck_claims(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield NodeClaims that were refused, or whose node has not joined for long; not those that stop everything."""
     stuck: dict[str, list[NodeClaim]] = {}
+    lost: list[NodeClaim] = []
     prices = {line.claim.name: line.per_hour for line in case.nodes if line.claim is not None}
     stopping = _stopping_refusal(case)
     for line in case.nodes:
@@ -167,17 +207,24 @@ def _stuck_claims(case: VerdictCase) -> Iterator[ClusterFinding]:
         if said:
             if said != stopping:
                 stuck.setdefault(said, []).append(claim)
+        elif not case.sees_nodes:
+            continue
         elif claim.provider_id and claim.created_ns and case.now_ns - claim.created_ns > JOIN_PATIENCE_NS:
-            stuck.setdefault("", []).append(claim)
-    for said, claims in stuck.items():
+            (lost if claim.is_true("Registered") else stuck.setdefault("", [])).append(claim)
+    groups = [(said, claims, Manner.PLAIN) for said, claims in stuck.items()]
+    if lost:
+        groups.append(("", lost, Manner.NODE_GONE))
+    for said, claims, manner in groups:
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.CLAIM_STUCK,
             price_per_hour=None if said else _sum(prices[claim.name] for claim in claims),
-            since_ns=min((claim.created_ns for claim in claims if claim.created_ns), default=None),
+            # Nothing says when a node that was there has gone.
+            since_ns=None if manner else min((claim.created_ns for claim in claims if claim.created_ns), default=None),
             objects=tuple(f"NodeClaim/{claim.name}" for claim in claims),
             names=tuple(claim.name for claim in claims),
             detail=said,
+            manner=manner,
             screen="claims",
             key="3",
         )
@@ -207,6 +254,28 @@ def _pools(case: VerdictCase) -> Iterator[ClusterFinding]:
             detail=line.text,
             screen="pools",
             key="2",
+        )
+
+
+def _gone_pools(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield NodePools that nodes name and that are not there: consolidation and drift pass such nodes over."""
+    there = {pool.name for pool in case.pools}
+    gone: dict[str, list[VerdictNode]] = {}
+    for line in case.nodes:
+        codes = [one.code for one in line.findings.blockers] if line.findings is not None else ()
+        if line.pool and line.pool not in there and Code.NODEPOOL_UNRESOLVED in codes:
+            gone.setdefault(line.pool, []).append(line)
+    if gone:
+        lines = [line for of_pool in gone.values() for line in of_pool]
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.POOL_GONE,
+            price_per_hour=_sum(line.per_hour for line in lines),
+            objects=tuple(f"Node/{line.name}" for line in lines),
+            names=tuple(sorted(gone)),
+            nodes=len(lines),
+            screen="nodes",
+            key="^z",
         )
 
 
@@ -396,7 +465,10 @@ def _next(case: VerdictCase) -> Iterator[ClusterFinding]:
     waiting = [
         line
         for line in case.nodes
-        if (found := line.findings) is not None and found.why.code in (WhyCode.WAITS, WhyCode.OK)
+        if (found := line.findings) is not None
+        and found.why.code in (WhyCode.WAITS, WhyCode.OK)
+        # While everything stands still for lack of a NodePool, nobody knows what would become of a node.
+        and found.why.outcome is not None
     ]
     waiting.sort(key=_turn)
     if waiting and (found := waiting[0].findings) is not None:

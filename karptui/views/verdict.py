@@ -96,8 +96,17 @@ def _stopped(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     return f"Karpenter disrupts nothing{_since(one, now_ns)}{waits}: {whose} {names} {verb} no provider ID"
 
 
-def _no_nodepools(_: ClusterFinding, __: int, ___: Reasons) -> str:
-    return "no NodePool can take pods: none is ready, dynamic and not being deleted"
+def _no_nodepools(one: ClusterFinding, _: int, __: Reasons) -> str:
+    who = f"NodePool {one.names[0]} is" if len(one.names) == 1 else f"all {len(one.names)} NodePools are"
+    if "," in one.detail:
+        who = f"of {len(one.names)} NodePools"
+    return f"Karpenter launches nothing, and replaces nothing: {who} {one.detail}"
+
+
+def _pool_gone(one: ClusterFinding, _: int, __: Reasons) -> str:
+    what, verb = ("NodePool", "is") if len(one.names) == 1 else ("NodePools", "are")
+    stays = "is neither consolidated nor replaced" if one.nodes == 1 else "are neither consolidated nor replaced"
+    return f"{what} {first_of(one.names, NAMED)} {verb} not there: {_on(one)} of it {stays}"
 
 
 def _pending(one: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
@@ -123,6 +132,8 @@ def _stuck(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if one.detail:
         return f"{what} cannot launch{_since(one, now_ns)}: {_refusal(one.detail)}"
     verb = "has" if len(one.names) == 1 else "have"
+    if one.manner == "node-gone":
+        return f"{what} {verb} an instance, and no node any more"
     return f"{what} {verb} an instance and no node{_since(one, now_ns)}: it does not join the cluster"
 
 
@@ -223,8 +234,16 @@ def _next(one: ClusterFinding, _: int, __: Reasons) -> str:
     return f"{after}: {decision} {names} ({_METHODS.get(method, method)}{saves})"
 
 
-def _fine(_: ClusterFinding, __: int, ___: Reasons) -> str:
-    return "nothing holds or endangers this cluster"
+def _fine(one: ClusterFinding, _: int, __: Reasons) -> str:
+    is_empty = one.manner == "no-nodes"
+    if not is_empty and one.manner != "not-karpenters":
+        return "nothing holds or endangers this cluster"
+    if is_empty and not one.names:
+        return "there is no node, no NodeClaim and no NodePool"
+    foreign = "the only node is not Karpenter's" if one.nodes == 1 else f"none of {_on(one)} is Karpenter's"
+    what = "no node and no NodeClaim" if is_empty else foreign
+    pools = counted(len(one.names), "NodePool")
+    return f"{what}: {pools}, and no pod that waits for long" if one.names else f"{what}, and there is no NodePool"
 
 
 def _timed_out(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -238,6 +257,7 @@ def _timed_out(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
 _SENTENCES: Final = {
     "STOPPED": _stopped,
     "NO_NODEPOOLS": _no_nodepools,
+    "POOL_GONE": _pool_gone,
     "PENDING": _pending,
     "RESERVATIONS_FULL": _reservations_full,
     "CLAIM_STUCK": _stuck,

@@ -176,6 +176,46 @@ def test_claims_that_do_not_get_through() -> None:
     assert (stuck.names, stuck.detail, stuck.severity) == (("x",), "no capacity", FindingSeverity.ERROR)
 
 
+def test_a_claim_whose_node_has_gone_is_not_told_as_one_that_never_joined() -> None:
+    old = NOW_NS - HOUR_NS
+    gone = a_nodeclaim(name="gone", node="", created_ns=old, conditions=(a_condition("Registered"),))
+    late = a_nodeclaim(name="late", node="", created_ns=old, conditions=(a_condition("Launched"),))
+    case = VerdictCase(now_ns=NOW_NS, nodes=lines(Analysis(), [gone, late]))
+    stuck = [one for one in verdict_of(case) if one.code is FindingCode.CLAIM_STUCK]
+    assert [(one.names, one.manner, one.since_ns) for one in stuck] == [
+        (("gone",), Manner.NODE_GONE, None),
+        (("late",), Manner.PLAIN, old),
+    ]
+    blind = VerdictCase(now_ns=NOW_NS, nodes=lines(Analysis(), [gone, late]), sees_nodes=False)
+    assert not [one for one in verdict_of(blind) if one.code is FindingCode.CLAIM_STUCK]
+
+
+def test_nodes_whose_nodepool_is_not_there() -> None:
+    claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE)]
+    gone = found(nodes=[a_node(**BIG)], nodeclaims=claims, nodepools=[])[FindingCode.POOL_GONE]
+    assert (gone.names, gone.nodes, gone.price_per_hour) == (("general",), 1, 0.4)
+
+
+def test_nothing_is_said_to_come_next_where_nobody_knows_what_becomes_of_a_node() -> None:
+    sick = a_nodepool(budgets=(), is_ready=False)
+    claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE)]
+    pods = [a_pod(node="node-1")]
+    objects: dict[str, Any] = {"nodepools": [sick], "nodes": [a_node(**BIG)], "nodeclaims": claims, "pods": pods}
+    analysis = study_all(DisruptionStudy(prepared(**objects), 1))
+    by_code = told(analysis, claims, pools=[sick])
+    assert FindingCode.NEXT not in by_code
+    assert by_code[FindingCode.NO_NODEPOOLS].detail == "not ready"
+
+
+def test_a_cluster_in_which_nothing_is_karpenters_is_not_told_as_a_healthy_one() -> None:
+    foreign = VerdictNode("n", "", None, has_node=True, per_hour=0.1)
+    manners = [
+        verdict_of(VerdictCase(now_ns=NOW_NS, nodes=nodes))[0].manner
+        for nodes in ((), (foreign,), (foreign, VerdictNode("m", "general", None, has_node=True, per_hour=0.1)))
+    ]
+    assert manners == [Manner.NO_NODES, Manner.NOT_KARPENTERS, Manner.PLAIN]
+
+
 def test_pods_that_wait_for_full_reservations_are_one_finding_for_each_nodepool() -> None:
     lines_of_pods = [
         PendingLine("web", ("web/a", "web/b"), NOW_NS - HOUR_NS, "k1", "reserved"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from karptui.disruption.no_place import NO_TYPES
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.kube.event import Event
@@ -113,6 +114,12 @@ class TestTurns:
         group = only(report(a_pod(), nodepools=(a_nodepool(is_ready=False),)))
         assert group.cause is Cause.NO_POOL
         assert group.is_faulty
+        assert now_text(group) == "✘ no usable NodePool"
+
+    def test_no_pool_with_a_type(self) -> None:
+        inventory = Inventory(pods=(a_pod(),), nodepools=(a_nodepool(),))
+        group = only(study_pending(prepare(inventory, (), Settings(), NOW_NS), state_of(inventory)))
+        assert now_text(group) == f"✘ {NO_TYPES}"
 
     def test_a_node_that_is_not_there(self) -> None:
         pod = a_pod(node="gone", phase="Pending")

@@ -46,6 +46,39 @@ def a_finding(code: FindingCode, **given: object) -> ClusterFinding:
             "NodeClaim a has an instance and no node for 60m: it does not join the cluster",
         ),
         (
+            a_finding(FindingCode.CLAIM_STUCK, names=("a",), manner=Manner.NODE_GONE),
+            "NodeClaim a has an instance, and no node any more",
+        ),
+        (
+            a_finding(FindingCode.NO_NODEPOOLS, names=("a",), detail="being deleted"),
+            "Karpenter launches nothing, and replaces nothing: NodePool a is being deleted",
+        ),
+        (
+            a_finding(FindingCode.NO_NODEPOOLS, names=("a", "b"), detail="not ready"),
+            "Karpenter launches nothing, and replaces nothing: all 2 NodePools are not ready",
+        ),
+        (
+            a_finding(FindingCode.NO_NODEPOOLS, names=("a", "b", "c"), detail="1 static, 2 not ready"),
+            "Karpenter launches nothing, and replaces nothing: of 3 NodePools 1 static, 2 not ready",
+        ),
+        (
+            a_finding(FindingCode.POOL_GONE, names=("a",), nodes=3),
+            "NodePool a is not there: 3 nodes of it are neither consolidated nor replaced",
+        ),
+        (
+            a_finding(FindingCode.FINE, manner=Manner.NO_NODES),
+            "there is no node, no NodeClaim and no NodePool",
+        ),
+        (
+            a_finding(FindingCode.FINE, manner=Manner.NOT_KARPENTERS, nodes=3, names=("a", "b")),
+            "none of 3 nodes is Karpenter's: 2 NodePools, and no pod that waits for long",
+        ),
+        (
+            a_finding(FindingCode.FINE, manner=Manner.NOT_KARPENTERS, nodes=1),
+            "the only node is not Karpenter's, and there is no NodePool",
+        ),
+        (a_finding(FindingCode.FINE, nodes=3), "nothing holds or endangers this cluster"),
+        (
             a_finding(FindingCode.POOL_NOT_READY, names=("a",), detail="NodeClassReady=False"),
             "NodePool a is not ready for 60m (NodeClassReady=False): no new nodes from there",
         ),

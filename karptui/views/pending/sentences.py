@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from karptui.aws.money import node_price_text
-from karptui.disruption.no_place import NO_ZONE_WORDS
+from karptui.disruption.no_place import NO_TYPES, NO_ZONE_WORDS
 from karptui.karpenter.labels import ZONE
 from karptui.kube import resources
 from karptui.kube.pod import Pod
@@ -18,6 +18,7 @@ from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import PodMessage
 from karptui.pending.nearest import furthest
+from karptui.provisioning import PlacementGate
 from karptui.session.border import Overview, PendingStudied
 from karptui.session.pending_report import PendingEntry
 from karptui.views.instants import computed, unready_line
@@ -97,6 +98,7 @@ _IN_FEW: Final = (
     ("no instance type is compatible and on offer", "no type is on offer"),
     ("no type with the labels has an offering to be had", "no type is on offer"),
     (NO_ZONE_WORDS, "no zone is left"),
+    (NO_TYPES, "no NodePool has any type"),
     ("its nodes have no label ", "no label "),
     ("no instance type", "no type"),
     ("memory short by ", "mem −"),
@@ -194,18 +196,19 @@ def now_text(group: PendingGroup) -> str:
             if pool is not None:
                 return f"✘ {clean(pool.nodepool)}: {miss_text(pool)}"
         error = group.diagnosis.error
-        gates = (
-            []
-            if error is None
-            else [f"{pool}: {one.gate}" if pool else str(one.gate) for pool, one in error.rejections]
-        )
+        rejections = () if error is None else error.rejections
+        if any(one.gate is PlacementGate.NODEPOOLS for _, one in rejections):
+            return f"✘ {NO_TYPES}"
+        gates = [f"{pool}: {one.gate}" if pool else str(one.gate) for pool, one in rejections]
         return f"✘ {clean(', '.join(gates)) or 'no destination'}"
     if group.cause is Cause.FULL and group.diagnosis.error is not None:
         return f"✘ {clean(group.diagnosis.error.full_pool)}: its reservations are full"
     if group.destinations:
         arrow = "→ "
         return f"{arrow}{first_of([destination_text(one) for one in group.destinations], 1)}"
-    mark = "✘ " if group.cause in (Cause.IGNORED, Cause.SILENT, Cause.NO_POOL, Cause.LOST_NODE) else ""
+    if group.cause is Cause.NO_POOL:
+        return "✘ no usable NodePool"
+    mark = "✘ " if group.cause in (Cause.IGNORED, Cause.SILENT, Cause.LOST_NODE) else ""
     return f"{mark}{group.cause}"
 
 

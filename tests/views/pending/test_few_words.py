@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.disruption.no_place import NO_ZONE_WORDS
+from karptui.disruption.no_place import NO_TYPES, NO_ZONE_WORDS
 from karptui.pending.messages import PodMessage
 from karptui.views.pending.sentences import in_few_words, short_verdict
 from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS
@@ -18,6 +18,7 @@ from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS
             "✘ general: cpu short by 42.6 cores, memory short by 13,698Mi on m6a.8xlarge; its limits leave 3 of 4",
             "✘ general: cpu −42.6, mem −13,698Mi",
         ),
+        (f"✘ {NO_TYPES}", "✘ no NodePool has any type"),
         (f"✘ general: {NO_ZONE_WORDS}", "✘ general: no zone is left"),
         ("✘ general: its nodes have no label company.io/tier", "✘ general: no label company.io/tier"),
         (
