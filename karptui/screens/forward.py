@@ -27,7 +27,7 @@ from karptui.views.forward.columns import TABLE, PlayedStep, played_steps
 from karptui.views.forward.sentences import AS_IT_IS, step_text, waits_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.studies import HORIZONS_NS
+from karptui.views.study import HORIZONS_NS
 from karptui.views.table import Rows
 from karptui.widgets.plain import hanging
 

@@ -74,23 +74,23 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
 
 def _study_screen(to: ToStudy) -> FrameScreen:
     from karptui.screens.study import StudyScreen
-    from karptui.views import studies
+    from karptui.views import drill, headroom, plan, policies, rehearsal, solve, unreached
 
     match to:
         case ToHeadroom(kind, key):
-            return StudyScreen(studies.headroom_study(kind, key))
+            return StudyScreen(headroom.headroom_study(kind, key))
         case ToDrill():
-            return StudyScreen(studies.drill_study())
+            return StudyScreen(drill.drill_study())
         case ToPolicies(pool):
-            return StudyScreen(studies.policies_study(pool))
+            return StudyScreen(policies.policies_study(pool))
         case ToUnreached():
-            return StudyScreen(studies.unreached_study())
+            return StudyScreen(unreached.unreached_study())
         case ToRehearsal(manifests):
-            return StudyScreen(studies.rehearsal_study(manifests))
+            return StudyScreen(rehearsal.rehearsal_study(manifests))
         case ToSolve(goal, given, on_top_of):
-            return StudyScreen(studies.solve_study(goal, given, on_top_of))
+            return StudyScreen(solve.solve_study(goal, given, on_top_of))
         case ToPlan(scenario):
-            return StudyScreen(studies.plan_study(scenario))
+            return StudyScreen(plan.plan_study(scenario))
         case _:
             assert_never(to)
 

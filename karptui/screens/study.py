@@ -22,7 +22,7 @@ from karptui.session.border import Focus
 from karptui.session.whatif_questions import StudyProgressWanted
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.studies import Study
+from karptui.views.study import Study
 from karptui.views.table import Rows
 from karptui.whatif.opening import Opening
 from karptui.whatif.scenario import Scenario

@@ -9,8 +9,11 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
+from karptui.aws.money import per_hour_text
 from karptui.kube.quantity import QuantityError, parse_quantity
+from karptui.kube.units import count_text
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
+from karptui.views.sanitize import clean
 
 ItemT = TypeVar("ItemT")
 FieldValue: TypeAlias = float | str | tuple[str, ...] | None
@@ -235,3 +238,62 @@ def row_schema(values: Iterable[Value[ItemT]]) -> dict[str, Any]:
     """Return the schema of an object with these values."""
     properties = {value.name: value.described for value in values}
     return {"type": "object", "required": list(properties), "properties": properties}
+
+
+def text_column(
+    heading: Heading,
+    read: Callable[[ItemT], str],
+    *,
+    tone: Callable[[ItemT], Tone] = lambda _: Tone.NORMAL,
+    short: Callable[[ItemT], str] = lambda _: "",
+) -> Column[ItemT]:
+    """Return a column of texts, ``short`` where there is little room; an empty one is a dash."""
+
+    def cell(item: ItemT, _: int) -> Cell:
+        text = clean(read(item))
+        return Cell(text, tone(item), clean(short(item))) if text else NOT_APPLICABLE
+
+    field = Field[ItemT](FieldKind.TEXT, lambda item, _: read(item), help=heading.help.rstrip(".").lower())
+    return Column(heading, cell, read, filters={heading.id: field})
+
+
+def count_column(
+    heading: Heading,
+    read: Callable[[ItemT], int],
+    *,
+    tone: Callable[[ItemT], Tone] = lambda _: Tone.NORMAL,
+    is_at_least: Callable[[ItemT], bool] = lambda _: False,
+) -> Column[ItemT]:
+    """Return a column of counts; none is a dash, and one that may be greater ends in a plus."""
+
+    def cell(item: ItemT, _: int) -> Cell:
+        count = read(item)
+        return Cell(f"{count_text(count)}{'+' if is_at_least(item) else ''}", tone(item)) if count else NOT_APPLICABLE
+
+    field = Field[ItemT](FieldKind.COUNT, lambda item, _: read(item), help=heading.help.rstrip(".").lower())
+    return Column(heading, cell, read, filters={heading.id: field})
+
+
+def money_column(heading: Heading, read: Callable[[ItemT], float]) -> Column[ItemT]:
+    """Return a column of dollars per hour; nothing is a dash."""
+
+    def cell(item: ItemT, _: int) -> Cell:
+        amount = read(item)
+        return Cell(per_hour_text(amount).removesuffix("/h"), Tone.NORMAL) if amount else NOT_APPLICABLE
+
+    field = Field[ItemT](FieldKind.MONEY, lambda item, _: read(item), help=heading.help.rstrip(".").lower())
+    return Column(heading, cell, read, filters={heading.id: field})
+
+
+def number_heading(column_id: str, title: str, about: str, width: int = 8, *, drop_order: int = 0) -> Heading:
+    """Return the heading of a column of numbers: set to the right, the greatest first when sorted."""
+    return Heading(
+        column_id,
+        title,
+        about,
+        len(title),
+        max(width, len(title)),
+        drop_order=drop_order,
+        is_right_aligned=True,
+        is_descending_first=True,
+    )

@@ -10,11 +10,13 @@ from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, first_of, verb
 from karptui.plan.drill import Drill, DrillLaunch, LossKind
 from karptui.plan.rehearsal import Rehearsal
-from karptui.views.column import Heading
-from karptui.views.plain import count_column, money_column, number_heading, text_column
+from karptui.session.whatif_questions import DrillsFound, DrillsWanted
+from karptui.views.column import Heading, count_column, money_column, number_heading, text_column
 from karptui.views.row import Tone
+from karptui.views.study import Study, answer_lines, notes_of
 from karptui.views.table import Sort, TableSpec
 from karptui.whatif.lines import Unplaced
+from karptui.whatif.scenario import Scenario
 
 MAX_LINES: Final = 12
 """Of each part; JSON has all."""
@@ -167,3 +169,20 @@ TABLE: Final[TableSpec[Drill]] = TableSpec(
     default_sort=Sort("pending", is_descending=True),
     text=lambda row: " ".join((str(row.loss), *(one.pod_key for one in row.pending))).lower(),
 )
+
+
+def drill_study() -> Study[DrillsFound, Drill]:
+    """Return what is left when any zone, capacity type or NodePool goes away."""
+    return Study(
+        title="Drill ─ what is left when one of them goes away at once",
+        rows_title="Losses",
+        table=TABLE,
+        wanted=lambda now_ns: DrillsWanted(now_ns=now_ns),
+        rows=lambda found: found.found,
+        lines=lambda found: answer_lines(found.problem or overview(found.found)),
+        name_of=lambda row: str(row.loss),
+        story=lambda row: answer_lines(headline(row), story_lines(row)),
+        notes=lambda found: notes_of(found.found[0].assumed, found.found[0].not_modelled) if found.found else (),
+        scenario=lambda row: Scenario(name=f"without {row.loss}", edits=row.edits),
+        tab="nodes",
+    )

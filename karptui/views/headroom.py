@@ -10,11 +10,14 @@ from karptui.kube.quantity import parse_quantity
 from karptui.kube.units import count_text, counted, cpu_text, first_of, memory_text, verb
 from karptui.plan.headroom import MOST, Headroom, LimitUse, PoolRoom
 from karptui.session.pods import OWNER_WORDS
-from karptui.views.column import Heading
-from karptui.views.plain import count_column, money_column, number_heading, text_column
+from karptui.session.whatif_questions import HeadroomsFound, HeadroomsWanted
+from karptui.views.column import Heading, count_column, money_column, number_heading, text_column
 from karptui.views.pools.sentences import amount_text, number_text
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
+from karptui.views.sanitize import clean
+from karptui.views.study import Study, answer_lines, notes_of
 from karptui.views.table import Sort, TableSpec
+from karptui.whatif.scenario import Scenario
 
 _FEW: Final = 3
 
@@ -285,3 +288,91 @@ POOLS_TABLE: Final[TableSpec[PoolRoom]] = TableSpec(
     default_sort=Sort("pods", is_descending=True),
     text=lambda row: f"{row.pool_name} {row.reason}".lower(),
 )
+
+
+_SCALED = 10
+"""Pods that a what-if adds where the next one already has no place."""
+
+
+def headroom_study(kind: str = "", key: str = "") -> Study[HeadroomsFound, Headroom] | Study[HeadroomsFound, PoolRoom]:
+    """Return how many more of one pod fit, of the pods of every workload, or on new nodes of a NodePool.
+
+    Args:
+        kind: As the API writes it; empty for every workload.
+        key: ``namespace/name``.
+    """
+    if kind == "NodePool":
+        return _headroom_of_pool(key)
+    return _headroom_of(kind, key) if kind else _headroom_of_all()
+
+
+def _headroom_of_pool(name: str) -> Study[HeadroomsFound, Headroom]:
+    def lines(found: HeadroomsFound) -> Sequence[Pieces]:
+        if found.problem:
+            return answer_lines(found.problem)
+        return answer_lines(pool_overview(name, found.found), pool_lines(name, found.found))
+
+    return Study(
+        title=f"Headroom ─ NodePool {clean(name)}, if no other launched anything",
+        rows_title=f"Workloads with pods on {clean(name)}",
+        table=POOL_TABLE,
+        wanted=lambda now_ns: HeadroomsWanted(kind="NodePool", key=name, now_ns=now_ns),
+        rows=lambda found: found.found,
+        lines=lines,
+        name_of=lambda row: row.sample.name,
+        story=lambda row: answer_lines(f"{row.sample.name}: {requests_text(row)}", room_lines(row)),
+        notes=lambda found: notes_of(found.found[0].assumed) if found.found else (),
+        scenario=_scaled,
+        opens=lambda row: _headroom_of(*_named(row)),
+        tab="pools",
+    )
+
+
+def _headroom_of_all() -> Study[HeadroomsFound, Headroom]:
+    return Study(
+        title="Headroom ─ how many more pods fit",
+        rows_title="Workloads",
+        table=TABLE,
+        wanted=lambda now_ns: HeadroomsWanted(now_ns=now_ns),
+        rows=lambda found: found.found,
+        lines=lambda found: answer_lines(found.problem or overview(found.found)),
+        name_of=lambda row: row.sample.name,
+        story=lambda row: answer_lines(headline(row), more_lines(row)),
+        notes=lambda found: notes_of(found.found[0].assumed) if found.found else (),
+        scenario=_scaled,
+        opens=lambda row: _headroom_of(*_named(row)),
+        tab="pods",
+    )
+
+
+def _headroom_of(kind: str, key: str) -> Study[HeadroomsFound, PoolRoom]:
+    def lines(found: HeadroomsFound) -> Sequence[Pieces]:
+        if not found.found:
+            return answer_lines(found.problem)
+        (one,) = found.found
+        asks = f"one asks for {requests_text(one)}"
+        return answer_lines(headline(one), (asks, *more_lines(one)))
+
+    return Study(
+        title=f"Headroom ─ {clean(kind)} {clean(key)}",
+        rows_title="Each NodePool, if no other launched anything",
+        table=POOLS_TABLE,
+        wanted=lambda now_ns: HeadroomsWanted(kind=kind, key=key, now_ns=now_ns),
+        rows=lambda found: found.found[0].pools if found.found else (),
+        lines=lines,
+        name_of=lambda row: row.pool_name,
+        story=lambda row: answer_lines(f"{row.pool_name}: {row.reason}") if row.reason else (),
+        notes=lambda found: notes_of(found.found[0].assumed) if found.found else (),
+        tab="pods",
+    )
+
+
+def _named(row: Headroom) -> tuple[str, str]:
+    kind, _, key = row.sample.name.partition("/")
+    return kind, key
+
+
+def _scaled(row: Headroom) -> Scenario:
+    """Return the first pod that does not fit any more as a scenario, with all before it."""
+    count = row.fits + 1 if row.fits < MOST else _SCALED
+    return Scenario(name=f"{count} more of {row.sample.name}", edits=row.sample.edits(count))

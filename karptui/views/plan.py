@@ -9,14 +9,20 @@ from karptui.advice.finding import Finding
 from karptui.aws.money import per_hour_change_text, per_hour_text
 from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import StepKind
+from karptui.forward.run import HORIZON_NS
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, duration_text, first_of
 from karptui.plan.plan import Plan
+from karptui.session.whatif_questions import PlanFound, PlanWanted, PlayFound
+from karptui.views.forward import columns as forward_columns
 from karptui.views.forward.sentences import headline as forward_headline
 from karptui.views.forward.sentences import step_text
-from karptui.views.plain import markdown_text
+from karptui.views.row import Pieces, Tone
+from karptui.views.sanitize import clean, markdown_text
+from karptui.views.study import Study, answer_lines, next_horizon, notes_of, plain_lines, span_text
 from karptui.views.whatif.sentences import headline_text
 from karptui.whatif.difference import BlockerLine
+from karptui.whatif.scenario import Scenario
 
 MAX_LINES = 12
 """Of each part; JSON has all."""
@@ -155,3 +161,39 @@ def _change(before: int, after: int) -> str:
 
 def _price(amount: float | None) -> str:
     return "n/a" if amount is None else per_hour_text(amount)
+
+
+def plan_study(scenario: Scenario, *, horizon_ns: int = HORIZON_NS) -> Study[PlanFound, forward_columns.PlayedStep]:
+    """Return what making a scenario so would do: risks first, then its rollout, command by command."""
+
+    def lines(found: PlanFound) -> Sequence[Pieces]:
+        sheet = found.found
+        if sheet is None:
+            return answer_lines(found.problem)
+        risks = tuple(((f"! {clean(risk)}", Tone.WARNING),) for risk in sheet.risks)
+        rest = (*(f"new blocker: {one}" for one in sheet.blockers), *sheet.rollout, sheet.costs)
+        return (*answer_lines(sheet.headline), *(risks or plain_lines("no risk is found")), *plain_lines(*rest))
+
+    def rows(found: PlanFound) -> Sequence[forward_columns.PlayedStep]:
+        if found.found is None:
+            return ()
+        return forward_columns.played_steps((PlayFound(name=scenario.name, played=found.found.edited),))
+
+    return Study(
+        title=f"Plan ─ {clean(scenario.name)}"
+        + ("" if horizon_ns == HORIZON_NS else f", over {span_text(horizon_ns)}"),
+        further=lambda: plan_study(scenario, horizon_ns=next_horizon(horizon_ns)),
+        rows_title="What Karpenter does",
+        table=forward_columns.TABLE.without("scenario"),
+        wanted=lambda now_ns: PlanWanted(scenario=scenario, horizon_ns=horizon_ns, now_ns=now_ns),
+        rows=rows,
+        lines=lines,
+        name_of=lambda row: step_text(row.step),
+        story=lambda row: plain_lines(step_text(row.step)),
+        notes=lambda found: (
+            notes_of(found.found.edited.assumptions, found.found.edited.not_modelled) if found.found else ()
+        ),
+        scenario=lambda _: scenario,
+        text=lambda found: found.found.markdown if found.found is not None else found.problem,
+        tab="pools",
+    )

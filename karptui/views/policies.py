@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from karptui.aws.money import per_hour_text
+from karptui.forward.run import HORIZON_NS
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, counted, duration_text
-from karptui.plan.policies import Comparison, PolicyOutcome
-from karptui.views.column import Column, Heading
+from karptui.plan.policies import NEVER, Comparison, PolicyError, PolicyOutcome, afters_of
+from karptui.session.whatif_questions import PoliciesFound, PoliciesWanted
+from karptui.views.column import Column, Heading, count_column, money_column, number_heading, text_column
 from karptui.views.forward.sentences import AS_IT_IS
-from karptui.views.plain import count_column, money_column, number_heading, text_column
-from karptui.views.row import NOT_APPLICABLE, Cell, Tone
+from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
+from karptui.views.sanitize import clean
+from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of, span_text
 from karptui.views.table import Sort, TableSpec
+from karptui.whatif.scenario import Scenario
 
 _FEW: Final = 3
 
@@ -147,3 +151,61 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
     default_sort=Sort("saved", is_descending=True),
     text=lambda row: name_of(row).lower(),
 )
+
+
+_SEEDS: Final = 5
+
+
+def policies_study(
+    pool: str = "", *, afters: tuple[str, ...] = (), horizon_ns: int = HORIZON_NS, seeds: int = 1
+) -> Study[PoliciesFound, PolicyOutcome]:
+    """Return what consolidation policies save and evict.
+
+    Args:
+        pool: The NodePool that is edited; empty for all that are not static.
+        afters: What is tried of consolidateAfter; a few values and those in use where there is nothing.
+        horizon_ns: How far each is played.
+        seeds: How many seeds each is played with.
+    """
+
+    def lines(found: PoliciesFound) -> Sequence[Pieces]:
+        if found.found is None:
+            return answer_lines(found.problem)
+        return answer_lines(headline(found.found), more_lines(found.found))
+
+    whose = clean(pool) if pool else "all NodePools alike"
+    return Study(
+        title=f"Policies of consolidation ─ {whose}, over {span_text(horizon_ns)}"
+        + (f", {seeds} seeds" if seeds > 1 else ""),
+        rows_title="Policies",
+        table=TABLE,
+        wanted=lambda now_ns: PoliciesWanted(
+            pools=(pool,) if pool else (), afters=afters, horizon_ns=horizon_ns, seeds=seeds, now_ns=now_ns
+        ),
+        further=lambda: policies_study(pool, afters=afters, horizon_ns=next_horizon(horizon_ns), seeds=seeds),
+        with_seeds=lambda: policies_study(pool, afters=afters, horizon_ns=horizon_ns, seeds=1 if seeds > 1 else _SEEDS),
+        values=Values(
+            title="Values of consolidateAfter",
+            value=" ".join(afters),
+            hint="such as 30s 10m 1h Never; without any 0s, 5m, 1h and those in use",
+            fault=_fault_of_afters,
+            study=lambda text: policies_study(
+                pool, afters=tuple(text.replace(",", " ").split()), horizon_ns=horizon_ns, seeds=seeds
+            ),
+        ),
+        rows=lambda found: found.found.outcomes if found.found is not None else (),
+        lines=lines,
+        name_of=name_of,
+        story=lambda row: answer_lines(sentence(row), story_lines(row)),
+        notes=lambda found: notes_of(found.found.assumed, found.found.not_modelled) if found.found is not None else (),
+        scenario=lambda row: Scenario(name=name_of(row), edits=row.edits) if row.edits else None,
+        tab="pools",
+    )
+
+
+def _fault_of_afters(text: str) -> str:
+    try:
+        afters_of(text or NEVER)
+    except PolicyError as error:
+        return str(error)
+    return ""

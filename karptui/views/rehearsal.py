@@ -7,15 +7,18 @@ from typing import Final
 
 from karptui.aws.money import per_hour_change_text, per_hour_text
 from karptui.forward.kubectl_drain import HeldPod
-from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import counted, duration_text, first_of, verb
+from karptui.forward.run import HORIZON_NS
+from karptui.kube.units import counted, first_of, verb
 from karptui.plan.group_drain import GroupDrain
 from karptui.plan.rehearsal import TOGETHER, Rehearsal
-from karptui.views.column import Heading
+from karptui.session.whatif_questions import RehearsalsFound, RehearsalsWanted
+from karptui.views.column import Heading, count_column, money_column, number_heading, text_column
 from karptui.views.drill import launch_text, part, places_text, reasons_text
-from karptui.views.plain import count_column, money_column, number_heading, text_column
 from karptui.views.row import Tone
+from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of, span_text
 from karptui.views.table import Sort, TableSpec
+from karptui.whatif.edits import AnyEdit
+from karptui.whatif.scenario import Scenario
 
 NO_GROUP: Final = "(no group)"
 _FEW: Final = 3
@@ -58,14 +61,14 @@ def drain_text(drain: GroupDrain) -> str:
         f" (now {drain.nodes_before:,} and {per_hour_text(drain.price_before)})"
     )
     if drain.took_ns is not None:
-        return f"drained {how} it takes {_span(drain.took_ns)}, {peak}"
+        return f"drained {how} it takes {span_text(drain.took_ns)}, {peak}"
     left = drain.left
     stuck = [one for one in drain.held if one.until_ns is None]
     budgets = sorted({name for one in stuck for name in one.budgets})
     word = "PodDisruptionBudget" if len(budgets) == 1 else "PodDisruptionBudgets"
     names = first_of(budgets, _FEW)
     why = f": {word} {names} {verb(len(budgets), 'keeps', 'keep')} {_these(stuck)}" if budgets else ""
-    after = _span(drain.until_ns - drain.from_ns)
+    after = span_text(drain.until_ns - drain.from_ns)
     return (
         f"drained {how} it stalls, {len(left)} of {counted(len(drain.nodes), 'node')} left after {after}{why}; {peak}"
     )
@@ -78,7 +81,7 @@ def _these(stuck: Sequence[HeldPod]) -> str:
 def drain_lines(drain: GroupDrain) -> Iterator[str]:
     """Yield what else is said of the drain: what held it and how long, pods without a node, what kubectl heeds not."""
     for one in drain.held[:_FEW]:
-        held = f"{one.pod} on {one.node} is held {_span(drain.waited_ns(one))} by {', '.join(one.budgets)}"
+        held = f"{one.pod} on {one.node} is held {span_text(drain.waited_ns(one))} by {', '.join(one.budgets)}"
         yield held if one.until_ns is not None else f"{held}, to the end"
     if len(drain.held) > _FEW:
         yield f"{counted(len(drain.held) - _FEW, 'other pod')} held for less, or as long"
@@ -88,7 +91,7 @@ def drain_lines(drain: GroupDrain) -> Iterator[str]:
             if drain.launched
             else ""
         )
-        yield f"a pod is without a node for {_span(drain.longest_wait_ns)} at most{come}"
+        yield f"a pod is without a node for {span_text(drain.longest_wait_ns)} at most{come}"
     if drain.waiting > drain.waiting_before:
         yield f"{counted(drain.waiting - drain.waiting_before, 'pod')} more without a node at the end"
     if drain.unheeded:
@@ -96,10 +99,6 @@ def drain_lines(drain: GroupDrain) -> Iterator[str]:
         asks = verb(len(drain.unheeded), "asks", "ask")
         count = counted(len(drain.unheeded), "pod")
         yield f"{count} {asks} not to be disrupted, which kubectl drain does not heed: {names}"
-
-
-def _span(duration_ns: int) -> str:
-    return duration_text(duration_ns / NS_PER_SECOND)
 
 
 def detail_lines(found: Rehearsal) -> Iterator[str]:
@@ -138,7 +137,7 @@ def _absent(found: Rehearsal) -> Iterator[str]:
 
 def _took(found: Rehearsal) -> str:
     took_ns = found.drain.took_ns
-    return "stalls" if took_ns is None else _span(took_ns)
+    return "stalls" if took_ns is None else span_text(took_ns)
 
 
 TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
@@ -180,3 +179,44 @@ TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
     default_sort=Sort("gone", is_descending=True),
     text=lambda row: name_of(row).lower(),
 )
+
+
+_MANY: Final = 1000
+"""Nodes that are never drained at a time."""
+
+
+def rehearsal_study(
+    manifests: tuple[AnyEdit, ...] = (), *, at_once: int = 1, horizon_ns: int = HORIZON_NS
+) -> Study[RehearsalsFound, Rehearsal]:
+    """Return what comes of moving node groups to Karpenter.
+
+    Args:
+        manifests: What is applied before: NodePools and DaemonSets as they would be.
+        at_once: How many nodes are drained at a time.
+        horizon_ns: How far a drain is played that does not come to its end.
+    """
+    edited = " with the edits of the what-if" if manifests else ""
+    span = "" if horizon_ns == HORIZON_NS else f", over {span_text(horizon_ns)}"
+    return Study(
+        title=f"Rehearsal ─ node groups moved to Karpenter{edited}{span}",
+        rows_title="Node groups",
+        table=TABLE,
+        wanted=lambda now_ns: RehearsalsWanted(
+            manifests=manifests, at_once=at_once, horizon_ns=horizon_ns, now_ns=now_ns
+        ),
+        rows=lambda found: found.found,
+        lines=lambda found: answer_lines(found.problem or overview(found.found)),
+        name_of=name_of,
+        story=lambda row: answer_lines(headline(row), story_lines(row)),
+        notes=lambda found: notes_of(found.found[0].assumed, found.found[0].drain.not_modelled) if found.found else (),
+        scenario=lambda row: Scenario(name=f"without {name_of(row)}", edits=row.edits),
+        tab="nodes",
+        further=lambda: rehearsal_study(manifests, at_once=at_once, horizon_ns=next_horizon(horizon_ns)),
+        values=Values(
+            title="Nodes drained at a time",
+            value=str(at_once),
+            hint="1, as kubectl drain does, or more",
+            fault=lambda text: "" if text.isdecimal() and 0 < int(text) < _MANY else f"a number below {_MANY}",
+            study=lambda text: rehearsal_study(manifests, at_once=int(text), horizon_ns=horizon_ns),
+        ),
+    )

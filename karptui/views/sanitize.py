@@ -26,6 +26,7 @@ _CONTROLS: Final = {chr(code): chr(0x2400 + code) for code in range(0x20)} | {
     "\x7f": "␡",
 }
 _BREAKS: Final = frozenset("\u2028\u2029\x85")
+_ESCAPED: Final = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>()#+!|~"})
 
 
 def clean(text: str, *, limit: int = LIMIT) -> str:
@@ -87,3 +88,8 @@ def short_zone(zone: str) -> str:
 def short_name(name: str) -> str:
     """Return a node name without the domain that a cloud puts behind every one."""
     return name.partition(".")[0] if name.endswith(".internal") else name
+
+
+def markdown_text(text: str) -> str:
+    """Return text of a cluster as markdown that is no markup, mentions nobody, and stays on its line."""
+    return text.translate(_ESCAPED).replace("@", "@\u200b").replace("\n", " ")
