@@ -94,6 +94,16 @@ class Overlap(msgspec.Struct, frozen=True, kw_only=True):
         """Pods that some NodePool could make a node for, were its limits not used up."""
         return sum(kind.pods for kind in self.kinds if kind.pools and not kind.goes_to)
 
+    def partners_of(self, pool: str) -> tuple[str, ...]:
+        """Return a NodePool and the one it shares most pods with; it alone where it shares none."""
+        found = self.pools.get(pool)
+        return (pool, *list(found.shared_with)[:1]) if found is not None else (pool,)
+
+    def shared_by(self, pools: Iterable[str]) -> int:
+        """Return how many pods could go to every one of some NodePools."""
+        all_of = frozenset(pools)
+        return sum(kind.pods for kind in self.kinds if all_of <= frozenset(kind.pools))
+
 
 def overlap_steps(prepared: Prepared, generation: int = 0) -> Iterator[Overlap | None]:
     """Work out the overlap step by step: yields None between two steps, and the answer at last.

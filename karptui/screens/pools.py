@@ -149,11 +149,10 @@ class PoolsScreen(ListScreen[PoolRow]):
         """Ask for a proportion between the pool and the one it shares most pods with."""
         if self.current is None:
             return
-        from karptui.views.pools.proportion import partners_of  # noqa: PLC0415 - brings the engines with it
-
         around = self.around(PoolsAround)
         overlap = around.overlap if around is not None else None
-        routes.ask_for_proportion(self, partners_of(self.current.name, overlap))
+        name = self.current.name
+        routes.ask_for_proportion(self, overlap.partners_of(name) if overlap is not None else (name,))
 
     def action_open_types(self) -> None:
         """Show the instance types of the pool."""

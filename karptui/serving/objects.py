@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from karptui.decode.kinds import Kind
+from karptui.kube.units import count_text, first_of
+from karptui.provisioning.overlap import Overlap
 from karptui.session.cluster_view import ClusterView
 from karptui.session.questions import (
     DescriptionFound,
@@ -19,13 +21,23 @@ from karptui.session.questions import (
 )
 from karptui.state.cluster import ClusterState
 from karptui.views.describe import describe
-from karptui.views.pools.proportion import first_shares, hint_of, proportion_opening, shared_pods
+from karptui.views.sanitize import clean
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.opening import opening_for_all, ref_of
-from karptui.whatif.proportion import ProportionError, parse_shares
+from karptui.whatif.proportion import (
+    LABEL,
+    ProportionError,
+    first_shares,
+    owners_of_shared,
+    parse_shares,
+    proportion_opening,
+)
 
 MOST_PODS: Final = 2_000
 """Pods that are named: those without a node first, then one of each workload."""
+
+NAMED: Final = 3
+"""Workloads that a hint names."""
 
 
 def description(view: ClusterView, wanted: DescriptionWanted) -> DescriptionFound:
@@ -72,12 +84,25 @@ def proportion(view: ClusterView, wanted: ProportionWanted) -> ProportionFound:
     if overlap is None:
         return ProportionFound()
     found = ProportionFound(
-        is_known=True, pods=shared_pods(pools, overlap), first=first_shares(pools, view), hint=hint_of(pools, view)
+        is_known=True,
+        pods=overlap.shared_by(pools),
+        first=first_shares(pools, view.state.nodepools),
+        hint=_hint(pools, view.state, overlap),
     )
     if wanted.shares is None:
         return found
     try:
-        begun = proportion_opening(parse_shares(wanted.shares, pools, view.state.nodepools), view)
+        begun = proportion_opening(parse_shares(wanted.shares, pools, view.state.nodepools), view.state, overlap)
     except ProportionError as error:
-        return ProportionFound(is_known=True, pods=found.pods, problem=str(error))
+        return ProportionFound(is_known=True, pods=found.pods, problem=clean(str(error)))
     return ProportionFound(is_known=True, pods=found.pods, opening=begun)
+
+
+def _hint(pools: Sequence[str], state: ClusterState, overlap: Overlap) -> str:
+    """Return what the line takes, and for which pods."""
+    names = [clean(str(owner)) for owner in owners_of_shared(pools, state, overlap)]
+    many = f"{count_text(overlap.shared_by(pools))} pods{f' of {first_of(names, NAMED)}' if names else ''}"
+    return (
+        f"shares such as 70/30, or NodePool=share for each; {many} may go to either. Each share is a value of the "
+        f"label {LABEL}, and pods are spread over it, so that weight no longer decides"
+    )

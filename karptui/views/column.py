@@ -9,7 +9,6 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from karptui.aws.money import per_hour_text
 from karptui.kube.quantity import QuantityError, parse_quantity
 from karptui.kube.units import count_text
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
@@ -271,17 +270,6 @@ def count_column(
         return Cell(f"{count_text(count)}{'+' if is_at_least(item) else ''}", tone(item)) if count else NOT_APPLICABLE
 
     field = Field[ItemT](FieldKind.COUNT, lambda item, _: read(item), help=heading.help.rstrip(".").lower())
-    return Column(heading, cell, read, filters={heading.id: field})
-
-
-def money_column(heading: Heading, read: Callable[[ItemT], float]) -> Column[ItemT]:
-    """Return a column of dollars per hour; nothing is a dash."""
-
-    def cell(item: ItemT, _: int) -> Cell:
-        amount = read(item)
-        return Cell(per_hour_text(amount).removesuffix("/h"), Tone.NORMAL) if amount else NOT_APPLICABLE
-
-    field = Field[ItemT](FieldKind.MONEY, lambda item, _: read(item), help=heading.help.rstrip(".").lower())
     return Column(heading, cell, read, filters={heading.id: field})
 
 

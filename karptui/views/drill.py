@@ -11,7 +11,8 @@ from karptui.kube.units import counted, first_of, verb
 from karptui.plan.drill import Drill, DrillLaunch, LossKind
 from karptui.plan.rehearsal import Rehearsal
 from karptui.session.whatif_questions import DrillsFound, DrillsWanted
-from karptui.views.column import Heading, count_column, money_column, number_heading, text_column
+from karptui.views.column import Heading, count_column, number_heading, text_column
+from karptui.views.prices import money_column
 from karptui.views.row import Tone
 from karptui.views.study import Study, answer_lines, notes_of
 from karptui.views.table import Sort, TableSpec

@@ -11,8 +11,9 @@ from karptui.kube.units import count_text, counted, cpu_text, first_of, memory_t
 from karptui.plan.headroom import MOST, Headroom, LimitUse, PoolRoom
 from karptui.session.pods import OWNER_WORDS
 from karptui.session.whatif_questions import HeadroomsFound, HeadroomsWanted
-from karptui.views.column import Heading, count_column, money_column, number_heading, text_column
+from karptui.views.column import Heading, count_column, number_heading, text_column
 from karptui.views.pools.sentences import amount_text, number_text
+from karptui.views.prices import money_column
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.study import Study, answer_lines, notes_of

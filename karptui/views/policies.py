@@ -11,8 +11,9 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, counted, duration_text
 from karptui.plan.policies import NEVER, Comparison, PolicyError, PolicyOutcome, afters_of
 from karptui.session.whatif_questions import PoliciesFound, PoliciesWanted
-from karptui.views.column import Column, Heading, count_column, money_column, number_heading, text_column
+from karptui.views.column import Column, Heading, count_column, number_heading, text_column
 from karptui.views.forward.sentences import AS_IT_IS
+from karptui.views.prices import money_column
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of, span_text

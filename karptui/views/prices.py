@@ -1,13 +1,16 @@
-"""Prices in words and cells: what a node costs per hour, who says so, and what all of them come to."""
+"""Prices in words, cells and columns: what a node costs per hour, who says so, and what all of them come to."""
 
 from __future__ import annotations
 
-from karptui.aws.money import node_price_text, total_text
+from collections.abc import Callable
+
+from karptui.aws.money import node_price_text, per_hour_text, total_text
 from karptui.aws.prices import NodePrices, Price
 from karptui.karpenter.labels import SPOT
 from karptui.kube.units import NA, count_text
 from karptui.session.costs import Total
 from karptui.session.nodes import NodeEntry
+from karptui.views.column import Column, Field, FieldKind, Heading, ItemT
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.top_bar import Fact
 
@@ -80,3 +83,14 @@ def cost_fact(total: Total) -> Fact:
 def sort_price(entry: NodeEntry) -> float | None:
     """Return the price to sort by; None sorts last."""
     return entry.price.per_hour if entry.price is not None else None
+
+
+def money_column(heading: Heading, read: Callable[[ItemT], float]) -> Column[ItemT]:
+    """Return a column of dollars per hour; nothing is a dash."""
+
+    def cell(item: ItemT, _: int) -> Cell:
+        amount = read(item)
+        return Cell(per_hour_text(amount).removesuffix("/h"), Tone.NORMAL) if amount else NOT_APPLICABLE
+
+    field = Field[ItemT](FieldKind.MONEY, lambda item, _: read(item), help=heading.help.rstrip(".").lower())
+    return Column(heading, cell, read, filters={heading.id: field})

@@ -12,8 +12,9 @@ from karptui.kube.units import counted, first_of, verb
 from karptui.plan.group_drain import GroupDrain
 from karptui.plan.rehearsal import TOGETHER, Rehearsal
 from karptui.session.whatif_questions import RehearsalsFound, RehearsalsWanted
-from karptui.views.column import Heading, count_column, money_column, number_heading, text_column
+from karptui.views.column import Heading, count_column, number_heading, text_column
 from karptui.views.drill import launch_text, part, places_text, reasons_text
+from karptui.views.prices import money_column
 from karptui.views.row import Tone
 from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of, span_text
 from karptui.views.table import Sort, TableSpec

@@ -7,23 +7,35 @@ gets as many pods as any other. That is Karpenter's own recipe for a ratio of sp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import gcd
 from typing import Any, Final
 
 import msgspec
 
+from karptui.decode.kinds import Kind
+from karptui.disruption.owner import Owner, OwnerIndex
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.pod import PodTemplate
+from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.workload import workload_labels
+from karptui.provisioning.overlap import Overlap
+from karptui.state.cluster import ClusterState
+from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.edits.document import template_document
+from karptui.whatif.opening import Opening
 from karptui.whatif.path import POOL_REQUIREMENTS, value_at
+from karptui.whatif.scenario import Replay
 
 LABEL: Final = "capacity-spread"
 """The label, called as Karpenter's documentation calls it."""
 MOST_VALUES: Final = 20
 """Values of the label at the most: every one of them asks for a node of its own."""
+MOST_DOCUMENTS: Final = 6
+"""Objects that are opened as text."""
+MOST_NAME: Final = 60
+_WITH_TEMPLATE: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"})
+"""Owners whose template can be changed; the pods of others are changed as if they had been made so."""
 _SPREADS: Final = ("spec", "topologySpreadConstraints")
 
 
@@ -36,6 +48,14 @@ class Bearer(msgspec.Struct, frozen=True):
 
     ref: ObjectRef
     template: PodTemplate
+
+
+def first_shares(pools: Sequence[str], known: Mapping[str, NodePool]) -> str:
+    """Return what stands in the line at first: the weights, which is what people mean by them, else equal shares."""
+    weights = [known[name].weight for name in pools if name in known]
+    shares = weights if len(weights) == len(pools) and all(weights) else [1] * len(pools)
+    common = gcd(*shares)
+    return " ".join(f"{name}={share // common}" for name, share in zip(pools, shares, strict=True))
 
 
 def parse_shares(text: str, offered: Sequence[str], known: Iterable[str]) -> Mapping[str, int]:
@@ -138,3 +158,57 @@ def _spreads(template: PodTemplate) -> list[dict[str, Any]]:
         "labelSelector": {"matchLabels": workload_labels(template.labels)},
     }
     return [*(one for one in written if one.get("topologyKey") != LABEL), own]
+
+
+def proportion_opening(values: Mapping[str, int], state: ClusterState, overlap: Overlap) -> Opening:
+    """Return the what-if of a proportion: every pod placed from scratch, with the label and the spread.
+
+    Args:
+        values: by NodePool, how many values of the label it gets.
+        state: the cluster.
+        overlap: which NodePools could take which of its pods.
+
+    Raises:
+        ProportionError: with a sentence.
+    """
+    bearers = tuple(_bearers(owners_of_shared(values, state, overlap), state))
+    if not bearers:
+        named = " and ".join(values)
+        raise ProportionError(f"no pod with labels of its own could go to {named} alike: there is nothing to spread")
+    edits = proportion_edits(values, state.nodepools, bearers)
+    documents = dict.fromkeys(one.object for one in edits if isinstance(one, SetField) and one.object.kind != "Pod")
+    name = ", ".join(f"{pool} {count}" for pool, count in values.items())
+    return Opening(name[:MOST_NAME], tuple(documents)[:MOST_DOCUMENTS], edits, Replay.SCRATCH)
+
+
+def owners_of_shared(pools: Iterable[str], state: ClusterState, overlap: Overlap) -> dict[Owner | ObjectRef, Pod]:
+    """Return who stands behind the pods that could go to all of the NodePools, each with one of its pods."""
+    all_of = frozenset(pools)
+    index = OwnerIndex(item for kind in WORKLOAD_KINDS for item in state.of(kind).values())
+    found: dict[Owner | ObjectRef, Pod] = {}
+    for kind in overlap.kinds:
+        if not all_of <= frozenset(kind.pools):
+            continue
+        for key in kind.examples:
+            pod = state.pods.get(key)
+            if pod is not None and workload_labels(pod.template.labels):
+                found.setdefault(index.of(pod) or ObjectRef(str(Kind.POD), pod.name, pod.namespace), pod)
+    return found
+
+
+def _bearers(owners: Mapping[Owner | ObjectRef, Pod], state: ClusterState) -> Iterator[Bearer]:
+    """Yield what is edited: the workload where it is known and has a template, else each of its pods."""
+    known = {f"{kind}/{key}" for kind in WORKLOAD_KINDS for key in state.of(kind)}
+    apart: set[Owner] = set()
+    for owner, pod in owners.items():
+        if isinstance(owner, ObjectRef):
+            yield Bearer(owner, pod.template)
+        elif owner.kind in _WITH_TEMPLATE and str(owner) in known:
+            yield Bearer(ObjectRef(owner.kind, owner.name, owner.namespace), pod.template)
+        else:
+            apart.add(owner)
+    if apart:
+        index = OwnerIndex(item for kind in WORKLOAD_KINDS for item in state.of(kind).values())
+        for pod in state.pods.values():
+            if not pod.is_terminal and index.of(pod) in apart:
+                yield Bearer(ObjectRef(str(Kind.POD), pod.name, pod.namespace), pod.template)

@@ -7,17 +7,13 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.provisioning import prepare
 from karptui.provisioning.overlap import Overlap
+from karptui.serving.objects import proportion
 from karptui.session.cluster_view import NO_VIEW, ClusterView
+from karptui.session.questions import ProportionWanted
 from karptui.state.inventory import state_of
-from karptui.views.pools.proportion import (
-    first_shares,
-    hint_of,
-    partners_of,
-    proportion_opening,
-    shared_pods,
-)
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.proportion import ProportionError
+from karptui.whatif.opening import Opening
+from karptui.whatif.proportion import ProportionError, first_shares, proportion_opening
 from karptui.whatif.scenario import Replay
 from tests.builders import NOW_NS, a_pod, a_pod_template, an_owner
 from tests.views.pools.rows import VIEW
@@ -47,25 +43,33 @@ def overlap_of(view: ClusterView) -> Overlap:
     return view.analysis.overlap
 
 
+def opening_of(values: dict[str, int], view: ClusterView) -> Opening:
+    return proportion_opening(values, view.state, overlap_of(view))
+
+
+def hint_of(pools: tuple[str, ...], view: ClusterView) -> str:
+    return proportion(view, ProportionWanted(pools=pools)).hint
+
+
 def test_the_pool_that_shares_most_pods_is_the_partner() -> None:
     overlap = overlap_of(VIEW)
-    assert partners_of("primary", overlap) == ("primary", "spare")
-    assert partners_of("rest", overlap) == ("rest", "primary")
-    assert partners_of("gone", overlap) == ("gone",)
-    assert partners_of("primary", None) == ("primary",)
+    assert overlap.partners_of("primary") == ("primary", "spare")
+    assert overlap.partners_of("rest") == ("rest", "primary")
+    assert overlap.partners_of("gone") == ("gone",)
 
 
 def test_shares_begin_with_the_weights() -> None:
-    assert first_shares(("primary", "spare"), VIEW) == "primary=2 spare=1"
-    assert first_shares(("rest", "primary"), VIEW) == "rest=1 primary=1", "a pool without a weight"
-    assert first_shares(("primary", "gone"), VIEW) == "primary=1 gone=1"
+    known = VIEW.state.nodepools
+    assert first_shares(("primary", "spare"), known) == "primary=2 spare=1"
+    assert first_shares(("rest", "primary"), known) == "rest=1 primary=1", "a pool without a weight"
+    assert first_shares(("primary", "gone"), known) == "primary=1 gone=1"
 
 
 def test_the_hint_names_the_pods_that_may_go_to_either() -> None:
-    assert shared_pods(("primary", "spare"), overlap_of(VIEW)) == 64
-    assert shared_pods(("primary", "spare"), None) == 0
+    assert overlap_of(VIEW).shared_by(("primary", "spare")) == 64
     assert "; 64 pods of ReplicaSet/shop/web may go to either." in hint_of(("primary", "spare"), VIEW)
-    assert "; 0 pods may go to either." in hint_of(("a", "b"), NO_VIEW)
+    assert "; 0 pods may go to either." in hint_of(("a", "b"), VIEW)
+    assert not proportion(NO_VIEW, ProportionWanted(pools=("a", "b"))).is_known
     many = compared(
         *(a_pod(name=f"p{i}", labels={"app": f"p{i}"}, owner=an_owner(kind="Job", name=f"j{i}")) for i in range(5))
     )
@@ -73,7 +77,7 @@ def test_the_hint_names_the_pods_that_may_go_to_either() -> None:
 
 
 def test_the_what_if_of_a_proportion() -> None:
-    opening = proportion_opening({"a": 2, "b": 1}, compared(*PODS))
+    opening = opening_of({"a": 2, "b": 1}, compared(*PODS))
     assert (opening.name, opening.replay) == ("a 2, b 1", Replay.SCRATCH)
     assert [one.key for one in opening.documents] == ["a", "b"]
     touched = {edit.object for edit in opening.edits if hasattr(edit, "object")}
@@ -84,4 +88,4 @@ def test_the_what_if_of_a_proportion() -> None:
 
 def test_without_pods_to_spread_there_is_none() -> None:
     with pytest.raises(ProportionError, match="no pod with labels of its own could go to a and b alike"):
-        proportion_opening({"a": 1, "b": 1}, compared(a_pod(name="bare", labels={})))
+        opening_of({"a": 1, "b": 1}, compared(a_pod(name="bare", labels={})))
