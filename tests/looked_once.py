@@ -9,7 +9,7 @@ import pytest
 from karptui.aws.evidence import decides_alike
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.outlook import Outlook
-from karptui.disruption.should_disrupt import Wishes
+from karptui.disruption.should_disrupt import ShouldDisrupt
 from karptui.kube.recent import Recent
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.reporter import Pause, no_pause
@@ -51,9 +51,9 @@ def _prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> Re
     return _READY.get(_Sight(view, now_ns), lambda: prepare_view(view, now_ns, pause))
 
 
-def _outlook(prepared: Prepared, fleet: Fleet, wishes: Wishes | None = None) -> Outlook:
+def _outlook(prepared: Prepared, fleet: Fleet, should_disrupt: ShouldDisrupt | None = None) -> Outlook:
     """Return what remembers simulations: the same one for the same cluster."""
-    return _OUTLOOKS.get(prepared, lambda: Outlook(prepared, fleet, wishes))
+    return _OUTLOOKS.get(prepared, lambda: Outlook(prepared, fleet, should_disrupt))
 
 
 def look_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,14 +59,14 @@ class _Requirement(msgspec.Struct, frozen=True, rename="camel"):
     min_values: int | None = None
 
 
-class _Launch(msgspec.Struct, frozen=True):
+class _LaunchedClaim(msgspec.Struct, frozen=True):
     """A NodeClaim that is launched."""
 
     requirements: tuple[_Requirement, ...] = ()
     requests: Mapping[str, str | int | float] = {}
 
 
-class _Document(msgspec.Struct, frozen=True, rename="camel"):
+class _CaseDocument(msgspec.Struct, frozen=True, rename="camel"):
     node_class: Mapping[str, Any]
     karpenter: Mapping[str, str] = {}
     """Versions: ``core`` and ``provider``."""
@@ -78,7 +78,7 @@ class _Document(msgspec.Struct, frozen=True, rename="camel"):
     reservations: Mapping[str, int] = {}
     placement_group: PlacementGroup | None = None
     unavailable: tuple[_Refused, ...] = ()
-    launch: _Launch | None = None
+    launch: _LaunchedClaim | None = None
 
 
 class LaunchedClaim(msgspec.Struct, frozen=True):
@@ -115,7 +115,7 @@ def parse_case(content: Any) -> TypesCase:
         NodeClassError: The EC2NodeClass cannot be read.
     """
     try:
-        document = msgspec.convert(content, _Document)
+        document = msgspec.convert(content, _CaseDocument)
         settings = parse_settings({name: _text(value) for name, value in document.settings.items()}, _version(document))
     except msgspec.ValidationError as error:
         found = field_error(error, content)
@@ -235,13 +235,13 @@ def _filter_document(step: FilterStep) -> dict[str, Any]:
     return {**document, "reserved": reserved} if reserved else document
 
 
-def _is_of_1_15(document: _Document, nodeclass: NodeClass) -> bool:
+def _is_of_1_15(document: _CaseDocument, nodeclass: NodeClass) -> bool:
     """Whether the document asks for anything that 1.14 did not have; all others are answered in the older form."""
     asks = document.launch is not None or bool(document.unavailable) or "AWS_FEATURE_GATES" in document.settings
     return asks or "enclaveOptions" in nodeclass.spec
 
 
-def _version(document: _Document) -> str:
+def _version(document: _CaseDocument) -> str:
     return document.karpenter.get("provider") or document.karpenter.get("core", "")
 
 
@@ -249,7 +249,7 @@ def _text(value: str | float | bool) -> str:  # noqa: FBT001 - a value of a docu
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _launched(launch: _Launch) -> LaunchedClaim:
+def _launched(launch: _LaunchedClaim) -> LaunchedClaim:
     try:
         requests = {name: parse_quantity(str(amount)) for name, amount in launch.requests.items()}
     except QuantityError as error:
@@ -258,7 +258,7 @@ def _launched(launch: _Launch) -> LaunchedClaim:
     return LaunchedClaim(Requirements(requirements), requests)
 
 
-def _nodeclass(document: _Document) -> tuple[NodeClass, tuple[str, ...]]:
+def _nodeclass(document: _CaseDocument) -> tuple[NodeClass, tuple[str, ...]]:
     content = document.node_class
     metadata, spec, status = content.get("metadata"), content.get("spec"), content.get("status")
     for field, value in (("metadata", metadata), ("spec", spec), ("status", status)):
@@ -292,7 +292,7 @@ def _read(given: NodeClass) -> tuple[Ec2NodeClass, str]:
         return parse_nodeclass(msgspec.structs.replace(given, spec=spec)), problem
 
 
-def _region(document: _Document, nodeclass: Ec2NodeClass) -> str:
+def _region(document: _CaseDocument, nodeclass: Ec2NodeClass) -> str:
     names = (*(zone.name for zone in document.zones), *(zone.name for zone in nodeclass.zones))
     region = next(filter(None, map(region_of, names)), "")
     if not region:
@@ -300,7 +300,7 @@ def _region(document: _Document, nodeclass: Ec2NodeClass) -> str:
     return region
 
 
-def _market(document: _Document, region: str, nodeclass: Ec2NodeClass, tables: str) -> Market:
+def _market(document: _CaseDocument, region: str, nodeclass: Ec2NodeClass, tables: str) -> Market:
     """Return the market the case describes; without zones of its own, the built-in catalogue's."""
     sold_out = frozenset(
         OfferingKey(one.capacity_type, one.type, one.zone, one.reservation) for one in document.unavailable

@@ -37,7 +37,7 @@ class FilterStep(msgspec.Struct, frozen=True, kw_only=True):
     rejected: tuple[InstanceType, ...]
 
 
-class _Launch(msgspec.Struct, frozen=True):
+class _LaunchRequest(msgspec.Struct, frozen=True):
     requirements: Requirements
     requests: ResourceList
     rules: Rules
@@ -66,7 +66,7 @@ def launch_steps(
         requests: What its pods ask for.
         rules: How the version that runs decides.
     """
-    launch = _Launch(requirements, requests, rules)
+    launch = _LaunchRequest(requirements, requests, rules)
     first = "compatible-launchable-filter" if rules.has_room_apart else "compatible-available-filter"
     steps, left = [], tuple(types)
     for name, keep in ((first, _fitting), *_FILTERS):
@@ -80,18 +80,18 @@ def launch_steps(
     return tuple(steps)
 
 
-def _fitting(types: _Types, launch: _Launch) -> _Types:
+def _fitting(types: _Types, launch: _LaunchRequest) -> _Types:
     """Keep types with room for the requests and an offering that can be launched."""
     return tuple(one for one in types if launch.compatible(one) and _has_room(one, launch))
 
 
-def _has_room(one: InstanceType, launch: _Launch) -> bool:
+def _has_room(one: InstanceType, launch: _LaunchRequest) -> bool:
     room = allocatable(one)
     fits = all(nano(launch.requests, name) <= nano(room, name) for name in launch.requests)
     return fits and bool(launch.launchable(one.offerings))
 
 
-def _of_one_reservation_type(types: _Types, launch: _Launch) -> _Types:
+def _of_one_reservation_type(types: _Types, launch: _LaunchRequest) -> _Types:
     """Keep the kind of reservations with the cheapest offering: EC2 takes one market type in a call."""
     if not launch.allows(RESERVED):
         return types
@@ -111,7 +111,7 @@ def _of_one_reservation_type(types: _Types, launch: _Launch) -> _Types:
     )
 
 
-def _cheapest_block(types: _Types, launch: _Launch) -> _Types:
+def _cheapest_block(types: _Types, launch: _LaunchRequest) -> _Types:
     """Keep the cheapest capacity block alone; where none has room, everything stays."""
     if not launch.allows(RESERVED) or not _begins_with_a_block(types):
         return types
@@ -137,7 +137,7 @@ def _begins_with_a_block(types: _Types) -> bool:
     return False
 
 
-def _roomiest_reservations(types: _Types, launch: _Launch) -> _Types:
+def _roomiest_reservations(types: _Types, launch: _LaunchRequest) -> _Types:
     """Keep in each zone of a type the reservation with the most room, and the types that have one."""
     if not launch.allows(RESERVED):
         return types
@@ -154,7 +154,7 @@ def _roomiest_reservations(types: _Types, launch: _Launch) -> _Types:
     return tuple(kept) or types
 
 
-def _plain(types: _Types, launch: _Launch) -> _Types:
+def _plain(types: _Types, launch: _LaunchRequest) -> _Types:
     """Leave out metal and accelerators where something else is left."""
     if launch.requirements.has_min_values():
         return types
@@ -166,7 +166,7 @@ def _is_exotic(one: InstanceType) -> bool:
     return any("metal" in size for size in sizes) or any(nano(one.capacity, name) for name in _EXOTIC)
 
 
-def _spot_below_on_demand(types: _Types, launch: _Launch) -> _Types:
+def _spot_below_on_demand(types: _Types, launch: _LaunchRequest) -> _Types:
     """Leave out spot that costs more than the cheapest on-demand offering."""
     if launch.requirements.has_min_values() or not (launch.allows(ON_DEMAND) and launch.allows(SPOT)):
         return types
@@ -185,7 +185,7 @@ def _spot_below_on_demand(types: _Types, launch: _Launch) -> _Types:
     return tuple(one for one in thinned if one.offerings)
 
 
-_FILTERS: Final[tuple[tuple[str, Callable[[_Types, _Launch], _Types]], ...]] = (
+_FILTERS: Final[tuple[tuple[str, Callable[[_Types, _LaunchRequest], _Types]], ...]] = (
     ("capacity-reservation-type-filter", _of_one_reservation_type),
     ("capacity-block-filter", _cheapest_block),
     ("reserved-offering-filter", _roomiest_reservations),

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         # For people the cluster as it is comes first; a script gets one line for what it asks.
         as_it_is = () if edited and args.output == "json" else (None,)
         scenarios: list[Scenario | None] = [*as_it_is, *edited]
-        parts = [_Part(scenario, args.seed + number) for scenario in scenarios for number in range(args.seeds)]
+        parts = [_SeededPlay(scenario, args.seed + number) for scenario in scenarios for number in range(args.seeds)]
         status = 0
         with opened(args.workers or "1") as workers:
             for cluster, answers in ask_parts(args, workers, _ask, args, parts, command="forward", merge=_merged):
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-class _Answer(NamedTuple):
+class _PrintedPlay(NamedTuple):
     """What is printed of a play."""
 
     text: str = ""
@@ -82,7 +82,7 @@ class _Answer(NamedTuple):
     status: int = 0
 
 
-class _Part(NamedTuple):
+class _SeededPlay(NamedTuple):
     """What is played: the cluster as it is, or as a scenario makes it, with a seed."""
 
     scenario: Scenario | None
@@ -110,7 +110,7 @@ def _ask(named: NamedBase, args: Any, part: Any, is_stopped: Callable[[], bool])
     )
 
 
-def _merged(named: NamedBase, args: Any, found: Sequence[tuple[str, Played | str]]) -> list[_Answer]:
+def _merged(named: NamedBase, args: Any, found: Sequence[tuple[str, Played | str]]) -> list[_PrintedPlay]:
     """Return what is printed of each scenario, whose plays differ in their seeds."""
     from karptui.forward.spread import shown_of
 
@@ -121,14 +121,14 @@ def _merged(named: NamedBase, args: Any, found: Sequence[tuple[str, Played | str
             answers.append(_problem(named.name, first_found, args.output))
             continue
         plays = [one for _, one in found[first : first + args.seeds] if not isinstance(one, str)]
-        answers.append(_Answer(_text(named, scenario, shown_of(plays, args.seed), args.output)))
+        answers.append(_PrintedPlay(_text(named, scenario, shown_of(plays, args.seed), args.output)))
     return answers
 
 
-def _problem(name: str, problem: str, form: str) -> _Answer:
+def _problem(name: str, problem: str, form: str) -> _PrintedPlay:
     if form == "json":
-        return _Answer(_json({"name": name, "error": problem}), status=1)
-    return _Answer(complaint=f"{name}: {problem}", status=1)
+        return _PrintedPlay(_json({"name": name, "error": problem}), status=1)
+    return _PrintedPlay(complaint=f"{name}: {problem}", status=1)
 
 
 def _text(named: NamedBase, scenario: str, played: Played, form: str) -> str:

@@ -26,7 +26,7 @@ Merge = Callable[[NamedBase, Any, Sequence[Any]], Sequence[Any]]
 """Makes answers of those to all parts; called with the cluster and what is given before them."""
 
 
-class Answered(NamedTuple):
+class ClusterAnswers(NamedTuple):
     """What was found of one cluster."""
 
     cluster: NamedBase
@@ -62,7 +62,7 @@ def ask_parts(
     *,
     command: str,
     merge: Merge | None = None,
-) -> Iterator[Answered]:
+) -> Iterator[ClusterAnswers]:
     """Ask every part of a question of every cluster that the arguments name; yield the clusters in their order.
 
     Several snapshots are asked side by side, of one cluster the parts.
@@ -84,7 +84,7 @@ def ask_parts(
             answers = in_order(workers.run(_of_part, (ask, given, cluster), parts))
             found = tuple(_counted(answers, len(parts), command))
             found = merge(cluster, given, found) if merge is not None else found
-        yield Answered(cluster._replace(base=None), tuple(found))
+        yield ClusterAnswers(cluster._replace(base=None), tuple(found))
 
 
 def ask_whole(
@@ -95,7 +95,7 @@ def ask_whole(
     *,
     command: str,
     reporter: Reporter,
-) -> Iterator[Answered]:
+) -> Iterator[ClusterAnswers]:
     """Ask one question of every cluster that the arguments name; yield clusters in their order, with an answer each.
 
     Several snapshots are asked side by side; of one cluster what the question is made of.
@@ -109,7 +109,7 @@ def ask_whole(
         return
     for cluster in bases(args):
         found = (ask(cluster, given, each_of(workers), reporter),) if cluster.base is not None else ()
-        yield Answered(cluster._replace(base=None), found)
+        yield ClusterAnswers(cluster._replace(base=None), found)
 
 
 def each_of(workers: Workers) -> Each:
@@ -158,14 +158,14 @@ def _clusters(args: argparse.Namespace, workers: Workers) -> Iterator[str | Name
         yield path if workers.sees_files and path != "-" else base_of_snapshot(path, args)
 
 
-def _of_cluster(common: Any, item: str | NamedBase, is_stopped: Callable[[], bool]) -> Answered:
+def _of_cluster(common: Any, item: str | NamedBase, is_stopped: Callable[[], bool]) -> ClusterAnswers:
     ask, given, parts, args, merge = common
     cluster = base_of_snapshot(item, args) if isinstance(item, str) else item
     found: Sequence[Any] = ()
     if cluster.base is not None:
         found = [ask(cluster, given, part, is_stopped) for part in parts]
         found = merge(cluster, given, found) if merge is not None else found
-    return Answered(cluster._replace(base=None), tuple(found))
+    return ClusterAnswers(cluster._replace(base=None), tuple(found))
 
 
 def _of_part(common: Any, part: object, is_stopped: Callable[[], bool]) -> Any:

@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-class _Answer(NamedTuple):
+class _PrintedPlan(NamedTuple):
     """What is printed of one cluster."""
 
     text: str = ""
@@ -95,7 +95,7 @@ class _Answer(NamedTuple):
     """Why there is no plan."""
 
 
-def _planned(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> _Answer:
+def _planned(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> _PrintedPlan:
     """Plan for one cluster; in another process as well."""
     from karptui.plan.plan import plan
 
@@ -104,11 +104,11 @@ def _planned(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> _A
     try:
         found = plan(named.base, manifests.edits, horizon_ns=args.horizon, reporter=reporter, each=each)
     except EditError as error:
-        return _Answer(problem=str(error))
-    return _Answer(_text(named, manifests, found, args.output), tuple(_failures(found, args.fail_on)))
+        return _PrintedPlan(problem=str(error))
+    return _PrintedPlan(_text(named, manifests, found, args.output), tuple(_failures(found, args.fail_on)))
 
 
-def _answer(named: NamedBase, answers: Sequence[_Answer], args: argparse.Namespace) -> int:
+def _answer(named: NamedBase, answers: Sequence[_PrintedPlan], args: argparse.Namespace) -> int:
     """Print the plan of one cluster."""
     if not answers:
         fail(f"{named.name}: {named.problem}", "plan")

@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
         with opened(args.workers or "1") as workers:
             for named, answers in ask_whole(args, workers, _solved, asked, command="solve", reporter=_progress):
                 say_progress("")
-                answer = answers[0] if answers else _Answer(problem=f"{named.name}: {named.problem}")
+                answer = answers[0] if answers else _PrintedSolution(problem=f"{named.name}: {named.problem}")
                 status = max(status, _tell(named, answer, args))
     except UsageError as error:
         say_progress("")
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-class _Answer(NamedTuple):
+class _PrintedSolution(NamedTuple):
     """What is printed of one cluster."""
 
     text: str = ""
@@ -96,7 +96,7 @@ class _Answer(NamedTuple):
     """Why there is no answer."""
 
 
-def _solved(named: NamedBase, asked: Any, each: Each, reporter: Reporter) -> _Answer:
+def _solved(named: NamedBase, asked: Any, each: Each, reporter: Reporter) -> _PrintedSolution:
     """Look for the change in one cluster; in another process as well."""
     from karptui.solve.run import solve_goal
 
@@ -105,11 +105,11 @@ def _solved(named: NamedBase, asked: Any, each: Each, reporter: Reporter) -> _An
     try:
         solved = solve_goal(named.base, goal, given, reporter, each=each, on_top_of=before)
     except SolveError as error:
-        return _Answer(problem=f"{named.name}: {error}" if is_of_several else str(error))
-    return _Answer(_text(named, solved, form), None if solved.is_reached else solved.because)
+        return _PrintedSolution(problem=f"{named.name}: {error}" if is_of_several else str(error))
+    return _PrintedSolution(_text(named, solved, form), None if solved.is_reached else solved.because)
 
 
-def _tell(named: NamedBase, answer: _Answer, args: argparse.Namespace) -> int:
+def _tell(named: NamedBase, answer: _PrintedSolution, args: argparse.Namespace) -> int:
     """Print the answer of one cluster; of several each may have a problem of its own."""
     if answer.problem and len(args.snapshots) <= 1:
         fail(answer.problem, "solve")

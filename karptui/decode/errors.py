@@ -64,7 +64,7 @@ _WORDS: Final[Mapping[str, str]] = {
 _GOT_WORDS: Final[Mapping[str, str]] = {**_WORDS, "int": "a number"}
 
 
-class _Found(NamedTuple):
+class _FieldAt(NamedTuple):
     path: str
     value: Any
 
@@ -129,17 +129,19 @@ def _quoting_hint(kinds: Sequence[str], got: str, value: Any) -> str:
     return ""
 
 
-def _locate(raw: Any, steps: Sequence[str], is_meant: Callable[[Any], bool]) -> _Found:
+def _locate(raw: Any, steps: Sequence[str], is_meant: Callable[[Any], bool]) -> _FieldAt:
     """Return where the first value is that is meant; the path alone, without names of keys, where none can be found."""
     found = _walk(raw, steps, is_meant)
     if found is not None:
         return found
-    return _Found("".join(f"[{step}]" if step.isdecimal() else f".{step}" for step in steps if step != _ANY)[1:], None)
+    return _FieldAt(
+        "".join(f"[{step}]" if step.isdecimal() else f".{step}" for step in steps if step != _ANY)[1:], None
+    )
 
 
-def _walk(value: Any, steps: Sequence[str], is_meant: Callable[[Any], bool], path: str = "") -> _Found | None:
+def _walk(value: Any, steps: Sequence[str], is_meant: Callable[[Any], bool], path: str = "") -> _FieldAt | None:
     if not steps:
-        return _Found(path, value) if is_meant(value) else None
+        return _FieldAt(path, value) if is_meant(value) else None
     step, rest = steps[0], steps[1:]
     if step == _ANY:
         items = value.items() if isinstance(value, Mapping) else ()

@@ -61,7 +61,7 @@ class _ListMeta(Wire):
     remaining_item_count: Int | None = None
 
 
-class _Page(Wire):
+class _RawPage(Wire):
     metadata: _ListMeta = msgspec.field(default_factory=_ListMeta)
     items: list[msgspec.Raw] | None = None
 
@@ -99,7 +99,7 @@ class StreamDecoder:
         self._reader = KindReader(kind, api_version=api_version, api_kind=api_kind)
         self._pods = msgspec.json.Decoder(_PodPage) if kind is Kind.POD else None
         self._pod_line = msgspec.json.Decoder(_PodLine)
-        self._page = msgspec.json.Decoder(_Page)
+        self._page = msgspec.json.Decoder(_RawPage)
         self._line = msgspec.json.Decoder(_Line)
         self._status = msgspec.json.Decoder(_Status)
 

@@ -17,7 +17,7 @@ from karptui.disruption.gates import Gate, GateCheck, iter_node_gates
 from karptui.disruption.pod_blockers import PodBlockers
 from karptui.disruption.pool_blockers import PoolBlockers
 from karptui.disruption.repair import RepairCode, Stop
-from karptui.disruption.should_disrupt import Wanted, Wishes
+from karptui.disruption.should_disrupt import ShouldDisrupt, WantedBy
 from karptui.disruption.termination import command_condition, deadline_of
 from karptui.karpenter.labels import CAPACITY_TYPE, DO_NOT_DISRUPT, INSTANCE_TYPE, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -51,7 +51,7 @@ class BlockerSurvey:
         self._pods = PodBlockers(fleet)
         self._said = EventMessages(fleet.inventory.events)
         self._pools = PoolBlockers(fleet)
-        self.wishes = Wishes(fleet)
+        self.should_disrupt = ShouldDisrupt(fleet)
         """Which methods want a node."""
 
     def all(self) -> Iterator[Blocker]:
@@ -84,7 +84,7 @@ class BlockerSurvey:
             found.append(Blocker(code=Code.NO_NODEPOOLS, blocks=blocks, message=message, is_wanted=True))
         return tuple(found)
 
-    def of(self, node: StateNode, wanted: Wanted | None = None) -> tuple[Blocker, ...]:
+    def of(self, node: StateNode, wanted: WantedBy | None = None) -> tuple[Blocker, ...]:
         """Return the blockers of one node, those of its gates first; nothing for nodes that Karpenter did not make.
 
         Args:
@@ -95,7 +95,7 @@ class BlockerSurvey:
         if claim is None:
             return ()
         if wanted is None:
-            wanted = self.wishes.of(node)
+            wanted = self.should_disrupt.of(node)
         shut = [check for check in iter_node_gates(self.fleet, node) if check.is_open is False]
         if node.is_marked_for_deletion:
             # What would have kept the node from being chosen no longer matters: only the drain is left.
@@ -106,8 +106,8 @@ class BlockerSurvey:
         else:
             found.extend(self._pods.of(node, methods_for(self.fleet, node), wanted))
             found.extend(self._pools.of(node, wanted))
-            if wanted.ailment is not None and self.wishes.repair is not None:
-                stop = self.wishes.repair.stop_of(node, wanted.ailment)
+            if wanted.ailment is not None and self.should_disrupt.repair is not None:
+                stop = self.should_disrupt.repair.stop_of(node, wanted.ailment)
                 found = found if stop is None else _with_repair(found, stop, node, wanted)
         return self._placed(node, claim, found) if found else ()
 
@@ -142,7 +142,7 @@ class BlockerSurvey:
         book = self.fleet.books.get(node.nodepool_name)
         return book is not None and node.labels.get(INSTANCE_TYPE, "") in book.types
 
-    def _of_gate(self, node: StateNode, check: GateCheck, wanted: Wanted) -> Blocker:
+    def _of_gate(self, node: StateNode, check: GateCheck, wanted: WantedBy) -> Blocker:
         blocks = methods_for(self.fleet, node)
         kind, _, key = check.object_key.partition("/")
         assert node.claim is not None
@@ -188,7 +188,7 @@ class BlockerSurvey:
                 return None, None, node.nodepool_name
 
 
-def _with_repair(found: Sequence[Blocker], stop: Stop, node: StateNode, wanted: Wanted) -> list[Blocker]:
+def _with_repair(found: Sequence[Blocker], stop: Stop, node: StateNode, wanted: WantedBy) -> list[Blocker]:
     """Return blockers with what keeps the node from Repair: one of them, or one that concerns no other method."""
     if any(str(one.code) == str(stop.code) for one in found):
         return [

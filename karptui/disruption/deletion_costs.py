@@ -28,7 +28,7 @@ _NOT_ASKED: Final = frozenset({Gate.IN_COMMAND, Gate.NODEPOOL_UNRESOLVED})
 """Gates of candidates that this controller does not mind."""
 
 
-class _Group(Enum):
+class _DeletionOrder(Enum):
     GOING = auto()
     DRIFTED = auto()
     NORMAL = auto()
@@ -44,15 +44,15 @@ def managed_costs(fleet: Fleet) -> dict[str, str]:
         return {}
     bound = _bound(fleet)
     nodes = sorted(fleet.nodes, key=lambda node: (-_savings_ratio(fleet, node), node.name))
-    groups: dict[_Group, list[StateNode]] = {group: [] for group in _Group}
+    groups: dict[_DeletionOrder, list[StateNode]] = {group: [] for group in _DeletionOrder}
     for node in nodes:
         groups[_group(fleet, node, _on(node, bound))].append(node)
-    drifted, late = _within(groups[_Group.DRIFTED], _budgets(fleet, Reason.DRIFTED))
-    normal, over = _within(groups[_Group.NORMAL], _budgets(fleet, Reason.UNDERUTILIZED))
+    drifted, late = _within(groups[_DeletionOrder.DRIFTED], _budgets(fleet, Reason.DRIFTED))
+    normal, over = _within(groups[_DeletionOrder.NORMAL], _budgets(fleet, Reason.UNDERUTILIZED))
     ranked = [*drifted, *normal]
-    rest = [*groups[_Group.REST], *late, *over]
+    rest = [*groups[_DeletionOrder.REST], *late, *over]
     changes: dict[str, str] = {}
-    for node in groups[_Group.GOING]:
+    for node in groups[_DeletionOrder.GOING]:
         changes |= _changes(_on(node, bound), LEAST)
     written = 0
     costs: Iterable[tuple[StateNode, str]] = (
@@ -88,20 +88,20 @@ def _savings_ratio(fleet: Fleet, node: StateNode) -> float:
     return price / fleet.pods.disruption_cost(pod for pod in fleet.pods_of(node) if fleet.pods.is_reschedulable(pod))
 
 
-def _group(fleet: Fleet, node: StateNode, pods: Iterable[Pod]) -> _Group:
+def _group(fleet: Fleet, node: StateNode, pods: Iterable[Pod]) -> _DeletionOrder:
     taints = node.node.taints if node.node is not None else ()
     if node.is_marked_for_deletion or any(taint.matches(DISRUPTED_TAINT) for taint in taints):
-        return _Group.GOING
+        return _DeletionOrder.GOING
     failure = first_failure(fleet, node)
     if (failure is not None and failure.gate not in _NOT_ASKED) or _is_pinned(pods):
-        return _Group.REST
+        return _DeletionOrder.REST
     book, pool = fleet.books.get(node.nodepool_name), fleet.pools.get(node.nodepool_name)
     type_name = node.labels.get(INSTANCE_TYPE, "")
     if type_name and (book is None or type_name not in book.types):
-        return _Group.REST
+        return _DeletionOrder.REST
     if node.claim is not None and node.claim.is_true(DRIFTED) and not (pool is not None and pool.is_static):
-        return _Group.DRIFTED
-    return _Group.REST if pool is not None and pool.consolidate_after_ns is None else _Group.NORMAL
+        return _DeletionOrder.DRIFTED
+    return _DeletionOrder.REST if pool is not None and pool.consolidate_after_ns is None else _DeletionOrder.NORMAL
 
 
 def _is_pinned(pods: Iterable[Pod]) -> bool:

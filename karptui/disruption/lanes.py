@@ -22,7 +22,7 @@ from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.node_verdict import Verdict
 from karptui.disruption.outlook import Outcome
-from karptui.disruption.should_disrupt import Wanted
+from karptui.disruption.should_disrupt import WantedBy
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning.state_node import StateNode
 
@@ -90,7 +90,7 @@ _lane = lru_cache(maxsize=2_048)(Lane)
 
 def lanes_of(
     methods: Iterable[Method],
-    wanted: Wanted,
+    wanted: WantedBy,
     blockers: Sequence[Blocker],
     now: Verdict | None,
     with_others: Outcome | None = None,
@@ -108,7 +108,7 @@ def lanes_of(
 
 
 def _of_method(
-    method: Method, wanted: Wanted, blockers: Sequence[Blocker], now: Verdict | None, with_others: Outcome | None
+    method: Method, wanted: WantedBy, blockers: Sequence[Blocker], now: Verdict | None, with_others: Outcome | None
 ) -> Lane:
     name = lane_name(method)
     lack = wanted.lacks.get(method)

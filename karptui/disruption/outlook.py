@@ -24,7 +24,7 @@ from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
-from karptui.disruption.should_disrupt import Wishes
+from karptui.disruption.should_disrupt import ShouldDisrupt
 from karptui.disruption.simulation import Simulation, SimulationError, no_place, remove_or_terminate_first
 from karptui.karpenter.nodepool import NodePool
 from karptui.provisioning.prepared import Prepared
@@ -87,13 +87,13 @@ class Outlook:
     Args:
         prepared: The cluster, made ready for runs of the engine.
         fleet: The same as disruption sees it.
-        wishes: Which methods want its nodes; made anew where None.
+        should_disrupt: Which methods want its nodes; made anew where None.
     """
 
-    def __init__(self, prepared: Prepared, fleet: Fleet, wishes: Wishes | None = None) -> None:
+    def __init__(self, prepared: Prepared, fleet: Fleet, should_disrupt: ShouldDisrupt | None = None) -> None:
         self._fleet = fleet
         self._engine = EngineSimulator(prepared, fleet)
-        self._wishes = wishes if wishes is not None else Wishes(fleet)
+        self._should_disrupt = should_disrupt if should_disrupt is not None else ShouldDisrupt(fleet)
         self._candidates: dict[str, Candidate] = {}
         self._tried: dict[tuple[str, Method, frozenset[str]], Command | Refusal | None] = {}
 
@@ -137,7 +137,7 @@ class Outlook:
         if node.is_marked_for_deletion:
             return Prospect(Outcome.DELETE)
         own = methods_for(self._fleet, node)
-        if self._wishes.repair is not None and self._wishes.repair.ailment_of(node) is not None:
+        if self._should_disrupt.repair is not None and self._should_disrupt.repair.ailment_of(node) is not None:
             own |= {Method.REPAIR}
         free = own - frozenset(method for blocker in blockers for method in blocker.blocks)
         return self._prospect(self._candidate(node, *resolved), free, frozenset(), frozenset())
@@ -156,7 +156,7 @@ class Outlook:
         """Return what the first of the freed methods, in Karpenter's order, that takes a node makes of it."""
         claim = candidate.claim
         refusals: dict[Method, Refusal] = {}
-        if Method.REPAIR in freed and self._wishes.repair is not None:
+        if Method.REPAIR in freed and self._should_disrupt.repair is not None:
             answer = self._try(candidate, Method.REPAIR, pods)
             if isinstance(answer, Command):
                 return _gone(Method.REPAIR, answer)
@@ -195,8 +195,8 @@ class Outlook:
     def _simulated(self, candidate: Candidate, method: Method, pods: frozenset[str]) -> Command | Refusal | None:
         simulator = LiftingSimulator(self._engine, pods)
         if method is Method.REPAIR:
-            assert self._wishes.repair is not None
-            answer = self._wishes.repair.command_for(candidate.node, simulator)
+            assert self._should_disrupt.repair is not None
+            answer = self._should_disrupt.repair.command_for(candidate.node, simulator)
             if isinstance(answer, Simulation):
                 return _no_place(answer)
             return None if answer is None else msgspec.structs.replace(answer, simulation=None)

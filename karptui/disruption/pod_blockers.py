@@ -13,7 +13,7 @@ from karptui.disruption.drain import Hold, WaitingPod, waiting_pods
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import pdb_message
 from karptui.disruption.owner import OriginIndex, OwnerIndex
-from karptui.disruption.should_disrupt import Wanted, not_before
+from karptui.disruption.should_disrupt import WantedBy, not_before
 from karptui.disruption.termination import deadline_of
 from karptui.karpenter.pdb_limits import PdbBlock
 from karptui.kube.pod import Pod
@@ -32,7 +32,7 @@ class PodBlockers:
         self._owners = OwnerIndex(fleet.inventory.workloads)
         self._origins = OriginIndex(self._owners)
 
-    def of(self, node: StateNode, blocks: frozenset[Method], wanted: Wanted) -> Iterator[Blocker]:
+    def of(self, node: StateNode, blocks: frozenset[Method], wanted: WantedBy) -> Iterator[Blocker]:
         """Yield a blocker for every pod that is protected, and one for every pod that PodDisruptionBudgets keep."""
         assert node.claim is not None
         if node.claim.termination_grace_period_ns is not None:

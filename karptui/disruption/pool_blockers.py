@@ -22,7 +22,7 @@ from karptui.disruption.consolidate_after import quiet_period
 from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import ReckonedPrices
-from karptui.disruption.should_disrupt import Wanted
+from karptui.disruption.should_disrupt import WantedBy
 from karptui.disruption.termination import deadline_of
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
 from karptui.karpenter.nodepool import WHEN_EMPTY, NodePool
@@ -119,7 +119,7 @@ class PoolBlockers:
         pool, _ = resolved
         return (*self._of_budgets(pool), *(self._of_replicas(pool) if pool.is_static else ()))
 
-    def of(self, node: StateNode, wanted: Wanted) -> Iterator[Blocker]:
+    def of(self, node: StateNode, wanted: WantedBy) -> Iterator[Blocker]:
         """Yield what the NodePool of a managed node puts in its way."""
         resolved = self._fleet.resolved(node.nodepool_name)
         if resolved is None:
@@ -138,7 +138,7 @@ class PoolBlockers:
                 yield self._as_wanted(self._budget_blocker(pool, state, use, repair), wanted)
 
     @staticmethod
-    def _as_wanted(blocker: Blocker, wanted: Wanted) -> Blocker:
+    def _as_wanted(blocker: Blocker, wanted: WantedBy) -> Blocker:
         since_ns = wanted.since_when(blocker.blocks, blocker.since_ns)
         return replace(blocker, since_ns=since_ns, is_wanted=wanted.any_of(blocker.blocks))
 

@@ -22,7 +22,7 @@ from karptui.provisioning.state_node import StateNode
 _REMOVAL: Final = (Method.EMPTINESS, Method.MULTI_NODE, Method.SINGLE_NODE)
 
 
-class Wanted(msgspec.Struct, frozen=True, gc=False):
+class WantedBy(msgspec.Struct, frozen=True, gc=False):
     """What the methods want of one node."""
 
     since: Mapping[Method, int] = {}
@@ -45,7 +45,7 @@ class Wanted(msgspec.Struct, frozen=True, gc=False):
         return not_before(in_force_ns, None if in_force_ns is None else self.floor(methods))
 
 
-NOTHING_WANTED: Final = Wanted()
+NOTHING_WANTED: Final = WantedBy()
 
 
 def not_before(in_force_ns: int | None, floor_ns: int | None) -> int | None:
@@ -53,7 +53,7 @@ def not_before(in_force_ns: int | None, floor_ns: int | None) -> int | None:
     return in_force_ns if in_force_ns is None or floor_ns is None else max(in_force_ns, floor_ns)
 
 
-class Wishes:
+class ShouldDisrupt:
     """Asks the methods' filters about the nodes of one fleet."""
 
     def __init__(self, fleet: Fleet) -> None:
@@ -61,7 +61,7 @@ class Wishes:
         self.repair = Repair(fleet, Recorder()) if is_repairing(fleet.settings) else None
         """The method, None where it is not at work."""
 
-    def of(self, node: StateNode) -> Wanted:
+    def of(self, node: StateNode) -> WantedBy:
         """Return which methods want a node; none where it is not Karpenter's, or on its way out already."""
         claim = node.claim
         if claim is None or node.is_marked_for_deletion:
@@ -88,7 +88,7 @@ class Wishes:
                 if mark is not None
                 else 0
             )
-        return Wanted(since, {method: code for method, code in lacks.items() if code}, ailment)
+        return WantedBy(since, {method: code for method, code in lacks.items() if code}, ailment)
 
     def _lacks(self, node: StateNode) -> dict[Method, str]:
         """Return by method what it misses of a node, empty where it wants it."""

@@ -43,7 +43,7 @@ from karptui.disruption.methods import next_pass, observed_fleet
 from karptui.disruption.node_verdict import landings_of, replacements_of, verdict_of
 from karptui.disruption.outlook import Outcome, Outlook
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
-from karptui.disruption.should_disrupt import Wanted
+from karptui.disruption.should_disrupt import WantedBy
 from karptui.disruption.simulation import SimulationError, Simulator
 from karptui.disruption.survey_memory import SurveyMemory
 from karptui.provisioning.overlap import Overlap, overlap_steps
@@ -89,7 +89,7 @@ class DisruptionStudy:
         self._prices = prices
         self._survey = BlockerSurvey(self.fleet)
         self._memory = SurveyMemory(self.fleet, self._survey, before.memory)
-        self._outlook = Outlook(prepared, self.fleet, self._survey.wishes)
+        self._outlook = Outlook(prepared, self.fleet, self._survey.should_disrupt)
         self._stopped = _stopped(self._survey.cluster)
         self._is_as_stopped_before = self._stopped == _stopped(before.cluster)
         self._nodes: dict[str, StateNode] = {}
@@ -166,7 +166,7 @@ class DisruptionStudy:
         known = self._before.findings.get(key)
         if known is not None and self._memory.is_unchanged(key, node):
             return known if self._is_as_stopped_before else self._as_stopped(node, known)
-        wanted = self._survey.wishes.of(node)
+        wanted = self._survey.should_disrupt.of(node)
         blockers = self._survey.of(node, wanted)
         self._memory.note(key, node, blockers)
         outlook = None
@@ -194,7 +194,7 @@ class DisruptionStudy:
         found = self._judged(node, taken_over(found, known), drain, wanted)
         return known if known is not None and _is_same(known, found) else found
 
-    def _judged(self, node: StateNode, found: NodeFindings, drain: DrainState, wanted: Wanted | None) -> NodeFindings:
+    def _judged(self, node: StateNode, found: NodeFindings, drain: DrainState, wanted: WantedBy | None) -> NodeFindings:
         """Return findings with lanes and WHY.
 
         Args:
@@ -206,9 +206,9 @@ class DisruptionStudy:
         now = found.outlook.now if found.outlook is not None else None
         lanes: tuple[Lane, ...] = ()
         if node.claim is not None:
-            wanted = self._survey.wishes.of(node) if wanted is None else wanted
+            wanted = self._survey.should_disrupt.of(node) if wanted is None else wanted
             own = methods_for(self.fleet, node)
-            has_repair = self._survey.wishes.repair is not None
+            has_repair = self._survey.should_disrupt.repair is not None
             methods = [one for one in Method if one in own or (has_repair and one is Method.REPAIR)]
             lanes = lanes_of(methods, wanted, found.blockers, now, self._with_others.get(found.node_name))
         why = why_of(self.fleet, NodeCase(node, found.blockers, lanes, drain, now), self._stopped)

@@ -11,7 +11,7 @@ from karptui.forward.calendar import Calendar
 from karptui.forward.durations import Durations
 from karptui.forward.jobs import job_times
 from karptui.forward.result import StepKind
-from karptui.forward.scheduling import Scheduler
+from karptui.forward.scheduling import Scheduler, closed_nodes
 from karptui.forward.sight import Sight
 from karptui.forward.world import World
 from karptui.kube.pod import Pod
@@ -70,12 +70,7 @@ class PodRuns:
         if not pods:
             return
         prepared = self._sight.prepared()
-        closed = [
-            state.provider_id
-            for state in prepared.states
-            if state.node is None or not state.is_initialized or state.is_marked_for_deletion
-        ]
-        scheduler = Scheduler(prepared, closed, self._rng, self._world.bound, self._first_node)
+        scheduler = Scheduler(prepared, closed_nodes(prepared), self._rng, self._world.bound, self._first_node)
         found = scheduler.place(pods)
         self._first_node = scheduler.first
         by_uid = {pod.uid: pod for pod in pods}

@@ -51,6 +51,15 @@ def enough(nodes: int) -> int:
     return nodes if nodes <= _FEW else max(_FEW, nodes * max(50 - nodes // 125, 5) // 100)
 
 
+def closed_nodes(prepared: Prepared) -> list[str]:
+    """Return provider ids of the nodes that take no pods yet, or no more."""
+    return [
+        state.provider_id
+        for state in prepared.states
+        if state.node is None or not state.is_initialized or state.is_marked_for_deletion
+    ]
+
+
 class Scheduler:
     """One look of kube-scheduler at a cluster: pods in turn, each seeing those before it."""
 

@@ -42,7 +42,7 @@ class _Spread(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     default_constraints: list[_Constraint] | None = None
 
 
-class _Document(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class _SchedulerDocument(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     pod_topology_spread: _Spread | None = None
 
 
@@ -55,7 +55,7 @@ def parse_scheduler_config(text: str) -> tuple[TopologySpreadConstraint, ...]:
     if not text.strip():
         return ()
     try:
-        document = msgspec.yaml.decode(text, type=_Document | None)
+        document = msgspec.yaml.decode(text, type=_SchedulerDocument | None)
     except msgspec.DecodeError as error:
         raise SpreadError(f"cannot be read: {error}") from None
     spread = document.pod_topology_spread if document is not None else None
@@ -190,7 +190,7 @@ def parse_settings(environment: Mapping[str, str], version: str = "") -> Setting
     Raises:
         SettingsError: naming the setting that Karpenter would not start with, and what is wrong with it.
     """
-    reader = _Reader(environment)
+    reader = _SettingsReader(environment)
     return Settings(
         preference_policy=_choice(environment, "PREFERENCE_POLICY", PREFERENCE_POLICIES),
         min_values_policy=_choice(environment, "MIN_VALUES_POLICY", MIN_VALUES_POLICIES),
@@ -214,7 +214,7 @@ DEFAULTS: Final = Settings()
 """What holds where nothing is set."""
 
 
-class _Reader:
+class _SettingsReader:
     """Reads values, and remembers the names of those that cannot be read."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:

@@ -4,35 +4,27 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from karptui.disruption.no_place import reason_of
 from karptui.disruption.owner import OriginIndex, OwnerIndex
-from karptui.disruption.simulation import no_place
-from karptui.forward.launching import launch, order_of, ready
-from karptui.forward.scheduling import Scheduler
+from karptui.forward.scheduling import Scheduler, closed_nodes
 from karptui.forward.world import World
-from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
+from karptui.plan.pod_trial import PodTrial
 from karptui.plan.samples import HeadroomError, SamplePod, samples
-from karptui.provisioning import Prepared
 from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
-from karptui.provisioning.solution import NewClaim, Solution, solve
 from karptui.whatif.edits.apply import apply
-from karptui.whatif.outcome import cost_of_option
 from karptui.whatif.situation import Situation, WhatIfBase
 
 MOST: Final = 1000
 """Pods up to which it is tried, unless somebody says otherwise."""
-_MOST_PASSES: Final = 50
 ASSUMED: Final = (
     "the pods come at once, as when their workload is scaled, and are alike",
     "pods that wait today look for a place beside them",
@@ -234,7 +226,7 @@ def headroom(
     asked = usable if pools is None else pools
     steps = 2 + len(asked)
     reporter(0, steps)
-    trial = _Trial(edited, edited.inventory, copies)
+    trial = PodTrial(edited, edited.inventory, copies)
     fits = trial.greatest(trial.needs_no_node, most, trial.on_nodes(most))
     nodes = Counter(
         filled.state.name for filled in trial.solved(fits).nodes for pod in filled.pods if pod.key in trial.keys
@@ -288,7 +280,7 @@ def _pool_room(common: Any, name: Any, _reporter: Reporter) -> PoolRoom:
     edited, copies, most = common
     inventory = edited.inventory
     alone = tuple(pool for pool in inventory.nodepools if pool.name == name)
-    trial = _Trial(edited, msgspec.structs.replace(inventory, nodepools=alone), copies)
+    trial = PodTrial(edited, msgspec.structs.replace(inventory, nodepools=alone), copies)
     filled = trial.settled(most)
     total = trial.greatest(lambda count: not trial.settled(count).waiting, most, most - filled.waiting)
     end = trial.settled(total)
@@ -319,146 +311,5 @@ def _limits(edited: Situation, pool: NodePool) -> Iterator[LimitUse]:
 def _starts(edited: Situation, copies: Sequence[Pod]) -> int:
     """Return how many kube-scheduler puts on nodes that are ready; it knows nothing of CapacityBuffers."""
     prepared = edited.prepared
-    closed = [
-        state.provider_id
-        for state in prepared.states
-        if state.node is None or not state.is_initialized or state.is_marked_for_deletion
-    ]
     bound = World(edited.inventory).bound
-    return len(Scheduler(prepared, closed, random.Random(0), bound).place(copies))  # noqa: S311 - decides between equals
-
-
-class _Settled(msgspec.Struct, frozen=True):
-    """What passes of the provisioner come to once none launches anything more."""
-
-    waiting: int
-    """Pods without a place."""
-    on_new: int
-    """Pods on new nodes."""
-    nodes: int
-    """New nodes that hold any of the pods."""
-    price_per_hour: float
-    reason: str = ""
-    """Why the first of those without a place has none."""
-
-
-class _Trial:
-    """Adds the first so many of some pods to a cluster, any number of times."""
-
-    def __init__(self, situation: Situation, inventory: Inventory, copies: Sequence[Pod]) -> None:
-        self._situation = situation
-        self._copies = list(copies)
-        self.keys = frozenset(pod.key for pod in copies)
-        """``namespace/name`` of all of them."""
-        self._rest = tuple(pod for pod in inventory.pods if pod.key not in self.keys)
-        own = situation if inventory is situation.inventory else situation.derive(inventory)
-        self._prepared = own.prepared
-        self._inventory = inventory
-        self.solved: Callable[[int], Solution] = cache(lambda count: solve(self._with(count)))
-        """What one pass decides with so many of them."""
-        self.settled: Callable[[int], _Settled] = cache(self._settle)
-        """What all passes come to with so many of them."""
-
-    def _with(self, count: int) -> Prepared:
-        pods = (*self._rest, *self._copies[:count])
-        inventory = msgspec.structs.replace(self._inventory, pods=pods)
-        return self._prepared.later(
-            inventory,
-            self._prepared.states,
-            self._prepared.now_ns,
-            pods={pod.uid: pod for pod in pods},
-            unbound=[pod for pod in pods if not pod.node_name],
-        )
-
-    def greatest(self, holds: Callable[[int], bool], most: int, guess: int) -> int:
-        """Return the greatest count for which something holds that holds for every lesser one; 0 always counts.
-
-        Args:
-            holds: Tells it of a count.
-            most: The greatest that is tried.
-            guess: Where to begin.
-        """
-        low, high = 0, most + 1
-        for count in (guess, guess + 1):
-            if low < count < high:
-                low, high = (count, high) if holds(count) else (low, count)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if holds(middle) else (low, middle)
-        return low
-
-    def on_nodes(self, count: int) -> int:
-        """Return how many of so many land on nodes that are there."""
-        return sum(1 for filled in self.solved(count).nodes for pod in filled.pods if pod.key in self.keys)
-
-    def needs_no_node(self, count: int) -> bool:
-        """Return whether so many find a place and nothing is launched that would not be launched today."""
-        found = self.solved(count)
-        is_placed = not any(pod.key in self.keys for pod in found.failed)
-        return is_placed and len(found.claims) <= len(self.solved(0).claims)
-
-    def claim_of(self, place: int) -> NewClaim | None:
-        """Return the NodeClaim that comes for the pod behind the first so many."""
-        known = [frozenset(pod.key for pod in claim.pods) for claim in self.solved(place).claims]
-        made = self.solved(place + 1).claims
-        mine = [claim for claim in made if any(pod.key in self.keys for pod in claim.pods)]
-        if len(made) <= len(known):
-            return mine[0] if mine else None
-        new = [claim for claim in made if frozenset(pod.key for pod in claim.pods) not in known]
-        return next(iter([one for one in new if one in mine] or new), None)
-
-    def first_type(self, claim: NewClaim | None) -> Any:
-        """Return the cheapest type of a claim."""
-        return self._situation.claim_types.first(claim) if claim is not None else None
-
-    def price_of(self, claim: NewClaim) -> float | None:
-        """Return what a claim costs at its cheapest, spot of unknown price as on demand."""
-        cost = cost_of_option(self._situation.prices, self.first_type(claim))
-        return cost.at_most_per_hour if cost.per_hour is None else cost.per_hour
-
-    def _settle(self, count: int) -> _Settled:
-        """Let passes follow each other: limits count the largest type within one, and what was launched in the next."""
-        prepared = self._with(count)
-        on_new = nodes = 0
-        price_per_hour = 0.0
-        for number in range(_MOST_PASSES):
-            solution = solve(prepared) if number else self.solved(count)
-            for claim in solution.claims:
-                own = sum(1 for pod in claim.pods if pod.key in self.keys)
-                on_new += own
-                nodes += bool(own)
-                price_per_hour += (self.price_of(claim) or 0.0) if own else 0.0
-            left = [pod for pod in solution.failed if pod.key in self.keys]
-            if not left:
-                return _Settled(0, on_new, nodes, price_per_hour)
-            launched = dict(self._launched(solution.claims, number)) if solution.claims else {}
-            if not launched:
-                return _Settled(len(left), on_new, nodes, price_per_hour, reason_of(no_place(solution, left[0]))[0])
-            prepared = self._after(prepared, solution, launched)
-        return _Settled(len(left), on_new, nodes, price_per_hour, reason_of(no_place(solution, left[0]))[0])
-
-    def _launched(self, claims: Iterable[NewClaim], number: int) -> Iterator[tuple[NewClaim, Any]]:
-        for place, claim in enumerate(claims):
-            rules, now_ns = self._situation.settings.rules, self._prepared.now_ns
-            made = launch(order_of(claim), rules, name=f"headroom-{number}-{place}", now_ns=now_ns)
-            if made is not None:
-                yield claim, ready(made.claim, None, now_ns)
-
-    def _after(self, prepared: Prepared, solution: Solution, launched: dict[NewClaim, Any]) -> Prepared:
-        """Return the cluster once the pods of a pass have their nodes."""
-        node_of = {pod.uid: filled.state.name for filled in solution.nodes for pod in filled.pods}
-        for claim, (_, node) in launched.items():
-            node_of.update((pod.uid, node.name) for pod in claim.pods)
-        inventory = prepared.inventory
-        later = msgspec.structs.replace(
-            inventory,
-            pods=tuple(
-                msgspec.structs.replace(pod, node_name=node_of[pod.uid], phase="Running", scheduled_reason="")
-                if pod.uid in node_of and not pod.node_name
-                else pod
-                for pod in inventory.pods
-            ),
-            nodes=(*inventory.nodes, *(node for _, node in launched.values())),
-            nodeclaims=(*inventory.nodeclaims, *(claim for claim, _ in launched.values())),
-        )
-        return self._situation.derive(later).prepared
+    return len(Scheduler(prepared, closed_nodes(prepared), random.Random(0), bound).place(copies))  # noqa: S311 - decides between equals

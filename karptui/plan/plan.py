@@ -25,7 +25,7 @@ from karptui.whatif.json_form import difference_json, lines_json
 from karptui.whatif.replay import replay
 from karptui.whatif.run import Answer, answers
 from karptui.whatif.scenario import Replay, Scenario
-from karptui.whatif.situation import DRIFTED, Edited, Situation, WhatIfBase
+from karptui.whatif.situation import DRIFTED, EditedCluster, Situation, WhatIfBase
 
 _CENT = 0.005
 
@@ -210,7 +210,7 @@ def plan(
     )
 
 
-def _drifted_before(base: WhatIfBase, edited: Edited, answer: Answer) -> tuple[str, ...]:
+def _drifted_before(base: WhatIfBase, edited: EditedCluster, answer: Answer) -> tuple[str, ...]:
     """Return the nodes of NodePools that the edits change that have drifted already, and do not go yet."""
     was = {pool.name: pool for pool in base.inventory.nodepools}
     changed = {pool.name for pool in edited.inventory.nodepools if pool != was.get(pool.name)}

@@ -191,7 +191,7 @@ def compare(
         for policy, after in variants
     ]
     parts = [
-        _Part(policy, after, edits, seed + number)
+        _PolicyPlay(policy, after, edits, seed + number)
         for (policy, after), edits in zip(variants, edits_of, strict=True)
         for number in range(seeds)
     ]
@@ -216,7 +216,7 @@ def compare(
     )
 
 
-class _Part(msgspec.Struct, frozen=True):
+class _PolicyPlay(msgspec.Struct, frozen=True):
     """One play."""
 
     policy: str

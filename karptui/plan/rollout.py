@@ -12,7 +12,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 from karptui.whatif.drift.drift import with_drift
-from karptui.whatif.situation import Edited, Situation, WhatIfBase
+from karptui.whatif.situation import EditedCluster, Situation, WhatIfBase
 
 
 class Rollout(msgspec.Struct, frozen=True, eq=False):
@@ -108,7 +108,7 @@ def most_more_nodes(played: Played, other: Played, until_ns: int) -> int:
     return most
 
 
-def rollout(base: WhatIfBase, edited: Edited | None = None) -> Rollout:
+def rollout(base: WhatIfBase, edited: EditedCluster | None = None) -> Rollout:
     """Return a cluster to play.
 
     Args:

@@ -170,7 +170,7 @@ def _why_not(pool: NodePool, *, is_served: bool) -> str:
     return "being deleted" if pool.is_deleting else "not Ready"
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _PodRequest(msgspec.Struct, frozen=True):
     """What one kind of pending pod asks."""
 
     requests: ResourceList
@@ -233,11 +233,11 @@ class _PoolReader:
             remaining=self._remaining,
         )
 
-    def _asked(self, pods: Iterable[Pod]) -> list[_Asked]:
+    def _asked(self, pods: Iterable[Pod]) -> list[_PodRequest]:
         """Return what each kind of pending pod asks that may go to the NodePool."""
         templates = {id(pod.template): pod for pod in pods if may_go_to(pod, self._pool, self._requirements)}
         return [
-            _Asked(
+            _PodRequest(
                 pod.template.requests,
                 reduce(or_, map(self._catalogue.compatible, _preferences(pod.template)), 0),
             )
@@ -282,7 +282,7 @@ class _PoolReader:
         )
 
     def _fitted(
-        self, instance_type: InstanceType, bit: int, group: DaemonGroup, asked: Sequence[_Asked], price: float
+        self, instance_type: InstanceType, bit: int, group: DaemonGroup, asked: Sequence[_PodRequest], price: float
     ) -> TypeVerdict:
         have = allocatable_nano(instance_type)
         total = resources.add(*(daemon.requests for daemon in group.daemons))

@@ -49,7 +49,7 @@ class _Nodes(NamedTuple):
     entries: tuple[NodeEntry, ...]
 
 
-class _Pods(NamedTuple):
+class _PodTable(NamedTuple):
     """Every pod that has not ended, by key."""
 
     by_key: Mapping[str, PodEntry]
@@ -58,7 +58,7 @@ class _Pods(NamedTuple):
 
 
 _NO_NODES: Final = _Nodes(MappingProxyType({}), ())
-_NO_PODS: Final = _Pods(MappingProxyType({}), (), MappingProxyType({}))
+_NO_PODS: Final = _PodTable(MappingProxyType({}), (), MappingProxyType({}))
 
 
 class _Known(NamedTuple):
@@ -66,7 +66,7 @@ class _Known(NamedTuple):
 
     booked: _Booked | None = None
     nodes: _Nodes = _NO_NODES
-    pods: _Pods = _NO_PODS
+    pods: _PodTable = _NO_PODS
     owners: Owners | None = None
 
 
@@ -118,7 +118,7 @@ class ClusterView:
         self._before = before.known() if before is not None else _Known()
         self._booked: _Booked | None = None
         self._nodes: _Nodes | None = None
-        self._pods: _Pods | None = None
+        self._pods: _PodTable | None = None
         self._owners: Owners | None = None
         self._totals: ClusterTotals | None = None
         is_same = before is not None and before.state is state and before.evidence is evidence
@@ -222,7 +222,7 @@ class ClusterView:
                     self._before = self._before._replace(nodes=_NO_NODES)
         return self._nodes
 
-    def _known_pods(self) -> _Pods:
+    def _known_pods(self) -> _PodTable:
         if self._pods is None:
             with self._lock:
                 if self._pods is None:
@@ -294,7 +294,7 @@ class ClusterView:
         place = entry.instance_type, entry.zone, entry.capacity_type
         return self.prices.price(*place, is_auto_mode=entry.is_auto_mode)
 
-    def _tie_pods(self, before: _Pods) -> _Pods:
+    def _tie_pods(self, before: _PodTable) -> _PodTable:
         used = self.live_usage.pods
         pools, owners = {name: _pool(node) for name, node in self.state.nodes.items()}, self._known_owners()
         is_same_owners = owners is self._before.owners
@@ -319,7 +319,7 @@ class ClusterView:
                 entries[key] = known
             else:
                 entries[key] = PodEntry(pod, pool, owners.of(pod), used.get(key), kept_by)
-        return _Pods(entries, tuple(entries.values()), pdbs)
+        return _PodTable(entries, tuple(entries.values()), pdbs)
 
 
 def pod_access(status: KindStatus | None) -> PodAccess:

@@ -35,7 +35,7 @@ NEARLY_PERCENT: Final = 90
 _FIRST: Final = (CPU, MEMORY, NODES)
 
 
-class LimitUse(msgspec.Struct, frozen=True, kw_only=True):
+class PoolLimit(msgspec.Struct, frozen=True, kw_only=True):
     """One limited resource of a NodePool."""
 
     resource: str
@@ -59,14 +59,14 @@ class LimitUse(msgspec.Struct, frozen=True, kw_only=True):
         return 100 * self.used >= NEARLY_PERCENT * self.limit
 
 
-def limit_uses(types: TypesOfPool) -> tuple[LimitUse, ...]:
+def limit_uses(types: TypesOfPool) -> tuple[PoolLimit, ...]:
     """Return every limited resource: cpu, memory, nodes, then the others by name."""
     limits = types.found.pool.limits or {}
     order = [name for name in _FIRST if name in limits] + sorted(name for name in limits if name not in _FIRST)
     return tuple(_use(types, name, limits[name].nano) for name in order)
 
 
-def _use(types: TypesOfPool, name: str, limit: int) -> LimitUse:
+def _use(types: TypesOfPool, name: str, limit: int) -> PoolLimit:
     found, allowed = types.found, types.allowed
     smallest, type_name = None, ""
     if allowed and name == NODES:
@@ -75,7 +75,7 @@ def _use(types: TypesOfPool, name: str, limit: int) -> LimitUse:
         smallest, type_name = min(
             (resources.nano(one.instance_type.capacity, name), one.instance_type.name) for one in allowed
         )
-    return LimitUse(
+    return PoolLimit(
         resource=name,
         used=found.used.get(name, 0),
         limit=limit,
@@ -127,7 +127,7 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_onl
     """How many types a new node could have now, whichever pods wait."""
     used: Mapping[str, int]
     """Capacity of its nodes that are not on their way out, in nano-units, as its limits count it."""
-    limits: tuple[LimitUse, ...]
+    limits: tuple[PoolLimit, ...]
     """Every limited resource."""
     nodes: int
     """Its nodes, and its NodeClaims that have no node yet."""
@@ -195,7 +195,7 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_onl
         """Whether one of these kinds may not be listed."""
         return not self.hidden.isdisjoint(kinds)
 
-    def limit(self, resource: str) -> LimitUse | None:
+    def limit(self, resource: str) -> PoolLimit | None:
         """Return the limit of a resource, None where there is none."""
         return next((one for one in self.limits if one.resource == resource), None)
 

@@ -42,7 +42,7 @@ class ControllerError(SourceError):
         self.others = others
 
 
-class _Objects(msgspec.Struct):
+class _RawList(msgspec.Struct):
     items: list[dict[str, Any]] = []
 
 
@@ -127,7 +127,7 @@ def _list(client: ProxyClient, path: str, read_seconds: float) -> list[dict[str,
 
 
 def _items(body: bytes) -> list[dict[str, Any]]:
-    return decoded(body, _Objects, "the API server's answer cannot be read").items
+    return decoded(body, _RawList, "the API server's answer cannot be read").items
 
 
 def _order(document: Mapping[str, Any]) -> tuple[bool, str, str]:

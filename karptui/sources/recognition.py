@@ -94,7 +94,7 @@ class Home(msgspec.Struct, frozen=True):
         return not self.holder or self.holder == name or self.holder.startswith(f"{name}-")
 
 
-class _Metadata(msgspec.Struct, rename="camel"):
+class _Provenance(msgspec.Struct, rename="camel"):
     name: str = ""
     namespace: str = ""
     creation_timestamp: str = ""
@@ -111,7 +111,7 @@ class _LeaseSpec(msgspec.Struct, rename="camel"):
 
 
 class _Lease(msgspec.Struct):
-    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    metadata: _Provenance = msgspec.field(default_factory=_Provenance)
     spec: _LeaseSpec = msgspec.field(default_factory=_LeaseSpec)
 
     @property
@@ -143,7 +143,7 @@ class _RoleRef(msgspec.Struct):
 
 
 class _Binding(msgspec.Struct, rename="camel"):
-    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    metadata: _Provenance = msgspec.field(default_factory=_Provenance)
     subjects: list[_Subject] | None = None
     role_ref: _RoleRef = msgspec.field(default_factory=_RoleRef)
 
@@ -203,7 +203,7 @@ class _ManagedSpec(msgspec.Struct, rename="camel"):
 class _Managed(msgspec.Struct):
     """A NodePool or a NodeClaim."""
 
-    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    metadata: _Provenance = msgspec.field(default_factory=_Provenance)
     spec: _ManagedSpec = msgspec.field(default_factory=_ManagedSpec)
 
     @property

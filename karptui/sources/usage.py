@@ -13,7 +13,7 @@ from karptui.kube.live_usage import LiveUsage, Sample, merged
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.sources.base import SourceError
-from karptui.sources.cluster.body import decoded
+from karptui.sources.cluster.body import ListMetadata, decoded
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.periodic import REFRESH_SECONDS, REFUSED_SECONDS, PeriodicSource, Wait
 from karptui.sources.recognition import ProxyClient
@@ -36,13 +36,9 @@ class UsageReading(msgspec.Struct, frozen=True):
     """Over how long measurements go; 0 where there are none."""
 
 
-class _Metadata(msgspec.Struct):
+class _MeasuredName(msgspec.Struct):
     name: str = ""
     namespace: str = ""
-
-
-class _ListMetadata(msgspec.Struct, rename={"next": "continue"}):
-    next: str = ""
 
 
 class _Amounts(msgspec.Struct):
@@ -50,29 +46,29 @@ class _Amounts(msgspec.Struct):
     memory: str = "0"
 
 
-class _Container(msgspec.Struct):
+class _ContainerUsage(msgspec.Struct):
     usage: _Amounts = msgspec.field(default_factory=_Amounts)
 
 
 class _NodeMetrics(msgspec.Struct):
-    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    metadata: _MeasuredName = msgspec.field(default_factory=_MeasuredName)
     timestamp: str = ""
     window: str = "0s"
     usage: _Amounts = msgspec.field(default_factory=_Amounts)
 
 
 class _PodMetrics(msgspec.Struct):
-    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    metadata: _MeasuredName = msgspec.field(default_factory=_MeasuredName)
     timestamp: str = ""
     window: str = "0s"
-    containers: list[_Container] = []
+    containers: list[_ContainerUsage] = []
 
 
 _ItemT = TypeVar("_ItemT", _NodeMetrics, _PodMetrics)
 
 
-class _Page(msgspec.Struct, Generic[_ItemT]):
-    metadata: _ListMetadata = msgspec.field(default_factory=_ListMetadata)
+class _MetricsPage(msgspec.Struct, Generic[_ItemT]):
+    metadata: ListMetadata = msgspec.field(default_factory=ListMetadata)
     items: list[_ItemT] = []
 
 
@@ -83,7 +79,7 @@ def read_nodes(client: ProxyClient) -> UsageReading:
         UsageError: when metrics-server is not there, or may not be asked.
         SourceError: when the API server does not answer.
     """
-    items = _items(client, "nodes", _Page[_NodeMetrics])
+    items = _items(client, "nodes", _MetricsPage[_NodeMetrics])
     return _reading({one.metadata.name: (one, (one.usage,)) for one in items})
 
 
@@ -94,7 +90,7 @@ def read_pods(client: ProxyClient) -> UsageReading:
         UsageError: when metrics-server is not there, or may not be asked.
         SourceError: when the API server does not answer.
     """
-    items = _items(client, "pods", _Page[_PodMetrics])
+    items = _items(client, "pods", _MetricsPage[_PodMetrics])
     return _reading(
         {
             f"{one.metadata.namespace}/{one.metadata.name}": (one, tuple(part.usage for part in one.containers))
@@ -103,7 +99,7 @@ def read_pods(client: ProxyClient) -> UsageReading:
     )
 
 
-def _items(client: ProxyClient, resource: str, shape: type[_Page[_ItemT]]) -> list[_ItemT]:
+def _items(client: ProxyClient, resource: str, shape: type[_MetricsPage[_ItemT]]) -> list[_ItemT]:
     """Return every item, page by page; metrics-server may answer with all of them at once."""
     found: list[_ItemT] = []
     query = {"limit": PAGE}

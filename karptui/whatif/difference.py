@@ -34,7 +34,7 @@ from karptui.whatif.outcome import PoolFigures, ReplayOutcome
 from karptui.whatif.placement_difference import claim_lines, move_lines, node_lines, shifts_of, unplaced_lines
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
-from karptui.whatif.situation import Edited, Situation
+from karptui.whatif.situation import EditedCluster, Situation
 from karptui.whatif.vacate import without_nodes
 
 _Allowance = dict[tuple[str, str], tuple[int | None, int | None]]
@@ -131,7 +131,7 @@ class BlockerLine(msgspec.Struct, frozen=True):
 
 
 def blocker_changes(
-    base: Situation, edited: Edited, reporter: Reporter = silent
+    base: Situation, edited: EditedCluster, reporter: Reporter = silent
 ) -> tuple[tuple[BlockerLine, ...], tuple[BlockerLine, ...]]:
     """Return the blockers that the edits bring, and those that they take away, by node.
 

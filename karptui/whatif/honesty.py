@@ -11,7 +11,7 @@ from karptui.karpenter.controller import MODELLED_VERSION, is_other_minor
 from karptui.provisioning.not_modelled import not_modelled
 from karptui.whatif.edits import AnyEdit, PutObject, ScaleWorkload, SetField
 from karptui.whatif.scenario import Replay
-from karptui.whatif.situation import Edited, WhatIfBase
+from karptui.whatif.situation import EditedCluster, WhatIfBase
 
 _EXACT: Final = (
     "order of NodePools, limits, requirements, taints, DaemonSets, resources, volumes, spread and affinity: compared"
@@ -44,7 +44,7 @@ class Honesty(msgspec.Struct, frozen=True):
         return is_other_minor(self.found_version)
 
 
-def honesty(base: WhatIfBase, edited: Edited, mode: Replay) -> Honesty:
+def honesty(base: WhatIfBase, edited: EditedCluster, mode: Replay) -> Honesty:
     """Return what to say beside a result.
 
     Args:
@@ -62,7 +62,7 @@ def honesty(base: WhatIfBase, edited: Edited, mode: Replay) -> Honesty:
     )
 
 
-def _approximated(edited: Edited, mode: Replay) -> Iterator[str]:
+def _approximated(edited: EditedCluster, mode: Replay) -> Iterator[str]:
     yield "a new node counts at the cheapest offering that it may have; AWS may launch a dearer one"
     match mode:
         case Replay.SCRATCH:
@@ -83,7 +83,7 @@ def _approximated(edited: Edited, mode: Replay) -> Iterator[str]:
     yield from edited.types.notes
 
 
-def _not_modelled(edited: Edited, mode: Replay) -> Iterator[str]:
+def _not_modelled(edited: EditedCluster, mode: Replay) -> Iterator[str]:
     yield from not_modelled(edited.inventory, edited.settings)
     if mode is Replay.NEXT:
         yield "the 15 seconds for which Karpenter waits before it checks a command again"

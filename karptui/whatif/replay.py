@@ -15,7 +15,7 @@ from karptui.provisioning.state_node import StateNode
 from karptui.whatif.drift.drift import with_drift
 from karptui.whatif.outcome import ReplayOutcome
 from karptui.whatif.scenario import Replay
-from karptui.whatif.situation import Edited, Situation
+from karptui.whatif.situation import EditedCluster, Situation
 from karptui.whatif.vacate import from_scratch, without_nodes
 
 
@@ -41,7 +41,7 @@ def replay(situation: Situation, mode: Replay, reporter: Reporter = silent) -> R
 
 
 def _replay(situation: Situation, mode: Replay, reporter: Reporter) -> ReplayOutcome:
-    removed = situation.removed if isinstance(situation, Edited) else ()
+    removed = situation.removed if isinstance(situation, EditedCluster) else ()
     match mode:
         case Replay.SCRATCH:
             replayed = situation.derive(from_scratch(situation.inventory))
@@ -50,7 +50,7 @@ def _replay(situation: Situation, mode: Replay, reporter: Reporter) -> ReplayOut
         case _:
             replayed = situation.derive(without_nodes(situation.inventory, removed)) if removed else situation
     if mode is Replay.NEXT:
-        if isinstance(situation, Edited):
+        if isinstance(situation, EditedCluster):
             inventory = with_drift(replayed.inventory, situation.base, situation)
             replayed = replayed if inventory is replayed.inventory else situation.derive(inventory)
         return _next(situation, replayed, reporter)

@@ -14,7 +14,7 @@ from karptui.whatif.edits.apply import apply
 from karptui.whatif.honesty import Honesty, honesty
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Scenario
-from karptui.whatif.situation import Edited, WhatIfBase
+from karptui.whatif.situation import EditedCluster, WhatIfBase
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ def answers(
     reporter: Reporter = silent,
     clock: Callable[[], float] = no_clock,
     *,
-    edited: Edited | None = None,
+    edited: EditedCluster | None = None,
 ) -> Iterator[Answer]:
     """Yield what a scenario changes, and then the same with the blockers that its edits bring and take away.
 

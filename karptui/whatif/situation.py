@@ -203,7 +203,7 @@ def _text(value: object) -> bytes:
     return msgspec.json.encode(value, enc_hook=dict)
 
 
-class Edited(Situation):
+class EditedCluster(Situation):
     """The cluster as edits make it; made by `karptui.whatif.edits.apply.apply`."""
 
     def __init__(

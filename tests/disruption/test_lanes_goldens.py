@@ -46,8 +46,8 @@ def _candidates(cluster: Prepared) -> Mapping[str, set[str]]:
     for node in fleet.nodes:
         if node.claim is None:
             continue
-        wanted = survey.wishes.of(node)
-        own = methods_for(fleet, node) | ({Method.REPAIR} if survey.wishes.repair is not None else set())
+        wanted = survey.should_disrupt.of(node)
+        own = methods_for(fleet, node) | ({Method.REPAIR} if survey.should_disrupt.repair is not None else set())
         methods = [method for method in Method if method in own]
         for method, lane in zip(methods, lanes_of(methods, wanted, survey.of(node, wanted), None), strict=True):
             if lane.is_wanted and lane.code not in GATES:

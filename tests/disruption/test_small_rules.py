@@ -23,7 +23,7 @@ from karptui.disruption.events import Recorder, nominations, window_ns
 from karptui.disruption.methods import MethodRun, observed_fleet, simulate
 from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.removal import EngineSimulator
-from karptui.disruption.should_disrupt import NOTHING_WANTED, Wishes
+from karptui.disruption.should_disrupt import NOTHING_WANTED, ShouldDisrupt
 from karptui.disruption.static_drift import headroom
 from karptui.disruption.termination import commanded_names, initiator_of
 from karptui.karpenter import labels
@@ -95,13 +95,13 @@ def test_marks_of_a_command_need_each_other() -> None:
 
 def test_what_wants_an_unmanaged_node() -> None:
     fleet = a_fleet(nodes=[a_node(pool="")])
-    assert Wishes(fleet).of(fleet.nodes[0]) == NOTHING_WANTED
+    assert ShouldDisrupt(fleet).of(fleet.nodes[0]) == NOTHING_WANTED
     assert initiator_of(fleet.nodes[0], None, ()) is None
 
 
 def test_drift_is_wanted_since_its_condition() -> None:
     fleet = a_fleet(nodes=[a_node()], nodeclaims=[a_claim(conditions=(drifted(),))])
-    wanted = Wishes(fleet).of(fleet.nodes[0])
+    wanted = ShouldDisrupt(fleet).of(fleet.nodes[0])
     assert wanted.since == {Method.DRIFT: NOW_NS - HOUR_NS}
     assert wanted.lacks[Method.EMPTINESS] == "NOT_CONSOLIDATABLE"
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import astuple, replace
 
 from karptui.disruption.analysis import Analysis
-from karptui.disruption.should_disrupt import Wanted
+from karptui.disruption.should_disrupt import WantedBy
 from karptui.disruption.study import DisruptionStudy, key_of
 from karptui.karpenter import labels
 from karptui.karpenter.instance_type import InstanceType
@@ -194,7 +194,7 @@ def test_what_did_not_change_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -
     study = DisruptionStudy(prepare(changed, story_e.TYPES, SETTINGS, NOW_NS + 1), 2, before)
     look = study._survey.of
 
-    def watched(node: StateNode, wanted: Wanted | None = None) -> Any:
+    def watched(node: StateNode, wanted: WantedBy | None = None) -> Any:
         seen.append(node.name)
         return look(node, wanted)
 

@@ -31,7 +31,7 @@ from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Scenario
-from karptui.whatif.situation import Edited, WhatIfBase
+from karptui.whatif.situation import EditedCluster, WhatIfBase
 from tests.builders import NOW_NS, a_cluster, a_pod
 
 
@@ -165,7 +165,7 @@ def test_the_newest_question_is_answered_on_the_same_base(view: ClusterView, mon
     told: queue.Queue[Answer] = queue.Queue()
     bases: list[WhatIfBase] = []
 
-    def noted(base: WhatIfBase, edits: Sequence[AnyEdit]) -> Edited:
+    def noted(base: WhatIfBase, edits: Sequence[AnyEdit]) -> EditedCluster:
         bases.append(base)
         return apply(base, edits)
 

@@ -124,7 +124,7 @@ def churn_of(inventory: Inventory, now_ns: int, history: ClusterHistory = NO_HIS
     loops = tuple(pool_loops(by_pool, succession))
     pool_of_node = {life.node: life.pool for life in found if life.node}
     moves_by_pool = Counter(pool_of_node.get(move.node, "") for move in moves if move.node)
-    known = _Found(found, by_pool, window, succession, moves_by_pool, loops)
+    known = _ChurnFacts(found, by_pool, window, succession, moves_by_pool, loops)
     # Those without a NodePool come last.
     return Churn(
         window=window,
@@ -146,7 +146,7 @@ def _namespaces(events: Iterable[Event], history: ClusterHistory) -> frozenset[s
     return frozenset(evicted | {pod.key.partition("/")[0] for pod in history.pods})
 
 
-class _Found(NamedTuple):
+class _ChurnFacts(NamedTuple):
     """What the figures of NodePools are made of."""
 
     lives: Sequence[Life]
@@ -157,7 +157,7 @@ class _Found(NamedTuple):
     loops: Sequence[Loop]
 
 
-def _pool(name: str, found: _Found) -> PoolChurn:
+def _pool(name: str, found: _ChurnFacts) -> PoolChurn:
     own = found.removed[name]
     spans = [life.lived_ns for life in own if life.lived_ns is not None]
     mine = [life for life in found.lives if life.pool == name]

@@ -27,6 +27,13 @@ GZIP: Final = 16 + zlib.MAX_WBITS
 ShapeT = TypeVar("ShapeT")
 
 
+class ListMetadata(msgspec.Struct, rename={"next": "continue"}):
+    """What a list says of where it goes on."""
+
+    next: str | None = None
+    """The token of the next page; nothing at its end."""
+
+
 class TooLargeError(UnreachableError):
     """An answer goes on beyond what is read of one."""
 

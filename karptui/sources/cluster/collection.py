@@ -27,12 +27,12 @@ class _ObjectMeta(msgspec.Struct, rename="camel"):
     resource_version: str | None = None
 
 
-class _Object(msgspec.Struct):
+class _VersionedObject(msgspec.Struct):
     metadata: _ObjectMeta
 
 
-class _Objects(msgspec.Struct):
-    items: list[_Object] | None = None
+class _VersionedList(msgspec.Struct):
+    items: list[_VersionedObject] | None = None
 
 
 class _PeekMeta(msgspec.Struct, rename="camel"):
@@ -87,7 +87,7 @@ class Collection:
         except ApiError:
             return None
         found = decoded(
-            data, _Objects, f"{self._transport.server} did not answer with a list of {self._resource.title}"
+            data, _VersionedList, f"{self._transport.server} did not answer with a list of {self._resource.title}"
         )
         return (found.items[0].metadata.resource_version or None) if found.items else ""
 

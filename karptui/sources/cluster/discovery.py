@@ -60,15 +60,15 @@ class _Name(msgspec.Struct):
     name: str = ""
 
 
-class _Group(msgspec.Struct):
+class _ApiGroup(msgspec.Struct):
     metadata: _Name = msgspec.field(default_factory=_Name)
     name: str = ""
     versions: list[_Version] | None = None
 
 
-class _Groups(msgspec.Struct):
-    items: list[_Group] | None = None
-    groups: list[_Group] | None = None
+class _ApiGroups(msgspec.Struct):
+    items: list[_ApiGroup] | None = None
+    groups: list[_ApiGroup] | None = None
 
 
 class _PlainResource(msgspec.Struct):
@@ -90,7 +90,7 @@ def discover(transport: Transport) -> tuple[Resource, ...]:
     Raises:
         SourceError: as ``Transport.get``; also when the answer is not a discovery document.
     """
-    groups = _decoded(transport, "/apis", _Groups, accept=AGGREGATED)
+    groups = _decoded(transport, "/apis", _ApiGroups, accept=AGGREGATED)
     served = _aggregated(groups.items) if groups.items is not None else _asked(transport, groups.groups or ())
     return chosen(served)
 
@@ -127,7 +127,7 @@ def _rank(version: str) -> int:
     return VERSIONS.index(version) if version in VERSIONS else len(VERSIONS)
 
 
-def _aggregated(groups: Iterable[_Group]) -> Iterator[_Served]:
+def _aggregated(groups: Iterable[_ApiGroup]) -> Iterator[_Served]:
     for group in groups:
         for version in group.versions or ():
             for resource in version.resources or ():
@@ -141,7 +141,7 @@ def _aggregated(groups: Iterable[_Group]) -> Iterator[_Served]:
                 )
 
 
-def _asked(transport: Transport, groups: Iterable[_Group]) -> Iterator[_Served]:
+def _asked(transport: Transport, groups: Iterable[_ApiGroup]) -> Iterator[_Served]:
     for group in groups:
         if not may_hold_nodeclasses(group.name):
             continue

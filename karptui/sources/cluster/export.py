@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from karptui.karpenter.controller import ControllerInfo
-from karptui.sources.cluster.body import decoded
+from karptui.sources.cluster.body import ListMetadata, decoded
 from karptui.sources.cluster.collection import Collection
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.credentials import credentials_for
@@ -21,12 +21,8 @@ from karptui.sources.controller import ControllerError, read_controller
 PAGE_LIMIT: Final = 500
 
 
-class _ListMetadata(msgspec.Struct, rename={"next": "continue"}):
-    next: str | None = None
-
-
-class _Page(msgspec.Struct):
-    metadata: _ListMetadata = msgspec.field(default_factory=_ListMetadata)
+class _ExportPage(msgspec.Struct):
+    metadata: ListMetadata = msgspec.field(default_factory=ListMetadata)
     items: list[Any] | None = None
 
 
@@ -86,7 +82,7 @@ def _items(resource: Resource, transport: Transport) -> Iterator[dict[str, Any]]
     collection, token = Collection(resource, transport), ""
     while True:
         data = collection.page(PAGE_LIMIT, token)
-        page = decoded(data, _Page, f"{transport.server} did not answer with a list")
+        page = decoded(data, _ExportPage, f"{transport.server} did not answer with a list")
         for item in page.items or ():
             if isinstance(item, dict):
                 # Items of a list do not say what they are, and of metadata alone they say something else.

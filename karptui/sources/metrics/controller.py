@@ -45,20 +45,20 @@ class _Port(msgspec.Struct, rename="camel"):
     container_port: int = 0
 
 
-class _Container(msgspec.Struct):
+class _ContainerSpec(msgspec.Struct):
     name: str = ""
     image: str = ""
     ports: list[_Port] = []
 
 
-class _Metadata(msgspec.Struct):
+class _LabelledName(msgspec.Struct):
     name: str = ""
     namespace: str = ""
     labels: dict[str, str] = {}
 
 
 class _PodSpec(msgspec.Struct, rename="camel"):
-    containers: list[_Container] = []
+    containers: list[_ContainerSpec] = []
     service_account_name: str = ""
 
 
@@ -67,7 +67,7 @@ class _PodStatus(msgspec.Struct):
 
 
 class _Pod(msgspec.Struct):
-    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    metadata: _LabelledName = msgspec.field(default_factory=_LabelledName)
     spec: _PodSpec = msgspec.field(default_factory=_PodSpec)
     status: _PodStatus = msgspec.field(default_factory=_PodStatus)
 
@@ -82,19 +82,19 @@ class _ServiceSpec(msgspec.Struct):
 
 
 class _Service(msgspec.Struct):
-    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    metadata: _LabelledName = msgspec.field(default_factory=_LabelledName)
     spec: _ServiceSpec = msgspec.field(default_factory=_ServiceSpec)
 
 
-class _Pods(msgspec.Struct):
+class _PodList(msgspec.Struct):
     items: list[_Pod] = []
 
 
-class _Services(msgspec.Struct):
+class _ServiceList(msgspec.Struct):
     items: list[_Service] = []
 
 
-_Shape = TypeVar("_Shape", _Pods, _Services)
+_Shape = TypeVar("_Shape", _PodList, _ServiceList)
 
 
 def find_controller(client: ProxyClient, *, read_seconds: float) -> Controller:
@@ -106,8 +106,8 @@ def find_controller(client: ProxyClient, *, read_seconds: float) -> Controller:
     refusals: list[ApiError] = []
     asked = 0
     for place in places(client, read_seconds=read_seconds):
-        pods = _list(client, place.namespace, "pods", _Pods, read_seconds)
-        services = _list(client, place.namespace, "services", _Services, read_seconds)
+        pods = _list(client, place.namespace, "pods", _PodList, read_seconds)
+        services = _list(client, place.namespace, "services", _ServiceList, read_seconds)
         asked += 2
         refusals += [one for one in (pods, services) if isinstance(one, ApiError)]
         named = [] if isinstance(pods, ApiError) else pods.items
@@ -152,7 +152,7 @@ def _service_endpoints(service: _Service) -> Iterator[Endpoint]:
             return
 
 
-def _endpoint(kind: str, metadata: _Metadata, port: str) -> Endpoint:
+def _endpoint(kind: str, metadata: _LabelledName, port: str) -> Endpoint:
     namespace, name = quote(metadata.namespace, safe=""), quote(metadata.name, safe="")
     return Endpoint(
         f"{kind} {metadata.namespace}/{metadata.name}",

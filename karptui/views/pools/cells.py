@@ -11,7 +11,7 @@ from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY, NODES
 from karptui.kube.units import count_text, memory_pair_text, memory_text
 from karptui.provisioning.pool_types import Filter
-from karptui.session.pools import LimitUse, PoolRow
+from karptui.session.pools import PoolLimit, PoolRow
 from karptui.views.pools.sentences import budget_left, budget_text, policy_text, short_reason
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Span, Tone
 from karptui.views.sanitize import clean
@@ -187,12 +187,12 @@ def budget_words(left: Mapping[str, int | None]) -> dict[str, int | str]:
     return {reason: "any" if one is None else one for reason, one in left.items()}
 
 
-def limit_of(use: LimitUse | None, unit: int) -> int | None:
+def limit_of(use: PoolLimit | None, unit: int) -> int | None:
     """Return a limit in whole units."""
     return use.limit // unit if use is not None else None
 
 
-def limit_values(use: LimitUse) -> dict[str, Any]:
+def limit_values(use: PoolLimit) -> dict[str, Any]:
     """Return amounts in whole units: cores, bytes, pieces."""
     return {
         "used": in_units(use.used),

@@ -15,7 +15,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, counted, duration_text, first_of, memory_text
 from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.pool_types import Filter
-from karptui.session.pools import LimitUse, Neighbour, PoolRow
+from karptui.session.pools import Neighbour, PoolLimit, PoolRow
 from karptui.session.status import plural
 from karptui.session.types import PoolEntry
 from karptui.views.row import Pieces, Tone
@@ -43,7 +43,7 @@ def number_text(resource: str, nano: int) -> str:
     return count_text(nano // NANO)
 
 
-def limit_sentence(use: LimitUse) -> tuple[str, Tone]:
+def limit_sentence(use: PoolLimit) -> tuple[str, Tone]:
     """Return what is left in words: ``12 cores left and the smallest allowed type needs 2``."""
     limit = amount_text(use.resource, use.limit)
     if use.left < 0:
@@ -62,11 +62,11 @@ def limit_sentence(use: LimitUse) -> tuple[str, Tone]:
     return f"{left} and the smallest allowed type needs {needs}{named}", _tone(use)
 
 
-def _tone(use: LimitUse) -> Tone:
+def _tone(use: PoolLimit) -> Tone:
     return Tone.WARNING if use.is_nearly_used else Tone.NORMAL
 
 
-def limit_line(entry: PoolEntry, uses: Sequence[LimitUse]) -> Pieces:
+def limit_line(entry: PoolEntry, uses: Sequence[PoolLimit]) -> Pieces:
     """Return all limits of a NodePool in one line; nothing without limits."""
     pieces: list[tuple[str, Tone]] = []
     for use in sorted(uses, key=lambda one: not one.is_closed):

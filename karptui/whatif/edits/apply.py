@@ -46,7 +46,7 @@ from karptui.whatif.edits.objects import convert, delete_object, put_object, set
 from karptui.whatif.edits.pods import TemplateRead, copy, give_template, is_same, read_template, scale, with_status
 from karptui.whatif.edits.version import judge_nodeclasses, run_version
 from karptui.whatif.path import Path, path_text
-from karptui.whatif.situation import Edited, TypesResult, WhatIfBase, settings_of_types
+from karptui.whatif.situation import EditedCluster, TypesResult, WhatIfBase, settings_of_types
 
 _TEMPLATE = ("spec", "template")
 _REPLICAS = ("spec", "replicas")
@@ -175,7 +175,7 @@ def _note_idle(draft: ClusterDraft, edit: SetField) -> None:
     draft.note(f"{ref.kind} {ref.key}: {path_text(edit.path)} does not change anything that is modelled")
 
 
-def apply(base: WhatIfBase, edits: Sequence[AnyEdit]) -> Edited:
+def apply(base: WhatIfBase, edits: Sequence[AnyEdit]) -> EditedCluster:
     """Return the cluster as edits make it, one after the other.
 
     Objects that no edit touches stay the same objects, and instance types are worked out again only where a NodeClass
@@ -194,7 +194,7 @@ def apply(base: WhatIfBase, edits: Sequence[AnyEdit]) -> Edited:
     judge_nodeclasses(draft, base.settings.rules, base.inventory.nodeclasses)
     inventory = draft.inventory()
     types, notes = _types(base, draft, inventory)
-    return Edited(
+    return EditedCluster(
         base,
         tuple(edits),
         inventory,

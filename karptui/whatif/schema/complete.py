@@ -48,7 +48,7 @@ _UNTYPED: Mapping[str, Any] = {
 }
 
 
-class _Asked(NamedTuple):
+class _CompletionRequest(NamedTuple):
     context: CursorContext
     schema: Mapping[str, Any]
     """Of the value at the context's path; empty where nothing is known of it."""
@@ -74,7 +74,7 @@ def complete(text: str, line: int, column: int, schemas: Schemas, values: KnownV
         return _NOTHING
     top = context.taken.get((), {})
     kind = _kind(top, schemas)
-    asked = _Asked(context, _schema_at(kind, context.path), values, kind.kind if kind is not None else "")
+    asked = _CompletionRequest(context, _schema_at(kind, context.path), values, kind.kind if kind is not None else "")
     items = _items(asked, schemas)
     word = context.prefix.lstrip("\"'")
     found = _matching(items, word, keeps_whole=context.mode is Mode.KEY)
@@ -106,7 +106,7 @@ def _schema_at(kind: KindSchema | None, path: Path) -> Mapping[str, Any]:
     return found
 
 
-def _items(asked: _Asked, schemas: Schemas) -> Iterator[Item]:
+def _items(asked: _CompletionRequest, schemas: Schemas) -> Iterator[Item]:
     context, schema = asked.context, asked.schema
     if context.mode is Mode.VALUE:
         if context.path in {("kind",), ("apiVersion",)}:
@@ -142,7 +142,7 @@ def _is_object(schema: Mapping[str, Any]) -> bool:
     return schema.get("type") == "object" or "properties" in schema
 
 
-def _fields(asked: _Asked) -> Iterator[Item]:
+def _fields(asked: _CompletionRequest) -> Iterator[Item]:
     context, schema = asked.context, asked.schema
     taken = context.taken.get(context.path, {})
     required = schema.get("required", ())
@@ -183,7 +183,7 @@ def _detail(schema: Mapping[str, Any], *, is_required: bool) -> str:
     return f"required, {words}" if is_required else words
 
 
-def _item_starts(asked: _Asked) -> Iterator[Item]:
+def _item_starts(asked: _CompletionRequest) -> Iterator[Item]:
     context, schema = asked.context, asked.schema.get("items", {})
     if _is_object(schema):
         required = schema.get("required", ()) or sorted(schema.get("properties", {}))[:1]
@@ -198,7 +198,7 @@ def _item_starts(asked: _Asked) -> Iterator[Item]:
         yield Item(f"- {value}", detail, f"- {_written(value, schema)}")
 
 
-def _values(asked: _Asked) -> Iterator[Item]:
+def _values(asked: _CompletionRequest) -> Iterator[Item]:
     context, schema = asked.context, asked.schema
     if schema.get("type") == "array" or _is_object(schema):
         return
@@ -207,7 +207,7 @@ def _values(asked: _Asked) -> Iterator[Item]:
         yield Item(value, detail, lead + _written(value, schema))
 
 
-def _scalar_offers(asked: _Asked, path: Path, schema: Mapping[str, Any]) -> Iterator[Offer]:
+def _scalar_offers(asked: _CompletionRequest, path: Path, schema: Mapping[str, Any]) -> Iterator[Offer]:
     context = asked.context
     present = set(context.items.get(path[:-1], ())) if path and isinstance(path[-1], int) else set()
     present.discard(context.prefix.strip("\"'"))

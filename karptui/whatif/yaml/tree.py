@@ -158,7 +158,7 @@ class _UnreadableError(Exception):
 @lru_cache(maxsize=256)
 def read(text: str) -> Reading:
     """Read the text of one document; the same text gives the same nodes, so that unchanged documents cost nothing."""
-    reader = _Reader(text)
+    reader = _TreeBuilder(text)
     try:
         root = reader.read()
     except _UnreadableError as refused:
@@ -173,7 +173,7 @@ def read(text: str) -> Reading:
     return Reading(root, tuple(reader.faults))
 
 
-class _Reader:
+class _TreeBuilder:
     """Builds nodes from the parser's events with a stack, so that hostile nesting cannot exhaust the interpreter's."""
 
     def __init__(self, text: str) -> None:

@@ -31,7 +31,7 @@ from karptui.whatif.edits.apply import apply
 from karptui.whatif.edits.document import as_stored
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
-from karptui.whatif.situation import Edited, TypesResult, WhatIfBase
+from karptui.whatif.situation import EditedCluster, TypesResult, WhatIfBase
 from tests.builders import (
     NOW_NS,
     a_node,
@@ -73,7 +73,7 @@ GENERAL = ObjectRef("NodePool", "general")
 TYPES = (an_instance_type(name="m5.large", cpu="2", memory="8Gi"),)
 
 
-def edited(start: WhatIfBase, *edits: AnyEdit) -> Edited:
+def edited(start: WhatIfBase, *edits: AnyEdit) -> EditedCluster:
     return apply(start, edits)
 
 
@@ -83,7 +83,7 @@ def refusal(start: WhatIfBase, *edits: AnyEdit) -> str:
     return str(error.value)
 
 
-def pool(side: Edited) -> Any:
+def pool(side: EditedCluster) -> Any:
     return next(one for one in side.inventory.nodepools if one.name == "general")
 
 
@@ -276,7 +276,7 @@ def web_pods(count: int, **fields: Any) -> tuple[Pod, ...]:
     return tuple(a_pod(name=f"web-{i}", **fields) for i in range(count))
 
 
-def names(side: Edited) -> list[str]:
+def names(side: EditedCluster) -> list[str]:
     return [pod.name for pod in side.inventory.pods]
 
 
@@ -660,7 +660,7 @@ def test_what_is_filled_in_is_that_of_the_version() -> None:
     spec = {"disruption": {"budgets": []}, "template": POOL["spec"]["template"]}
     put = PutObject(yaml.safe_dump({**POOL, "metadata": {"name": "new"}, "spec": spec}))
 
-    def consolidate_after(side: Edited) -> object:
+    def consolidate_after(side: EditedCluster) -> object:
         found = next(one for one in side.inventory.nodepools if one.name == "new")
         return found.raw["spec"]["disruption"].get("consolidateAfter")
 
