@@ -19,6 +19,21 @@ def per_hour_text(amount: float, currency: str = "USD") -> str:
     return f"{_symbol(currency)}{amount:,.2f}/h"
 
 
+def saved_text(amount: float, *, digits: int = 4, currency: str = "USD") -> str:
+    """Return what a change saves per hour: ``saves $0.3830/h``, or ``costs $0.2380/h more`` where it saves less than 0.
+
+    Args:
+        amount: Saved per hour.
+        digits: Behind the point.
+        currency: Of the amount.
+    """
+    said = f"{abs(amount):,.{digits}f}"
+    if not float(said.replace(",", "")):
+        return "saves nothing"
+    text = f"{_symbol(currency)}{said}/h"
+    return f"saves {text}" if amount > 0 else f"costs {text} more"
+
+
 def per_month_text(amount_per_hour: float, currency: str = "USD") -> str:
     """Return what a sum per hour comes to in a month: ``$18,310/mo``."""
     return f"{_symbol(currency)}{amount_per_hour * HOURS_PER_MONTH:,.0f}/mo"

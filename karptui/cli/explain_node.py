@@ -51,6 +51,7 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
     study.look_closely(key)
     if study.is_open(key):
         study.simulate(key)
+        study.count_alone(key)
     if len(loaded.view.state.nodes) <= MOST_SIMULATED:
         # Whether the node goes together with others is known once Karpenter's next command is.
         study.ask_next()

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from karptui.cli.errors import no_such
 from karptui.cli.loading import Loaded
-from karptui.cli.pools import compared
-from karptui.session.pools import daemon_rows, pool_rows
+from karptui.cli.pools import churn_of, compared
+from karptui.session.pools import daemon_rows, pool_rows, with_last_hour
 from karptui.views.pools.columns import pools_table
 from karptui.views.pools.detail import DAEMONSETS, detail_lines, title_parts
 from karptui.views.row import Pieces, Tone
@@ -28,7 +28,8 @@ def explain_pool(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
         raise no_such("NodePool", args.name, loaded.view.state.nodepools)
     view, notes = compared(loaded.view, loaded.now_ns)
     loaded = replace(loaded, view=view, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
-    row = next(one for one in pool_rows(view) if one.name == args.name)
+    pools = with_last_hour(pool_rows(view), churn_of(loaded))
+    row = next(one for one in pools if one.name == args.name)
     daemonsets = daemon_rows(view, row.name)
     counts = [
         {"filter": str(one.filter), "left": one.left, "removed_by": dict(one.reasons)} for one in row.types.counts

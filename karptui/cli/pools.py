@@ -43,9 +43,9 @@ def run(args: argparse.Namespace) -> int:
         refuse_unseen("pools", loaded, Kind.NODEPOOL)
         view, notes = compared(loaded.view, loaded.now_ns)
         loaded = replace(loaded, view=view, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
-        rows = pool_rows(view)
+        rows = with_last_hour(pool_rows(view), churn_of(loaded))
         if args.pool is None:
-            _print_rows(with_last_hour(rows, _churn(loaded)), args, loaded)
+            _print_rows(rows, args, loaded)
         else:
             _print_pool(_pool_of(rows, args.pool), args, loaded)
     except UsageError as error:
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     return report("pools", loaded)
 
 
-def _churn(loaded: Loaded) -> Churn | None:
+def churn_of(loaded: Loaded) -> Churn | None:
     """Return what came and went lately; None where that is not known."""
     from karptui.session.churn import ChurnBook
 

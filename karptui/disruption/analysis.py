@@ -34,7 +34,7 @@ class NodeOutlook(msgspec.Struct, frozen=True, gc=False):
     now: Verdict
     """As things are."""
     lifted: Verdict
-    """Without anything in its way; the same as ``now`` where nothing is."""
+    """Without anything in its way; the same as ``now`` where nothing is, or it goes all the same."""
     freed: Verdict
     """Without what holds a method that wants it; the same as ``now`` where nothing does."""
     without: tuple[Outcome, ...] = ()
@@ -110,6 +110,11 @@ class NextCommand(msgspec.Struct, frozen=True, gc=False):
     node_names: tuple[str, ...]
     replacements: tuple[Replacement, ...]
     savings_per_hour: float
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether its saving is known: what a template makes, or comes once the node is gone, has no price yet."""
+        return self.decision != "terminate-first" and not any(one.is_from_template for one in self.replacements)
 
 
 class NextReport(msgspec.Struct, frozen=True, gc=False):

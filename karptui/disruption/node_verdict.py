@@ -67,6 +67,12 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
 
     refused: tuple[Refused, ...] = ()
     """What each method that was tried and comes to nothing says."""
+    is_first: bool = False
+    """Whether it is deleted before a replacement can exist (terminate-first)."""
+    moved: int = 0
+    """Pods on it that have another place, where it goes by Drift or consolidation."""
+    kept: int = 0
+    """Pods on it that may not be evicted now: Karpenter seeks no place for them, and takes the node all the same."""
 
     @property
     def goes(self) -> bool:
@@ -106,6 +112,9 @@ def verdict_of(prospect: Prospect) -> Verdict:
         score=_score(refusal),
         cheaper_types=() if refusal is None else refusal.type_names,
         refused=tuple(Refused(str(method), one.code, one.message) for method, one in prospect.refusals.items()),
+        is_first=prospect.command is not None and prospect.command.terminate_first is not None,
+        moved=prospect.moved,
+        kept=prospect.kept,
     )
 
 

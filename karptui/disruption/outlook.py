@@ -53,6 +53,10 @@ class Prospect(msgspec.Struct, frozen=True, eq=False):
     command: Command | None = None
     refusals: Mapping[Method, Refusal] = MappingProxyType({})
     """Why methods that were tried before it come to nothing, or all of them where none takes the node."""
+    moved: int = 0
+    """Pods on it for which another place was found."""
+    kept: int = 0
+    """Pods on it that may not be evicted now: Karpenter seeks no place for them."""
 
     @property
     def refusal(self) -> Refusal | None:
@@ -178,10 +182,17 @@ class Outlook:
         for method in methods:
             answer = self._try(candidate, method, pods)
             if isinstance(answer, Command):
-                return _gone(method, answer, refusals)
+                return self._gone_with_pods(candidate, _gone(method, answer, refusals), pods)
             if answer is not None:
                 refusals[method] = answer
         return Prospect(Outcome.NO, refusals=refusals)
+
+    def _gone_with_pods(self, candidate: Candidate, prospect: Prospect, lifted: frozenset[str]) -> Prospect:
+        """Return a prospect with how many of the node's pods have been given a place, and how many were left out."""
+        pods = candidate.reschedulable_pods
+        may_go = self._fleet.pods.is_currently_reschedulable
+        kept = sum(1 for pod in pods if pod.uid not in lifted and not may_go(pod))
+        return msgspec.structs.replace(prospect, moved=len(pods) - kept, kept=kept)
 
     def _try(self, candidate: Candidate, method: Method, pods: frozenset[str]) -> Command | Refusal | None:
         key = (candidate.name, method, pods)

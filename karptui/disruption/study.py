@@ -260,6 +260,11 @@ class DisruptionStudy:
             self._early.discard(key)
             self._count_once_known()
 
+    def count_alone(self, key: str) -> None:
+        """Have a node count by its own simulation, for who looks at no other."""
+        self._early.discard(key)
+        self._findings[key] = counted(self._findings[key])
+
     def _count_once_known(self) -> None:
         """Count all held nodes at once, when none is left that has not been simulated."""
         if not self._early:
@@ -281,9 +286,10 @@ class DisruptionStudy:
             by_code[code] = self._outlook.without_all(node, lifted, left).outcome
         holding = [one for one in blockers if one.is_wanted]
         freed = self._outlook.without_all(node, holding, [one for one in blockers if not one.is_wanted])
+        free = now if now.goes else billed_verdict(verdict_of(self._outlook.lifted(node, blockers)), self._prices)
         return NodeOutlook(
             now=now,
-            lifted=billed_verdict(verdict_of(self._outlook.lifted(node, blockers)), self._prices),
+            lifted=free,
             freed=billed_verdict(verdict_of(freed), self._prices) if holding else now,
             without=without,
             without_code=by_code,
@@ -315,7 +321,8 @@ class DisruptionStudy:
         try:
             landings = landings_of(simulator.remove((candidate,), is_consolidation=True))
         except SimulationError as error:
-            self._detail = msgspec.structs.replace(detail, problem=str(error))
+            # Of a static NodePool's node Karpenter simulates no removal: it is replaced as it is.
+            self._detail = detail if pool.is_static else msgspec.structs.replace(detail, problem=str(error))
             return
         own = {pod.key: landings[pod.key] for pod in candidate.reschedulable_pods if pod.key in landings}
         self._detail = msgspec.structs.replace(detail, landings=MappingProxyType(own))

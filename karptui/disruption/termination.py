@@ -14,13 +14,13 @@ from typing import Final, NamedTuple
 import msgspec
 
 from karptui.karpenter.labels import TERMINATION_TIMESTAMP
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.event import Event
 from karptui.kube.objects import Condition
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
-from karptui.provisioning.state_node import DISRUPTION_REASON, StateNode
+from karptui.provisioning.state_node import StateNode
 
 
 def command_condition(node: StateNode) -> Condition | None:

@@ -453,7 +453,7 @@ def _next(case: VerdictCase) -> Iterator[ClusterFinding]:
         yield ClusterFinding(
             severity=FindingSeverity.INFO,
             code=FindingCode.NEXT,
-            price_per_hour=first.savings_per_hour,
+            price_per_hour=first.savings_per_hour if first.is_priced else None,
             objects=tuple(f"Node/{name}" for name in first.node_names),
             names=first.node_names,
             nodes=len(first.node_names),

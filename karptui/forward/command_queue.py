@@ -25,11 +25,11 @@ from karptui.forward.likeness import Likeness
 from karptui.forward.result import Failure, StepKind
 from karptui.forward.sight import Sight
 from karptui.forward.world import World
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.node import Node
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.provisioning.state_node import DISRUPTION_REASON, StateNode, tracked
+from karptui.provisioning.state_node import StateNode, tracked
 
 _LEAST_NS: Final = 600 * NS_PER_SECOND
 _MOST_NS: Final = 3600 * NS_PER_SECOND

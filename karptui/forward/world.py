@@ -11,7 +11,7 @@ from karptui.forward.journal import NODECLAIMS, NODES, PDBS, PODS, Changed, Jour
 from karptui.forward.result import PodWait
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.kube.node import Node, cordoned
 from karptui.kube.objects import EMPTY_LABELS, Condition, controller_of, with_condition, without_condition
@@ -19,7 +19,7 @@ from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import Taint
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND, format_timestamp
-from karptui.provisioning.state_node import DISRUPTION_REASON, StateNode, tracked
+from karptui.provisioning.state_node import StateNode, tracked
 
 _UNSCHEDULABLE: Final = "Unschedulable"
 _INSTANCE_TERMINATING: Final = "InstanceTerminating"

@@ -12,6 +12,8 @@ from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.taints import Taint
 from karptui.kube.timestamps import ABSENT_NS
 
+DISRUPTION_REASON: Final = "DisruptionReason"
+"""The condition by which Karpenter marks a NodeClaim of a command."""
 REBOOTING: Final = "Rebooting"
 """The condition of a claim whose instance is rebooted in place, since 1.15; also why it is not Initialized then."""
 

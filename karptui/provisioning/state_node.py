@@ -12,7 +12,7 @@ from typing import Final
 
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, HOSTNAME, INITIALIZED, INSTANCE_TYPE, NODEPOOL, REGISTERED
-from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim
+from karptui.karpenter.nodeclaim import DISRUPTION_REASON, REBOOTING, NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.node import Node
 from karptui.kube.objects import condition_of
@@ -32,8 +32,6 @@ _EPHEMERAL: Final = frozenset(
     }
 )
 """Taints that a new node loses by itself."""
-DISRUPTION_REASON: Final = "DisruptionReason"
-"""The condition by which Karpenter marks a NodeClaim of a command."""
 _REBOOTING: Final = ("karpenter.sh/rebooting", NO_SCHEDULE)
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
 _READINESS_PREFIX: Final = "readiness.k8s.io/"

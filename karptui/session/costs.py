@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from karptui.karpenter.labels import RESERVED
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.state.usage import NO_SHARE, Share, total_share
@@ -105,11 +106,14 @@ def held_per_hour(entry: NodeEntry) -> float | None:
 def share_saved(entry: NodeEntry, verdict: Verdict) -> float | None:
     """Return what would be saved per hour by what becomes of a node; None where its price is not known.
 
-    The saving is the share that Karpenter reckons with, of the price that is shown for the node.
+    The saving is the share that Karpenter reckons with, of the price that is shown for the node. A reservation is
+    billed whether it is used or not: what goes of it saves nothing, and only what comes in its place costs.
     """
     found = entry.findings
     if entry.price is None or found is None:
         return None
+    if entry.capacity_type == RESERVED:
+        return -sum(one.price_per_hour for one in verdict.replacements)
     if verdict.outcome == "delete" or not found.price_per_hour:
         return entry.price.per_hour
     return entry.price.per_hour * min(verdict.savings_per_hour / found.price_per_hour, 1.0)

@@ -158,6 +158,11 @@ class NodeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
         return self.claim.created_ns if self.claim is not None else ABSENT_NS
 
     @property
+    def expires_ns(self) -> int | None:
+        """When Karpenter deletes it for its age; None where it never does, or is deleting it already."""
+        return self.claim.expires_ns if self.claim is not None and not self.claim.is_deleting else None
+
+    @property
     def image(self) -> str:
         """The machine image of the NodeClaim, or the system that the node reports."""
         image = self.claim.image_id if self.claim is not None else ""

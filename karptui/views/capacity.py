@@ -65,6 +65,11 @@ def _hidden(entry: CapacityEntry, capacity: str) -> Cell | None:
     return hidden_cell(capacity, is_forbidden=entry.access is PodAccess.FORBIDDEN)
 
 
+def _free(entry: CapacityEntry, share: Share) -> int | None:
+    """Return what is free of a resource; None where pods may not be listed, or no node says how much there is."""
+    return share.free if entry.access is PodAccess.KNOWN and share.capacity else None
+
+
 def _free_cell(entry: CapacityEntry, _: int) -> Cell:
     if entry.access is PodAccess.FORBIDDEN:
         return FORBIDDEN
@@ -218,12 +223,12 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
         values=(
             Value(
                 "free_cpu_millis",
-                lambda entry, _: entry.cpu.free if entry.access is PodAccess.KNOWN else None,
+                lambda entry, _: _free(entry, entry.cpu),
                 INTEGER_OR_NULL,
             ),
             Value(
                 "free_mem_bytes",
-                lambda entry, _: entry.memory.free if entry.access is PodAccess.KNOWN else None,
+                lambda entry, _: _free(entry, entry.memory),
                 INTEGER_OR_NULL,
             ),
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.aws.money import node_price_text
+from karptui.aws.money import node_price_text, saved_text
 from karptui.kube.units import count_text, counted, first_of
 from karptui.session.border import Overview
 from karptui.session.cluster_view import ClusterView
@@ -81,7 +81,8 @@ def _asked(report: NextReport) -> str:
 def _command_lines(report: NextReport, late: str, *, has_prices: bool) -> list[Pieces]:
     total = sum(one.savings_per_hour for one in report.commands)
     many = f", {count_text(len(report.commands))} commands" if len(report.commands) > 1 else ""
-    saves = f", saves {node_price_text(total)}/h" if has_prices else ""
+    is_priced = has_prices and any(one.is_priced for one in report.commands)
+    saves = f", {saved_text(total)}" if is_priced else ""
     head = f"Next: {report.method} ({report.reason}){many}{saves}"
     lines: list[Pieces] = [((head, Tone.STRONG), (late, Tone.ACTIVE))]
     lines += [((f"  {_command_text(one)}", Tone.NORMAL),) for one in report.commands[:MOST_COMMANDS]]
@@ -113,10 +114,13 @@ def saved_per_hour(entry: NodeEntry) -> float | None:
     """Return what would be saved per hour if a node went, None where that is not known.
 
     Of a node that is replaced together with others only what they save together is known.
+    Nothing is known where its replacement is not chosen yet.
     """
     freed = _freed(entry)
     if freed is not None and freed.goes:
-        return share_saved(entry, freed)
+        # What comes of the template as it stands, or after the node is gone, is priced by nobody yet.
+        is_open = freed.is_first or any(one.is_from_template for one in freed.replacements)
+        return None if is_open else share_saved(entry, freed)
     is_deleted = entry.findings is not None and entry.findings.why.outcome == "delete"
     return entry.price.per_hour if is_deleted and entry.price is not None else None
 
@@ -136,6 +140,8 @@ def _how(entry: NodeEntry, _: int) -> Cell:
     freed = _freed(entry)
     if freed is None or not freed.goes:
         return Cell(f"{found.why.outcome} with others", Tone.GOOD, str(found.why.outcome))
+    if freed.is_first:
+        return Cell(f"{freed.outcome}, terminate-first", Tone.GOOD, str(freed.outcome))
     if freed.outcome == "delete":
         return Cell("delete", Tone.GOOD)
     made = "; ".join(replacement_text(one) for one in freed.replacements)

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from unicodedata import east_asian_width
 
-from karptui.aws.money import per_hour_text
+from karptui.aws.money import per_hour_text, saved_text
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import age_text, count_text, counted, duration_text, first_of
 from karptui.views.row import Pieces, Tone
@@ -230,7 +230,7 @@ def _next(one: ClusterFinding, _: int, __: Reasons) -> str:
     decision, method = one.detail.split(" ", 1)
     names = first_of([short_name(name) for name in one.names], NAMED)
     after = "next, once that is over" if one.manner == "after-others" else "next"
-    saves = f", saves {per_hour_text(one.price_per_hour, 'USD')}" if one.price_per_hour else ""
+    saves = f", {saved_text(one.price_per_hour, digits=2)}" if one.price_per_hour else ""
     return f"{after}: {decision} {names} ({_METHODS.get(method, method)}{saves})"
 
 

@@ -318,4 +318,8 @@ def test_as_things_are() -> None:
     assert now(pods=[a_pod(node="node-1")]).outcome is Outcome.REPLACE
     assert now(pods=[a_pod(node="node-1", annotations=PROTECTED)]).outcome is Outcome.NO
     assert now(claims=[a_claim(deletion_ns=NOW_NS)]).outcome is Outcome.DELETE
+    bounded = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),), termination_grace_period_ns=HOUR_NS)
+    pods = [a_pod(name="a", node="node-1", annotations=PROTECTED), a_pod(name="b", node="node-1")]
+    drifts = verdict_of(now(claims=[bounded], pods=pods))
+    assert (drifts.method, drifts.moved, drifts.kept, drifts.is_first) == (Method.DRIFT, 1, 1, False)
     assert now(nodes=[a_node(pool="x")], claims=[a_claim(pool="x")]).outcome is Outcome.UNKNOWN

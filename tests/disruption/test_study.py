@@ -199,6 +199,23 @@ def test_a_close_look_that_comes_to_nothing() -> None:
     assert present(others.analysis.detail).problem.endswith("Karpenter does not manage it")
 
 
+def test_a_static_node_is_replaced_without_a_simulation() -> None:
+    static = DisruptionStudy(_cluster(nodepools=[a_nodepool(budgets=(), replicas=3)]), 1)
+    list(static.survey())
+    static.look_closely(KEYS[0])
+    assert present(static.analysis.detail).problem == ""
+
+
+def test_what_goes_all_the_same_goes_without_what_is_in_the_way() -> None:
+    claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in NAMES]
+    found = study_all(DisruptionStudy(_cluster(nodeclaims=claims), 1)).findings[KEYS[1]]
+    again = study_all(DisruptionStudy(_cluster(nodeclaims=claims, is_second_protected=False), 1)).findings[KEYS[1]]
+    assert present(found.outlook).lifted.outcome is Outcome.DELETE
+    assert again.blockers
+    assert present(again.outlook).now.goes
+    assert present(again.outlook).lifted == present(again.outlook).now
+
+
 def test_a_close_look_at_a_claim_without_a_node_says_so() -> None:
     study = DisruptionStudy(
         _cluster(nodes=[], nodeclaims=[a_nodeclaim(name="general-1", node="", stage="Launched")]), 1

@@ -30,6 +30,7 @@ from karptui.views.blockers.columns import TABLE as BLOCKERS
 from karptui.views.claims.sentences import waiting_on
 from karptui.views.next import TABLE as NEXT
 from karptui.views.nodes.columns import nodes_table
+from karptui.views.nodes.status import node_status
 from karptui.views.pods import TABLE as PODS
 from karptui.views.row import Pieces
 from karptui.views.why.detail import why_lines
@@ -100,6 +101,10 @@ def _of_nodes(entry: NodeEntry, now_ns: int) -> Iterator[str]:
         told = values["lanes"][lane.method]
         if told["wanted"] is not lane.is_wanted or told["heldBy"] != (lane.code if lane.is_held else ""):
             yield f"lane {lane.method}: {told}"
+        if lane.method != Method.MULTI_NODE and "with others" in told["message"]:
+            yield f"lane {lane.method} takes one node at a time: {told}"
+    if node_status(entry).word == "Disrupting" and found.why.code is not WhyCode.COMMAND:
+        yield f"it is shown as Disrupting, and WHY is {text}"
     if not found.is_held and values["heldPricePerHour"]:
         yield f"held {values['heldPricePerHour']} by nothing"
 
@@ -182,8 +187,11 @@ def _of_blockers(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Iter
 
 def _of_claims(view: ClusterView, now_ns: int) -> Iterator[str]:
     """Yield where Claims waits for something else than what holds the drift."""
+    ages = {entry.claim.name: entry.expires_ns for entry in view.node_entries if entry.claim is not None}
     for claim in claim_entries(view):
         found = claim.findings
+        if ages[claim.claim.name] != claim.expires_ns:
+            yield f"{claim.claim.name}: Claims and Nodes differ about when it expires"
         if claim.drifted is None or found is None or claim.claim.is_deleting or claim.node is None:
             continue
         lane = next((one for one in found.lanes if one.method == Method.DRIFT), None)
@@ -236,7 +244,7 @@ def _said(pieces: Pieces) -> str:
     return "".join(text for text, _ in pieces)
 
 
-@pytest.mark.parametrize("family", ["consolidation", "runners"])
+@pytest.mark.parametrize("family", ["consolidation", "runners", "disruption"])
 def test_explain_says_what_the_row_says(family: str) -> None:
     path = GOLDENS / "karpenter-1.14.1" / f"{family}.jsonl.gz"
     wrong = {}
@@ -247,7 +255,7 @@ def test_explain_says_what_the_row_says(family: str) -> None:
             unanalysed = ClusterView(view.state, view.statuses, evidence=view.evidence)
             values, _, _ = explain_node(Namespace(name=entry.name), Loaded(unanalysed, now_ns, ()))
             row = NODES.values(entry, now_ns)
-            keys = ("why", "why_codes", "lanes", "heldPricePerHour")
-            if [values[0][key] for key in keys] != [row[key] for key in keys]:
-                wrong[snapshot["name"], entry.name] = [(values[0][key], row[key]) for key in keys]
+            differ = {key: (values[0][key], told) for key, told in row.items() if values[0][key] != told}
+            if differ:
+                wrong[snapshot["name"], entry.name] = differ
     assert wrong == {}

@@ -87,7 +87,13 @@ def rebooting(step: str, **annotations: str) -> NodeClaim:
             ),
             "Disrupting 5s",
             Tone.LEAVING,
-            "waits for its replacement",
+            "once what replaces it is ready",
+        ),
+        (
+            NodeEntry(node(taints=(karpenter_labels.DISRUPTED_TAINT,)), claim()),
+            "Tainted",
+            Tone.WARNING,
+            "no command holds it",
         ),
         (
             NodeEntry(node(conditions=()), rebooting("RebootRequested", **{REBOOT_GRACE: "5m0s"})),

@@ -12,10 +12,9 @@ import msgspec
 from karptui.disruption.termination import INTERRUPTIONS, Initiator, claim_initiator
 from karptui.karpenter.inventory import GoneClaim
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ZONE
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.event import Event
-from karptui.provisioning.state_node import DISRUPTION_REASON
 
 LAUNCHING: Final = "DisruptionLaunching"
 """Reason of the event about a NodeClaim that takes the place of others."""

@@ -62,7 +62,7 @@ def _status_seconds(entry: NodeEntry, now_ns: int) -> int | None:
 
 
 def _expires_seconds(entry: NodeEntry, now_ns: int) -> int | None:
-    at_ns = entry.claim.expires_ns if entry.claim is not None else None
+    at_ns = entry.expires_ns
     return (at_ns - now_ns) // NS_PER_SECOND if at_ns is not None else None
 
 
@@ -258,7 +258,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             is_wide_only=True,
         ),
         lambda entry, now_ns: expires_cell(entry.claim, now_ns),
-        lambda entry: entry.claim.expires_ns if entry.claim is not None else None,
+        lambda entry: entry.expires_ns,
         values=(
             Value(
                 "expires_seconds",

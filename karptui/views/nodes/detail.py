@@ -120,7 +120,8 @@ def _claim_block(entry: NodeEntry, now_ns: int) -> list[Pieces]:
         tone = Tone.WARNING if delta.is_smaller else Tone.NORMAL
         said = f"the node offers {text} against it" if text else "the node offers what it promised"
         lines.append(((said, tone),))
-    lines.append((("expires ", Tone.MUTED), (expiry_text(claim.expires_ns, now_ns), Tone.NORMAL)))
+    if not claim.is_deleting:
+        lines.append((("expires ", Tone.MUTED), (expiry_text(claim.expires_ns, now_ns), Tone.NORMAL)))
     grace = claim.termination_grace_period_ns
     lines.append((("drain deadline ", Tone.MUTED), (age_text(0, grace) if grace is not None else "none", Tone.NORMAL)))
     if claim.image_id:

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from karptui.karpenter import labels as karpenter_labels
-from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim
+from karptui.karpenter.nodeclaim import DISRUPTION_REASON, REBOOTING, NodeClaim
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
@@ -81,9 +81,11 @@ def node_status(entry: NodeEntry) -> NodeStatus:
     if ready is None or ready.status != "True":
         return starting or _not_ready(ready, is_cordoned=node.is_unschedulable)
     if any(taint.key == karpenter_labels.DISRUPTED_TAINT.key for taint in node.taints):
-        return NodeStatus(
-            "Disrupting", Tone.LEAVING, _reason_ns(claim), "Karpenter has chosen it and waits for its replacement", 3
-        )
+        if claim is not None and not claim.is_true(DISRUPTION_REASON):
+            left = f"{karpenter_labels.DISRUPTED_TAINT.key} is on it and no command holds it: Karpenter takes it off"
+            return NodeStatus("Tainted", Tone.WARNING, ABSENT_NS, left, 4)
+        chosen = "Karpenter has chosen it: it goes once what replaces it is ready"
+        return NodeStatus("Disrupting", Tone.LEAVING, _reason_ns(claim), chosen, 3)
     if starting is not None:
         return starting
     if node.is_unschedulable:
@@ -191,7 +193,7 @@ def _not_ready(ready: Condition | None, *, is_cordoned: bool) -> NodeStatus:
 
 
 def _reason_ns(claim: NodeClaim | None) -> int:
-    reason = claim.condition("DisruptionReason") if claim is not None else None
+    reason = claim.condition(DISRUPTION_REASON) if claim is not None else None
     return reason.last_transition_ns if reason is not None else ABSENT_NS
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from karptui.aws.money import node_price_text
+from karptui.aws.money import saved_text
 from karptui.disruption.codes import CODES, Code
 from karptui.kube.units import count_text, counted, first_of
 from karptui.views.row import Pieces, Tone
@@ -158,7 +158,7 @@ def next_lines(difference: Difference) -> tuple[ResultLine, ...]:
 
 def _side_lines(key: str, title: str, side: NextLines) -> tuple[ResultLine, ...]:
     total = sum(one.savings_per_hour for one in side.commands)
-    note = f"saves {node_price_text(total)}/h" if side.commands else side.because or "nothing to do"
+    note = saved_text(total) if side.commands else side.because or "nothing to do"
     return (heading(key, title, note), *(_command_line(key, one) for one in side.commands))
 
 
@@ -171,7 +171,7 @@ def _command_line(key: str, one: CommandLine) -> ResultLine:
             (f"    {one.method}: ", Tone.MUTED),
             (f"{one.decision} {first_of(one.nodes, MOST_NAMES)}{made}", Tone.NORMAL),
             (
-                f"  saves {node_price_text(one.savings_per_hour)}/h",
+                f"  {saved_text(one.savings_per_hour)}",
                 Tone.GOOD if one.savings_per_hour > 0 else Tone.MUTED,
             ),
         ),

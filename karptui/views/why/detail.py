@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from karptui.disruption.codes import CODES, Code, Scope
+from karptui.disruption.command import Method
 from karptui.disruption.lanes import lane_name
 from karptui.disruption.no_place import cause_text
 from karptui.karpenter.nodeclaim import REBOOTING
@@ -252,7 +253,9 @@ def _budget_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
 
 
 def _rule_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
-    """Return the rules of the NodePool; those that are met share a line."""
+    """Return the rules of the NodePool; those that are met share a line. Nodes of a static one have none."""
+    if found.lanes and not any(lane.method == Method.SINGLE_NODE for lane in found.lanes):
+        return []
     lines, met = [], []
     for what, codes, open_text in _RULES:
         held = next((one for one in found.blockers if one.code in codes), None)

@@ -77,15 +77,15 @@ def lane_message(entry: NodeEntry, found: NodeFindings, lane: Lane, now_ns: int)
             return f"not consolidatable for {duration_text(left)}" if left > 0 else "not marked Consolidatable yet"
         return _LACKS.get(lane.code, lane.code)
     if lane.goes:
-        outlook = found.outlook
-        own = outlook is not None and outlook.now.goes and outlook.now.method == lane.method
-        return verdict_text(outlook.now) if own and outlook is not None else f"would be {lane.outcome}d with others"
+        if lane.method == "MultiNodeConsolidation" or found.outlook is None:
+            return f"would be {lane.outcome}d with others"
+        return verdict_text(found.outlook.now)
     if blocker is not None:
         return _held_text(found, lane, now_ns)
     if lane.code:
         return _refused_text(found, lane)
     if lane.method == "MultiNodeConsolidation":
-        return "only together with others: Next says which"
+        return "only together with others: Next says whether"
     if found.outlook is None:
         return "being simulated"
     return "another method takes it first" if found.outlook.now.goes else "no NodePool can take its pods"
@@ -167,8 +167,10 @@ def _since(entry: NodeEntry, lane: Lane, now_ns: int) -> str:
 
 def _expiry_text(entry: NodeEntry, now_ns: int) -> tuple[bool, str]:
     """Return whether a node has expired, and when it does."""
-    text = expiry_text(entry.claim.expires_ns, now_ns) if entry.claim is not None else "never"
-    return (True, "due: nothing holds it") if text == "due" else (False, text)
+    if entry.claim is not None and entry.claim.is_deleting:
+        return False, "it is being deleted already"
+    text = expiry_text(entry.expires_ns, now_ns)
+    return (True, "due: nothing stops that, only its drain can wait") if text == "due" else (False, text)
 
 
 def _expiry_line(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from karptui.aws.money import node_price_text, per_hour_text, per_month_text
+from karptui.aws.money import per_hour_text, per_month_text, saved_text
 from karptui.disruption.codes import CODES, RANKS, codes_shown_as
 from karptui.disruption.no_place import no_place_text
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -323,15 +323,32 @@ def verdict_text(verdict: Verdict, *, would: bool = True) -> str:
     """Return what becomes of a node in words."""
     if not verdict.goes:
         return refusal_text(verdict) or ("cannot be told" if verdict.outcome == "unknown" else "stays")
-    saves = f", saves {node_price_text(verdict.savings_per_hour)}/h" if verdict.savings_per_hour else ""
+    saves = f", {saved_text(verdict.savings_per_hour)}" if verdict.savings_per_hour else ""
     if verdict.outcome == "delete":
-        how = "the pods fit elsewhere" if verdict.method != "Emptiness" else "it is empty"
+        how = "it is empty" if verdict.method == "Emptiness" else _moved_text(verdict)
         return f"{'would be deleted' if would else 'delete'}: {how}{saves}" if verdict.method else "delete"
+    if verdict.is_first:
+        kept = f"; {_kept_text(verdict)}" if verdict.kept else ""
+        return f"{'would be deleted' if would else 'delete'} before a replacement can exist (terminate-first){kept}"
     made = verdict.replacements[0] if verdict.replacements else None
     kinds = "" if made is None or not made.type_names else f" by {made.type_names[0]}"
     more = 0 if made is None else len(made.type_names) - 1
     others = f" or {counted(more, 'other type')}" if more > 0 else ""
-    return f"{'would be replaced' if would else 'replace'}{kinds}{others}{saves}"
+    kept = f"; {_kept_text(verdict)}" if verdict.kept else ""
+    return f"{'would be replaced' if would else 'replace'}{kinds}{others}{saves}{kept}"
+
+
+def _moved_text(verdict: Verdict) -> str:
+    """Return what becomes of the pods of a node that is deleted: those that may not be evicted are given no place."""
+    if not verdict.kept:
+        return "the pods fit elsewhere" if verdict.moved else "no pod on it needs a place"
+    moved = f"{counted(verdict.moved, 'pod')} {'fits' if verdict.moved == 1 else 'fit'} elsewhere, "
+    return f"{moved if verdict.moved else ''}{_kept_text(verdict)}"
+
+
+def _kept_text(verdict: Verdict) -> str:
+    """Return for how many pods that may not be evicted now Karpenter seeks no place."""
+    return f"no place is sought for {counted(verdict.kept, 'pod')} that may not be evicted yet"
 
 
 def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
@@ -349,7 +366,7 @@ def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
         return []
     alone = outlook.without_code.get(codes[0], freed.outcome) if len(codes) == 1 else freed.outcome
     if alone in ("delete", "replace"):
-        saved = f", saves {_money(freed.savings_per_hour)}/h" if freed.savings_per_hour else ""
+        saved = f", {saved_text(freed.savings_per_hour)}" if freed.savings_per_hour else ""
         return [(f"would go without: {alone}{saved} (simulated)", Tone.STRONG)]
     if freed.goes and not any(one.is_wanted and one.code not in codes for one in found.blockers):
         return [(f"would go without, once Karpenter goes on: {freed.outcome} (simulated)", Tone.NORMAL)]
@@ -363,10 +380,6 @@ def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
 def _ends(found: NodeFindings) -> bool:
     """Whether everything in the way of a node ends by itself."""
     return all(one.is_passing for one in found.blockers)
-
-
-def _money(amount: float) -> str:
-    return node_price_text(amount)
 
 
 def _also(found: NodeFindings) -> list[tuple[str, Tone]]:

@@ -283,7 +283,7 @@ def test_budgets_and_the_next_command_of_both_sides() -> None:
     assert texts(lines) == [
         "Karpenter's next command, edited  saves $0.5000/h",
         "    Emptiness: delete n1  saves $0.5000/h",
-        "    Drift: replace n2 → m7i.large in general  saves $0.0000/h",
+        "    Drift: replace n2 → m7i.large in general  saves nothing",
         "As things are now  every budget is used up",
         "Disruption budgets",
         "    general Drifted  no limit → 1 nodes  left now no limit → 0",

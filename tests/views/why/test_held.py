@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from karptui.disruption.node_verdict import Replacement
+from karptui.karpenter import labels
 from karptui.session.costs import SETTLES_NS, Held, SteadyHeld, held_of, held_per_hour
 from karptui.session.nodes import NodeEntry, going_nodes
 from karptui.views.next import TABLE, saved_per_hour
@@ -41,6 +43,24 @@ def test_a_replacement_saves_its_share_of_the_price_shown() -> None:
     assert saved_per_hour(made) == pytest.approx(0.252)
     cells = [cell.text for cell in build_rows(TABLE, [made], now_ns=NOW_NS)[0].cells]
     assert cells[6] == "replace"
+
+
+def test_a_reservation_is_billed_whether_it_is_used_or_not() -> None:
+    known = entry(analysed(), "dnd")
+    assert known.node is not None
+    reserved = {**known.node.labels, labels.CAPACITY_TYPE: labels.RESERVED}
+    known = replace(known, node=replace(known.node, labels=reserved))
+    gone = _with(known, outcome="delete", savings_per_hour=1e-8)
+    assert (saved_per_hour(gone), held_per_hour(gone)) == (0.0, 0.0)
+    other = (Replacement("general", ("m5.large",), 0.1, 1),)
+    assert saved_per_hour(_with(known, outcome="replace", savings_per_hour=-0.1, replacements=other)) == -0.1
+
+
+def test_what_comes_in_place_of_a_node_has_no_price_before_it_is_chosen() -> None:
+    known = entry(analysed(), "dnd")
+    assert saved_per_hour(_with(known, outcome="replace", savings_per_hour=0.1, is_first=True)) is None
+    bare = (Replacement("general", ("m5.large",), 0.1, 0, is_from_template=True),)
+    assert saved_per_hour(_with(known, outcome="replace", replacements=bare)) is None
 
 
 def test_what_stays_anyway_holds_nothing() -> None:

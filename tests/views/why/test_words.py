@@ -170,7 +170,25 @@ def test_a_sentence_before_the_simulation() -> None:
         (Verdict(Outcome.NO, refusal_message="Can't"), "Can't"),
         (Verdict(Outcome.DELETE), "delete"),
         (Verdict(Outcome.DELETE, "Emptiness", 0.5), "would be deleted: it is empty, saves $0.5000/h"),
+        (Verdict(Outcome.DELETE, "Drift", 0.5, moved=2), "would be deleted: the pods fit elsewhere, saves $0.5000/h"),
+        (Verdict(Outcome.DELETE, "Drift"), "would be deleted: no pod on it needs a place"),
+        (
+            Verdict(Outcome.DELETE, "Drift", kept=1),
+            "would be deleted: no place is sought for 1 pod that may not be evicted yet",
+        ),
+        (
+            Verdict(Outcome.DELETE, "Drift", moved=1, kept=2),
+            "would be deleted: 1 pod fits elsewhere, no place is sought for 2 pods that may not be evicted yet",
+        ),
         (Verdict(Outcome.REPLACE, "Drift"), "would be replaced"),
+        (
+            Verdict(Outcome.REPLACE, "Drift", -0.1, (Replacement("p", ("a",), 0.2, 1),), moved=1, kept=1),
+            "would be replaced by a, costs $0.1000/h more; no place is sought for 1 pod that may not be evicted yet",
+        ),
+        (
+            Verdict(Outcome.REPLACE, "Drift", 1e-8, is_first=True),
+            "would be deleted before a replacement can exist (terminate-first)",
+        ),
         (
             Verdict(Outcome.REPLACE, "Drift", 0.1, (Replacement("p", ("a", "b", "c"), 0.2, 1),)),
             "would be replaced by a or 2 other types, saves $0.1000/h",
