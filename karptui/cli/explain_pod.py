@@ -15,8 +15,7 @@ from karptui.cli.loading import Loaded
 from karptui.kube.pod import Pod
 from karptui.kube.units import count_text
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pending_entries import hears_events, surroundings_of
-from karptui.session.pending_questions import PendingQuestions
+from karptui.session.pending import PendingQuestions, hears_events, surroundings_of
 from karptui.session.pending_report import PendingEntry, PodDetail
 from karptui.session.pods import PodEntry
 from karptui.session.prepare import prepare_view

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the pods that wait, folded by cause; 1 where something is missing from them."""
     from karptui.cli.loading import load
     from karptui.pending.study import study_pending
-    from karptui.session.pending_entries import hears_events
+    from karptui.session.pending import hears_events
     from karptui.session.pending_report import PendingEntry
     from karptui.session.prepare import prepare_view
     from karptui.views.pending.columns import TABLE

@@ -14,11 +14,11 @@ from karptui.karpenter.labels import NODEPOOL, ZONE, capacity_type_of
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.pod import Pod
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
+from karptui.whatif.accuracy import accuracy_of
 from karptui.whatif.difference import Difference, difference
+from karptui.whatif.difference_lines import ClaimLine, PlaceKind, Unplaced
 from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, RemoveNode, TakeOut
 from karptui.whatif.edits.apply import apply
-from karptui.whatif.honesty import honesty
-from karptui.whatif.lines import ClaimLine, PlaceKind, Unplaced
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import Situation, WhatIfBase
@@ -240,7 +240,7 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
     edited = apply(base, edits)
     found = difference(base, edited, Replay.PENDING, reporter)
     places = left.places(edited)
-    limits = honesty(base, edited, Replay.PENDING)
+    limits = accuracy_of(base, edited, Replay.PENDING)
     unplaced = sorted((*found.no_longer_fit, *found.still_pending), key=lambda one: one.pod_key)
     return Drill(
         loss=loss,

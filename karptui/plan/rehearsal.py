@@ -18,9 +18,9 @@ from karptui.plan.drill import AT_THE_CHEAPEST, DrillLaunch, left_by, unplaced_j
 from karptui.plan.group_drain import GroupDrain, drain_groups
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.difference import difference
+from karptui.whatif.difference_lines import PlaceKind, Unplaced
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.edits.apply import apply
-from karptui.whatif.lines import PlaceKind, Unplaced
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import Situation, WhatIfBase
 

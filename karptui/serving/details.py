@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from karptui.kube.recent import LastAnswer
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pending_entries import hears_events, surroundings_of
+from karptui.session.pending import hears_events, surroundings_of
 from karptui.session.pending_report import PodSurroundings
 from karptui.session.pods import PodEntry
 from karptui.session.questions import (

@@ -207,7 +207,7 @@ def _next() -> List:
 
 
 def _pending() -> List:
-    from karptui.session.pending_entries import pending_entries
+    from karptui.session.pending import pending_entries
     from karptui.session.pending_report import PendingEntry
     from karptui.views.pending.columns import TABLE
 
@@ -294,7 +294,7 @@ def _blockers() -> List:
 
 
 def _sources() -> List:
-    from karptui.session.source_rows import SourceRow, source_rows
+    from karptui.session.sources import SourceRow, source_rows
     from karptui.views.sources import TABLE
 
     last: LastAnswer[tuple[SourceRow, ...]] = LastAnswer()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from karptui.provisioning.reporter import Reporter
     from karptui.session.advising import AdviceRounds
     from karptui.session.cluster_view import ClusterView
-    from karptui.session.pending_questions import PendingQuestions
+    from karptui.session.pending import PendingQuestions
     from karptui.session.pending_report import PendingAnswer
 
 PUBLISH_SECONDS: Final = 0.2
@@ -229,7 +229,7 @@ class Analyst:
         # Imported here, in the thread: the first frame does not wait for the engines.
         from karptui.disruption.study import NOTHING_KNOWN, DisruptionStudy  # noqa: PLC0415
         from karptui.session.advising import AdviceRounds  # noqa: PLC0415
-        from karptui.session.pending_questions import PendingQuestions  # noqa: PLC0415
+        from karptui.session.pending import PendingQuestions  # noqa: PLC0415
         from karptui.session.prepare import prepare_view  # noqa: PLC0415
 
         turns, began = Turns() if self._has_thread else NoTurns(), self._clock()

@@ -23,7 +23,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.session.pending_report import PendingEntry
 from karptui.session.pods import PodEntry
 from karptui.session.pools import DaemonRow, PoolCount, PoolRow, pool_rows
-from karptui.session.source_rows import SourceRow
+from karptui.session.sources import SourceRow
 from karptui.session.types import PoolEntry, TypeEntry
 
 Fact = (

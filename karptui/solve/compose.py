@@ -8,7 +8,7 @@ from typing import Any
 
 from karptui.kube.quantity import Quantity, QuantityError, parse_quantity
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField, SetSetting
-from karptui.whatif.path import value_at
+from karptui.whatif.field_path import value_at
 from karptui.whatif.remedies.pending.remedy import quantity_text, whole_nano
 from karptui.whatif.situation import WhatIfBase
 

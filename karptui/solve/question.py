@@ -14,10 +14,10 @@ from karptui.provisioning.pool_order import usable_pools
 from karptui.provisioning.reporter import Ask, Each, Reporter, one_by_one, silent
 from karptui.solve.answer import Criterion, Effort, Figures, Solved, Tried, ranked
 from karptui.solve.catalogue import Goal, SolveError, with_defaults
+from karptui.whatif.accuracy import Accuracy, accuracy_of
 from karptui.whatif.drift.drift import drift_changes
 from karptui.whatif.edits import AnyEdit, EditError
 from karptui.whatif.edits.apply import apply
-from karptui.whatif.honesty import Honesty, honesty
 from karptui.whatif.outcome import ReplayOutcome
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
@@ -144,9 +144,9 @@ class GoalQuestion:
         outcome = self.as_it_is(mode)
         return figures_of(outcome, outcome)
 
-    def honesty(self, edits: Iterable[AnyEdit], mode: Replay) -> Honesty:
+    def accuracy(self, edits: Iterable[AnyEdit], mode: Replay) -> Accuracy:
         """Return how far an answer can be trusted."""
-        return honesty(self.base, apply(self.base, tuple(edits)), mode)
+        return accuracy_of(self.base, apply(self.base, tuple(edits)), mode)
 
     def settled(self, mode: Replay, now: Figures, because: str) -> Solved:
         """Return that nothing has to be changed."""
@@ -184,7 +184,7 @@ class GoalQuestion:
             because: Why it falls short, where that is known.
         """
         best, runner_up, others = ranked(tried, criteria)
-        honest = self.honesty(best.edits if best is not None else (), mode)
+        accuracy = self.accuracy(best.edits if best is not None else (), mode)
         return Solved(
             goal=self.goal.name,
             question=self.asked,
@@ -196,8 +196,8 @@ class GoalQuestion:
             others=others,
             because=because,
             effort=effort,
-            approximated=honest.approximated,
-            not_modelled=honest.not_modelled,
+            approximated=accuracy.approximated,
+            not_modelled=accuracy.not_modelled,
         )
 
 

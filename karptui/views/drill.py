@@ -16,7 +16,7 @@ from karptui.views.prices import money_column
 from karptui.views.row import Tone
 from karptui.views.study import Study, answer_lines, notes_of
 from karptui.views.table import Sort, TableSpec
-from karptui.whatif.lines import Unplaced
+from karptui.whatif.difference_lines import Unplaced
 from karptui.whatif.scenario import Scenario
 
 MAX_LINES: Final = 12

@@ -10,7 +10,7 @@ from karptui.karpenter.requirements import Requirements
 from karptui.provisioning.catalogue import Catalogue
 from karptui.provisioning.solution import NewClaim
 from karptui.provisioning.type_index import TypeIndex, single_value
-from karptui.whatif.lines import TypeOption
+from karptui.whatif.difference_lines import TypeOption
 
 MOST_KEPT: Final = 100
 """Lists of types that are kept."""

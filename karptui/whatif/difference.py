@@ -16,8 +16,7 @@ from karptui.provisioning.pool_order import served_pools
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.state_node import StateNode
-from karptui.whatif.drift.drift import drift_changes, with_drift
-from karptui.whatif.lines import (
+from karptui.whatif.difference_lines import (
     BudgetChange,
     ClaimLine,
     CommandLine,
@@ -30,12 +29,13 @@ from karptui.whatif.lines import (
     Unplaced,
     WeightChange,
 )
+from karptui.whatif.drift.drift import drift_changes, with_drift
 from karptui.whatif.outcome import PoolFigures, ReplayOutcome
 from karptui.whatif.placement_difference import claim_lines, move_lines, node_lines, shifts_of, unplaced_lines
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import EditedCluster, Situation
-from karptui.whatif.vacate import without_nodes
+from karptui.whatif.without_nodes import without_nodes
 
 _Allowance = dict[tuple[str, str], tuple[int | None, int | None]]
 

@@ -7,22 +7,22 @@ from typing import Any
 
 import msgspec
 
+from karptui.whatif.accuracy import Accuracy
 from karptui.whatif.difference import Difference
-from karptui.whatif.honesty import Honesty
-from karptui.whatif.lines import ClaimLine, MoveLine, NextLines, PodPlace, PoolChange, Unplaced
+from karptui.whatif.difference_lines import ClaimLine, MoveLine, NextLines, PodPlace, PoolChange, Unplaced
 from karptui.whatif.run import Answer
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
     """Return an answer as plain values; nothing but the problem where there is no difference."""
-    if answer.difference is None or answer.honesty is None:
+    if answer.difference is None or answer.accuracy is None:
         return {"error": answer.problem}
     return {
         **difference_json(answer.difference),
         "blockersGained": lines_json(answer.blockers_gained or ()),
         "blockersLost": lines_json(answer.blockers_lost or ()),
         "notes": list(answer.notes),
-        **_honesty(answer.honesty),
+        **_accuracy(answer.accuracy),
     }
 
 
@@ -53,15 +53,15 @@ def difference_json(difference: Difference) -> dict[str, Any]:
     return document
 
 
-def _honesty(honesty: Honesty) -> dict[str, Any]:
+def _accuracy(accuracy: Accuracy) -> dict[str, Any]:
     """Return how far a result can be trusted."""
     return {
-        "exact": list(honesty.exact),
-        "approximated": list(honesty.approximated),
-        "notModelled": list(honesty.not_modelled),
-        "karpenterFound": honesty.found_version or None,
-        "karpenterModelled": honesty.modelled_version,
-        "karpenterEdited": honesty.edited_version or None,
+        "exact": list(accuracy.exact),
+        "approximated": list(accuracy.approximated),
+        "notModelled": list(accuracy.not_modelled),
+        "karpenterFound": accuracy.found_version or None,
+        "karpenterModelled": accuracy.modelled_version,
+        "karpenterEdited": accuracy.edited_version or None,
     }
 
 

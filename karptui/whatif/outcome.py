@@ -25,7 +25,7 @@ from karptui.provisioning import Prepared
 from karptui.provisioning.solution import NewClaim, Solution
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.claim_types import ClaimTypes
-from karptui.whatif.lines import NOWHERE, PlaceKind, PodPlace, TypeOption
+from karptui.whatif.difference_lines import NOWHERE, PlaceKind, PodPlace, TypeOption
 from karptui.whatif.scenario import Replay
 
 

@@ -17,7 +17,7 @@ from karptui.kube.pod import Pod
 from karptui.provisioning.rejection import PodError
 from karptui.provisioning.solution import NewClaim
 from karptui.whatif.claim_types import ClaimTypes
-from karptui.whatif.lines import (
+from karptui.whatif.difference_lines import (
     ABSENT,
     NOWHERE,
     ClaimLine,

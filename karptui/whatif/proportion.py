@@ -23,8 +23,8 @@ from karptui.state.cluster import ClusterState
 from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.edits.document import template_document
+from karptui.whatif.field_path import POOL_REQUIREMENTS, value_at
 from karptui.whatif.opening import Opening
-from karptui.whatif.path import POOL_REQUIREMENTS, value_at
 from karptui.whatif.scenario import Replay
 
 LABEL: Final = "capacity-spread"

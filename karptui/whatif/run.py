@@ -8,10 +8,10 @@ import msgspec
 from msgspec.structs import replace
 
 from karptui.provisioning.reporter import Reporter, silent
+from karptui.whatif.accuracy import Accuracy, accuracy_of
 from karptui.whatif.difference import BlockerLine, Difference, blocker_changes, difference
 from karptui.whatif.edits import EditError
 from karptui.whatif.edits.apply import apply
-from karptui.whatif.honesty import Honesty, honesty
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Scenario
 from karptui.whatif.situation import EditedCluster, WhatIfBase
@@ -22,7 +22,7 @@ class Answer(msgspec.Struct, frozen=True):
 
     scenario: Scenario
     difference: Difference | None = None
-    honesty: Honesty | None = None
+    accuracy: Accuracy | None = None
     notes: tuple[str, ...] = ()
     """What the edits mean here that is not plain, in sentences."""
     has_prices: bool = True
@@ -71,7 +71,7 @@ def answers(
     first = Answer(
         scenario,
         difference(base, edited, scenario.replay, reporter),
-        honesty(base, edited, scenario.replay),
+        accuracy_of(base, edited, scenario.replay),
         notes=edited.notes,
         has_prices=base.prices is None or not base.prices.settings.is_disabled,
         seconds=clock() - began,

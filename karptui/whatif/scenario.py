@@ -13,7 +13,7 @@ from karptui.decode.errors import field_error
 from karptui.decode.yaml_text import Dumper, YamlError, load_documents, to_yaml
 from karptui.kube.objects import object_words
 from karptui.whatif.edits import AnyEdit, PutObject, SetField
-from karptui.whatif.path import PathError, parse_path, path_text
+from karptui.whatif.field_path import PathError, parse_path, path_text
 
 MOST_BYTES: Final = 16 << 20
 """Of a file of scenarios."""

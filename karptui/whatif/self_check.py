@@ -30,7 +30,7 @@ from karptui.whatif.placement_difference import Reasons
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import Situation, WhatIfBase
-from karptui.whatif.vacate import as_pending
+from karptui.whatif.without_nodes import as_pending
 
 CLAIMS: Final = 20
 """NodeClaims that are looked at, the newest first, and those that were made together with the last of them."""

@@ -15,7 +15,7 @@ from karptui.provisioning.reporter import Reporter, silent
 from karptui.whatif.drift.drift import drift_changes
 from karptui.whatif.edits import AnyEdit, EditError, ObjectRef, SetField, SetSetting
 from karptui.whatif.edits.apply import apply
-from karptui.whatif.path import PathError, parse_path, path_text
+from karptui.whatif.field_path import PathError, parse_path, path_text
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import WhatIfBase

@@ -4,7 +4,7 @@ from karptui.aws.evidence import Evidence
 from karptui.aws.region import Dated, FactKind, FactPhase, FactStatus, RegionFacts
 from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
-from karptui.session.source_rows import evidence_rows
+from karptui.session.sources import evidence_rows
 from karptui.views.row import Tone
 from karptui.views.sources import TABLE
 from karptui.views.table import build_rows

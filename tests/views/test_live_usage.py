@@ -10,7 +10,7 @@ from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage, Sample, Used, firs
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
-from karptui.session.source_rows import usage_row
+from karptui.session.sources import usage_row
 from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.views.nodes.columns import COLUMNS as NODE_COLUMNS
 from karptui.views.nodes.columns import nodes_table

@@ -17,7 +17,9 @@ from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.pod import PodVolume
 from karptui.kube.volumes import PersistentVolumeClaim
 from karptui.provisioning.reporter import Cancelled
+from karptui.whatif.accuracy import accuracy_of
 from karptui.whatif.difference import Difference, blocker_changes, difference, next_lines
+from karptui.whatif.difference_lines import ABSENT, NOWHERE, PlaceKind, PodPlace, Unplaced
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,
@@ -31,9 +33,7 @@ from karptui.whatif.edits import (
     TakeOut,
 )
 from karptui.whatif.edits.apply import apply
-from karptui.whatif.honesty import honesty
 from karptui.whatif.json_form import answer_json, difference_json
-from karptui.whatif.lines import ABSENT, NOWHERE, PlaceKind, PodPlace, Unplaced
 from karptui.whatif.replay import replay
 from karptui.whatif.run import Answer, answer, answers
 from karptui.whatif.scenario import Replay, Scenario
@@ -412,7 +412,7 @@ def test_honesty() -> None:
         SetField(ObjectRef("EC2NodeClass", "x"), ("spec", "subnetSelectorTerms"), []),
     )
     side = apply(start, edits[:2])
-    said = honesty(start, replace_edits(side, edits), Replay.PENDING)
+    said = accuracy_of(start, replace_edits(side, edits), Replay.PENDING)
     assert said.is_other_version
     assert any("without a rollout" in one for one in said.approximated)
     assert any("protections and budgets" in one for one in said.approximated)
@@ -423,14 +423,14 @@ def test_honesty() -> None:
         (Replay.REMOVE, "whatever protects them"),
         (Replay.NEXT, "of equal candidates"),
     ):
-        assert any(words in one for one in honesty(start, side, mode).approximated)
+        assert any(words in one for one in accuracy_of(start, side, mode).approximated)
     start.prices = side.prices = NodePrices()
     side.inventory = replace(side.inventory, overlays=(NodeOverlay(name="dear", price="9"),))
-    priced = honesty(start, side, Replay.PENDING).approximated
+    priced = accuracy_of(start, side, Replay.PENDING).approximated
     assert any("the top bar also" in one for one in priced)
     assert any("NodeOverlays" in one for one in priced)
     start.karpenter_version = "v1.14.0"
-    assert not honesty(start, side, Replay.NEXT).is_other_version
+    assert not accuracy_of(start, side, Replay.NEXT).is_other_version
     assert said.modelled_version == "1.15.0"
 
 
@@ -455,12 +455,12 @@ def test_an_answer_without_difference_is_its_problem() -> None:
 def test_nothing_is_said_of_what_no_edit_touches() -> None:
     start = fleet(*running(1, "node-1"))
     side = apply(start, (CordonNode("node-1"),))
-    said = honesty(start, side, Replay.PENDING)
+    said = accuracy_of(start, side, Replay.PENDING)
     plain = "\n".join((*said.approximated, *said.not_modelled))
     for words in ("without a rollout", "the top bar also", "of an EC2NodeClass find", "admission", "drift by image"):
         assert words not in plain
     start.prices = side.prices = NodePrices()
-    priced = honesty(start, side, Replay.PENDING).approximated
+    priced = accuracy_of(start, side, Replay.PENDING).approximated
     assert any("the top bar also" in one for one in priced)
     assert not any("NodeOverlays" in one for one in priced)
 

@@ -12,7 +12,7 @@ from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
 from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.kube.selectors import NodeSelectorRequirement
-from karptui.whatif.lines import TypeOption
+from karptui.whatif.difference_lines import TypeOption
 from karptui.whatif.outcome import Cost, cost_of_new_node, cost_of_option
 
 LISTED = PriceTable(origin=PriceOrigin(PriceSource.BUILT_IN, 0), on_demand={"m5.large": 0.096})

@@ -19,8 +19,8 @@ from karptui.sources.demo.karpenter import metrics_at
 from karptui.sources.demo.source import DemoSource
 from karptui.state.cluster import EMPTY
 from karptui.views.whatif.result import answer_lines, price_note, trust_line, version_text
+from karptui.whatif.accuracy import Accuracy
 from karptui.whatif.edits import DeleteObject, ObjectRef, RemoveNode, SetField
-from karptui.whatif.honesty import Honesty
 from karptui.whatif.opening import Opening, opening_for, opening_for_all, ref_of
 from karptui.whatif.run import Answer, answers
 from karptui.whatif.scenario import Replay, Scenario
@@ -144,16 +144,16 @@ def test_an_edit_that_cannot_be_made_is_a_sentence(view: ClusterView) -> None:
     ],
 )
 def test_versions_are_told_apart(found: str, text: str) -> None:
-    assert version_text(Honesty(("a",), (), (), found)) == text
+    assert version_text(Accuracy(("a",), (), (), found)) == text
 
 
 def test_what_is_exact_altogether_and_what_is_of_another_version_is_said() -> None:
-    def said(honesty: Honesty) -> str:
-        (line,) = trust_line(Answer(Scenario(), honesty=honesty))
+    def said(accuracy: Accuracy) -> str:
+        (line,) = trust_line(Answer(Scenario(), accuracy=accuracy))
         return "".join(text for text, _ in line.pieces).strip()
 
-    assert said(Honesty(("a",), (), ())) == "Exact"
-    assert said(Honesty(("a",), ("b",), (), "1.9.0")).startswith(
+    assert said(Accuracy(("a",), (), ())) == "Exact"
+    assert said(Accuracy(("a",), ("b",), (), "1.9.0")).startswith(
         "Exact but for 1 approximation · model 1.15.0 ≠ cluster"
     )
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from karptui.kube.pod import PodTemplate
 from karptui.whatif.edits import ObjectRef, SetField
-from karptui.whatif.path import POOL_REQUIREMENTS
+from karptui.whatif.field_path import POOL_REQUIREMENTS
 from karptui.whatif.proportion import (
     LABEL,
     MOST_VALUES,

@@ -19,7 +19,7 @@ from karptui.whatif.edits import (
     SetSetting,
     TakeOut,
 )
-from karptui.whatif.path import PathError, parse_path, path_text
+from karptui.whatif.field_path import PathError, parse_path, path_text
 from karptui.whatif.scenario import Replay, Scenario, ScenarioError, read_scenarios, write_scenarios
 
 TEXT = """

@@ -26,7 +26,7 @@ from karptui.provisioning.pool_types import Filter, FilterCount, PoolTypes, Type
 from karptui.provisioning.template import Template
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.edits.document import requirement_documents
-from karptui.whatif.path import POOL_REQUIREMENTS, path_text
+from karptui.whatif.field_path import POOL_REQUIREMENTS, path_text
 
 
 @rule(

@@ -21,7 +21,7 @@ from karptui.screens.whatif.workbook import FileError, FileIsThereError
 from karptui.session.whatif_questions import SelfCheckWanted
 from karptui.views.row import Tone
 from karptui.views.whatif.totals import mode_sentence, mode_text
-from karptui.whatif.path import path_text
+from karptui.whatif.field_path import path_text
 from karptui.whatif.quick_edits.actions import SETTING_EDITS, SettingEdit
 from karptui.whatif.quick_edits.catalogue import quick_edits_for
 from karptui.whatif.quick_edits.fields import Input, QuickEdit

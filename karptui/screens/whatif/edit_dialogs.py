@@ -19,7 +19,7 @@ from karptui.sources.base import SourceError
 from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.views.row import Tone
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.path import POOL_REQUIREMENTS, value_at
+from karptui.whatif.field_path import POOL_REQUIREMENTS, value_at
 from karptui.whatif.quick_edits.actions import QUICK_ACTIONS, SETTING_EDITS, QuickAction, SettingEdit
 from karptui.whatif.quick_edits.fields import Input, QuickEdit
 from karptui.whatif.quick_edits.pools import add_daemonset, own_pool, split_pool

@@ -9,7 +9,7 @@ from karptui.screens.whatif.controller import WhatIf
 from karptui.views.row import Tone
 from karptui.views.whatif.controls import EDIT, QUICK, SETTING, edit_text, setting_value
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetSetting
-from karptui.whatif.path import path_text, value_at
+from karptui.whatif.field_path import path_text, value_at
 from karptui.whatif.quick_edits.actions import SETTING_EDITS, QuickAction, SettingEdit
 from karptui.whatif.quick_edits.catalogue import QUICK_EDITS, quick_edits_for
 from karptui.whatif.quick_edits.fields import Input, QuickEdit

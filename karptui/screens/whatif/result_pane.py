@@ -75,8 +75,8 @@ class ResultPane(TitledPane):
         """Say what is replayed and how long it took."""
         is_shown = answer is not None and answer.scenario.replay is mode
         took = f" · {_took(answer.seconds)}" if answer is not None and is_shown else ""
-        honesty = answer.honesty if answer is not None else None
-        version = f" · {version_text(honesty)}" if honesty is not None and self.size.width > WIDE else ""
+        accuracy = answer.accuracy if answer is not None else None
+        version = f" · {version_text(accuracy)}" if accuracy is not None and self.size.width > WIDE else ""
         self._heading, self._rests_on = f"Result ─ {mode_text(mode)}", f"{took}{version}"
         self._draw_title()
 

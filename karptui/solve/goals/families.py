@@ -29,7 +29,7 @@ from karptui.solve.compose import composed
 from karptui.solve.question import GoalQuestion
 from karptui.solve.search import Chosen, search_sets
 from karptui.whatif.edits import AnyEdit
-from karptui.whatif.path import POOL_REQUIREMENTS
+from karptui.whatif.field_path import POOL_REQUIREMENTS
 from karptui.whatif.remedies.pending.pools import allow_value, set_pool
 from karptui.whatif.remedies.pending.remedy import RemedyKind
 from karptui.whatif.scenario import Replay

@@ -46,7 +46,7 @@ def find(question: GoalQuestion) -> Solved:
     best = known[line.highest] if line.highest is not None else None
     above = known.get(line.highest + 1) if line.highest is not None else None
     rest = sorted((one for one in known.values() if one is not best and one is not above), key=_percent, reverse=True)
-    honest = question.honesty(best.edits if best is not None else (), Replay.SCRATCH)
+    accuracy = question.accuracy(best.edits if best is not None else (), Replay.SCRATCH)
     how = (
         f"{counted(STEPS, 'value')} from 0 to {(STEPS - 1) / STEPS:g} by halving, then values on either side:"
         " pods that wait, and all workload pods from scratch"
@@ -69,8 +69,8 @@ def find(question: GoalQuestion) -> Solved:
             not_tried=notes if len(line.tried) < STEPS else (),
             is_monotone=line.is_monotone,
         ),
-        approximated=honest.approximated,
-        not_modelled=(*honest.not_modelled, TOO_LOW),
+        approximated=accuracy.approximated,
+        not_modelled=(*accuracy.not_modelled, TOO_LOW),
         risk=LESS_MEMORY if best is not None and _percent(best) < today else "",
     )
 

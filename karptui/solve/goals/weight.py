@@ -29,9 +29,9 @@ from karptui.solve.catalogue import SolveError
 from karptui.solve.question import GoalQuestion, measure
 from karptui.solve.search import Chosen, search_sets
 from karptui.whatif.difference import difference
+from karptui.whatif.difference_lines import PodPlace
 from karptui.whatif.edits import AnyEdit, DeleteObject, EditError, ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
-from karptui.whatif.lines import PodPlace
 from karptui.whatif.outcome import ReplayOutcome
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay

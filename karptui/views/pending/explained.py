@@ -33,7 +33,7 @@ from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec
 from karptui.whatif.edits import AnyEdit, DeleteObject, SetField, SetSetting
-from karptui.whatif.path import path_text
+from karptui.whatif.field_path import path_text
 from karptui.whatif.remedies.pending.remedy import Gain, Remedy, RemedyReport
 
 _PLURALS: Final[Mapping[str, str]] = {"NodePool": "nodepool", "EC2NodeClass": "ec2nodeclass", "DaemonSet": "daemonset"}

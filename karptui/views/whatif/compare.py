@@ -11,7 +11,7 @@ from karptui.kube.units import count_text, counted, verb
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.totals import mode_text
 from karptui.whatif.difference import Difference
-from karptui.whatif.lines import Totals
+from karptui.whatif.difference_lines import Totals
 from karptui.whatif.scenario import Replay
 from karptui.whatif.self_check import CheckedClaim, Reproduction, SelfCheck
 from karptui.whatif.sweep import SweepPoint

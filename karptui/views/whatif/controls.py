@@ -24,7 +24,7 @@ from karptui.whatif.edits import (
     SetSetting,
     TakeOut,
 )
-from karptui.whatif.path import Path, path_text, value_at
+from karptui.whatif.field_path import Path, path_text, value_at
 from karptui.whatif.quick_edits.actions import SETTING_EDITS, SettingEdit
 from karptui.whatif.quick_edits.catalogue import quick_edits_for
 from karptui.whatif.quick_edits.fields import QuickEdit

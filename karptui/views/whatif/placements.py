@@ -13,7 +13,7 @@ from karptui.kube.units import count_text, counted, first_of
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import short_name
 from karptui.whatif.difference import Difference
-from karptui.whatif.lines import ClaimLine, MoveLine, NodeLine, PlaceKind, PodPlace, TypeOption, Unplaced
+from karptui.whatif.difference_lines import ClaimLine, MoveLine, NodeLine, PlaceKind, PodPlace, TypeOption, Unplaced
 
 MOST_NAMES: Final = 3
 """Names that a line tells; opened, it tells all."""

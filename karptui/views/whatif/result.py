@@ -25,9 +25,9 @@ from karptui.views.whatif.placements import (
     wrapped,
 )
 from karptui.views.whatif.totals import pool_lines
+from karptui.whatif.accuracy import Accuracy
 from karptui.whatif.difference import BlockerLine, Difference
-from karptui.whatif.honesty import Honesty
-from karptui.whatif.lines import BudgetChange, CommandLine, DriftLine, NextLines
+from karptui.whatif.difference_lines import BudgetChange, CommandLine, DriftLine, NextLines
 from karptui.whatif.run import Answer
 
 _OWN_DOMAIN: Final = "karpenter.k8s.aws/"
@@ -187,32 +187,32 @@ def price_note(answer: Answer) -> str:
 
 def trust_line(answer: Answer) -> tuple[ResultLine, ...]:
     """Return how far an answer can be trusted: one line, which opens to everything there is to say."""
-    honesty = answer.honesty
-    if honesty is None:
+    accuracy = answer.accuracy
+    if accuracy is None:
         return ()
     groups = (
-        ("exact:", Tone.GOOD, honesty.exact),
-        ("approximated:", Tone.WARNING, honesty.approximated),
-        ("not modelled:", Tone.WARNING, honesty.not_modelled),
+        ("exact:", Tone.GOOD, accuracy.exact),
+        ("approximated:", Tone.WARNING, accuracy.approximated),
+        ("not modelled:", Tone.WARNING, accuracy.not_modelled),
     )
     details = tuple(
         Detail(((f"      {word} ", tone), (sentence, Tone.NORMAL)))
         for word, tone, sentences in groups
         for sentence in sentences
     )
-    return (ResultLine("trust", (("  ", Tone.MUTED), *_trust(honesty)), details, has_gap=True),)
+    return (ResultLine("trust", (("  ", Tone.MUTED), *_trust(accuracy)), details, has_gap=True),)
 
 
-def _trust(honesty: Honesty) -> Pieces:
+def _trust(accuracy: Accuracy) -> Pieces:
     parts = [
-        *([counted(len(honesty.approximated), "approximation")] if honesty.approximated else ()),
-        *([f"{counted(len(honesty.not_modelled), 'thing')} left out"] if honesty.not_modelled else ()),
+        *([counted(len(accuracy.approximated), "approximation")] if accuracy.approximated else ()),
+        *([f"{counted(len(accuracy.not_modelled), 'thing')} left out"] if accuracy.not_modelled else ()),
     ]
     but = f" but for {' and '.join(parts)}" if parts else ""
     return (
         ("Exact", Tone.GOOD),
         (but, Tone.NORMAL),
-        (f" · {version_text(honesty)}" if honesty.is_other_version or honesty.edited_version else "", Tone.WARNING),
+        (f" · {version_text(accuracy)}" if accuracy.is_other_version or accuracy.edited_version else "", Tone.WARNING),
     )
 
 
@@ -227,16 +227,16 @@ def note_lines(answer: Answer) -> tuple[ResultLine, ...]:
     return (heading("notes", "What the edits mean here"), *lines)
 
 
-def version_text(honesty: Honesty) -> str:
+def version_text(accuracy: Accuracy) -> str:
     """Return the version that is modelled, and the one that was found."""
-    model = f"model {honesty.modelled_version}"
-    if honesty.edited_version:
-        return f"{model}, edited {honesty.edited_version}"
-    if not honesty.found_version:
+    model = f"model {accuracy.modelled_version}"
+    if accuracy.edited_version:
+        return f"{model}, edited {accuracy.edited_version}"
+    if not accuracy.found_version:
         return model
-    if honesty.is_other_version:
-        return f"{model} ≠ cluster {honesty.found_version}: decisions may differ"
-    return f"{model} = cluster {honesty.found_version}"
+    if accuracy.is_other_version:
+        return f"{model} ≠ cluster {accuracy.found_version}: decisions may differ"
+    return f"{model} = cluster {accuracy.found_version}"
 
 
 def answer_lines(answer: Answer) -> tuple[ResultLine, ...]:

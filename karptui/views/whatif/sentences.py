@@ -11,7 +11,7 @@ from karptui.kube.units import count_text, counted, first_of, verb
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import short_name
 from karptui.whatif.difference import Difference
-from karptui.whatif.lines import ClaimLine, CommandLine, MoveLine, NextLines, PlaceKind, Unplaced
+from karptui.whatif.difference_lines import ClaimLine, CommandLine, MoveLine, NextLines, PlaceKind, Unplaced
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay
 

@@ -12,7 +12,7 @@ from karptui.kube.units import count_text, first_of
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.placements import Detail, ResultLine, Target
 from karptui.whatif.difference import Difference
-from karptui.whatif.lines import PoolChange, Totals
+from karptui.whatif.difference_lines import PoolChange, Totals
 from karptui.whatif.scenario import Replay
 
 LABEL_WIDTH: Final = 12

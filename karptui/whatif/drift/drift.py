@@ -28,6 +28,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import IN, KeyConflict, Requirement, Requirements
 from karptui.kube.objects import Condition, with_condition, without_condition
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.whatif.difference_lines import DriftLine
 from karptui.whatif.drift.hashes import (
     EC2_NODECLASS_HASH_VERSION,
     NODEPOOL_HASH_VERSION,
@@ -36,7 +37,6 @@ from karptui.whatif.drift.hashes import (
     nodepool_hash,
     shifted_nodeclass_hash,
 )
-from karptui.whatif.lines import DriftLine
 from karptui.whatif.situation import DRIFTED, Situation
 
 NODEPOOL_HASH_VERSION_KEY: Final = "karpenter.sh/nodepool-hash-version"

@@ -19,7 +19,7 @@ from karptui.kube.taints import Taint
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.workload import DaemonSet, Workload
 from karptui.whatif.edits import EditError
-from karptui.whatif.path import Path, path_text, value_at
+from karptui.whatif.field_path import Path, path_text, value_at
 from karptui.whatif.schema.schema import shipped_schemas
 
 

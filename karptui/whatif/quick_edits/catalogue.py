@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from karptui.whatif.path import Path
+from karptui.whatif.field_path import Path
 from karptui.whatif.quick_edits.fields import (
     DURATION,
     QuickEdit,

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from karptui.kube.quantity import QuantityError, parse_quantity
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.path import Path, value_at
+from karptui.whatif.field_path import Path, value_at
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.yaml.splice import REMOVE, EditRefusedError, set_value
 

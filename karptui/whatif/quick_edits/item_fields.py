@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from karptui.whatif.path import Path, value_at
+from karptui.whatif.field_path import Path, value_at
 from karptui.whatif.quick_edits.fields import At, Body, Input, Option, QuickEdit, as_text, refuse
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.yaml.splice import REMOVE, append_item, get_value, set_value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.path import value_at
+from karptui.whatif.field_path import value_at
 from karptui.whatif.quick_edits.fields import At, refuse
 from karptui.whatif.quick_edits.requirements import set_requirement
 from karptui.whatif.yaml.parse import Document, parse

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from karptui.whatif.path import POOL_REQUIREMENTS, Path, value_at
+from karptui.whatif.field_path import POOL_REQUIREMENTS, Path, value_at
 from karptui.whatif.quick_edits.fields import At, Body, Input, Option, QuickEdit, refuse
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.yaml.splice import REMOVE, append_item, get_value, remove_item, set_value

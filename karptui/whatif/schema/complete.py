@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from karptui.whatif.path import Path
+from karptui.whatif.field_path import Path
 from karptui.whatif.schema.context import CursorContext, Mode, context_at
 from karptui.whatif.schema.offers import KnownValues, Offer, offered_names, offered_values
 from karptui.whatif.schema.schema import OFFERED, KindSchema, Schemas, object_meta

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from karptui.whatif.path import Path
+from karptui.whatif.field_path import Path
 from karptui.whatif.schema.flow_context import FlowScan, flow_start, scan_flow
 
 _LINE = re.compile(r"( *)((?:-[ ]+)*(?:-\Z)?)(.*)", re.DOTALL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from karptui.whatif.path import Path
+from karptui.whatif.field_path import Path
 from karptui.whatif.yaml.tree import MAX_DEPTH
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from karptui.whatif.path import Path
+from karptui.whatif.field_path import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from importlib import resources
 from typing import Any, Final, NamedTuple
 
 from karptui.karpenter.rules import NEWEST
-from karptui.whatif.path import Path
+from karptui.whatif.field_path import Path
 from karptui.whatif.yaml.tree import ProblemSeverity
 
 

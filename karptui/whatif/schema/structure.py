@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from karptui.whatif.path import Path
+from karptui.whatif.field_path import Path
 from karptui.whatif.schema.formats import format_fault, pattern_words
 from karptui.whatif.schema.rules import fits_pattern
 from karptui.whatif.schema.schema import Violation

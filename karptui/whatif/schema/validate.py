@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from karptui.aws.kubelet_rules import rule_breaks
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.path import Path
+from karptui.whatif.field_path import Path
 from karptui.whatif.schema.rules import MISSING, rule_violations
 from karptui.whatif.schema.schema import (
     KindSchema,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.path import Path
+from karptui.whatif.field_path import Path
 from karptui.whatif.yaml.tree import Fault, NodeKind, Problem, YamlNode, read
 
 _MARKER = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)

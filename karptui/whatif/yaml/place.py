@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from karptui.whatif.path import Path
+from karptui.whatif.field_path import Path
 from karptui.whatif.yaml.tree import NodeKind, YamlEntry, YamlNode
 from karptui.whatif.yaml.write import is_block, write_block, write_field, write_flow, write_scalar
 

@@ -12,7 +12,7 @@ import msgspec
 import yaml
 
 from karptui.decode.yaml_scalars import key_text, resolve_plain
-from karptui.whatif.path import Path
+from karptui.whatif.field_path import Path
 
 
 class ProblemSeverity(StrEnum):

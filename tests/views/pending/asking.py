@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from karptui.pending.groups import PendingReport
-from karptui.session.pending_questions import PendingQuestions
+from karptui.session.pending import PendingQuestions
 from karptui.session.pending_report import PendingAnswer
 
 

@@ -4,7 +4,7 @@ from karptui.aws.evidence import Evidence
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.pod import Pod
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pending_questions import PendingQuestions
+from karptui.session.pending import PendingQuestions
 from karptui.session.pending_report import PendingAnswer, PendingEntry
 from karptui.session.prepare import prepare_view
 from karptui.state.inventory import state_of

@@ -29,8 +29,7 @@ from karptui.provisioning.rejection import NoTemplates, NotReservable, Reservati
 from karptui.provisioning.solution import solve
 from karptui.session.cluster_view import ClusterView
 from karptui.session.overview import overview_of
-from karptui.session.pending_entries import hears_events, pending_entries, surroundings_of
-from karptui.session.pending_questions import KEPT, PendingQuestions
+from karptui.session.pending import KEPT, PendingQuestions, hears_events, pending_entries, surroundings_of
 from karptui.session.pending_report import PendingEntry
 from karptui.session.prepare import prepare_view
 from karptui.state.inventory import state_of

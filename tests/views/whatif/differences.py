@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from karptui.whatif.difference import Difference
-from karptui.whatif.lines import (
+from karptui.whatif.difference_lines import (
     NOWHERE,
     BudgetChange,
     ClaimLine,

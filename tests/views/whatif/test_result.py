@@ -9,7 +9,7 @@ from karptui.views.whatif.placements import Detail, ResultLine, wrapped
 from karptui.views.whatif.result import blocker_lines, opened, result_lines
 from karptui.views.whatif.totals import beside, figures, mode_sentence, mode_text, pool_lines, short_lines, totals_lines
 from karptui.whatif.difference import BlockerLine
-from karptui.whatif.lines import ABSENT, PlaceKind, PodPlace
+from karptui.whatif.difference_lines import ABSENT, PlaceKind, PodPlace
 from karptui.whatif.scenario import Replay
 from tests.views.whatif.differences import (
     GENERAL,

@@ -8,8 +8,8 @@ import pytest
 
 from karptui.views.whatif.sentences import headline, headline_text
 from karptui.whatif.difference import BlockerLine, Difference
+from karptui.whatif.difference_lines import ABSENT, PlaceKind, PodPlace, WeightChange
 from karptui.whatif.edits import AnyEdit, SetSetting
-from karptui.whatif.lines import ABSENT, PlaceKind, PodPlace, WeightChange
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay, Scenario
 from tests.views.whatif.differences import (

@@ -17,6 +17,7 @@ from karptui.views.whatif.compare import (
     sweep_sentence,
 )
 from karptui.views.whatif.controls import controls_of, edit_text, focused, line_notes, problem_at, setting_value
+from karptui.whatif.difference_lines import DriftLine, Totals
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,
@@ -30,7 +31,6 @@ from karptui.whatif.edits import (
     SetSetting,
     TakeOut,
 )
-from karptui.whatif.lines import DriftLine, Totals
 from karptui.whatif.quick_edits.actions import SETTING_EDITS
 from karptui.whatif.scenario import Replay
 from karptui.whatif.self_check import CheckedClaim, Reproduction, SelfCheck

@@ -17,7 +17,7 @@ from karptui.whatif.edits import (
     SetSetting,
     TakeOut,
 )
-from karptui.whatif.path import Path, value_at
+from karptui.whatif.field_path import Path, value_at
 from karptui.whatif.quick_edits.actions import QUICK_ACTIONS, SETTING_EDITS, QuickAction, SettingEdit
 from karptui.whatif.quick_edits.catalogue import QUICK_EDITS, quick_edits_for
 from karptui.whatif.quick_edits.fields import Input, Option, QuickEdit, as_text, step_ladder, step_quantity

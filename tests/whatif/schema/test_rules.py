@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from karptui.whatif.path import Path
+from karptui.whatif.field_path import Path
 from karptui.whatif.schema.rules import FAILED, MISSING, UNREADABLE, escape, evaluate, rule_violations
 from karptui.whatif.schema.schema import shipped_schemas, shipped_versions
 from karptui.whatif.schema.validate import object_violations

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from karptui.decode.yaml_text import YamlError, load_documents
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.path import path_text
+from karptui.whatif.field_path import path_text
 from karptui.whatif.yaml.parse import parse
 from karptui.whatif.yaml.tree import MAX_DEPTH, MAX_NODES, Problem, ProblemSeverity, find, nearest
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.path import Path
+from karptui.whatif.field_path import Path
 from karptui.whatif.yaml.parse import parse
 from karptui.whatif.yaml.splice import REMOVE, EditRefusedError, append_item, get_value, remove_item, set_value
 

@@ -22,7 +22,7 @@ from karptui.provisioning.rejection import LimitReached, RequirementsUnmet, Tain
 from karptui.provisioning.template import template_requirements
 from karptui.provisioning.type_index import NO_PRICE
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
-from karptui.whatif.path import POOL_REQUIREMENTS
+from karptui.whatif.field_path import POOL_REQUIREMENTS
 from karptui.whatif.remedies.pending.remedy import (
     Attempt,
     AttemptStep,

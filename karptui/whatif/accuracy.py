@@ -26,7 +26,7 @@ _SELECTORS: Final = (
 )
 
 
-class Honesty(msgspec.Struct, frozen=True):
+class Accuracy(msgspec.Struct, frozen=True):
     """How far a result can be trusted, in sentences."""
 
     exact: tuple[str, ...]
@@ -44,7 +44,7 @@ class Honesty(msgspec.Struct, frozen=True):
         return is_other_minor(self.found_version)
 
 
-def honesty(base: WhatIfBase, edited: EditedCluster, mode: Replay) -> Honesty:
+def accuracy_of(base: WhatIfBase, edited: EditedCluster, mode: Replay) -> Accuracy:
     """Return what to say beside a result.
 
     Args:
@@ -52,7 +52,7 @@ def honesty(base: WhatIfBase, edited: EditedCluster, mode: Replay) -> Honesty:
         edited: The cluster as the edits make it.
         mode: What was replayed.
     """
-    return Honesty(
+    return Accuracy(
         exact=(_EXACT, _EXACT_NEXT) if mode is Replay.NEXT else (_EXACT,),
         approximated=tuple(dict.fromkeys(_approximated(edited, mode))),
         not_modelled=tuple(dict.fromkeys(_not_modelled(edited, mode))),

@@ -1,4 +1,4 @@
-"""Where pods end up."""
+"""What a difference says line by line: of pods, NodePools, new and present nodes, drift, budgets and commands."""
 
 from __future__ import annotations
 
