@@ -203,6 +203,15 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """The cluster at the end."""
         return self.series[-1]
 
+    def moment_at(self, at_ns: int) -> Moment:
+        """Return the cluster at an instant of the play."""
+        found = self.series[0]
+        for moment in self.series:
+            if moment.at_ns > at_ns:
+                break
+            found = moment
+        return found
+
     @property
     def evictions(self) -> int:
         """Pods evicted by all commands and expiries."""

@@ -26,7 +26,7 @@ from karptui.views.churn.sentences import (
     summary_lines,
 )
 from karptui.views.row import Pieces, Tone
-from karptui.widgets.plain import hanging, phrase
+from karptui.widgets.sentences import hanging, phrase
 
 CONSEQUENCES: Final[Mapping[str, str]] = {
     "NodeClaim": "Without NodeClaims nothing can be told of what comes and goes.",

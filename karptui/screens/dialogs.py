@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from rich.cells import cell_len
 from textual import events, getters, on
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
@@ -146,6 +146,18 @@ class PickScreen(DimmedScreen["str | None"]):
     @on(OptionList.OptionSelected)
     def _selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(event.option.id)
+
+
+async def pick(app: App[Any], title: str, choices: Sequence[Choice], current: str = "") -> str | None:
+    """Ask for one of several things in front of an app, and return its id; None where nothing was chosen.
+
+    Args:
+        app: the app.
+        title: what is asked.
+        choices: what there is.
+        current: the id of the choice that the cursor begins on.
+    """
+    return await app.push_screen_wait(PickScreen(title, choices, current=current))
 
 
 class NarrowingLine(Input):

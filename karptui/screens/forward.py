@@ -22,14 +22,13 @@ from karptui.screens.panel import Panel
 from karptui.screens.row_sources import MadeRows
 from karptui.session.border import Focus, ObjectWanted, PlayMoment
 from karptui.session.whatif_questions import PlayProgressWanted, PlaysWanted
-from karptui.views.forward.charts import answer_lines, play_lines
 from karptui.views.forward.columns import TABLE, PlayedStep, played_steps
-from karptui.views.forward.sentences import AS_IT_IS, step_text, waits_text
+from karptui.views.forward.sentences import AS_IT_IS, answer_lines, play_lines, step_text, waits_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.study import HORIZONS_NS
 from karptui.views.table import Rows
-from karptui.widgets.plain import hanging
+from karptui.widgets.sentences import hanging
 
 if TYPE_CHECKING:
     from karptui.whatif.scenario import Scenario

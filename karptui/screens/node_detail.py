@@ -23,8 +23,7 @@ from karptui.views.pods import explain_pod, pods_of_node_table
 from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.table import Sort
 from karptui.views.why.detail import landing_cell, no_landing_text, why_lines, with_landings
-from karptui.widgets.plain import phrase
-from karptui.widgets.sentences import Sentences
+from karptui.widgets.sentences import Sentences, phrase
 from karptui.widgets.titled_pane import TitledPane
 
 if TYPE_CHECKING:

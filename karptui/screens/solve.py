@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from karptui.screens.destinations import ToSolve
-from karptui.screens.dialogs import AskScreen, Choice, PickScreen
+from karptui.screens.dialogs import AskScreen, Choice, pick
 from karptui.screens.frame import FrameScreen
 from karptui.session.questions import NamesWanted
 from karptui.solve.catalogue import GOALS, Goal, Parameter, SolveError, given_of, with_defaults
@@ -22,7 +22,7 @@ async def ask_for_goal(screen: FrameScreen) -> None:
         screen: in front of which is asked.
     """
     choices = [Choice(goal.name, goal.name, goal.title) for goal in GOALS.values()]
-    chosen = await screen.app.push_screen_wait(PickScreen("Solve ─ what is looked for", choices))
+    chosen = await pick(screen.app, "Solve ─ what is looked for", choices)
     if chosen is None:
         return
     goal, given = GOALS[chosen], dict[str, str]()
@@ -44,7 +44,7 @@ async def ask_for_goal(screen: FrameScreen) -> None:
 async def _needed(screen: FrameScreen, parameter: Parameter) -> str | None:
     if parameter.name == POOL:
         pools = sorted(ref.name for ref in screen.host.border.ask(NamesWanted(kinds=("NodePool",))).refs)
-        return await screen.app.push_screen_wait(PickScreen(parameter.title, [Choice(one, one) for one in pools]))
+        return await pick(screen.app, parameter.title, [Choice(one, one) for one in pools])
 
     def fault(text: str) -> str:
         return parameter.fault(text) if len(text.split()) == 1 else "one word is needed"

@@ -26,7 +26,7 @@ from karptui.views.study import Study
 from karptui.views.table import Rows
 from karptui.whatif.opening import Opening
 from karptui.whatif.scenario import Scenario
-from karptui.widgets.plain import hanging
+from karptui.widgets.sentences import hanging
 
 
 class StudyScreen(ListScreen[Any]):

@@ -27,8 +27,7 @@ from karptui.views.types.cells import why_text
 from karptui.views.types.columns import types_table
 from karptui.views.types.ledger import Grid, account_lines, fit_lines, observed_lines, offering_grid, title_pieces
 from karptui.views.types.pools import TABLE, carries, filter_lines, finding_lines, note_of, reason_lines
-from karptui.widgets.plain import TONE_STYLES, phrase
-from karptui.widgets.sentences import Sentences
+from karptui.widgets.sentences import TONE_STYLES, Sentences, phrase
 
 WORKING: Final = ("working out which types a new node may have…", Tone.ACTIVE)
 CONSEQUENCES: Final[Mapping[str, str]] = {

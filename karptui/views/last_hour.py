@@ -9,9 +9,8 @@ from karptui.disruption.churn.last_hour import BIN_NS
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
 from karptui.views.column import INTEGER_OR_NULL, Column, Heading, ItemT, Schema, Value
-from karptui.views.row import NOT_APPLICABLE, Cell, Tone
+from karptui.views.row import BLOCKS, NOT_APPLICABLE, Cell, Tone
 
-_BLOCKS: Final = "▁▂▃▄▅▆▇█"
 _FLAT: Final = "─"
 _LEAST_BINS: Final = 3
 """Of a line: two points are none."""
@@ -24,12 +23,12 @@ def sparkline(counts: Sequence[int | None]) -> str:
     if len(known) < _LEAST_BINS:
         return ""
     low, high = min(known), max(known)
-    steps = len(_BLOCKS) - 1
+    steps = len(BLOCKS) - 1
 
     def block(count: int | None) -> str:
         if count is None:
             return " "
-        return _FLAT if high == low else _BLOCKS[(count - low) * steps // (high - low)]
+        return _FLAT if high == low else BLOCKS[(count - low) * steps // (high - low)]
 
     return "".join(map(block, counts))
 

@@ -14,6 +14,9 @@ import msgspec
 
 from karptui.views.sanitize import clean
 
+BLOCKS: Final = "▁▂▃▄▅▆▇█"
+"""Heights within one cell, of which charts are made."""
+
 
 class Tone(StrEnum):
     """What a piece of text means to the reader."""

@@ -11,7 +11,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from karptui.views.row import Pieces, Tone
-from karptui.widgets.plain import phrase, wrapped
+from karptui.widgets.sentences import phrase, wrapped
 
 
 class InfoLine(Widget):

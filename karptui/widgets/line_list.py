@@ -12,7 +12,7 @@ from textual.message import Message
 
 from karptui.views.row import Tone
 from karptui.widgets.pick_list import Pick, PickList
-from karptui.widgets.plain import phrase
+from karptui.widgets.sentences import phrase
 
 
 class Line(NamedTuple):

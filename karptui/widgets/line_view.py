@@ -175,6 +175,23 @@ class LineView(ScrollView):
         self._lines = {}
         self._column = None
 
+    def _forget_drawn(self) -> None:
+        """Draw everything anew; whoever keeps lines throws them away before."""
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """Forget everything drawn in the old colours."""
+        super().notify_style_update()
+        self._forget_drawn()
+
+    def on_focus(self) -> None:
+        """Draw the cursor as the one that keys move."""
+        self._forget_drawn()
+
+    def on_blur(self) -> None:
+        """Draw the cursor as one that keys do not move."""
+        self._forget_drawn()
+
     @drawn
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw the widget, its border as Textual does and its content line by line."""

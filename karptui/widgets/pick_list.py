@@ -202,22 +202,9 @@ class PickList(LineView, can_focus=True):
 
     def _forget_drawn(self) -> None:
         self._strips.clear()
-        self.refresh()
-
-    def notify_style_update(self) -> None:
-        """Forget everything drawn in the old colours."""
-        super().notify_style_update()
-        self._forget_drawn()
+        super()._forget_drawn()
 
     # Events
-
-    def on_focus(self) -> None:
-        """Draw the cursor as the one that keys move."""
-        self._forget_drawn()
-
-    def on_blur(self) -> None:
-        """Draw the cursor as one that keys do not move."""
-        self._forget_drawn()
 
     def on_resize(self, _event: events.Resize) -> None:
         """Keep the cursor in view."""

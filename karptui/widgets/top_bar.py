@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 from karptui.views.sanitize import ELLIPSIS, clean
 from karptui.views.top_bar import Fact, TopBarValues
-from karptui.widgets.plain import TONE_STYLES
+from karptui.widgets.sentences import TONE_STYLES
 
 _GAP = "  "
 

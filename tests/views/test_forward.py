@@ -6,9 +6,18 @@ import msgspec
 
 from karptui.forward.result import KeptNode, Moment, Played, Spread, Step, StepKind
 from karptui.session.whatif_questions import PlayFound
-from karptui.views.forward.charts import answer_lines, play_lines
 from karptui.views.forward.columns import TABLE, played_steps
-from karptui.views.forward.sentences import chart, headline, kept_text, lines_of, spread_text, step_text, waiting_text
+from karptui.views.forward.sentences import (
+    answer_lines,
+    chart,
+    headline,
+    kept_text,
+    lines_of,
+    play_lines,
+    spread_text,
+    step_text,
+    waiting_text,
+)
 from karptui.views.row import Pieces
 from tests.builders import MINUTE_NS, NOW_NS
 

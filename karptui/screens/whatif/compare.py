@@ -32,8 +32,7 @@ from karptui.views.whatif.compare import (
 from karptui.views.whatif.totals import mode_text
 from karptui.whatif.scenario import Replay
 from karptui.whatif.sweep import Sweep, SweepPoint
-from karptui.widgets.plain import wrapped
-from karptui.widgets.sentences import Sentences
+from karptui.widgets.sentences import Sentences, wrapped
 
 
 class CompareScreen(FrameScreen):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -13,7 +13,7 @@ from textual.app import App
 from karptui.aws.money import change_text
 from karptui.kube.units import counted
 from karptui.screens import routes
-from karptui.screens.dialogs import AskScreen, Choice, PickScreen
+from karptui.screens.dialogs import AskScreen, Choice, PickScreen, pick
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.quick_edits import QuickEdits, control_of
@@ -112,15 +112,12 @@ class Dialogs:
     def _app(self) -> App[None]:
         return self._screen.app
 
-    async def _pick(self, title: str, choices: Sequence[Choice], current: str = "") -> str | None:
-        return await self._app.push_screen_wait(PickScreen(title, choices, current=current))
-
     # What is replayed
 
     async def mode(self) -> None:
         """Choose what is replayed."""
         choices = [Choice(str(mode), mode_text(mode), mode_sentence(mode)) for mode in Replay]
-        chosen = await self._pick("What is replayed", choices, str(self._whatif.book.sheet.replay))
+        chosen = await pick(self._app, "What is replayed", choices, str(self._whatif.book.sheet.replay))
         if chosen is not None:
             self._whatif.choose_replay(Replay(chosen))
 
@@ -138,7 +135,7 @@ class Dialogs:
             Choice("open", "↑ open a file"),
             Choice("drop", "− throw this one away", "esc leaves it"),
         ]
-        chosen = await self._pick("Scenarios", choices, f"at {book.index}")
+        chosen = await pick(self._app, "Scenarios", choices, f"at {book.index}")
         match chosen:
             case None:
                 return
@@ -199,7 +196,7 @@ class Dialogs:
             return self._whatif.save_scenarios(target)
         except FileIsThereError:
             choices = (Choice("replace", f"replace {target}"), Choice("keep", "leave it as it is"))
-            chosen = await self._pick("The file is there already", choices)
+            chosen = await pick(self._app, "The file is there already", choices)
         return self._whatif.save_scenarios(target, replaces=True) if chosen == "replace" else None
 
     async def _open(self) -> None:
@@ -220,7 +217,7 @@ class Dialogs:
         if self._whatif.book.is_untouched:
             self._whatif.say("nothing is edited yet", Tone.MUTED)
             return
-        chosen = await self._pick("Export as", FORMS)
+        chosen = await pick(self._app, "Export as", FORMS)
         if chosen is not None:
             text = self._whatif.exported(chosen)
             title = next(one.title for one in FORMS if one.id == chosen)
@@ -248,7 +245,7 @@ class Dialogs:
 
         offers = list(_parameters(document))
         meant = _parameter_of(control_id, document)
-        chosen = await self._pick("Sweep over", [one.choice for one in offers], meant)
+        chosen = await pick(self._app, "Sweep over", [one.choice for one in offers], meant)
         if chosen is None:
             return
         offer = next(one for one in offers if one.choice.id == chosen)

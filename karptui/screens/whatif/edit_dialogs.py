@@ -8,7 +8,7 @@ from typing import Final
 from textual.app import App
 
 from karptui.decode.kinds import Kind
-from karptui.screens.dialogs import AskScreen, ChecklistScreen, Choice, PickScreen
+from karptui.screens.dialogs import AskScreen, ChecklistScreen, Choice, pick
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.dialogs import needed
@@ -62,9 +62,6 @@ class EditDialogs:
     def _app(self) -> App[None]:
         return self._screen.app
 
-    async def _pick(self, title: str, choices: Sequence[Choice], current: str = "") -> str | None:
-        return await self._app.push_screen_wait(PickScreen(title, choices, current=current))
-
     # A control
 
     async def choose(self, control_id: str) -> None:
@@ -85,8 +82,8 @@ class EditDialogs:
         match quick.input:
             case Input.CHOICE:
                 options = quick.options(body, KnownValues())
-                chosen = await self._pick(
-                    quick.title, [Choice(one.value, one.value, one.detail) for one in options], current
+                chosen = await pick(
+                    self._app, quick.title, [Choice(one.value, one.value, one.detail) for one in options], current
                 )
                 if chosen is not None:
                     self._quick.put(quick, document, chosen)
@@ -126,7 +123,7 @@ class EditDialogs:
         choices = [Choice(one.value, one.value, one.detail or "enter takes it away") for one in options if one.is_on]
         chosen: str | None = ADD
         if choices:
-            chosen = await self._pick(quick.title, [*choices, Choice(ADD, ADD, quick.hint)])
+            chosen = await pick(self._app, quick.title, [*choices, Choice(ADD, ADD, quick.hint)])
         if chosen == ADD:
             asked = AskScreen(f"{quick.title}: one more", hint=quick.hint, check=quick.fault)
             answer = await self._app.push_screen_wait(asked)
@@ -138,7 +135,7 @@ class EditDialogs:
     async def _setting(self, setting: SettingEdit) -> None:
         current = self._quick.setting_value(setting)
         if setting.choices:
-            answer = await self._pick(setting.name, [Choice(one, one) for one in setting.choices], current)
+            answer = await pick(self._app, setting.name, [Choice(one, one) for one in setting.choices], current)
         else:
             asked = AskScreen(setting.name, value=current, hint=setting.hint, check=setting.fault)
             answer = await self._app.push_screen_wait(asked)
@@ -150,7 +147,7 @@ class EditDialogs:
     async def add(self) -> None:
         """Choose what to add."""
         document = self._pane.document
-        chosen = await self._pick("Add to the scenario", list(_offers(document)))
+        chosen = await pick(self._app, "Add to the scenario", list(_offers(document)))
         if chosen is None:
             return
         sort, _, name = chosen.partition("/")
@@ -190,7 +187,9 @@ class EditDialogs:
         if not found:
             self._whatif.say(f"{title}: the cluster has none", Tone.MUTED)
             return None
-        chosen = await self._pick(title, [Choice(str(at), f"{ref.kind} {ref.key}") for at, ref in enumerate(found)])
+        chosen = await pick(
+            self._app, title, [Choice(str(at), f"{ref.kind} {ref.key}") for at, ref in enumerate(found)]
+        )
         return found[int(chosen)] if chosen is not None else None
 
     def _named(self, kinds: Iterable[str]) -> Sequence[ObjectRef]:
@@ -198,7 +197,7 @@ class EditDialogs:
 
     async def _split(self, document: Document) -> None:
         """Ask what the preferred pool takes, and write the two pools."""
-        key = await self._pick("Prefer some values of", [Choice(key, title, key) for key, title in SPLIT_KEYS])
+        key = await pick(self._app, "Prefer some values of", [Choice(key, title, key) for key, title in SPLIT_KEYS])
         if key is None:
             return
         known = await self._whatif.names()
@@ -219,7 +218,7 @@ class EditDialogs:
     async def _own_pool(self, document: Document) -> None:
         """Ask which pool is copied for a workload, and write pool, toleration and selector."""
         pools = self._named([str(Kind.NODEPOOL)])
-        pool = await self._pick("Copy which NodePool", [Choice(one.name, one.name) for one in pools])
+        pool = await pick(self._app, "Copy which NodePool", [Choice(one.name, one.name) for one in pools])
         name = pool and await self._ask_name("Name of its own pool", document.name)
         if pool and name and await self._have_document(ObjectRef("NodePool", pool)):
             self._write(
@@ -244,7 +243,7 @@ class EditDialogs:
 
     async def _choose_setting(self) -> None:
         choices = [Choice(one.name, one.name, one.hint) for one in SETTING_EDITS]
-        chosen = await self._pick("Which of Karpenter's settings", choices)
+        chosen = await pick(self._app, "Which of Karpenter's settings", choices)
         setting = next((one for one in SETTING_EDITS if one.name == chosen), None)
         if setting is not None:
             await self._setting(setting)

@@ -16,14 +16,13 @@ from karptui.disruption.churn.report import Churn, ChurnWindow
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import age_text, clock_text, count_text, counted, duration_text, first_of
 from karptui.session.churn import ChurnEntry, Counters, ReplacedClaim
-from karptui.views.row import Pieces, Tone
+from karptui.views.row import BLOCKS, Pieces, Tone
 from karptui.views.sanitize import clean
 
 MINUTE_NS: Final = 60 * NS_PER_SECOND
 STEPS_NS: Final = tuple(minutes * MINUTE_NS for minutes in (1, 2, 5, 10, 15, 30, 60, 120))
 """What a block may stand for."""
 NOTHING: Final = "·"
-_BLOCKS: Final = "▁▂▃▄▅▆▇█"
 
 
 class Chart(msgspec.Struct, frozen=True):
@@ -96,7 +95,7 @@ def _step(window: ChurnWindow, width: int) -> int:
 
 def blocks(counts: Sequence[int], most: int) -> str:
     """Return a character for each count: a dot for nothing, else a block up to the full one for the most."""
-    return "".join(NOTHING if not count else _BLOCKS[(count * len(_BLOCKS) - 1) // max(most, 1)] for count in counts)
+    return "".join(NOTHING if not count else BLOCKS[(count * len(BLOCKS) - 1) // max(most, 1)] for count in counts)
 
 
 LOOP_WORDS: Final = {

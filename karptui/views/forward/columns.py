@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from karptui.aws.money import node_price_text, per_hour_text
-from karptui.forward.result import Moment, Played, Step, StepKind
+from karptui.forward.result import Moment, Step, StepKind
 from karptui.kube.units import clock_text, count_text, first_of
 from karptui.session.whatif_questions import PlayFound
 from karptui.views.column import Column, Field, FieldKind, Heading
@@ -43,18 +43,8 @@ def played_steps(plays: Sequence[PlayFound]) -> tuple[PlayedStep, ...]:
         if play.played is not None:
             for step in play.played.steps:
                 if step.kind in SHOWN:
-                    found.append(PlayedStep(len(found), play.name, step, moment_at(play.played, step.at_ns)))
+                    found.append(PlayedStep(len(found), play.name, step, play.played.moment_at(step.at_ns)))
     return tuple(found)
-
-
-def moment_at(played: Played, at_ns: int) -> Moment:
-    """Return the cluster at an instant of a play."""
-    found = played.series[0]
-    for moment in played.series:
-        if moment.at_ns > at_ns:
-            break
-        found = moment
-    return found
 
 
 _WORDS: Final = {StepKind.PROVISION: "launch", StepKind.EXPIRE: "expire", StepKind.REJECT: "give up"}

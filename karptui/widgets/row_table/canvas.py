@@ -306,9 +306,4 @@ class RowCanvas(LineView):
         """Throw away lines drawn with another layout or in other colours."""
         self._painter = None
         self._strips.clear()
-        self.refresh()
-
-    def notify_style_update(self) -> None:
-        """Forget everything drawn in the old colours."""
-        super().notify_style_update()
-        self._forget_drawn()
+        super()._forget_drawn()

@@ -252,14 +252,6 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
         if round(old_value) != round(new_value):
             self._measure(self._visible_range())
 
-    def on_focus(self) -> None:
-        """Draw the cursor as the one that keys move."""
-        self._forget_drawn()
-
-    def on_blur(self) -> None:
-        """Draw the cursor as one that keys do not move."""
-        self._forget_drawn()
-
     def on_resize(self, _event: events.Resize) -> None:
         """Place the columns for the new width and keep the cursor in view."""
         self._drawn.clear()
