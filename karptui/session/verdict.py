@@ -13,13 +13,13 @@ from karptui.kube import resources
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import cpu_text, memory_text
 from karptui.pending.causes import Cause
+from karptui.provisioning.state_node import StateNode
 from karptui.session.costs import held_per_hour, share_saved
 from karptui.session.nodes import NodeEntry
 from karptui.session.status import plural
 
 if TYPE_CHECKING:
     from karptui.karpenter.nodepool import NodePool
-    from karptui.kube.node import Node
     from karptui.session.cluster_view import ClusterView
 
 TOLD_FROM_NS: Final = 60 * NS_PER_SECOND
@@ -104,32 +104,35 @@ def _pending(view: ClusterView, now_ns: int) -> Iterator[PendingLine]:
 
 
 def _limits(view: ClusterView) -> Iterator[LimitLine]:
-    """Yield the NodePools of which a limit is as good as used up by their nodes."""
-    nodes: dict[str, list[Node]] = {}
+    """Yield the NodePools of which a limit is as good as used up by the nodes that Karpenter counts."""
+    limited = {pool.name: pool for pool in view.state.nodepools.values() if pool.limits}
+    nodes: dict[str, list[NodeEntry]] = {}
     for entry in sorted(view.node_entries, key=lambda one: one.created_ns):
-        if entry.node is not None and entry.pool:
-            nodes.setdefault(entry.pool, []).append(entry.node)
-    for pool in view.state.nodepools.values():
-        line = _full(pool, nodes.get(pool.name, ()))
+        if entry.pool in limited:
+            nodes.setdefault(entry.pool, []).append(entry)
+    for name, pool in limited.items():
+        line = _full(pool, nodes.get(name, ()))
         if line is not None:
             yield line
 
 
-def _full(pool: NodePool, nodes: Iterable[Node]) -> LimitLine | None:
+def _full(pool: NodePool, nodes: Iterable[NodeEntry]) -> LimitLine | None:
     """Return the first limit that is as good as used up, since the node came that did it.
 
     Args:
         pool: The NodePool.
         nodes: Its nodes, the oldest first.
     """
+    states = [(StateNode(entry.key, entry.node, entry.claim), entry.created_ns) for entry in nodes]
+    staying = [(state.capacity_nano, created_ns) for state, created_ns in states if not state.is_marked_for_deletion]
     for name, write in ((resources.CPU, _cpu), (resources.MEMORY, _memory)):
         limit = (pool.limits or {}).get(name)
         if limit is None or not limit.nano:
             continue
         used, since_ns = 0, 0
-        for node in nodes:
-            used += resources.nano(node.capacity, name)
-            since_ns = since_ns or (node.created_ns if used >= NEARLY_FULL * limit.nano else 0)
+        for capacity, created_ns in staying:
+            used += capacity.get(name, 0)
+            since_ns = since_ns or (created_ns if used >= NEARLY_FULL * limit.nano else 0)
         if since_ns:
             return LimitLine(pool.name, f"{name} {write(used)} of {write(limit.nano)}", since_ns)
     return None

@@ -79,6 +79,18 @@ def test_a_limit_is_used_up_since_the_node_came_that_did_it() -> None:
     assert (told.detail, told.since_ns) == ("cpu 6000m of 4000m", NOW_NS - 2 * HOUR_NS)
 
 
+def test_a_limit_counts_what_karpenter_counts() -> None:
+    """A node on its way out counts no more, and a NodeClaim whose node has not come counts already."""
+    pool = a_nodepool(budgets=(), limits=amounts({"cpu": "4"}))
+    nodes = [a_node(name=f"node-{number}", capacity={"cpu": "2"}) for number in (1, 2)]
+    leaves = a_claim("node-2", deletion_ns=NOW_NS)
+    assert FindingCode.POOL_AT_LIMIT in found_in(nodes=nodes, nodepools=(pool,))
+    assert FindingCode.POOL_AT_LIMIT not in found_in(nodes=nodes, nodeclaims=(leaves,), nodepools=(pool,))
+    starts = a_nodeclaim(name="starts", node="", stage="Launched", capacity=amounts({"cpu": "2"}))
+    told = found_in(nodes=nodes, nodeclaims=(leaves, starts), nodepools=(pool,))[FindingCode.POOL_AT_LIMIT]
+    assert told.detail == "cpu 4000m of 4000m"
+
+
 def test_an_instance_that_does_not_join_costs_what_it_costs() -> None:
     claim = a_nodeclaim(name="lost", node="gone", instance_type="m5.2xlarge", stage="Launched")
     told = found_in(nodes=(), nodeclaims=(claim,))[FindingCode.CLAIM_STUCK]
