@@ -37,6 +37,10 @@ class Agenda:
         self._number += 1
         heapq.heappush(self._entries, (max(at_ns, self.now_ns), turn, self._number, action))
 
+    def come_to(self, at_ns: int) -> None:
+        """Have the play come to an instant, at whose end everybody looks again."""
+        self.at(at_ns, _nothing)
+
     @property
     def next_ns(self) -> int | None:
         """The instant of what comes next, None where nothing does."""
@@ -60,3 +64,7 @@ class Agenda:
     def note(self, kind: StepKind, **facts: Any) -> None:
         """Write down what happens now."""
         self.steps.append(Step(at_ns=self.now_ns, kind=kind, **facts))
+
+
+def _nothing() -> None:
+    """Do nothing."""

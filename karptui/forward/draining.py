@@ -89,7 +89,7 @@ class Drains:
     def _versions(self, claim: NodeClaim) -> tuple[int, int]:
         """Return versions of what a drain depends on besides time."""
         node = self._world.node_of(claim)
-        return self._world.pods_versions.get(node.name, 0) if node is not None else -1, self._world.pdbs_version
+        return self._world.pods_versions.get(node.name, 0) if node is not None else -1, self._world.credits.version
 
     def _expect(self, waiting: Iterable[WaitingPod]) -> int | None:
         """Enter when holds end by themselves, and return the first of these dates."""
@@ -126,7 +126,7 @@ class Drains:
         """Return whether a pod is evicted now: PodDisruptionBudgets allow it, and it is its turn to be tried."""
         now_ns, uid = self._agenda.now_ns, pod.uid
         try_ns = self._tries.get(uid)
-        if not self._world.allowed(pod):
+        if not self._world.credits.allow(pod):
             self._refused.setdefault(uid, now_ns)
             self._tries.pop(uid, None)
             return False
@@ -135,7 +135,7 @@ class Drains:
             return True
         if try_ns is None or try_ns < now_ns:
             try_ns = self._tries[uid] = self._durations.next_eviction(first_ns, now_ns)
-            self._agenda.at(try_ns, _look)
+            self._agenda.come_to(try_ns)
         return False
 
     def _evict(self, pod: Pod) -> None:
@@ -170,7 +170,3 @@ class Drains:
         node = self._world.node_of(claim)
         self._world.remove_claim(name, self._agenda.now_ns)
         self._agenda.note(StepKind.DRAIN, nodes=(node.name if node is not None else name,))
-
-
-def _look() -> None:
-    """Do nothing: at the end of an instant drains are looked at."""

@@ -125,7 +125,7 @@ class KubectlDrain:
     def _try(self, pod: Pod) -> None:
         """Evict a pod; where PodDisruptionBudgets refuse it, at the next try at which they do not."""
         now_ns, known = self._agenda.now_ns, self._refused.get(pod.uid)
-        budgets = self._world.refusing(pod)
+        budgets = self._world.credits.refusing(pod)
         if budgets:
             if known is None:
                 self._refused[pod.uid] = HeldPod(pod.key, pod.node_name, budgets, now_ns, None)
@@ -135,7 +135,7 @@ class KubectlDrain:
             if try_ns > now_ns:
                 if (pod.uid, try_ns) not in self._tries:
                     self._tries.add((pod.uid, try_ns))
-                    self._agenda.at(try_ns, _look)
+                    self._agenda.come_to(try_ns)
                 return
             self._held.append(msgspec.structs.replace(self._refused.pop(pod.uid), until_ns=now_ns))
         grace_ns = int(pod.template.termination_grace_seconds * NS_PER_SECOND * self._durations.pod_end_share)
@@ -151,7 +151,3 @@ class KubectlDrain:
 def _has_to_go(pod: Pod) -> bool:
     """Return whether a drain by hand waits for a pod: DaemonSets' and static pods stay, ended ones go with the node."""
     return not pod.is_terminal and not pod.template.is_daemonset_owned and not pod.template.is_node_owned
-
-
-def _look() -> None:
-    """Do nothing: at the end of an instant drains are looked at."""

@@ -1,4 +1,4 @@
-"""A cluster while it is played forward: objects that come, change and go, and the PodDisruptionBudgets they move."""
+"""A cluster while it is played forward: objects that come, change and go."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Final
 import msgspec
 
 from karptui.forward.journal import NODECLAIMS, NODES, PDBS, PODS, Changed, Journal
+from karptui.forward.pdb_credits import PdbCredits
 from karptui.forward.result import PodWait
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
-from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.kube.node import Node, cordoned
 from karptui.kube.objects import EMPTY_LABELS, Condition, controller_of, with_condition, without_condition
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import Taint
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND, format_timestamp
@@ -45,17 +44,13 @@ class World:
         """Counts what may matter to disruption: every change but pods that begin to run."""
         self.claims_version = 0
         """Counts changes of NodeClaims."""
-        self.pdbs_version = 0
-        """Counts changes of PodDisruptionBudgets."""
         self.room_version = 0
         """Counts what may give a pod a place that had none: pods that seek one or have gone, nodes that came."""
         self.pods: dict[str, Pod] = {pod.uid: pod for pod in inventory.pods}
         self.nodes: dict[str, Node] = {node.name: node for node in inventory.nodes}
         self.claims: dict[str, NodeClaim] = {claim.name: claim for claim in inventory.nodeclaims}
         self._rest = inventory
-        self._pdbs: dict[str, PodDisruptionBudget] = {pdb.key: pdb for pdb in inventory.pdbs}
-        self._credits = {pdb.key: pdb.disruptions_allowed for pdb in inventory.pdbs}
-        self._limits = PdbLimits(inventory.pdbs)
+        self.credits = PdbCredits(inventory.pdbs)
         self._by_node: dict[str, dict[str, None]] = {}
         self._places = {uid: place for place, uid in enumerate(self.pods)}
         """Where each pod stands in `pods`."""
@@ -95,7 +90,7 @@ class World:
                 pods=tuple(self.pods.values()),
                 nodes=tuple(self.nodes.values()),
                 nodeclaims=tuple(self.claims.values()),
-                pdbs=tuple(self._pdbs.values()),
+                pdbs=self.credits.pdbs,
             )
             self._known = (self.version, made)
         return self._known[1]
@@ -164,24 +159,6 @@ class World:
         """Return the NodeClaim of a node, None where Karpenter did not make it."""
         return self.claims.get(self._by_provider.get(node.provider_id, ""))
 
-    def allowed(self, pod: Pod) -> bool:
-        """Return whether the PodDisruptionBudgets allow the eviction of a pod now."""
-        if pod.ready is False:
-            return True  # the budget's own policy for unhealthy pods has been asked before
-        return not any(self._pdbs[pdb.key].disruptions_allowed <= 0 for pdb in self._limits.matching(pod))
-
-    def refusing(self, pod: Pod) -> tuple[str, ...]:
-        """Return the PodDisruptionBudgets for which the API refuses the eviction of a pod now: ``namespace/name``."""
-        found = [self._pdbs[pdb.key] for pdb in self._limits.matching(pod)]
-        if not found or pod.phase == "Pending":
-            return ()
-        one = found[0]
-        is_allowed = one.disruptions_allowed > 0 or (
-            pod.ready is False
-            and (one.unhealthy_pod_eviction_policy == "AlwaysAllow" or one.current_healthy >= one.desired_healthy > 0)
-        )
-        return () if len(found) == 1 and is_allowed else tuple(pdb.key for pdb in found)
-
     # Changes
 
     def cordon(self, node_name: str) -> None:
@@ -197,7 +174,7 @@ class World:
         self.nodes.pop(node_name)
         self._objects_version += 1
         self._changed()
-        self._tell(NODES, node, is_gone=True)
+        self._note(NODES, node, is_gone=True)
 
     def bind(self, pod: Pod, node_name: str, now_ns: int) -> Pod:
         """Put a pod on a node, where it does not run yet."""
@@ -233,7 +210,7 @@ class World:
             return
         pod = msgspec.structs.replace(pod, phase="Running", start_ns=now_ns, ready=True)
         self.pods[uid] = pod
-        self._tell(PODS, pod)
+        self._note(PODS, pod)
         self._touch(pod.node_name)
         self.version += 1
         self._credit(pod, 1)
@@ -262,7 +239,7 @@ class World:
         pod = self.pods.pop(uid, None)
         if pod is None:
             return
-        self._tell(PODS, pod, is_gone=True)
+        self._note(PODS, pod, is_gone=True)
         self._forget(pod)
         self._changed()
         if pod.node_name:
@@ -281,7 +258,7 @@ class World:
             self._objects_version += 1
         self._stale.add(claim.provider_id)
         self.claims[claim.name] = claim
-        self._tell(NODECLAIMS, claim)
+        self._note(NODECLAIMS, claim)
         if claim.is_deleting:
             self.leaving[claim.name] = None
         self._by_provider[claim.provider_id] = claim.name
@@ -294,7 +271,7 @@ class World:
             self._objects_version += 1
         self._stale.add(node.provider_id or node.name)
         self.nodes[node.name] = node
-        self._tell(NODES, node)
+        self._note(NODES, node)
         self._changed()
         self.room_version += 1
 
@@ -370,7 +347,7 @@ class World:
         self._changed()
         if claim is None:
             return
-        self._tell(NODECLAIMS, claim, is_gone=True)
+        self._note(NODECLAIMS, claim, is_gone=True)
         node = self.node_of(claim)
         self._by_provider.pop(claim.provider_id, None)
         if node is not None:
@@ -381,7 +358,7 @@ class World:
         if was_active:
             self._discredit(pod)
         self.pods.pop(pod.uid, None)
-        self._tell(PODS, pod, is_gone=True)
+        self._note(PODS, pod, is_gone=True)
         self._forget(pod)
         if was_active or _is_stateful(pod):
             self._make_again(pod, now_ns)
@@ -406,7 +383,7 @@ class World:
         self._put(again)
         self.room_version += 1
 
-    def _tell(self, field: str, thing: Changed, *, is_gone: bool = False) -> None:
+    def _note(self, field: str, thing: Changed, *, is_gone: bool = False) -> None:
         if self._journal is not None:
             self._journal.note(field, thing, is_gone=is_gone)
 
@@ -433,7 +410,7 @@ class World:
 
     def _put(self, pod: Pod) -> None:
         self.pods[pod.uid] = pod
-        self._tell(PODS, pod)
+        self._note(PODS, pod)
         self._places.setdefault(pod.uid, self._next_place)
         self._next_place += 1
         if pod.node_name:
@@ -449,16 +426,9 @@ class World:
         if pod.ready is not False and pod.phase != "Pending":
             self._credit(pod, -1)
 
-    def _credit(self, pod: Pod, change: int) -> None:
-        for found in self._limits.matching(pod):
-            pdb = self._pdbs[found.key]
-            self.pdbs_version += 1
-            credit = self._credits[found.key] = self._credits[found.key] + change
-            pdb = msgspec.structs.replace(
-                pdb, disruptions_allowed=max(credit, 0), current_healthy=max(pdb.current_healthy + change, 0)
-            )
-            self._pdbs[found.key] = pdb
-            self._tell(PDBS, pdb)
+    def _credit(self, pod: Pod, count: int) -> None:
+        for pdb in self.credits.change(pod, count):
+            self._note(PDBS, pdb)
             self._changed()
 
     def _note_pod_event(self, pod: Pod, now_ns: int) -> None:

@@ -1,0 +1,58 @@
+"""How many evictions the PodDisruptionBudgets of a play still allow, pod by pod that goes or becomes ready."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from karptui.karpenter.pdb_limits import PdbLimits
+from karptui.kube.pdb import PodDisruptionBudget
+from karptui.kube.pod import Pod
+
+
+class PdbCredits:
+    """The PodDisruptionBudgets of a cluster, with what they allow now."""
+
+    def __init__(self, pdbs: Sequence[PodDisruptionBudget]) -> None:
+        """Begin with what the cluster says."""
+        self.version = 0
+        """Counts changes."""
+        self._pdbs = {pdb.key: pdb for pdb in pdbs}
+        self._credits = {pdb.key: pdb.disruptions_allowed for pdb in pdbs}
+        """What each allows, below zero where more pods have gone than it would have allowed."""
+        self._limits = PdbLimits(pdbs)
+
+    @property
+    def pdbs(self) -> tuple[PodDisruptionBudget, ...]:
+        """The objects as they are now."""
+        return tuple(self._pdbs.values())
+
+    def allow(self, pod: Pod) -> bool:
+        """Return whether the PodDisruptionBudgets allow the eviction of a pod now."""
+        if pod.ready is False:
+            return True  # the budget's own policy for unhealthy pods has been asked before
+        return not any(self._pdbs[pdb.key].disruptions_allowed <= 0 for pdb in self._limits.matching(pod))
+
+    def refusing(self, pod: Pod) -> tuple[str, ...]:
+        """Return the PodDisruptionBudgets for which the API refuses the eviction of a pod now: ``namespace/name``."""
+        found = [self._pdbs[pdb.key] for pdb in self._limits.matching(pod)]
+        if not found or pod.phase == "Pending":
+            return ()
+        one = found[0]
+        is_allowed = one.disruptions_allowed > 0 or (
+            pod.ready is False
+            and (one.unhealthy_pod_eviction_policy == "AlwaysAllow" or one.current_healthy >= one.desired_healthy > 0)
+        )
+        return () if len(found) == 1 and is_allowed else tuple(pdb.key for pdb in found)
+
+    def change(self, pod: Pod, count: int) -> Iterator[PodDisruptionBudget]:
+        """Count a pod that has become healthy, or with -1 one that goes; yield each PodDisruptionBudget it changes."""
+        for found in self._limits.matching(pod):
+            self.version += 1
+            credit = self._credits[found.key] = self._credits[found.key] + count
+            pdb = self._pdbs[found.key]
+            healthy = max(pdb.current_healthy + count, 0)
+            pdb = msgspec.structs.replace(pdb, disruptions_allowed=max(credit, 0), current_healthy=healthy)
+            self._pdbs[found.key] = pdb
+            yield pdb
