@@ -15,7 +15,7 @@ from karptui.cli.loading import Loaded
 from karptui.kube.pod import Pod
 from karptui.kube.units import count_text
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pending import PendingQuestions, hears_events, surroundings_of
+from karptui.session.pending import PendingQuestions, may_list_events, surroundings_of
 from karptui.session.pending_report import PendingEntry, PodDetail
 from karptui.session.pods import PodEntry
 from karptui.session.prepare import prepare_view
@@ -54,7 +54,7 @@ def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
     if report is None or group is None:
         return _settled(view, pod, loaded)
     detail = report.detail
-    entry = PendingEntry(group, hears_events(view))
+    entry = PendingEntry(group, may_list_events(view))
     values = {"pod": pod.key, **explained_values(entry, detail, loaded.now_ns)}
     width = width_of_terminal()
     lines: list[Pieces] = [((title_text(group, loaded.now_ns), Tone.STRONG),), ()]
@@ -64,7 +64,7 @@ def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
         surroundings_of(group.first, view.state),
         now_ns=loaded.now_ns,
         width=width,
-        hears_events=entry.hears_events,
+        may_list_events=entry.may_list_events,
     )
     lines += _remedies(detail, group.name)
     return [values], lines, loaded

@@ -131,7 +131,7 @@ def ends_when(is_stopped: Callable[[], bool]) -> Reporter:
     """Return what ends a run once nobody waits for it any more."""
     from karptui.provisioning.reporter import Cancelled
 
-    def report(done: int, total: int) -> None:  # noqa: ARG001 - progress is told by what is ready
+    def report(done: int, total: int) -> None:  # noqa: ARG001 - progress shows in what is ready
         if is_stopped():
             raise Cancelled
 

@@ -35,7 +35,7 @@ OWN_STATUSES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         "rehearse": (*STATUSES[:3], Entry("3", "a pod finds no place, with --fail-on pending"), _INTERRUPTED),
         "headroom": (*STATUSES[:3], Entry("3", "fewer fit than --at-least asks"), _INTERRUPTED),
         "solve": (
-            Entry("0", "the goal is reached, by the change that is told or without one"),
+            Entry("0", "the goal is reached, by the change that is named or without one"),
             Entry("1", "the same, and something is missing from the cluster; standard error says what"),
             _UNUSABLE,
             Entry("3", "nothing that was tried reaches the goal"),

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the pods that wait, folded by cause; 1 where something is missing from them."""
     from karptui.cli.loading import load
     from karptui.pending.study import study_pending
-    from karptui.session.pending import hears_events
+    from karptui.session.pending import may_list_events
     from karptui.session.pending_report import PendingEntry
     from karptui.session.prepare import prepare_view
     from karptui.views.pending.columns import TABLE
@@ -43,9 +43,9 @@ def run(args: argparse.Namespace) -> int:
         refuse_unseen("pending", loaded, Kind.POD)
         prepared, notes = prepare_view(loaded.view, loaded.now_ns)
         loaded = replace(loaded, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
-        hears = hears_events(loaded.view)
+        may_list = may_list_events(loaded.view)
         found = study_pending(prepared, loaded.view.state, prices=loaded.view.evidence.price_settings)
-        entries = [PendingEntry(group, hears) for group in found.groups]
+        entries = [PendingEntry(group, may_list) for group in found.groups]
         if args.namespace and not args.all_namespaces:
             entries = [entry for entry in entries if entry.group.first.namespace == args.namespace]
         rows = rows_of(TABLE, entries, args, loaded.now_ns)

@@ -33,7 +33,7 @@ LAUNCH_PATIENCE_NS: Final = 2 * MINUTE_NS
 JOIN_PATIENCE_NS: Final = 5 * MINUTE_NS
 """Nodes join within a few minutes of their launch."""
 DRIFT_PATIENCE_NS: Final = 60 * MINUTE_NS
-"""A rollout may take its time: drift that has not moved for so long is told."""
+"""A rollout may take its time: drift that has not moved for so long is reported."""
 SICK_NS: Final = 10 * MINUTE_NS
 NEARLY_FULL: Final = 0.95
 _WAITING_REASONS: Final = ("", "AwaitingReconciliation")
@@ -62,7 +62,7 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
 
 
 def _fine(case: VerdictCase) -> ClusterFinding:
-    """Return that nothing is wrong; a cluster without nodes of Karpenter's is not told as a healthy one."""
+    """Return that nothing is wrong; a cluster without nodes of Karpenter's is not called healthy."""
     manner = Manner.PLAIN
     if not case.nodes:
         manner = Manner.NO_NODES

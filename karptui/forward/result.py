@@ -105,14 +105,14 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     seeds: int
     """How many were played."""
     seed: int
-    """The one that is told: at each command it does what most of those do that have done the same until then."""
+    """The one that is shown: at each command it does what most of those do that have done the same until then."""
     nodes: tuple[int, int]
     price_per_hour: tuple[float, float]
     evictions: tuple[int, int]
     pending: tuple[int, int]
     commands: tuple[int, int]
     same_commands: int
-    """How many of them give the same commands, in order, as the one that is told; that one counts."""
+    """How many of them give the same commands, in order, as the one that is shown; that one counts."""
 
     def as_json(self) -> dict[str, Any]:
         """Return it in the form of ``karptui forward -o json``."""

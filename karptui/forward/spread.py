@@ -1,4 +1,4 @@
-"""What is left to chance in a play, told by playing it with several seeds."""
+"""What is left to chance in a play, measured by playing it with several seeds."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def likeliest(plays: Sequence[Played]) -> int:
 
 def _spread_of(plays: Sequence[Played], place: int, seed: int) -> Spread:
     ends = [play.end for play in plays]
-    told = _commands(plays[place].steps)
+    shown = _commands(plays[place].steps)
     return Spread(
         seeds=len(plays),
         seed=seed,
@@ -53,7 +53,7 @@ def _spread_of(plays: Sequence[Played], place: int, seed: int) -> Spread:
         evictions=_ends(play.evictions for play in plays),
         pending=_ends(end.pending for end in ends),
         commands=_ends(len(_commands(play.steps)) for play in plays),
-        same_commands=sum(1 for play in plays if _commands(play.steps) == told),
+        same_commands=sum(1 for play in plays if _commands(play.steps) == shown),
     )
 
 

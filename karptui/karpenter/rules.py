@@ -37,7 +37,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     counts_allowed_values: bool = True
     """Whether ``minValues`` counts only those values of a type that the claim still allows."""
     asks_deleting_first: bool = True
-    """Whether a node that goes is told before one that is not initialised."""
+    """Whether a node that goes is reported before one that is not initialised."""
     provider_tables: str = "1.15.1"
     """The release of the AWS provider whose tables of network limits count."""
     evaluates_kubelet: bool = True

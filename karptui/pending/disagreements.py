@@ -36,13 +36,15 @@ class Nominations:
     Args:
         nodes: By name.
         claims: By name.
-        is_karpenter_heard: Whether any of Karpenter's events can be seen at all.
+        has_karpenter_events: Whether any of Karpenter's events can be seen at all.
     """
 
-    def __init__(self, nodes: Mapping[str, Node], claims: Mapping[str, NodeClaim], *, is_karpenter_heard: bool) -> None:
+    def __init__(
+        self, nodes: Mapping[str, Node], claims: Mapping[str, NodeClaim], *, has_karpenter_events: bool
+    ) -> None:
         self._nodes = nodes
         self._claims = claims
-        self._is_karpenter_heard = is_karpenter_heard
+        self._is_karpenter_heard = has_karpenter_events
 
     def disagreements(
         self, diagnosis: Diagnosis, messages: PodMessages, since_ns: int, now_ns: int

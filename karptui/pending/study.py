@@ -76,7 +76,7 @@ class PendingStudy:
         nominations = Nominations(
             self._state.nodes,
             self._state.nodeclaims,
-            is_karpenter_heard=any("karpenter" in event.source for event in events),
+            has_karpenter_events=any("karpenter" in event.source for event in events),
         )
         origins = OriginIndex(OwnerIndex(self._prepared.inventory.workloads))
         diagnoses = Diagnoses(self._prepared, solution, self._prices)

@@ -36,7 +36,7 @@ TOGETHER: Final = "all together"
 """What stands for every group where there are several."""
 _FARGATE: Final = "eks.amazonaws.com/compute-type"
 ASSUMED: Final = (
-    "where pods land in the end is told as if all nodes went at once; the drain over time is played by itself",
+    "where pods land in the end is worked out as if all nodes went at once; the drain over time is played by itself",
     AT_THE_CHEAPEST,
     "pods that wait today look for a place beside them",
 )

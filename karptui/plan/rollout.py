@@ -70,11 +70,11 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
 
         if seeds == 1:
             return play(seed, 0, journal)
-        told = shown_of([play(seed + turn, turn, None) for turn in range(seeds)], seed)
-        if journal is not None and told.spread is not None:
+        shown = shown_of([play(seed + turn, turn, None) for turn in range(seeds)], seed)
+        if journal is not None and shown.spread is not None:
             # Only now it is known which of them is to be shown at any moment.
-            play(told.spread.seed, seeds, journal)
-        return told
+            play(shown.spread.seed, seeds, journal)
+        return shown
 
 
 def _part(reporter: Reporter, number: int, count: int) -> Reporter:

@@ -13,7 +13,7 @@ from karptui.screens.list_keys import OPEN_OBJECT
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Groups
 from karptui.screens.panel import Panel
-from karptui.screens.row_sources import Asked, MadeRows
+from karptui.screens.row_sources import OwnRows, SessionList
 from karptui.session.advice import AdviceEntry, AdviceGroup, AdviceGrouping, AdviceLine
 from karptui.session.border import AroundWanted, Focus
 from karptui.session.facts import AdviceAround
@@ -58,7 +58,7 @@ class AdviceScreen(ListScreen[AdviceLine]):
 
     def __init__(self) -> None:
         groups: Groups[AdviceLine, AdviceGrouping] = Groups(AdviceGrouping.NOTHING)
-        super().__init__(TABLE, Asked("advice"), story=finding_sentences, groups=groups)
+        super().__init__(TABLE, SessionList("advice"), story=finding_sentences, groups=groups)
 
     def shows_usage(self) -> bool:
         """Whether live usage bears on what is seen: a rule asks for it."""
@@ -174,7 +174,7 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
             entry: the finding.
         """
         self.panel = Panel("advice")
-        super().__init__(OBJECTS, MadeRows(lambda: self._objects), above=(self.panel,))
+        super().__init__(OBJECTS, OwnRows(lambda: self._objects), above=(self.panel,))
         self._entry = entry
         self._objects = tuple(enumerate(entry.finding.objects))
 

@@ -13,7 +13,7 @@ from karptui.screens import routes
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Groups, Kept
-from karptui.screens.row_sources import Asked
+from karptui.screens.row_sources import SessionList
 from karptui.session.blockers import (
     BlockerEntry,
     BlockerGroup,
@@ -62,7 +62,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
 
     def __init__(self) -> None:
         groups: Groups[BlockerLine, BlockerGrouping] = Groups(BlockerGrouping.OWNER, ungrouped_text="not grouped")
-        super().__init__(TABLE, Asked("blockers"), story=self.story_of, groups=groups)
+        super().__init__(TABLE, SessionList("blockers"), story=self.story_of, groups=groups)
         self._sums: Kept[Held] = Kept()
         self._offered: Kept[Sequence[BlockerRemedy]] = Kept()
 

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from karptui.clock import LocalZone
 from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.row_sources import Asked
+from karptui.screens.row_sources import SessionList
 from karptui.session.budgets import BudgetEntry
 from karptui.session.facts import BudgetsAround
 from karptui.views.budgets.columns import budgets_table
@@ -38,7 +38,7 @@ class BudgetsScreen(ListScreen[BudgetEntry]):
 
     def __init__(self) -> None:
         self._local = LocalZone()
-        super().__init__(budgets_table(self._local), Asked("budgets"), story=self.story_of)
+        super().__init__(budgets_table(self._local), SessionList("budgets"), story=self.story_of)
 
     def explain(self) -> Pieces:
         """Say how fresh the answers are."""

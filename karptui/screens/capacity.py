@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.row_sources import Asked
+from karptui.screens.row_sources import SessionList
 from karptui.session.border import Focus
 from karptui.session.capacity import GROUPINGS, CapacityEntry
 from karptui.session.facts import CapacityAround
@@ -50,7 +50,7 @@ class CapacityScreen(ListScreen[CapacityEntry]):
         """
         self._grouping = grouping
         self._sum = Sentences(id="capacity")
-        super().__init__(capacity_table(grouping), Asked("capacity", lambda: self._grouping), above=(self._sum,))
+        super().__init__(capacity_table(grouping), SessionList("capacity", lambda: self._grouping), above=(self._sum,))
 
     @property
     def table_title(self) -> str:

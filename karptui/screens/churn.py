@@ -13,7 +13,7 @@ from textual.widgets import Static
 from karptui.decode.kinds import Kind
 from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.row_sources import Asked
+from karptui.screens.row_sources import SessionList
 from karptui.session.border import ObjectWanted
 from karptui.session.churn import ChurnEntry, ReplacedClaim, events_hidden, unknown_because
 from karptui.session.facts import ChurnAround
@@ -52,7 +52,7 @@ class ChurnScreen(ListScreen[ChurnEntry]):
 
     def __init__(self) -> None:
         self._charts = Static(id="churn", markup=False)
-        super().__init__(POOLS, Asked("churn"), story=self.story_of, above=(self._charts,))
+        super().__init__(POOLS, SessionList("churn"), story=self.story_of, above=(self._charts,))
 
     def refresh_info(self) -> None:
         """Say again what is known, and what is under the cursor."""
@@ -126,7 +126,7 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
             pool: Only of this NodePool; None is all of them.
         """
         of = "" if pool is None else f"pool/{pool}"
-        super().__init__(REPLACEMENTS, Asked("replacements", lambda: of), story=self.story_of)
+        super().__init__(REPLACEMENTS, SessionList("replacements", lambda: of), story=self.story_of)
         self._pool = pool
 
     @property

@@ -12,7 +12,7 @@ from karptui.clock import LocalZone
 from karptui.screens import routes
 from karptui.screens.list_keys import CHURN
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.row_sources import Asked
+from karptui.screens.row_sources import SessionList
 from karptui.session.claims import ClaimEntry
 from karptui.session.facts import ClaimsAround
 from karptui.views.claims.columns import TABLE
@@ -41,7 +41,7 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
     }
 
     def __init__(self) -> None:
-        super().__init__(TABLE, Asked("claims"), story=self.story_of)
+        super().__init__(TABLE, SessionList("claims"), story=self.story_of)
         self._local = LocalZone()
 
     def explain(self) -> Pieces:

@@ -12,7 +12,7 @@ from karptui.clock import LocalZone
 from karptui.screens import routes
 from karptui.screens.list_keys import CHURN
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.row_sources import Asked
+from karptui.screens.row_sources import SessionList
 from karptui.session.events import EventEntry
 from karptui.views.events import TABLE, event_sentences, event_text
 from karptui.views.row import Pieces, Tone
@@ -34,7 +34,7 @@ class EventsScreen(ListScreen[EventEntry]):
     }
 
     def __init__(self) -> None:
-        super().__init__(TABLE, Asked("events"), story=self.story_of)
+        super().__init__(TABLE, SessionList("events"), story=self.story_of)
 
     def explain(self) -> Pieces:
         """Say what the time line is made of."""

@@ -19,7 +19,7 @@ from karptui.screens.dialogs import AskScreen
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
-from karptui.screens.row_sources import MadeRows
+from karptui.screens.row_sources import OwnRows
 from karptui.session.border import Focus, ObjectWanted, PlayMoment
 from karptui.session.whatif_questions import PlayProgressWanted, PlaysWanted
 from karptui.views.forward.columns import TABLE, PlayedStep, played_steps
@@ -109,7 +109,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
             played: What was played before, to be seen again; None to play it now.
         """
         self.panel = Panel("forward")
-        super().__init__(TABLE, MadeRows(self._steps), above=(self.panel,))
+        super().__init__(TABLE, OwnRows(self._steps), above=(self.panel,))
         self._scenarios = tuple(scenarios)[:MOST_SCENARIOS]
         self._horizon_ns = played.horizon_ns if played is not None else HORIZONS_NS[0]
         self._plays = played.plays if played is not None else ()

@@ -22,7 +22,7 @@ from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.list_keys import LIST_KEYS
 from karptui.screens.listing import Groups, Listing
 from karptui.screens.panel import Panel, Story, StoryLines
-from karptui.screens.row_sources import Asked, AskedRows, MadeRows, Making, RowSource
+from karptui.screens.row_sources import Making, OwnRows, RowSource, SessionList, SessionRows
 from karptui.session.grouping import GroupHeading
 from karptui.sources.base import Phase
 from karptui.views.column import ItemT
@@ -76,7 +76,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     def __init__(
         self,
         spec: TableSpec[ItemT],
-        rows: Asked | MadeRows[ItemT],
+        rows: SessionList | OwnRows[ItemT],
         *,
         sort: Sort | None = None,
         story: Story[ItemT] | None = None,
@@ -98,11 +98,11 @@ class ListScreen(FrameScreen, Generic[ItemT]):
             below: what stands below the table and the story.
         """
         super().__init__()
-        self.asked: AskedRows[ItemT] | None = (
-            AskedRows(lambda: self.host.border, rows) if isinstance(rows, Asked) else None
+        self.asked: SessionRows[ItemT] | None = (
+            SessionRows(lambda: self.host.border, rows) if isinstance(rows, SessionList) else None
         )
         """The rows that a session is asked for; None where the screen makes them."""
-        source: RowSource[ItemT] = self.asked or cast("MadeRows[ItemT]", rows)
+        source: RowSource[ItemT] = self.asked or cast("OwnRows[ItemT]", rows)
         self.listing = Listing(spec, source, sort=sort, groups=groups)
         self.story = StoryLines(story, is_hanging=is_story_hanging) if story is not None else None
         self._above, self._below = tuple(above), tuple(below)

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from karptui.screens import routes
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.row_sources import Asked
+from karptui.screens.row_sources import SessionList
 from karptui.session.border import Focus
 from karptui.session.facts import NextAround
 from karptui.session.nodes import NodeEntry
@@ -39,7 +39,7 @@ class NextScreen(ListScreen[NodeEntry]):
 
     def __init__(self) -> None:
         self._command = Sentences(id="next")
-        super().__init__(TABLE, Asked("next"), above=(self._command,))
+        super().__init__(TABLE, SessionList("next"), above=(self._command,))
 
     def show_state(self) -> None:
         """Show the command and the nodes."""

@@ -11,7 +11,7 @@ from textual.containers import VerticalScroll
 
 from karptui.screens import routes
 from karptui.screens.list_screen import LEAST_ROWS, TABLE_EDGE, ListScreen
-from karptui.screens.row_sources import MadeRows
+from karptui.screens.row_sources import OwnRows
 from karptui.session.border import Focus
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
@@ -82,7 +82,7 @@ class NodeDetailScreen(ListScreen[PodEntry]):
         """
         self.panel = NodePanel()
         spec = with_landings(pods_of_node_table(), self._landing)
-        super().__init__(spec, MadeRows(self._pods_there), sort=Sort("cpu", is_descending=True), above=(self.panel,))
+        super().__init__(spec, OwnRows(self._pods_there), sort=Sort("cpu", is_descending=True), above=(self.panel,))
         self._key = key
         self._entry: NodeEntry | None = None
         self._is_gone = False

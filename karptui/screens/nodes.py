@@ -17,7 +17,7 @@ from karptui.screens import routes
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
-from karptui.screens.row_sources import Asked
+from karptui.screens.row_sources import SessionList
 from karptui.session.border import Focus, TotalsWanted, VerdictWanted
 from karptui.session.nodes import NodeEntry
 from karptui.session.questions import LastHourWanted, ReasonsWanted
@@ -82,7 +82,7 @@ class NodesScreen(ListScreen[NodeEntry]):
 
     def __init__(self) -> None:
         self.verdict = Sentences(id="verdict")
-        super().__init__(nodes_table(), Asked("nodes"), above=(self.verdict,))
+        super().__init__(nodes_table(), SessionList("nodes"), above=(self.verdict,))
         self._page = 0
         """Of the verdict: the worst findings, then all of them page by page."""
         self._more = 0

@@ -17,7 +17,7 @@ from karptui.screens.list_keys import HEADROOM
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
 from karptui.screens.panel import Panel
-from karptui.screens.row_sources import Asked, MadeRows
+from karptui.screens.row_sources import OwnRows, SessionList
 from karptui.session.border import Focus, ObjectWanted
 from karptui.session.pending_report import PendingEntry, PodDetail, PodSurroundings
 from karptui.session.questions import PodWaitFound, PodWaitWanted
@@ -87,7 +87,7 @@ class PendingScreen(ListScreen[PendingEntry]):
     }
 
     def __init__(self) -> None:
-        super().__init__(TABLE, Asked("pending"), story=self.story_of, is_story_hanging=True)
+        super().__init__(TABLE, SessionList("pending"), story=self.story_of, is_story_hanging=True)
 
     def show_state(self) -> None:
         """Ask for an answer, and show the newest there is."""
@@ -171,7 +171,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
             pod_key: ``namespace/name`` of a pod that waits.
         """
         self.panel = Panel("pending")
-        super().__init__(REMEDIES, MadeRows(self._changes), above=(self.panel,))
+        super().__init__(REMEDIES, OwnRows(self._changes), above=(self.panel,))
         self._pod_key = pod_key
         self._group: PendingGroup | None = None
         self._detail: PodDetail | None = None
@@ -200,7 +200,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
                     self._around,
                     now_ns=now_ns,
                     width=max(self.panel.lines.content_size.width, 40),
-                    hears_events=found.hears_events,
+                    may_list_events=found.may_list_events,
                 ),
             )
         elif not gone:
@@ -301,7 +301,7 @@ class PendingNodesScreen(ListScreen[NodeRefusal]):
             name: Of the pods.
             explanation: Why nothing takes them.
         """
-        super().__init__(NODES, MadeRows(lambda: explanation.nodes))
+        super().__init__(NODES, OwnRows(lambda: explanation.nodes))
         self._title_name = name
         self._explanation = explanation
 

@@ -11,7 +11,7 @@ from karptui.decode.kinds import Kind
 from karptui.screens import routes
 from karptui.screens.list_keys import HEADROOM
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.row_sources import Asked
+from karptui.screens.row_sources import SessionList
 from karptui.session.border import ObjectWanted
 from karptui.session.pods import PodEntry
 from karptui.views.pods import TABLE, explain_pod
@@ -38,7 +38,7 @@ class PodsScreen(ListScreen[PodEntry]):
     }
 
     def __init__(self) -> None:
-        super().__init__(TABLE, Asked("pods"))
+        super().__init__(TABLE, SessionList("pods"))
 
     def prepare(self) -> None:
         """Start with the namespace that was asked for."""

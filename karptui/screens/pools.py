@@ -13,7 +13,7 @@ from karptui.screens import routes
 from karptui.screens.list_keys import CHURN, HEADROOM
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
-from karptui.screens.row_sources import Asked
+from karptui.screens.row_sources import SessionList
 from karptui.session.border import Focus
 from karptui.session.facts import PoolAround, PoolsAround
 from karptui.session.pools import DaemonRow, PoolRow
@@ -66,7 +66,7 @@ class PoolsScreen(ListScreen[PoolRow]):
         self._cluster = Static(id="pools-cluster", markup=False)
         """What holds for all pools."""
         super().__init__(
-            pools_table(), Asked("pools"), story=self.story_of, is_story_hanging=True, below=(self._cluster,)
+            pools_table(), SessionList("pools"), story=self.story_of, is_story_hanging=True, below=(self._cluster,)
         )
 
     @property
@@ -188,7 +188,7 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
             name: the NodePool.
         """
         self.panel = Panel("pool")
-        super().__init__(DAEMONSETS, Asked("daemonsets", lambda: name), above=(self.panel,))
+        super().__init__(DAEMONSETS, SessionList("daemonsets", lambda: name), above=(self.panel,))
         self._pool_name = name
 
     def prepare(self) -> None:

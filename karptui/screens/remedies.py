@@ -13,7 +13,7 @@ from textual.widgets import TextArea
 
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
-from karptui.screens.row_sources import MadeRows
+from karptui.screens.row_sources import OwnRows
 from karptui.session.blockers import BlockerEntry
 from karptui.session.questions import RemediesWanted, TrialsFound, TrialsWanted
 from karptui.views.blockers.remedies import remedy_text
@@ -48,7 +48,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         self._text = TextArea(
             "", read_only=True, show_line_numbers=False, soft_wrap=True, theme="css", id="remedy-text"
         )
-        super().__init__(TABLE, MadeRows(self._held), below=(self._text,))
+        super().__init__(TABLE, OwnRows(self._held), below=(self._text,))
         self.title_text = clean(title)
         self._opened = tuple(one.key for one in members)
         self._members = tuple(members)

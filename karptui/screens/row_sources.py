@@ -172,7 +172,7 @@ class PagedKeys(_Paged[str]):
         return True
 
 
-class Asked(NamedTuple):
+class SessionList(NamedTuple):
     """A list that a session holds."""
 
     list: str
@@ -181,10 +181,10 @@ class Asked(NamedTuple):
     """Returns whose rows are meant, in a list that has them of several."""
 
 
-class AskedRows(Generic[ItemT]):
+class SessionRows(Generic[ItemT]):
     """Rows that a session holds; their facts are fetched as they are looked at."""
 
-    def __init__(self, border: Callable[[], Border], asked: Asked) -> None:
+    def __init__(self, border: Callable[[], Border], asked: SessionList) -> None:
         """Begin before any are asked for.
 
         Args:
@@ -259,7 +259,7 @@ class _Made(NamedTuple, Generic[ItemT]):
     at: float
 
 
-class MadeRows(Generic[ItemT]):
+class OwnRows(Generic[ItemT]):
     """Rows of items that the screen holds."""
 
     def __init__(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.row_sources import Asked
+from karptui.screens.row_sources import SessionList
 from karptui.session.status import KindStatus
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
@@ -17,7 +17,7 @@ class SourcesScreen(ListScreen[KindStatus]):
     has_objects = False
 
     def __init__(self) -> None:
-        super().__init__(TABLE, Asked("sources"))
+        super().__init__(TABLE, SessionList("sources"))
 
     def explain_item(self, item: KindStatus) -> Pieces:
         """Return why the kind is not live."""

@@ -17,7 +17,7 @@ from karptui.screens.dialogs import AskScreen
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
-from karptui.screens.row_sources import MadeRows
+from karptui.screens.row_sources import OwnRows
 from karptui.session.border import Focus
 from karptui.session.whatif_questions import StudyProgressWanted
 from karptui.views.row import Pieces, Tone
@@ -52,7 +52,7 @@ class StudyScreen(ListScreen[Any]):
         """
         self.panel = Panel("study")
         super().__init__(
-            study.table, MadeRows(self._held), above=(self.panel,), story=lambda item: tuple(study.story(item))
+            study.table, OwnRows(self._held), above=(self.panel,), story=lambda item: tuple(study.story(item))
         )
         self.study = study
         self.title_text = study.rows_title

@@ -17,7 +17,7 @@ from karptui.screens import routes
 from karptui.screens.frame import FrameScreen
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
-from karptui.screens.row_sources import Asked
+from karptui.screens.row_sources import SessionList
 from karptui.session.facts import TypesAround
 from karptui.session.questions import LedgerFound, LedgerWanted, TypeSourcesFound, TypeSourcesWanted
 from karptui.session.types import AskingPod, PoolEntry, TypeEntry
@@ -49,7 +49,7 @@ class PoolsOfTypesScreen(ListScreen[PoolEntry]):
     def __init__(self) -> None:
         self._origins = Sentences(id="types-lines")
         """Where types and prices come from."""
-        super().__init__(TABLE, Asked("types"), below=(self._origins,))
+        super().__init__(TABLE, SessionList("types"), below=(self._origins,))
 
     def prepare(self) -> None:
         """Say that it takes a moment."""
@@ -113,7 +113,7 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
             pool: the NodePool.
         """
         self.panel = Panel("types", can_focus=True)
-        super().__init__(types_table(), Asked("types of a pool", self._meant), above=(self.panel,))
+        super().__init__(types_table(), SessionList("types of a pool", self._meant), above=(self.panel,))
         self._pool = pool
         self._shows_all = False
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from karptui.kube.recent import LastAnswer
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pending import hears_events, surroundings_of
+from karptui.session.pending import may_list_events, surroundings_of
 from karptui.session.pending_report import PodSurroundings
 from karptui.session.pods import PodEntry
 from karptui.session.questions import (
@@ -52,7 +52,7 @@ def pod_wait(view: ClusterView, wanted: PodWaitWanted) -> PodWaitFound:
         group=group,
         detail=detail if detail is not None and detail.pod_key == wanted.key else None,
         around=surroundings_of(shown, view.state) if shown is not None else PodSurroundings(),
-        hears_events=hears_events(view),
+        may_list_events=may_list_events(view),
     )
 
 

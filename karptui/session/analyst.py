@@ -248,7 +248,7 @@ class Analyst:
             turns.take()
             left -= 1
             if not left:
-                # The first time all nodes take a while: those on the screen are told before the others.
+                # The first time all nodes take a while: those on the screen are shown before the others.
                 self._latest = study.analysis
             if self._is_stopped:
                 return

@@ -48,7 +48,7 @@ def garbage_put_off() -> Iterator[None]:
 
 
 class Keyboard:
-    """When a key was pressed last; told by the screen, heeded by the threads beside it.
+    """When a key was pressed last; set by the screen, heeded by the threads beside it.
 
     While somebody types no garbage is looked for, as everything stands still meanwhile.
     """

@@ -150,7 +150,7 @@ class PendingQuestions:
         return RemedySearch(base_of(self._view, self._prepared.now_ns), pods, explanation, self._study.solution)
 
 
-def hears_events(view: ClusterView) -> bool:
+def may_list_events(view: ClusterView) -> bool:
     """Whether events may be listed."""
     status = view.statuses.get(str(Kind.EVENT))
     return status is None or status.phase not in ("forbidden", "not installed")
@@ -171,10 +171,10 @@ def pending_entries(view: ClusterView) -> tuple[PendingEntry, ...]:
     report = view.pending
     if report is None:
         return ()
-    hears, pods = hears_events(view), view.state.pods
+    may_list, pods = may_list_events(view), view.state.pods
     is_now = report.generation == view.state.generation
     return tuple(
-        PendingEntry(group, hears)
+        PendingEntry(group, may_list)
         for group in report.groups
         if is_now
         or any((now := pods.get(pod.key)) is not None and now.node_name == pod.node_name for pod in group.pods)

@@ -44,7 +44,7 @@ class PendingEntry(msgspec.Struct, frozen=True, tag=True, eq=False):
     """A group of pods that wait, and whether events may be read."""
 
     group: PendingGroup
-    hears_events: bool = True
+    may_list_events: bool = True
     """False where events may not be listed: silence then means nothing."""
 
     @property

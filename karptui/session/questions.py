@@ -192,7 +192,7 @@ class PodWaitFound(msgspec.Struct, frozen=True, kw_only=True):
     detail: PodDetail | None = None
     """None until it is worked out."""
     around: PodSurroundings
-    hears_events: bool
+    may_list_events: bool
     """Whether events may be listed: silence else means nothing."""
 
 

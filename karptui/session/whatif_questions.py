@@ -69,7 +69,7 @@ class ReplayState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a scenario; told when it is known, and again with what takes longer."""
+    """What came of a scenario; sent when it is known, and again with what takes longer."""
 
     number: int
     """Of the question."""

@@ -91,7 +91,7 @@ class GoalQuestion:
             raise SolveError(f"NodePool {wanted!r:.80} {why}; {there}")
         return usable[wanted]
 
-    def report(self, done: int = 0, total: int = 0) -> None:  # noqa: ARG002 - an engine's own progress is not told
+    def report(self, done: int = 0, total: int = 0) -> None:  # noqa: ARG002 - an engine's own progress is not shown
         """Say how far the search is; the reporter of runs."""
         self._reporter(min(self.tried, self.to_try), max(self.to_try, 1))
 

@@ -24,7 +24,7 @@ class KindDelta(msgspec.Struct, frozen=True):
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """What a source has told since the mailbox was last emptied."""
+    """What a source has reported since the mailbox was last emptied."""
 
     deltas: Mapping[Kind, KindDelta]
 
@@ -52,7 +52,7 @@ def reduce(state: ClusterState, batch: Batch, at_ns: int = 0) -> ClusterState:
 
     Args:
         state: The generation before.
-        batch: What sources have told since.
+        batch: What sources have reported since.
         at_ns: When the batch was taken over, nanoseconds since the epoch: what goes then is remembered. With 0 nothing
             is.
     """
@@ -92,7 +92,7 @@ def reduce(state: ClusterState, batch: Batch, at_ns: int = 0) -> ClusterState:
 
 def _changes(before: Mapping[str, Any], delta: KindDelta) -> _Changes:
     objects = delta.objects
-    # While a cluster is listed all is new: told without a look at each.
+    # While a cluster is listed all is new: reported without a look at each.
     if not delta.replaces and before.keys().isdisjoint(objects.keys()) and None not in objects.values():
         return _Changes(objects)
     others: dict[str, tuple[Any, Any]] = {}

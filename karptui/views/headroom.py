@@ -142,10 +142,10 @@ def limits_text(pool: str, limits: Sequence[LimitUse]) -> str:
     """Return what is used of a NodePool's limits, in words."""
     if not limits:
         return f"{pool} has no limits"
-    told = ", ".join(
+    used = ", ".join(
         f"{number_text(one.resource, one.used)} of {amount_text(one.resource, one.limit)}" for one in limits
     )
-    return f"limits of {pool}: {told} in use"
+    return f"limits of {pool}: {used} in use"
 
 
 def buffers_text(buffered: int) -> str:
@@ -159,14 +159,14 @@ def buffers_text(buffered: int) -> str:
 
 
 def pool_lines(pool: str, found: Sequence[Headroom]) -> Iterator[str]:
-    """Yield what else is told of a NodePool: its limits, and CapacityBuffers."""
+    """Yield what else is said of a NodePool: its limits, and CapacityBuffers."""
     if found:
         yield limits_text(pool, found[0].pools[0].limits)
         yield from filter(None, (buffers_text(found[0].buffered),))
 
 
 def room_lines(found: Headroom) -> Iterator[str]:
-    """Yield what is told of one workload on a NodePool."""
+    """Yield what is said of one workload on a NodePool."""
     room = found.pools[0]
     fits = _at_least(found.fits) if found.is_fits_at_least else count_text(found.fits)
     yield f"on nodes that are there, of any NodePool: {fits} more"

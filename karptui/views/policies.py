@@ -64,8 +64,8 @@ def _saves(one: PolicyOutcome) -> str:
 
 def _evictions(one: PolicyOutcome) -> str:
     least, greatest = (one.evictions, one.evictions) if one.spread is None else one.spread.evictions
-    told = counted(greatest, "eviction")
-    return told if least == greatest else f"{count_text(least)} to {told}"
+    most = counted(greatest, "eviction")
+    return most if least == greatest else f"{count_text(least)} to {most}"
 
 
 def more_lines(found: Comparison) -> Iterator[str]:

@@ -211,7 +211,7 @@ def _count(status: KindStatus, _: int) -> Cell:
     return Cell(count_text(status.count) + of)
 
 
-def _heard(status: KindStatus, now_ns: int) -> Cell:
+def _last_contact(status: KindStatus, now_ns: int) -> Cell:
     if not status.last_contact_ns:
         return NOT_APPLICABLE
     return Cell(f"{age_text(status.last_contact_ns, now_ns)} ago")
@@ -252,7 +252,7 @@ TABLE: Final[TableSpec[KindStatus]] = TableSpec(
         ),
         Column(
             Heading("heard", "HEARD", "When the server last said anything.", is_right_aligned=True, drop_order=1),
-            _heard,
+            _last_contact,
             lambda status: -float(status.last_contact_ns) or None,
         ),
         Column(

@@ -279,7 +279,7 @@ _SENTENCES: Final = {
 
 
 def money_text(finding: ClusterFinding) -> str:
-    """Return ``$2.03/h``, with a plus where more may come to it; nothing where no money is in it, or it is told."""
+    """Return ``$2.03/h``, with a plus where more may come to it; nothing where there is none, or it is said already."""
     if not finding.price_per_hour or str(finding.code) == "NEXT":
         return ""
     return f"{per_hour_text(finding.price_per_hour, 'USD')}{'+' if finding.is_partial else ''}"

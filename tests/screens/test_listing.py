@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from karptui.screens.listing import Groups, Kept, Listing
-from karptui.screens.row_sources import MadeRows
+from karptui.screens.row_sources import OwnRows
 from karptui.session.grouping import Folding, GroupHeading, Grouping
 from karptui.session.pods import PodEntry
 from karptui.views.pods import TABLE
@@ -40,7 +40,7 @@ class Held:
 
     def __init__(self, sort: Sort | None = None) -> None:
         self.items: Sequence[PodEntry] = pods()
-        self.source: MadeRows[PodEntry] = MadeRows(lambda: self.items)
+        self.source: OwnRows[PodEntry] = OwnRows(lambda: self.items)
         self.listing: Listing[PodEntry] = Listing(TABLE, self.source, sort=sort)
 
     def names(self, now_ns: int = NOW_NS) -> list[str]:

@@ -87,7 +87,7 @@ class Listener(Protocol):
         """Note that another sheet is in front, or another state of it."""
         ...
 
-    def heard(self, found: Replayed) -> None:
+    def answered(self, found: Replayed) -> None:
         """Note an answer, in whatever thread."""
         ...
 
@@ -96,7 +96,7 @@ class Listener(Protocol):
         ...
 
 
-class Nobody:
+class NoListener:
     """Listens while nothing is shown."""
 
     def typed(self) -> None:
@@ -108,7 +108,7 @@ class Nobody:
     def sheet_changed(self) -> None:
         """Take no note."""
 
-    def heard(self, found: Replayed) -> None:
+    def answered(self, found: Replayed) -> None:
         """Take no note."""
 
     def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
@@ -131,8 +131,8 @@ class WhatIf:
         self._is_restored = kept is None
         self._reader = DocumentReader(cluster, self.book)
         self.documents = Documents(self.book.originals, self._crds)
-        cluster.replays.tell(self._heard)
-        self.listener: Listener = Nobody()
+        cluster.replays.tell(self._answered)
+        self.listener: Listener = NoListener()
         self.problem = ""
         """Why the last question has no answer."""
         self._question: Scenario | None = None
@@ -157,7 +157,7 @@ class WhatIf:
     def leave(self, listener: Listener) -> None:
         """Tell somebody nothing more."""
         if self.listener is listener:
-            self.listener = Nobody()
+            self.listener = NoListener()
 
     # The text
 
@@ -283,8 +283,8 @@ class WhatIf:
         """The last good answer of the sheet in front."""
         return self.book.answers.get(self.book.index)
 
-    def _heard(self, found: Replayed) -> None:
-        self.listener.heard(found)
+    def _answered(self, found: Replayed) -> None:
+        self.listener.answered(found)
 
     def take(self, found: Replayed) -> bool:
         """Take an answer over and return whether it is that of the last question."""

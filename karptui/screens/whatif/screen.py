@@ -199,7 +199,7 @@ class WhatIfScreen(FrameScreen):
         self._show_sheet(has_new_text=True)
         self._ask_soon()
 
-    def heard(self, found: Replayed) -> None:
+    def answered(self, found: Replayed) -> None:
         """Take an answer over from another thread."""
         self.post_message(self.Answered(found))
 

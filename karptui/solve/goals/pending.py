@@ -181,7 +181,7 @@ def _explained(solution: Solution, pod: Pod) -> PodExplanation | None:
 
 
 def _parts(changes: Sequence[_Change], edits: tuple[AnyEdit, ...]) -> tuple[str, ...]:
-    """Return what changes do together: a limit that several raise is told as it comes out."""
+    """Return what changes do together: a limit that several raise is given as it comes out."""
     said: list[str] = []
     for one in changes:
         is_whole = all(edit in edits for edit in one.edits)

@@ -1,4 +1,4 @@
-"""How each kind stands, told to the mailbox."""
+"""The status of each kind, reported to the mailbox."""
 
 from __future__ import annotations
 

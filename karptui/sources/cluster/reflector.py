@@ -390,7 +390,7 @@ class Reflector:
                 self._report(phase, is_proven=any(event.type != "BOOKMARK" for event in events))
 
     def _changed_by(self, events: Iterable[WatchEvent]) -> Generator[Changes]:
-        """Yield what events change; where the list among them ends, what it told comes by itself."""
+        """Yield what events change; where the list among them ends, what it held comes by itself."""
         changes = Changes({}, {})
         for event in events:
             number = version_number(event.resource_version)

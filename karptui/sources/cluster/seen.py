@@ -81,7 +81,7 @@ class SeenKeys:
         return gone
 
     def abandon(self) -> None:
-        """Break the list off: what it told is known, and nothing is gone."""
+        """Break the list off: what it held is known, and nothing is gone."""
         if self._seen is not None:
             self._known |= self._seen
             self._seen = None

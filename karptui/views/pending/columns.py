@@ -49,7 +49,7 @@ def _karpenter(entry: PendingEntry, now_ns: int) -> Cell:
     group = entry.group
     said = group.messages.karpenter
     if said is None:
-        if not entry.hears_events:
+        if not entry.may_list_events:
             return FORBIDDEN
         tone = Tone.WARNING if group.cause in SILENT or group.disagreements else Tone.MUTED
         return Cell("says nothing", tone, "silent")

@@ -300,7 +300,7 @@ def explained_lines(
     *,
     now_ns: int,
     width: int,
-    hears_events: bool = True,
+    may_list_events: bool = True,
 ) -> tuple[Pieces, ...]:
     """Return why pods wait.
 
@@ -310,7 +310,7 @@ def explained_lines(
         around: What of the cluster is said beside it.
         now_ns: The instant to count ages from: nanoseconds since the epoch.
         width: Cells there are.
-        hears_events: Whether events may be listed.
+        may_list_events: Whether events may be listed.
     """
     tone = Tone.FAULT if group.cause in FAULTY else Tone.NORMAL
     lines: list[Pieces] = [((cause_sentence(group.first, group.cause), tone),)]
@@ -333,7 +333,7 @@ def explained_lines(
             lines.append((("gave up in vain: ", Tone.MUTED), (given_up, Tone.NORMAL)))
         lines += _findings(explanation, around)
         lines.append(())
-    lines += quote_lines(group, now_ns, hears_events=hears_events, most=1_000)
+    lines += quote_lines(group, now_ns, may_list_events=may_list_events, most=1_000)
     return tuple(lines)
 
 
@@ -373,7 +373,7 @@ def explained_values(entry: PendingEntry, detail: PodDetail | None, now_ns: int)
     explanation = detail.explanation if detail is not None else None
     remedies = detail.remedies if detail is not None else None
     if explanation is not None:
-        entry = PendingEntry(entry.group.explained(explanation), entry.hears_events)
+        entry = PendingEntry(entry.group.explained(explanation), entry.may_list_events)
     return {
         **PENDING.values(entry, now_ns),
         "waits_for": cause_sentence(entry.group.first, entry.group.cause),

@@ -268,14 +268,14 @@ def _ago(said: PodMessage, now_ns: int) -> str:
 
 
 def quote_lines(
-    group: PendingGroup, now_ns: int, *, hears_events: bool = True, most: int = MOST_QUOTED
+    group: PendingGroup, now_ns: int, *, may_list_events: bool = True, most: int = MOST_QUOTED
 ) -> tuple[Pieces, ...]:
     """Return what was said about the pods, each speaker in a line."""
     lines: list[Pieces] = []
     for who, said in (("Karpenter", group.messages.karpenter), ("scheduler", group.messages.scheduler)):
         if said is not None:
             lines.append(_quoted(who, said, now_ns, most))
-        elif who == "Karpenter" and not hears_events:
+        elif who == "Karpenter" and not may_list_events:
             lines.append((("Karpenter: events may not be listed, so its verdict is not known", Tone.WARNING),))
         elif who == "Karpenter":
             silence = ", as it does in such a case" if group.cause in SILENT else ""
@@ -340,7 +340,7 @@ def pending_sentences(entry: PendingEntry, now_ns: int, most: int = MOST_QUOTED)
     if group.cause in (Cause.UNPLACED, Cause.UNKNOWN):
         lines += _nearest(entry)
     lines += problem_lines(group)
-    lines += quote_lines(group, now_ns, hears_events=entry.hears_events, most=most)
+    lines += quote_lines(group, now_ns, may_list_events=entry.may_list_events, most=most)
     return tuple(lines)
 
 

@@ -147,14 +147,14 @@ def held_text(held: Held) -> str:
     return f"{per_hour_text(held.per_hour, held.currency)}{more}"
 
 
-def held_title(rows: Held, standing: Held | None) -> str:
+def held_title(rows: Held, total: Held | None) -> str:
     """Return what rows hold together, for their title; and what the top bar says meanwhile, where that is not the same.
 
     Args:
         rows: What the rows hold that are shown.
-        standing: The sum of all of them in the top bar, which stands still for a while; None where some are not shown.
+        total: The sum of all of them in the top bar, which stands still for a while; None where some are not shown.
     """
-    said, before = held_text(rows), held_text(standing) if standing is not None else "…"
+    said, before = held_text(rows), held_text(total) if total is not None else "…"
     known = f"{said} held" if said != "…" else "held …"
     if before in (said, "…"):
         more = "+" if said.endswith("+") else ""

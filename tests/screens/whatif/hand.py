@@ -100,7 +100,7 @@ class Listener:
     def sheet_changed(self) -> None:
         self.told.append("sheet")
 
-    def heard(self, found: Replayed) -> None:
+    def answered(self, found: Replayed) -> None:
         self.told.append("answer")
 
     def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:

@@ -29,7 +29,7 @@ def report_of(pod: Pod) -> PendingAnswer:
 def test_a_pod_at_length() -> None:
     report = report_of(a_pod(cpu="64"))
     [group] = report.groups
-    values = explained_values(PendingEntry(group, hears_events=True), report.detail, NOW_NS)
+    values = explained_values(PendingEntry(group, may_list_events=True), report.detail, NOW_NS)
     general = next(one for one in values["pools"] if one["name"] == "general")
     assert (general["weight"], general["rank"], general["failed"]) == (10, 1, "resources")
     assert general["nearest_type"] == "m5.xlarge"
@@ -43,7 +43,7 @@ def test_a_pod_at_length() -> None:
 
 def test_before_anything_is_worked_out() -> None:
     [group] = report_of(a_pod(cpu="64")).groups
-    values = explained_values(PendingEntry(group, hears_events=True), None, NOW_NS)
+    values = explained_values(PendingEntry(group, may_list_events=True), None, NOW_NS)
     empty = ("pools", "existing_nodes", "given_up", "remedies", "not_tried")
     assert [values[name] for name in empty] == [[]] * 5
     assert values["changes_tried"] == 0

@@ -93,24 +93,24 @@ def test_nodes_that_nobody_has_looked_into_hold_an_unknown_amount() -> None:
 
 
 def test_the_sum_of_the_top_bar_stands_still_while_it_is_worked_out_or_falls_for_a_moment() -> None:
-    standing = SteadyHeld()
+    total = SteadyHeld()
     whole, fallen = Held(3.23, nodes=9, unpriced=1), Held(1.21, nodes=5)
-    assert standing.shown(Held(0.4, nodes=1, waiting=7), 0) == (None, False)
-    assert standing.shown(whole, 1) == (whole, True)
-    assert standing.shown(Held(2.0, nodes=4, waiting=1), 2) == (whole, False)
-    assert standing.shown(fallen, 10) == (whole, False)
-    assert standing.shown(whole, 10 + SETTLES_NS // 2) == (whole, True)
-    assert standing.shown(fallen, SETTLES_NS) == (whole, False)
-    assert standing.shown(replace(fallen, nodes=6), 2 * SETTLES_NS - 1) == (whole, False)
-    assert standing.shown(fallen, 2 * SETTLES_NS) == (fallen, True)
+    assert total.shown(Held(0.4, nodes=1, waiting=7), 0) == (None, False)
+    assert total.shown(whole, 1) == (whole, True)
+    assert total.shown(Held(2.0, nodes=4, waiting=1), 2) == (whole, False)
+    assert total.shown(fallen, 10) == (whole, False)
+    assert total.shown(whole, 10 + SETTLES_NS // 2) == (whole, True)
+    assert total.shown(fallen, SETTLES_NS) == (whole, False)
+    assert total.shown(replace(fallen, nodes=6), 2 * SETTLES_NS - 1) == (whole, False)
+    assert total.shown(fallen, 2 * SETTLES_NS) == (fallen, True)
 
 
 def test_the_sum_of_what_stands_still_is_that_of_this_moment() -> None:
-    standing = SteadyHeld()
+    total = SteadyHeld()
     first, last = Held(0.69, nodes=2), Held(3.68, nodes=9)
-    assert standing.shown(first, 0, settles_ns=0) == (first, True)
-    assert standing.shown(Held(2.0, nodes=4, waiting=1), 0, settles_ns=0) == (first, False)
-    assert standing.shown(last, 0, settles_ns=0) == (last, True)
+    assert total.shown(first, 0, settles_ns=0) == (first, True)
+    assert total.shown(Held(2.0, nodes=4, waiting=1), 0, settles_ns=0) == (first, False)
+    assert total.shown(last, 0, settles_ns=0) == (last, True)
 
 
 def test_a_sum_that_is_not_of_this_moment_is_dim() -> None:
@@ -119,7 +119,7 @@ def test_a_sum_that_is_not_of_this_moment_is_dim() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "standing", "said"),
+    ("rows", "total", "said"),
     [
         (Held(3.684, nodes=9), Held(3.684, nodes=9), "$3.68/h held ($2,689/mo)"),
         (Held(0.34, nodes=1), Held(3.684, nodes=9), "$0.34/h held now ($3.68/h before)"),
@@ -130,6 +130,6 @@ def test_a_sum_that_is_not_of_this_moment_is_dim() -> None:
     ],
 )
 def test_the_title_says_what_its_rows_hold_also_while_the_top_bar_stands(
-    rows: Held, standing: Held | None, said: str
+    rows: Held, total: Held | None, said: str
 ) -> None:
-    assert held_title(rows, standing) == said
+    assert held_title(rows, total) == said
