@@ -26,6 +26,7 @@ _LAUNCH_ORDER: Final = tuple(
     Requirements((Requirement.of(CAPACITY_TYPE, "In", (capacity_type,)),))
     for capacity_type in (RESERVED, SPOT, ON_DEMAND)
 )
+_NAMING: Final = ("In", "DoesNotExist")
 _cost_labels: Final = itemgetter(INSTANCE_TYPE, CAPACITY_TYPE, ZONE, NODEPOOL)
 
 
@@ -116,8 +117,10 @@ class ReckonedPrices:
 def _places(instance_type: InstanceType | None) -> dict[tuple[str, str], float]:
     places: dict[tuple[str, str], float] = {}
     for offering in instance_type.offerings if instance_type is not None else ():
-        values = {one.key: min(one.values, default="") for one in offering.requirements}
-        places.setdefault((values.get(ZONE, ""), values.get(CAPACITY_TYPE, "")), offering.price_per_hour)
+        # Of a label that may have any value Karpenter takes a number by chance, which is no place's.
+        named = {one.key: min(one.values, default="") for one in offering.requirements if one.operator in _NAMING}
+        if ZONE in named and CAPACITY_TYPE in named:
+            places.setdefault((named[ZONE], named[CAPACITY_TYPE]), offering.price_per_hour)
     return places
 
 

@@ -70,7 +70,7 @@ class Play:
             reporter: Told of the time that has passed and the whole, in seconds; may raise ``Cancelled``.
             pause: Called now and then while something is worked out.
         """
-        self.world = world = World(inventory, journal)
+        self.world = world = World(inventory, journal, settings.rules)
         self._journal = journal
         self._agenda = agenda = Agenda(now_ns)
         pools = {pool.name: pool for pool in served_pools(inventory.nodepools)}  # as they are, to the end

@@ -13,6 +13,7 @@ from karptui.forward.result import PodWait
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
+from karptui.karpenter.rules import NEWEST, Rules
 from karptui.kube.node import Node, cordoned
 from karptui.kube.objects import EMPTY_LABELS, Condition, controller_of, with_condition, without_condition
 from karptui.kube.pod import Pod, PodTemplate
@@ -30,13 +31,15 @@ _STATEFUL: Final = "StatefulSet"
 class World:
     """Objects by uid or name, in the order in which they came; every change counts as a new version."""
 
-    def __init__(self, inventory: Inventory, journal: Journal | None = None) -> None:
+    def __init__(self, inventory: Inventory, journal: Journal | None = None, rules: Rules = NEWEST) -> None:
         """Begin with a cluster as it is.
 
         Args:
             inventory: Its objects.
             journal: Gets every change.
+            rules: What this version of Karpenter reads of a node.
         """
+        self._rules = rules
         self._journal = journal
         self.version = 0
         """Counts every change."""
@@ -133,7 +136,7 @@ class World:
 
     def _state(self, key: str, node: Node | None, claim: NodeClaim | None) -> StateNode:
         is_commanded = claim is not None and claim.name in self.commanded
-        state = StateNode(key, node, claim, is_commanded=is_commanded)
+        state = StateNode(key, node, claim, is_commanded=is_commanded, rules=self._rules)
         if node is not None:
             for uid in sorted(self._by_node.get(node.name, ()), key=self._places.__getitem__):
                 state.take(self.pods[uid])

@@ -14,7 +14,7 @@ import msgspec
 
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.node import Node
-from karptui.kube.objects import Condition
+from karptui.kube.objects import Condition, condition_of
 from karptui.kube.timestamps import NS_PER_SECOND
 
 _AGING_MINUTES: Final = 30.0
@@ -177,14 +177,18 @@ def _precedence(due: tuple[RepairPolicy, Condition, int]) -> tuple[bool, int, in
 
 
 def legacy_ailment(policies: Iterable[RepairPolicy], node: Node) -> int | None:
-    """Return when the controller that came before deletes a node, None where it does not: by its conditions alone."""
+    """Return when the controller that came before deletes a node, None where it does not: by its conditions alone.
+
+    Of several conditions of one type it sees the first: ``GetCondition`` in ``pkg/utils/node/node.go``.
+    """
     return min(
         (
             condition.last_transition_ns + policy.toleration_ns
             for policy in policies
             if policy.action is RepairAction.REPLACE
-            for condition in node.conditions
-            if policy.holds_for(condition) and policy.matches(condition)
+            and (condition := condition_of(node.conditions, policy.condition_type)) is not None
+            and policy.holds_for(condition)
+            and policy.matches(condition)
         ),
         default=None,
     )

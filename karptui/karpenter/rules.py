@@ -26,6 +26,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether pods without topology spread constraints get those of ``SCHEDULER_CONFIG``."""
     has_repair_method: bool = True
     """Whether unhealthy nodes are repaired by a method of disruption, not by a controller of its own."""
+    reboots: bool = True
+    """Whether nodes are rebooted in place, which the condition Rebooting of a NodeClaim says."""
     has_terminate_first: bool = True
     """Whether the gates TerminateFirstDrift and TerminateFirstRepair are known."""
     says_static_limit: bool = True
@@ -59,6 +61,7 @@ RULES_1_14_1: Final = Rules(
     types_limit_volumes=False,
     has_default_spread=False,
     has_repair_method=False,
+    reboots=False,
     has_terminate_first=False,
     says_static_limit=False,
     has_whole_costs=False,

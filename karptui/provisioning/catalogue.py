@@ -52,7 +52,11 @@ class Catalogue:
         self.offering_keys = index.offering_keys
         self.has_custom_offering_keys = not self.offering_keys <= WELL_KNOWN
         self.negative_keys = index.labels.negative_keys
-        self.volume_limits = tuple((1 << i, one.volume_limits) for i, one in enumerate(self.types) if one.volume_limits)
+        self.volume_limits = tuple(
+            (1 << i, one.volume_limits)
+            for i, one in enumerate(self.types)
+            if rules.types_limit_volumes and one.volume_limits
+        )
         """Types that limit how many volumes a driver attaches, each with its limits by driver."""
         self.usable_rows = 0
         """Rows without a negative allocatable: in the others nothing fits."""

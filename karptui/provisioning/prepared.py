@@ -126,7 +126,7 @@ class Prepared:
         self.pools: tuple[NodePool, ...] = tuple(usable_pools(inventory.nodepools))
         """NodePools in the order in which they are tried."""
         self.buffer_pods: tuple[Pod, ...] = buffer_pods(inventory, now_ns) if settings.gate("CapacityBuffer") else ()
-        self.states = track_nodes(inventory)
+        self.states = track_nodes(inventory, settings.rules)
         """Every node that Karpenter tracks."""
         pause()
         self.active_states = [state for state in self.states if not self._leaves(state)]

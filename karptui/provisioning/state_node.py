@@ -14,6 +14,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, HOSTNAME, INITIALIZED, INSTANCE_TYPE, NODEPOOL, REGISTERED
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, REBOOTING, NodeClaim
 from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.rules import NEWEST, Rules
 from karptui.kube.node import Node
 from karptui.kube.objects import condition_of
 from karptui.kube.pod import Pod
@@ -41,7 +42,13 @@ class StateNode:
     """One tracked node; ``node`` or ``claim`` may be missing, never both."""
 
     def __init__(
-        self, provider_id: str, node: Node | None, claim: NodeClaim | None, *, is_commanded: bool = False
+        self,
+        provider_id: str,
+        node: Node | None,
+        claim: NodeClaim | None,
+        *,
+        is_commanded: bool = False,
+        rules: Rules = NEWEST,
     ) -> None:
         """Track a node.
 
@@ -50,11 +57,13 @@ class StateNode:
             node: Where it has joined.
             claim: Where Karpenter made it.
             is_commanded: Whether Karpenter holds it in a command, which it remembers and writes down nowhere.
+            rules: Whether this version of Karpenter knows reboots.
         """
         self.provider_id = provider_id
         self.node = node
         self.claim = claim
         self.is_commanded = is_commanded
+        self._reboots = rules.reboots
         self.pods: list[Pod] = []
         """Pods bound to the node that have not ended."""
         self.ending: list[Pod] = []
@@ -118,7 +127,7 @@ class StateNode:
     @cached_property
     def is_rebooting(self) -> bool:
         """Whether Karpenter reboots its instance in place, which it does since 1.15."""
-        return self.claim is not None and self.claim.is_true(REBOOTING)
+        return self._reboots and self.claim is not None and self.claim.is_true(REBOOTING)
 
     @cached_property
     def _face(self) -> Node | NodeClaim:
@@ -195,13 +204,13 @@ class StateNode:
         return amounts
 
 
-def track_nodes(inventory: Inventory) -> list[StateNode]:
+def track_nodes(inventory: Inventory, rules: Rules = NEWEST) -> list[StateNode]:
     """Return the nodes that Karpenter tracks: launched NodeClaims and Nodes that it can make sense of.
 
     A Node of a NodePool is passed over while it has no provider id, or neither an instance type nor the initialised
     label. Pods are attached to the Node they are bound to.
     """
-    found = [StateNode(*one) for one in tracked(inventory.nodes, inventory.nodeclaims)]
+    found = [StateNode(*one, rules=rules) for one in tracked(inventory.nodes, inventory.nodeclaims)]
     by_name = {one.node.name: one for one in found if one.node is not None}
     for pod in inventory.pods:
         state = by_name.get(pod.node_name)

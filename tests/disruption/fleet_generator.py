@@ -362,6 +362,10 @@ class FleetGenerator:
         self.add("policy/v1", "PodDisruptionBudget", f"pdb-{i}", metadata=meta, spec=spec, **status)
 
     # -- the whole ---------------------------------------------------------------------------------------------------
+    def node_count(self) -> int:
+        """Return how many NodeClaims there are."""
+        return self.r.choice((1, 2, 3, 4, 6, 9, 14))
+
     def snapshot(self, name: str) -> dict[str, Any]:
         r = self.r
         self.reserved = self.chance(0.15)
@@ -371,7 +375,7 @@ class FleetGenerator:
         types = self.types()
         pools = [self.nodepool(f"pool-{chr(97 + i)}") for i in range(r.choice((1, 1, 2, 2, 3)))]
         nodes = []
-        for i in range(r.choice((1, 2, 3, 4, 6, 9, 14))):
+        for i in range(self.node_count()):
             made = self.node(i, r.choice(pools), r.choice(types))
             if made:
                 nodes.append(made)

@@ -77,12 +77,18 @@ def events(document: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _settled(line: str) -> str:
-    head, separator, rest = line.partition(_UNPLACED)
-    if not separator:
+    head, _, rest = line.partition(_UNPLACED if _UNPLACED in line else ": ")
+    if " => " not in rest:
         return line
     rest = re.sub(r"hostname-placeholder-\d+: \d+(, )?", "", rest)
     rest = re.sub(r"hostname-placeholder-\d+", "hostname-placeholder", rest)
     others = _OTHERS.search(rest)
     if others:
         return f"{head}{int(others[1]) + 5} pods"
-    return head + " | ".join(sorted(part.strip() for part in re.split(r"(?<= )(?=\S+/\S+ => )", rest)))
+    return head + " | ".join(sorted(_reasons(part) for part in re.split(r"(?<= )(?=\S+/\S+ => )", rest)))
+
+
+def _reasons(part: str) -> str:
+    """Return a pod's reasons in one order: those of one NodePool come in the order of a map."""
+    pod, arrow, reasons = part.strip().partition(" => ")
+    return pod + arrow + "; ".join(sorted(reasons.split("; ")))

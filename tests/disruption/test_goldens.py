@@ -28,6 +28,11 @@ def test_every_rule_of_1_15_holds(path: Path) -> None:
     assert _differences(path) == {}
 
 
+def test_1_14_knows_nothing_of_what_1_15_brought() -> None:
+    """A node that reboots takes of no budget, and no type limits volumes."""
+    assert _differences(GOLDENS / "k115-by-1.14.1.jsonl.gz") == {}
+
+
 def test_a_node_with_a_buffer_is_kept_once_the_provisioner_has_run() -> None:
     """Answered by 1.15.0 with the counts of buffers that a pass of its own provisioner leaves in its memory."""
     assert _differences(GOLDENS / "buffers.jsonl.gz") == {}

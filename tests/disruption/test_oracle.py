@@ -1,8 +1,9 @@
-"""Random fleets, asked of Karpenter's own code too: opt in with KARPTUI_ORACLE=/path/to/the/oracle.
+"""Random fleets and crossed scenarios, asked of Karpenter's own code too.
 
-KARPTUI_ORACLE_FLEETS says how many (300), KARPTUI_ORACLE_SEED where they begin, KARPTUI_ORACLE_VERSION which version
-the oracle is (1.14.1). Karpenter breaks ties by chance, so it
-is asked again where it differs: what it never answers in 25 runs is a difference.
+Opt in with KARPTUI_ORACLE=/path/to/the/oracle. KARPTUI_ORACLE_FLEETS says how many fleets (300), KARPTUI_ORACLE_CROSSES
+how many crosses (300), KARPTUI_ORACLE_SEED where they begin, KARPTUI_ORACLE_VERSION which version the oracle is
+(1.14.1). Karpenter breaks ties by chance, so it is asked again where it differs: what it never answers in 25 runs is a
+difference.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +19,35 @@ import pytest
 
 from tests.disruption.fleet_generator import FleetGenerator
 from tests.disruption.parity import answer, decisions, events
+from tests.provisioning.crossing import cross, stock
 
 ORACLE = os.environ.get("KARPTUI_ORACLE", "")
 VERSION = os.environ.get("KARPTUI_ORACLE_VERSION", "")
+SEED = os.environ.get("KARPTUI_ORACLE_SEED", "1")
 RUNS = 25
 
 pytestmark = [pytest.mark.oracle, pytest.mark.skipif(not ORACLE, reason="KARPTUI_ORACLE is not set")]
 
 
 def test_random_fleets_are_decided_as_karpenter_decides_them(tmp_path: Path) -> None:
-    seed = os.environ.get("KARPTUI_ORACLE_SEED", "1")
+    names = [f"fleet-{SEED}-{number}" for number in range(int(os.environ.get("KARPTUI_ORACLE_FLEETS", "300")))]
+    assert _differing({name: FleetGenerator(name, VERSION).snapshot(name) for name in names}, tmp_path) == []
+
+
+def test_crossed_scenarios_are_decided_as_karpenter_decides_them(tmp_path: Path) -> None:
+    source = stock(newer=VERSION.startswith("1.15"))
+    seeds = [f"{SEED}-{number}" for number in range(int(os.environ.get("KARPTUI_ORACLE_CROSSES", "300")))]
+    crosses = [cross(seed, source, version=VERSION) for seed in seeds]
+    assert _differing({one["name"]: one for one in crosses}, tmp_path) == []
+
+
+def _differing(snapshots: Mapping[str, Mapping[str, Any]], folder: Path) -> list[str]:
+    """Return which snapshots we decide otherwise than Karpenter ever does."""
     files = {}
-    for number in range(int(os.environ.get("KARPTUI_ORACLE_FLEETS", "300"))):
-        name = f"fleet-{seed}-{number}"
-        files[name] = tmp_path / f"{name}.json"
-        files[name].write_text(json.dumps(FleetGenerator(name, VERSION).snapshot(name)))
-    ours = {name: answer(json.loads(path.read_text())) for name, path in files.items()}
+    for name, snapshot in snapshots.items():
+        files[name] = folder / f"{name}.json"
+        files[name].write_text(json.dumps(snapshot))
+    ours = {name: answer(snapshot) for name, snapshot in snapshots.items()}
     seen: dict[str, list[dict[str, Any]]] = {name: [] for name in files}
     differing = list(files)
     for _ in range(RUNS):
@@ -42,7 +56,7 @@ def test_random_fleets_are_decided_as_karpenter_decides_them(tmp_path: Path) -> 
         differing = [name for name in differing if not _is_right(ours[name], seen[name])]
         if not differing:
             break
-    assert differing == []
+    return differing
 
 
 def _asked(paths: Sequence[Path]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -22,13 +22,16 @@ from karptui.disruption.do_not_disrupt import record_departing
 from karptui.disruption.events import Recorder, nominations, window_ns
 from karptui.disruption.methods import MethodRun, observed_fleet, simulate
 from karptui.disruption.owner import OwnerIndex
+from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.should_disrupt import NOTHING_WANTED, ShouldDisrupt
 from karptui.disruption.static_drift import headroom
 from karptui.disruption.termination import commanded_names, initiator_of
 from karptui.karpenter import labels
+from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.karpenter.settings import parse_settings
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.workload import Workload
 from tests.builders import (
     DAY_NS,
@@ -52,6 +55,26 @@ from tests.disruption.making import a_buffer, a_claim, a_fleet, blockers_of, con
 @pytest.mark.parametrize(("batch_seconds", "lasts"), [(10.0, 20), (1.0, 10), (30.0, 60)])
 def test_a_nomination_lasts_twice_the_longest_batch(batch_seconds: float, lasts: int) -> None:
     assert window_ns(batch_seconds) == lasts * SECOND_NS
+
+
+@pytest.mark.parametrize(
+    ("zone", "price"),
+    [
+        ((NodeSelectorRequirement(labels.ZONE, "In", ("a",)),), 1.0),
+        ((NodeSelectorRequirement(labels.ZONE, "In", ("b",)),), 0.0),
+        ((NodeSelectorRequirement(labels.ZONE, "NotIn", ("a",)),), 0.0),
+        ((NodeSelectorRequirement(labels.ZONE, "Exists"),), 0.0),
+        ((), 0.0),
+    ],
+)
+def test_a_node_costs_what_the_offering_costs_that_names_its_zone(
+    zone: tuple[NodeSelectorRequirement, ...], price: float
+) -> None:
+    kind = NodeSelectorRequirement(labels.CAPACITY_TYPE, "In", ("spot",))
+    offering = Offering(requirements=(kind, *zone), price_per_hour=1.0)
+    prices = ReckonedPrices([InstanceType(name="m5.large", requirements=(), capacity={}, offerings=(offering,))])
+    assert prices.price("m5.large", "a", "spot") == price
+    assert prices.price("m5.large", "", "spot") == 0.0
 
 
 def test_a_node_with_room_for_a_buffer_is_not_empty() -> None:

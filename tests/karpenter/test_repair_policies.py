@@ -84,6 +84,14 @@ def test_the_controller_of_before_knows_no_reboot() -> None:
     assert legacy_ailment(parse_policies([DEFAULT]), node_with(sick(status="True"))) is None
 
 
+def test_the_controller_of_before_sees_the_first_condition_of_a_type() -> None:
+    policies = parse_policies([{**DEFAULT, "tolerationDuration": "0s"}])
+    for first, second in ((20, 40), (40, 20)):
+        node = node_with(sick(minutes=first), sick(minutes=second))
+        assert legacy_ailment(policies, node) == NOW_NS - first * MINUTE_NS
+    assert legacy_ailment(policies, node_with(sick(status="True"), sick())) is None
+
+
 def test_the_policies_of_aws_by_settings() -> None:
     reboots = parse_settings({"AWS_FEATURE_GATES": "RebootForRepair=true"})
     assert [one.action for one in aws_repair_policies(reboots)].count(RepairAction.REBOOT) == 1

@@ -89,7 +89,7 @@ KINDS: dict[str, Callable[[Contents], bool]] = {
     "sidecars": lambda c: any(one.get("restartPolicy") for one in _containers(c.specs, "initContainers")),
     "init containers": lambda c: any(not one.get("restartPolicy") for one in _containers(c.specs, "initContainers")),
     "scheduling gates": lambda c: any(spec.get("schedulingGates") for spec in c.specs),
-    "in-place resize": lambda c: any((pod["status"] or {}).get("containerStatuses") for pod in c.pods),
+    "in-place resize": lambda c: any((pod.get("status") or {}).get("containerStatuses") for pod in c.pods),
     "pod-level resources": lambda c: any((spec.get("resources") or {}).get("requests") for spec in c.specs),
     "pod overhead": lambda c: any(spec.get("overhead") for spec in c.specs),
     "host ports": lambda c: any(port.get("hostPort") for one in _containers(c.specs) for port in one.get("ports", ())),

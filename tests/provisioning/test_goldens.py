@@ -58,6 +58,11 @@ def test_family(family: str) -> None:
     assert differing(GOLDENS / "karpenter-1.14.1" / f"{family}.jsonl.gz") == {}
 
 
+def test_1_14_knows_nothing_of_what_1_15_brought() -> None:
+    """Limits of volumes by type, reboots, default spread and the rest are passed over."""
+    assert differing(GOLDENS / "k115-by-1.14.1.jsonl.gz") == {}
+
+
 def test_scenarios_of_every_kind() -> None:
     """Snapshots of `tests.provisioning.scenarios` whose answer chance has no part in."""
     assert differing(GOLDENS / "kinds.jsonl.gz") == {}

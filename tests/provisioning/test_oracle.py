@@ -1,12 +1,12 @@
 """Seeded comparison with Karpenter's own code, and with snapshots of one's own.
 
 Opt in with KARPTUI_ORACLE, the path of the program that runs Karpenter's code. KARPTUI_ORACLE_SCENARIOS says how many
-scenarios (200), KARPTUI_ORACLE_SEED where their seeds begin (0), KARPTUI_ORACLE_VERSION which version of Karpenter the
-program runs (1.14.1), and KARPTUI_ORACLE_SNAPSHOTS names folders whose
-snapshots are compared too. Counts by kind are printed. Karpenter breaks ties at random and reports any one of several
-failing rules, so it is asked again before an answer counts as wrong. Where ours says that chance had a part we throw
-dice too, and if none of our answers is one of Karpenter's the snapshot is counted apart; at least its shape has to be
-one of Karpenter's then: how many pods on which nodes and on how many claims of which NodePool.
+scenarios (200), KARPTUI_ORACLE_CROSSES how many crosses of scenarios (200), KARPTUI_ORACLE_SEED where their seeds begin
+(0), KARPTUI_ORACLE_VERSION which version of Karpenter the program runs (1.14.1), and KARPTUI_ORACLE_SNAPSHOTS names
+folders whose snapshots are compared too. Counts by kind are printed. Karpenter breaks ties at random and reports any
+one of several failing rules, so it is asked again before an answer counts as wrong. Where ours says that chance had a
+part we throw dice too, and if none of our answers is one of Karpenter's the snapshot is counted apart; at least its
+shape has to be one of Karpenter's then: how many pods on which nodes and on how many claims of which NodePool.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from karptui.provisioning.solution import solve
+from tests.provisioning.crossing import Stock, cross, stock
 from tests.provisioning.differential import Karpenter, ask, thrown
 from tests.provisioning.loading import load
 from tests.provisioning.scenario_kinds import KINDS, kinds_of
@@ -31,7 +32,9 @@ VERSION = {"karpenterVersion": found} if (found := os.environ.get("KARPTUI_ORACL
 SEED = int(os.environ.get("KARPTUI_ORACLE_SEED", "0"))
 SCENARIOS = int(os.environ.get("KARPTUI_ORACLE_SCENARIOS", "200"))
 FOLDERS = [Path(name) for name in os.environ.get("KARPTUI_ORACLE_SNAPSHOTS", "").split(os.pathsep) if name]
+CROSSES = int(os.environ.get("KARPTUI_ORACLE_CROSSES", "200"))
 BATCH = 50
+CROSSED_SCENARIOS = 200
 THROWS = 200
 """How often ties are broken anew before we give up finding an answer that Karpenter has given."""
 
@@ -97,6 +100,28 @@ def test_decides_as_karpenter_does(tmp_path: Path, capsys: pytest.CaptureFixture
 
 @pytest.mark.oracle
 @needs_oracle
+def test_decides_crossed_scenarios_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    version = VERSION.get("karpenterVersion", "")
+    source = crossed_stock(newer=version.startswith("1.15"))
+    tally = Tally()
+    files = []
+    for seed in range(SEED, SEED + CROSSES):
+        files.append(tmp_path / f"{seed}.json")
+        files[-1].write_text(json.dumps(cross(str(seed), source, version=version)))
+    for batch in batches(files):
+        tally.compare(batch)
+    with capsys.disabled():
+        print(tally)  # noqa: T201 - the counts are what it is run for
+    assert tally.differing == {}
+
+
+def crossed_stock(*, newer: bool) -> Stock:
+    """Return scenarios of one rule each, and seeded ones beside them."""
+    return Stock([*stock(newer=newer).scenarios, *map(scenario, range(CROSSED_SCENARIOS))])
+
+
+@pytest.mark.oracle
+@needs_oracle
 @pytest.mark.parametrize("folder", FOLDERS, ids=str)
 def test_decides_snapshots_of_ones_own_alike(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tally = Tally()
@@ -110,3 +135,13 @@ def test_decides_snapshots_of_ones_own_alike(folder: Path, capsys: pytest.Captur
 def test_the_scenarios_hold_every_kind() -> None:
     found = Counter(kind for seed in range(300) for kind in kinds_of(scenario(seed)))
     assert {kind: found[kind] for kind in KINDS if found[kind] < 2} == {}
+
+
+def test_crosses_hold_what_no_scenario_of_one_rule_holds_together() -> None:
+    source = stock(newer=True)
+    crosses = [cross(str(seed), source, version="1.15.0") for seed in range(150)]
+    assert crosses[:3] == [cross(str(seed), source, version="1.15.0") for seed in range(3)]
+    kinds = [sum(len(kinds_of(one)) for one in ones) / len(ones) for ones in (source.scenarios, crosses)]
+    assert kinds[1] > 1.5 * kinds[0]
+    names = [[(thing["kind"], thing["metadata"]["uid"]) for thing in one["objects"]] for one in crosses]
+    assert sum(len(set(own)) == len(own) for own in names) > 140

@@ -1,0 +1,422 @@
+"""Seeded crosses of scenarios that others wrote: fields of one grafted onto objects of another.
+
+Each golden holds one or two rare features; crossed, features meet that nobody thought of together. Karpenter's own
+code says what comes of them, so nothing has to be predicted.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from tests.provisioning.loading import GOLDENS, scenarios
+
+Json = dict[str, Any]
+NOW: Final = "2026-11-20T12:00:00Z"
+ZONE: Final = "topology.kubernetes.io/zone"
+_MOMENTS: Final = (
+    *(NOW,) * 6, "2026-11-20T12:00:30.5Z", "2026-11-22T00:00:00Z", "2026-12-31T23:59:59Z", "2028-02-29T10:15:00Z",
+)  # fmt: skip
+SOURCES: Final = ("rules/rules-disruption", "rules/rules-provisioning", "rules/rules-provisioning-pv")
+NEWER_SOURCES: Final = tuple(
+    f"k115/k115-{name}"
+    for name in ("cost", "minvalues", "misc", "repair", "reserved", "spread", "terminate", "volumes")
+)
+MOST_OBJECTS: Final = 60
+_ZONES: Final = {
+    **{f"us-east-1{letter}": f"z{letter}" for letter in "abc"},
+    **{letter: f"z{letter}" for letter in "abc"},
+    **{f"test-zone-{number}": f"z{letter}" for number, letter in enumerate("abc", 1)},
+}
+_KEPT: Final = {
+    ("metadata", "name"), ("metadata", "namespace"), ("metadata", "uid"), ("spec", "nodeName"), ("spec", "providerID"),
+    ("status", "providerID"), ("status", "nodeName"), ("spec", "volumeName"), ("spec", "template", "metadata"),
+}  # fmt: skip
+"""What says which object it is, or which it belongs to."""
+_ONCE: Final = ("Namespace", "EC2NodeClass", "NodePool", "Node", "NodeClaim", "StorageClass", "CSINode")
+"""Kinds of which a second object of one name is the first."""
+_ADOPTED: Final = (
+    "DaemonSet",
+    "PodDisruptionBudget",
+    "NodeOverlay",
+    "Pod",
+    "Service",
+    "PersistentVolumeClaim",
+    "CSINode",
+)
+_TWISTS: Final[Mapping[str, Sequence[Any]]] = {
+    "topologyKey": ("kubernetes.io/hostname", ZONE, "karpenter.sh/capacity-type", "karpenter.sh/nodepool",
+                    "kubernetes.io/arch", "node.kubernetes.io/instance-type", "example.com/team"),
+    "maxSkew": (1, 2, 3), "minDomains": (1, 2, 3), "whenUnsatisfiable": ("DoNotSchedule", "ScheduleAnyway"),
+    "nodeTaintsPolicy": ("Honor", "Ignore"), "nodeAffinityPolicy": ("Honor", "Ignore"),
+    "effect": ("NoSchedule", "PreferNoSchedule", "NoExecute"), "weight": (1, 10, 50, 100), "hostPort": (80, 443, 9100),
+    "protocol": ("TCP", "UDP"), "hostIP": ("0.0.0.0", "::", "10.0.0.1", "::1"), "restartPolicy": ("Always",),
+    "phase": ("Pending", "Running", "Bound", "Lost", "Succeeded", "Failed"), "status": ("True", "False", "Unknown"),
+    "consolidationPolicy": ("WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced"),
+    "consolidateAfter": ("0s", "15m", "Never"), "nodes": ("0", "1", "50%", "34%", "100%"), "replicas": (0, 1, 3),
+    "volumeBindingMode": ("Immediate", "WaitForFirstConsumer"), "price": (0.01, 0.02, 0.1, 0.4, 1.0),
+    "available": (True, False), "reservationCapacity": (0, 1, 2), "minValues": (1, 2, 3), "priority": (-10, 0, 10**6),
+    "expireAfter": ("Never", "720h"), "terminationGracePeriod": ("0s", "1h"), "disruptionsAllowed": (0, 1, 5),
+    "unhealthyPodEvictionPolicy": ("AlwaysAllow", "IfHealthyBudget"), "maxUnavailable": (0, 1, "0%", "50%"),
+    "minAvailable": (0, 1, "100%", "50%"), "cpu": ("1", "1900m", "4", "100m", "16"),
+    "memory": ("1Gi", "3500Mi", "16Gi"),
+    "pods": ("1", "3", "20", "110"), "lastTransitionTime": ("2026-11-20T09:00:00Z", "2026-11-20T11:45:00Z"),
+    "creationTimestamp": ("2026-11-20T09:00:00Z", "2026-11-20T11:59:50Z", "2026-10-01T00:00:00Z"),
+    "lastPodEventTime": ("2026-11-20T09:00:00Z", "2026-11-20T11:52:00Z"), "provisioner": ("ebs.csi.aws.com", "other"),
+}  # fmt: skip
+"""Values that a field may have as well."""
+_SETTINGS: Final = (
+    ("PREFERENCE_POLICY", ("Ignore", "Respect")),
+    ("MIN_VALUES_POLICY", ("BestEffort", "Strict")),
+)
+_GATES: Final = ("SpotToSpotConsolidation=true", "NodeOverlay=true", "ReservedCapacity=false", "StaticCapacity=true")
+_NEWER_GATES: Final = (
+    "NodeRepair=true", "TerminateFirstDrift=true", "TerminateFirstRepair=true", "PodDeletionCostManagement=true",
+)  # fmt: skip
+
+
+def _zoned(node: Any) -> Any:
+    """Return a document with all zones called alike."""
+    if isinstance(node, list):
+        return [_zoned(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    found = {key: _zoned(value) for key, value in node.items()}
+    if found.get("key") == ZONE and isinstance(found.get("values"), list):
+        found["values"] = [_ZONES.get(value, value) for value in found["values"]]
+    if isinstance(found.get(ZONE), str):
+        found[ZONE] = _ZONES.get(found[ZONE], found[ZONE])
+    return found
+
+
+def _identify(thing: Json) -> None:
+    """Give an object the uid that goes with its name, and its owners theirs: Karpenter keeps what it knows by uid."""
+    meta = thing["metadata"]
+    meta["uid"] = _uid(thing["apiVersion"], thing["kind"], meta.get("namespace"), meta["name"])
+    for owner in meta.get("ownerReferences") or ():
+        namespace = None if owner["kind"] == "Node" else meta.get("namespace")
+        owner["uid"] = _uid(owner["apiVersion"], owner["kind"], namespace, owner["name"])
+
+
+def _uid(api_version: str, kind: str, namespace: str | None, name: str) -> str:
+    return f"{api_version}/{kind}/{namespace or ''}/{name}".lower()
+
+
+class Stock:
+    """Scenarios to cross, and their objects by kind."""
+
+    def __init__(self, made: Sequence[Json]) -> None:
+        self.scenarios = [_zoned(one) for one in made if len(one["objects"]) <= MOST_OBJECTS]
+        self.objects: dict[str, list[Json]] = defaultdict(list)
+        self.types: list[Json] = []
+        for one in self.scenarios:
+            self.types += one["instanceTypes"]
+            for thing in one["objects"]:
+                self.objects[thing["kind"]].append(thing)
+
+
+def stock(*, newer: bool) -> Stock:
+    """Return the goldens that show one rule each; with those of 1.15."""
+    names = SOURCES + (NEWER_SOURCES if newer else ())
+    found = [one["snapshot"] for name in names for one in scenarios(GOLDENS / f"{name}.jsonl.gz")]
+    return Stock([one for one in found if _is_askable(one)])
+
+
+def _is_askable(snapshot: Json) -> bool:
+    """Return whether the oracle shows a scenario as a running Karpenter would: it forgets buffers between methods."""
+    gates = (snapshot.get("settings") or {}).get("FEATURE_GATES", "")
+    return snapshot["capturedAt"] == NOW and bool(snapshot.get("instanceTypes")) and "CapacityBuffer=true" not in gates
+
+
+class Cross:
+    """One snapshot in the making."""
+
+    def __init__(self, seed: str, source: Stock, *, newer: bool) -> None:
+        self.r = random.Random(seed)
+        self.source = source
+        self.newer = newer
+
+    def made(self, name: str) -> Json:
+        r = self.r
+        base: Json = copy.deepcopy(r.choice(self.source.scenarios))
+        for _ in range(r.choice((0, 1, 1, 2))):
+            self._join(base, r.choice(self.source.scenarios))
+        for _ in range(r.choice((1, 2, 3, 5, 8, 12))):
+            r.choice(_STEPS)(self, base)
+        for thing in base["objects"]:
+            _identify(thing)
+        return base | {"name": name, "disruption": True, "capturedAt": r.choice(_MOMENTS)}
+
+    # -- whole scenarios ---------------------------------------------------------------------------------------------
+    def _join(self, base: Json, other: Json) -> None:
+        """Put another scenario's objects beside those that are there."""
+        taken = {(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in base["objects"]}
+        for thing in copy.deepcopy(other["objects"]):
+            meta = thing["metadata"]
+            if (thing["kind"], meta.get("namespace"), meta["name"]) in taken:
+                if thing["kind"] in _ONCE:
+                    continue
+                self._rename(meta)
+            base["objects"].append(thing)
+        known = {one["name"] for one in base["instanceTypes"]}
+        base["instanceTypes"] += [copy.deepcopy(one) for one in other["instanceTypes"] if one["name"] not in known]
+        self._join_settings(base, other.get("settings") or {})
+        for key in ("repairPolicies",):
+            if key in other:
+                base.setdefault(key, copy.deepcopy(other[key]))
+
+    def _join_settings(self, base: Json, settings: Mapping[str, str]) -> None:
+        own = base.setdefault("settings", {})
+        for key, value in settings.items():
+            if key == "FEATURE_GATES" and key in own:
+                gates = dict(one.split("=") for one in f"{own[key]},{value}".split(",") if one)
+                own[key] = ",".join("=".join(one) for one in gates.items())
+            else:
+                own.setdefault(key, value)
+
+    def _rename(self, meta: Json) -> None:
+        tail = f"-{self.r.randrange(10**6)}"
+        meta["name"] += tail
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+    def _pick(self, base: Json, kinds: Sequence[str] = ()) -> Json | None:
+        found = [one for one in base["objects"] if (not kinds or one["kind"] in kinds)]
+        return self.r.choice(found) if found else None
+
+    def graft(self, base: Json) -> None:
+        """Give an object a field as another of its kind has it."""
+        kinds = self.r.choice((("Pod",), ("Pod",), ("NodePool",), ("Node", "NodeClaim"), ("NodeClaim",), ()))
+        thing = self._pick(base, kinds)
+        if thing is not None and (donors := self.source.objects[thing["kind"]]):
+            self._graft(thing, self.r.choice(donors))
+
+    def _graft(self, thing: Json, donor: Json) -> None:
+        for path in self._paths(donor):
+            if path in _KEPT or path[0] in ("kind", "apiVersion"):
+                continue
+            here: Any = thing
+            there = donor
+            for key in path[:-1]:
+                here = here.setdefault(key, {}) if isinstance(here, dict) else {}
+                there = there[key]
+            if isinstance(here, dict):
+                here[path[-1]] = self._blend(here.get(path[-1]), copy.deepcopy(there[path[-1]]))
+            return
+
+    def _paths(self, donor: Json) -> Iterator[tuple[str, ...]]:
+        """Yield ways into an object at random, never into its lists."""
+        for _ in range(20):
+            node: Any = donor
+            path: tuple[str, ...] = ()
+            while isinstance(node, dict) and node and (len(path) < 2 or self.r.random() < 0.6):
+                key = self.r.choice(sorted(node))
+                path, node = (*path, key), node[key]
+                if path == ("metadata",) and self.r.random() < 0.5:
+                    break
+            if len(path) > 1:
+                yield path
+
+    def _blend(self, own: Any, other: Any) -> Any:
+        if isinstance(own, list) and isinstance(other, list) and own and other and self.r.random() < 0.6:
+            extra = self.r.choice(other)
+            key = next((one for one in ("type", "name") if isinstance(extra, dict) and one in extra), None)
+            if key and (isinstance(extra, dict) and (key == "type" or "image" in extra)):
+                return [one for one in own if one.get(key) != extra[key]] + [extra]
+            return [*own, extra]
+        return other
+
+    def graft_type(self, base: Json) -> None:
+        """Give an instance type a field of another's."""
+        thing, donor = self.r.choice(base["instanceTypes"]), self.r.choice(self.source.types)
+        key = self.r.choice(("capacity", "overhead", "offerings", "offerings", "requirements"))
+        if key == "requirements":
+            own = {one["key"] for one in thing["requirements"]}
+            thing["requirements"] += [copy.deepcopy(one) for one in donor["requirements"] if one["key"] not in own]
+        elif key == "offerings" and self.r.random() < 0.7:
+            thing["offerings"] = [*thing["offerings"], *copy.deepcopy(donor["offerings"])][:8]
+        elif key in donor:
+            thing[key] = copy.deepcopy(donor[key])
+        if self.r.random() < 0.5:
+            self._agree(thing)
+
+    def _agree(self, thing: Json) -> None:
+        """Let a type's requirements name what its offerings hold."""
+        for one in thing["requirements"]:
+            values = {
+                value
+                for offering in thing["offerings"]
+                for rule in offering["requirements"]
+                if rule["key"] == one["key"] and rule["operator"] == "In"
+                for value in rule["values"]
+            }
+            if values:
+                one |= {"operator": "In", "values": sorted(values)}
+
+    def add_type(self, base: Json) -> None:
+        donor = copy.deepcopy(self.r.choice(self.source.types))
+        if donor["name"] not in {one["name"] for one in base["instanceTypes"]}:
+            base["instanceTypes"].append(donor)
+
+    def adopt(self, base: Json) -> None:
+        """Take in an object of another scenario."""
+        donors = self.source.objects[self.r.choice(_ADOPTED)]
+        if not donors:
+            return
+        thing = copy.deepcopy(self.r.choice(donors))
+        taken = {(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in base["objects"]}
+        if (thing["kind"], thing["metadata"].get("namespace"), thing["metadata"]["name"]) in taken:
+            if thing["kind"] in _ONCE:
+                return
+            self._rename(thing["metadata"])
+        base["objects"].append(thing)
+
+    def repeat(self, base: Json) -> None:
+        """Make several of a pod."""
+        thing = self._pick(base, ("Pod",))
+        for _ in range(self.r.choice((1, 2, 3, 6)) if thing else 0):
+            again = copy.deepcopy(thing)
+            assert again is not None
+            self._rename(again["metadata"])
+            base["objects"].append(again)
+
+    def resize(self, base: Json) -> None:
+        """Give a container other requests."""
+        thing = self._pick(base, ("Pod", "DaemonSet"))
+        if thing is None:
+            return
+        spec = thing["spec"] if thing["kind"] == "Pod" else thing["spec"]["template"]["spec"]
+        containers = spec.get("containers") or [{"name": "c", "image": "i"}]
+        wanted = {"cpu": self.r.choice(("10m", "300m", "1", "1900m", "3", "7")), "memory": "256Mi"}
+        self.r.choice(containers)["resources"] = {"requests": wanted}
+
+    def move(self, base: Json) -> None:
+        """Bind a pod to a node, or take it off."""
+        thing, node = self._pick(base, ("Pod",)), self._pick(base, ("Node",))
+        if thing is None or node is None:
+            return
+        status = thing.setdefault("status", {})
+        if "nodeName" in thing["spec"] and self.r.random() < 0.4:
+            del thing["spec"]["nodeName"]
+            unplaced = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+            status |= {"phase": "Pending", "conditions": [unplaced]}
+        else:
+            thing["spec"]["nodeName"] = node["metadata"]["name"]
+            status |= {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+
+    def mark(self, base: Json) -> None:
+        """Give a NodeClaim a condition, so that a method wants its node."""
+        thing = self._pick(base, ("NodeClaim",))
+        if thing is None:
+            return
+        self._mark(thing, self.r.choice(("Consolidatable", "Consolidatable", "Drifted", "Initialized")))
+
+    def _mark(self, thing: Json, kind: str) -> None:
+        conditions = thing.setdefault("status", {}).setdefault("conditions", [])
+        conditions[:] = [one for one in conditions if one["type"] != kind]
+        conditions.append(
+            {
+                "type": kind,
+                "status": "True",
+                "reason": kind,
+                "message": "",
+                "lastTransitionTime": "2026-11-20T10:00:00Z",
+            }
+        )
+
+    def ripen(self, base: Json) -> None:
+        """Make every node one that may be disrupted."""
+        for thing in base["objects"]:
+            if thing["kind"] == "NodeClaim":
+                for kind in ("Launched", "Registered", "Initialized", "Consolidatable"):
+                    self._mark(thing, kind)
+            elif thing["kind"] == "Node" and "karpenter.sh/nodepool" in (thing["metadata"].get("labels") or {}):
+                thing["metadata"]["labels"] |= {"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}
+            elif thing["kind"] == "NodePool" and self.r.random() < 0.7:
+                thing["spec"].setdefault("disruption", {})["budgets"] = [{"nodes": "100%"}]
+
+    def drop(self, base: Json) -> None:
+        """Take a field or a label away."""
+        thing = self._pick(base, ("Pod", "NodeClaim", "Node", "NodePool"))
+        if thing is None:
+            return
+        ways = [("metadata", "labels"), ("spec", "template", "spec"), ("spec",), ("spec", "disruption"), ("status",)]
+        node: Any = thing
+        for key in self.r.choice(ways):
+            node = node.get(key) if isinstance(node, dict) else None
+        kept = {"containers", "nodeClassRef", "template", "nodeName", "providerID", "conditions", "disruption"}
+        if isinstance(node, dict) and (keys := sorted(node.keys() - kept)):
+            del node[self.r.choice(keys)]
+
+    def twist(self, base: Json) -> None:
+        """Change values of fields, wherever they are in an object or an instance type."""
+        things = [*base["objects"], *base["instanceTypes"]]
+        kind = self.r.choice(("Pod", "NodePool", "Node", "NodeClaim", "", ""))
+        chosen = [one for one in things if one.get("kind") == kind] if kind else things
+        if not chosen:
+            return
+        spots = [*self._spots(self.r.choice(chosen))]
+        for node, key in self.r.sample(spots, min(len(spots), self.r.choice((1, 1, 3)))):
+            if key == "operator":
+                node.pop("values", None)
+                node.update(self._requirement(node["key"]))
+            else:
+                node[key] = self.r.choice(_TWISTS[key])
+
+    def _spots(self, node: Any) -> Iterator[tuple[Json, str]]:
+        if isinstance(node, dict):
+            for key, value in node.items():
+                is_rule = key == "operator" and "key" in node and "effect" not in node and "value" not in node
+                if is_rule or (key in _TWISTS and not isinstance(value, dict | list)):
+                    yield node, key
+                else:
+                    yield from self._spots(value)
+        elif isinstance(node, list):
+            for one in node:
+                yield from self._spots(one)
+
+    def _requirement(self, key: str) -> Json:
+        """Return another rule about a label."""
+        values = sorted(
+            {
+                value
+                for one in self.source.types[:400]
+                for rule in one["requirements"]
+                if rule["key"] == key
+                for value in rule.get("values") or ()
+            }
+        ) or ["red", "2"]
+        numbers = [one for one in values if one.isdigit()]
+        operators = ["In", "In", "NotIn", "Exists", "DoesNotExist"]
+        if numbers:
+            operators += ["Gt", "Lt"] + (["Gte", "Lte"] if self.newer else [])
+        operator = self.r.choice(operators)
+        if operator in ("Exists", "DoesNotExist"):
+            return {"operator": operator}
+        if operator in ("In", "NotIn"):
+            return {"operator": operator, "values": self.r.sample(values, min(len(values), self.r.choice((1, 2))))}
+        return {"operator": operator, "values": [self.r.choice(numbers)]}
+
+    def setting(self, base: Json) -> None:
+        settings = base.setdefault("settings", {})
+        if self.r.random() < 0.5:
+            key, values = self.r.choice(_SETTINGS)
+            settings[key] = self.r.choice(values)
+        else:
+            gates = _GATES + (_NEWER_GATES if self.newer else ())
+            self._join_settings(base, {"FEATURE_GATES": self.r.choice(gates)})
+
+
+_STEPS: Final[Sequence[Callable[[Cross, Json], None]]] = (
+    *(Cross.graft,) * 8, *(Cross.twist,) * 6, Cross.graft_type, Cross.add_type, Cross.adopt, Cross.adopt,
+    Cross.repeat, Cross.resize, Cross.move, Cross.mark, Cross.mark, Cross.ripen, Cross.ripen, Cross.drop, Cross.setting,
+)  # fmt: skip
+
+
+def cross(seed: str, source: Stock, *, version: str = "") -> Json:
+    """Return one snapshot; the same for the same seed and stock."""
+    newer = version.startswith("1.15")
+    made = Cross(seed, source, newer=newer).made(f"cross-{seed}")
+    return made | ({"karpenterVersion": version} if version else {})
