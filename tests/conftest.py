@@ -21,6 +21,8 @@ TESTS_ROOT = Path(__file__).resolve().parent
 SNAPSHOT_ROOT = TESTS_ROOT.parent / "snapshots"
 LONGEST_FIRST = ("ui/test_pictures.py", "ui/whatif", "e2e", "terminal", "ui", "cli", "sources", "whatif", "hygiene")
 """Files and folders by how long they take: what is long and comes last keeps one processor busy and the others idle."""
+LONGEST_ID = 100
+"""Characters of a value that still name a test: ids go from process to process several times with every test."""
 LITTERED = 30_000
 """So many more objects than after the last search are worth another one."""
 
@@ -48,6 +50,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return next((place for place, name in enumerate(LONGEST_FIRST) if path.startswith(name)), len(LONGEST_FIRST))
 
     items.sort(key=rank)
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name a test that is given a long text by its beginning."""
+    if isinstance(val, str | bytes) and len(val) > LONGEST_ID:
+        return f"{ascii(val[:20])[1:-1]}... of {len(val)}"
+    return None
 
 
 class RepoSVGExtension(pytest_textual_snapshot.SVGImageExtension):  # type: ignore[misc]
@@ -102,10 +111,12 @@ def _at_home() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _state_of_its_own(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+) -> Path:
     """Let no test find what another has left in the state folder; it is made only where something is written."""
     name = f"karptui-state-{os.getpid()}-{hash(request.node.nodeid) & 0xFFFFFFFF:x}"
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / name))
+    folder = tmp_path_factory.getbasetemp() / name
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder))
+    return folder
 
 
 @pytest.fixture(autouse=True)

@@ -19,6 +19,17 @@ PRICES: Final = {
 }
 SOLD_OUT: Final = "m5.large"
 """To be had in no zone."""
+EXTRA_POOL: Final = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: extra}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: []
+"""
+"""A manifest of one more NodePool."""
 
 
 def _in(key: str, *values: str) -> dict[str, Any]:

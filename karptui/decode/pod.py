@@ -22,7 +22,14 @@ from msgspec.structs import replace
 
 from karptui.decode import pod_wire as wires
 from karptui.decode.errors import FieldError
-from karptui.decode.pod_template import TemplateParts, build_template, deciding_annotations, split_labels, volumes_of
+from karptui.decode.pod_template import (
+    TemplateParts,
+    build_template,
+    deciding_annotations,
+    is_resize_infeasible,
+    split_labels,
+    volumes_of,
+)
 from karptui.decode.pod_wire import NO_TEXT, TextPod
 from karptui.decode.wire import WireMeta, WireOwner, WireTerm, required_name, timestamp
 from karptui.kube.pod import ENDED, Pod, PodTemplate, PodVolume
@@ -30,6 +37,7 @@ from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
 
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic", enc_hook=dict)
 """What it does not know is the read-only view that stands for an empty mapping."""
+_KEY_ENCODER: Final = msgspec.msgpack.Encoder()
 _AMOUNTS: Final = tuple(PodTemplate.__struct_fields__.index(name) for name in ("requests", "limits"))
 
 
@@ -164,8 +172,14 @@ def build_pod(wire: wires.WirePod, interner: TemplateInterner) -> Pod:
         FieldError: when a field cannot be read.
     """
     _, own_labels = split_labels(wire.metadata.labels)
-    template = interner.template_of(template_parts(wire))
     spec = wire.spec
+    parts = template_parts(wire)
+    key = _key_of(parts)
+    template = interner.of_text(key) if key is not None else None
+    if template is None:
+        template = interner.template_of(parts)
+        if key is not None:
+            interner.keep_text(key, template)
     return pod_of(
         wire.metadata,
         spec.node_name,
@@ -174,6 +188,20 @@ def build_pod(wire: wires.WirePod, interner: TemplateInterner) -> Pod:
         template=template,
         own_labels=own_labels,
     )
+
+
+def _key_of(parts: TemplateParts) -> int | None:
+    """Return the digest of what a template is made of, None where it cannot be written: such a pod is read in full."""
+    status, spec = parts.status, replace(parts.spec, node_name=None, volumes=None)
+    reported = [
+        [(one.name, one.resources, one.allocated_resources) for one in statuses or () if one.resources is not None]
+        for statuses in (status.container_statuses, status.init_container_statuses)
+    ]
+    shared = (parts.namespace, parts.labels, parts.annotations, parts.owners, spec)
+    try:
+        return hash(_KEY_ENCODER.encode((*shared, reported, is_resize_infeasible(status))))
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return None
 
 
 def template_parts(wire: wires.WirePod) -> TemplateParts:

@@ -15,11 +15,10 @@ NOON_NS = 1_795_003_200_000_000_000
 
 
 @pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KARPTUI_CONFIG", str(tmp_path / "no-config.toml"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "no-kubeconfig"))
+def _alone(monkeypatch: pytest.MonkeyPatch, _state_of_its_own: Path) -> None:
+    monkeypatch.setenv("KARPTUI_CONFIG", str(_state_of_its_own / "no-config.toml"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(_state_of_its_own / "cache"))
+    monkeypatch.setenv("KUBECONFIG", str(_state_of_its_own / "no-kubeconfig"))
     for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_REGION", "AWS_DEFAULT_REGION"):
         monkeypatch.delenv(name, raising=False)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def test_redacted_twice_the_pseudonyms_are_the_same(tmp_path: Path) -> None:
     first, second = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("one", "two"))
     assert first["objects"] == second["objects"]
     assert "gitlab" not in json.dumps(first)
-    key = tmp_path / "state" / "karptui" / "redact.key"
+    key = Path(os.environ["XDG_STATE_HOME"], "karptui", "redact.key")
     assert key.stat().st_mode & 0o077 == 0
     assert len(key.read_bytes()) == 32
 

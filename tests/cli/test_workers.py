@@ -13,7 +13,7 @@ from karptui.cli import many
 from karptui.cli.main import main
 from karptui.workers.near import NearWorkers
 from karptui.workers.workers import WorkersError
-from tests.troubles import troubles_document
+from tests.troubles import EXTRA_POOL, troubles_document
 
 SCENARIO = """\
 name: no spot
@@ -23,16 +23,6 @@ edits:
 name: nowhere
 edits:
 - {edit: delete, object: NodePool/none-such}
-"""
-MANIFEST = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: extra}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
 """
 GROUPED = {
     "apiVersion": "v1",
@@ -52,7 +42,7 @@ def snapshots_of_a_fleet(tmp_path: Path) -> list[str]:
         document |= {"name": path.stem, "objects": [*document["objects"], GROUPED]}
         path.write_text(json.dumps(document))
     (tmp_path / "scenario.yaml").write_text(SCENARIO)
-    (tmp_path / "manifest.yaml").write_text(MANIFEST)
+    (tmp_path / "manifest.yaml").write_text(EXTRA_POOL)
     return [str(path) for path in (paths[0], tmp_path / "none.json", *paths[1:])]
 
 

@@ -484,6 +484,30 @@ def test_a_report_that_bears_on_no_container_makes_no_template(changes: JSON) ->
     assert by_text(replica(1)).template is by_text(replica(2, **changes)).template
 
 
+def test_manifests_that_share_a_template_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    interner, read = TemplateInterner(), list[TemplateParts]()
+    template_of = interner.template_of
+
+    def reading(parts: TemplateParts) -> PodTemplate:
+        read.append(parts)
+        return template_of(parts)
+
+    monkeypatch.setattr(interner, "template_of", reading)
+    own = {"spec__nodeName": "another", "status__conditions": [], "status__startTime": "2026-01-01T00:00:00Z"}
+    resized = [{"name": replica(1)["spec"]["containers"][0]["name"], "resources": {"requests": {"cpu": "70"}}}]
+    others = {"spec__priority": 7}, {"metadata__namespace": "b"}, {"status__containerStatuses": resized}
+    pods = [build_pod(msgspec.convert(replica(1, **changes), WirePod), interner) for changes in ({}, own, *others)]
+    assert pods[0].template is pods[1].template
+    assert len(read) == len({id(pod.template) for pod in pods}) == 4
+
+
+@pytest.mark.parametrize("claim", [1 << 70, object()])
+def test_what_cannot_be_written_is_read_all_the_same(claim: object) -> None:
+    pods = [build_pod(msgspec.convert(replica(1, spec__resourceClaims=[claim]), WirePod), TEMPLATES) for _ in range(2)]
+    assert [pod.template.has_resource_claims for pod in pods] == [True, True]
+    assert pods[0].template is pods[1].template
+
+
 def test_templates_go_when_the_last_pod_goes() -> None:
     interner = TemplateInterner()
     pods = [
@@ -495,7 +519,7 @@ def test_templates_go_when_the_last_pod_goes() -> None:
     # With what the kubelet reports, and without.
     assert (len(interner), len(interner.by_text)) == (3, 6)
     pods.append(build_pod(msgspec.json.decode(text(replica(1)), type=WirePod), interner))
-    assert (len(interner), len(interner.by_text)) == (4, 6)
+    assert (len(interner), len(interner.by_text)) == (4, 7)
     del pods
     gc.collect()
     assert (len(interner), len(interner.by_text)) == (0, 0)

@@ -17,23 +17,13 @@ from karptui.cli.main import main
 from karptui.workers import far
 from karptui.workers.places import workers_at
 from karptui.workers.workers import WorkersError, in_order
-from tests.troubles import troubles_document
+from tests.troubles import EXTRA_POOL, troubles_document
 from tests.workers import questions
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install -e '.[dev]'")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 ROOT = Path(__file__).resolve().parents[2]
-MANIFEST = """\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: extra}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: []
-"""
 SECONDS = 120.0
 """A limit for what takes a few, even on a busy machine."""
 
@@ -121,7 +111,7 @@ def test_a_cluster_of_two_workers_one_of_which_is_killed(
         path.write_text(json.dumps({**troubles_document(), "name": path.stem}))
     snapshots.insert(1, tmp_path / "none.json")
     manifest = tmp_path / "pool.yaml"
-    manifest.write_text(MANIFEST)
+    manifest.write_text(EXTRA_POOL)
     fleet, one = list(map(str, snapshots)), str(snapshots[0])
     commands = (
         ["sweep", *fleet, "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,0.1", "-o", "json"],
