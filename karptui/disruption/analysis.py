@@ -22,6 +22,7 @@ from karptui.disruption.gates import GateCheck
 from karptui.disruption.lanes import Lane, Why
 from karptui.disruption.node_verdict import Landing, Replacement, Verdict
 from karptui.disruption.outlook import Outcome
+from karptui.disruption.repair import HealthDeletion
 from karptui.disruption.survey_memory import SurveyMemory
 from karptui.disruption.termination import InstanceWarning
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -73,6 +74,8 @@ class NodeFindings(msgspec.Struct, frozen=True, eq=False):
     """What each method makes of it, in Karpenter's order; nothing for nodes that it did not make."""
     warning: InstanceWarning | None = None
     """What the cloud last said of its instance that goes; None where nothing is known."""
+    unhealthy: HealthDeletion | None = None
+    """When a controller beside the methods deletes it as unhealthy; None where it does not."""
 
     @property
     def freed(self) -> Verdict | None:
@@ -128,6 +131,8 @@ class NextReport(msgspec.Struct, frozen=True, gc=False):
     """The methods that were asked, each with how many candidates it had."""
     paused_by: tuple[str, ...] = ()
     """NodeClaims without provider ID: while there are any, Karpenter does not begin."""
+    unhealthy: tuple[str, ...] = ()
+    """Nodes that the controller of node repair deletes now, beside all methods."""
     error: str = ""
     """Why the pass ended early, in Karpenter's words."""
     unknown: int = 0

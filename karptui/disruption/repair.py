@@ -17,7 +17,7 @@ import msgspec
 
 from karptui.aws.repair_policies import aws_repair_policies
 from karptui.disruption import static_drift
-from karptui.disruption.budgets import REPAIR_GATE
+from karptui.disruption.budgets import REPAIR_GATE, is_repairing
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.command import Command, RepairCase, TerminateFirst
 from karptui.disruption.events import NODE_REPAIR_BLOCKED, Recorder
@@ -63,6 +63,11 @@ def _tripped_message(pool: str) -> str:
 def is_legacy(settings: Settings) -> bool:
     """Return whether the controller of before is kept in its place."""
     return settings.rules.has_repair_method and settings.gate(REPAIR_GATE) and settings.legacy_node_repair
+
+
+def is_apart(settings: Settings) -> bool:
+    """Return whether unhealthy nodes are deleted by a controller of its own: before 1.15, or kept since then."""
+    return settings.gate(REPAIR_GATE) and not is_repairing(settings)
 
 
 def policies_of(fleet: Fleet) -> tuple[RepairPolicy, ...]:
@@ -266,26 +271,58 @@ class Repair:
 _NODE_GATES: Final = frozenset({Gate.NOMINATED, Gate.NODE_DND, Gate.NO_NODEPOOL_LABEL})
 
 
-def legacy_deletions(fleet: Fleet, recorder: Recorder) -> tuple[str, ...]:
-    """Return the nodes that the controller of before deletes now: without budget, veto or a place for their pods."""
+def tolerated_until(fleet: Fleet) -> tuple[int, ...]:
+    """Return the instants at which nodes have been unhealthy for too long, those to come; nothing without Repair."""
+    if not is_repairing(fleet.settings):
+        return ()
+    policies = RepairPolicies(policies_of(fleet))
+    found = {at_ns for node in fleet.inventory.nodes for at_ns in policies.eligible(node)}
+    return tuple(sorted(at_ns for at_ns in found if at_ns > fleet.now_ns))
+
+
+class HealthDeletion(msgspec.Struct, frozen=True, gc=False):
+    """When the controller of before deletes an unhealthy node."""
+
+    at_ns: int
+    is_tripped: bool
+    """Whether more than a fifth of the nodes is unhealthy, so that none of them is deleted."""
+
+
+def health_deletions(fleet: Fleet) -> dict[str, HealthDeletion]:
+    """Return by name when unhealthy nodes are deleted, where a controller of its own does that.
+
+    It deletes a node's NodeClaim and ends its drain at once: without budget, veto or a place for its pods.
+    """
+    return _health_deletions(fleet) if is_apart(fleet.settings) else {}
+
+
+def _health_deletions(fleet: Fleet) -> dict[str, HealthDeletion]:
     policies = [one for one in policies_of(fleet) if one.action is RepairAction.REPLACE]
     nodes = sorted(fleet.inventory.nodes, key=lambda node: node.name)
-    unhealthy = {node.name for node in nodes if legacy_ailment(policies, node) is not None}
-    claims = {claim.provider_id: claim for claim in fleet.inventory.nodeclaims}
-    found: list[str] = []
+    ailing = {node.name: at_ns for node in nodes if (at_ns := legacy_ailment(policies, node)) is not None}
+    claims = {claim.provider_id: claim for claim in fleet.inventory.nodeclaims} if ailing else {}
+    found: dict[str, HealthDeletion] = {}
     for node in nodes:
         claim = claims.get(node.provider_id)
-        at_ns = legacy_ailment(policies, node)
-        if claim is None or at_ns is None or fleet.now_ns < at_ns:
+        if claim is None or node.name not in ailing:
             continue
         pool = claim.labels.get(NODEPOOL)
         peers = [one for one in nodes if pool is None or one.labels.get(NODEPOOL) == pool]
-        if sum(one.name in unhealthy for one in peers) > math.ceil(_UNHEALTHY_SHARE * len(peers)):
-            # Both texts as Karpenter writes them.
-            message = "more than 20% nodes are unhealthy in the nodepool"
-            if pool is None:
-                message = "more then 20% nodes are unhealthy in the cluster"
-            recorder.publish("Node", node.name, NODE_REPAIR_BLOCKED, message)
-        elif not claim.is_deleting:
-            found.append(node.name)
-    return tuple(found)
+        is_tripped = sum(one.name in ailing for one in peers) > math.ceil(_UNHEALTHY_SHARE * len(peers))
+        if is_tripped or not claim.is_deleting:
+            found[node.name] = HealthDeletion(ailing[node.name], is_tripped)
+    return found
+
+
+def legacy_deletions(fleet: Fleet, recorder: Recorder) -> tuple[str, ...]:
+    """Return the nodes that the controller of before deletes now; why others are not is said as Karpenter says it."""
+    pools = {claim.provider_id: claim.labels.get(NODEPOOL) for claim in fleet.inventory.nodeclaims}
+    of_node = {node.name: pools.get(node.provider_id) for node in fleet.inventory.nodes}
+    due = {name: one for name, one in _health_deletions(fleet).items() if one.at_ns <= fleet.now_ns}
+    for name in (name for name, one in due.items() if one.is_tripped):
+        # Both texts as Karpenter writes them.
+        message = "more than 20% nodes are unhealthy in the nodepool"
+        if of_node[name] is None:
+            message = "more then 20% nodes are unhealthy in the cluster"
+        recorder.publish("Node", name, NODE_REPAIR_BLOCKED, message)
+    return tuple(name for name, one in due.items() if not one.is_tripped)

@@ -43,6 +43,7 @@ from karptui.disruption.methods import next_pass, observed_fleet
 from karptui.disruption.node_verdict import landings_of, replacements_of, verdict_of
 from karptui.disruption.outlook import Outcome, Outlook
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
+from karptui.disruption.repair import health_deletions
 from karptui.disruption.should_disrupt import WantedBy
 from karptui.disruption.simulation import SimulationError, Simulator
 from karptui.disruption.survey_memory import SurveyMemory
@@ -90,6 +91,7 @@ class DisruptionStudy:
         self._survey = BlockerSurvey(self.fleet)
         self._memory = SurveyMemory(self.fleet, self._survey, before.memory)
         self._outlook = Outlook(prepared, self.fleet, self._survey.should_disrupt)
+        self._unhealthy = health_deletions(self.fleet)
         self._stopped = _stopped(self._survey.cluster)
         self._is_as_stopped_before = self._stopped == _stopped(before.cluster)
         self._nodes: dict[str, StateNode] = {}
@@ -164,7 +166,8 @@ class DisruptionStudy:
 
     def _found(self, key: str, node: StateNode) -> NodeFindings:
         known = self._before.findings.get(key)
-        if known is not None and self._memory.is_unchanged(key, node):
+        unhealthy = self._unhealthy.get(node.name)
+        if known is not None and self._memory.is_unchanged(key, node) and known.unhealthy == unhealthy:
             return known if self._is_as_stopped_before else self._as_stopped(node, known)
         wanted = self._survey.should_disrupt.of(node)
         blockers = self._survey.of(node, wanted)
@@ -190,6 +193,7 @@ class DisruptionStudy:
             price_per_hour=self._price(node),
             outlook=outlook,
             warning=self.fleet.warning(node),
+            unhealthy=unhealthy,
         )
         found = self._judged(node, taken_over(found, known), drain, wanted)
         return known if known is not None and _is_same(known, found) else found
@@ -343,6 +347,9 @@ class DisruptionStudy:
             commands=tuple(billed_command(_command(one), self._prices) for one in found.commands),
             asked=tuple((str(result.method), len(result.candidates)) for result in found.results),
             paused_by=found.paused_by,
+            unhealthy=tuple(
+                name for name, one in self._unhealthy.items() if one.at_ns <= self.fleet.now_ns and not one.is_tripped
+            ),
             error=found.error,
             unknown=len({one.name for result in found.results for one in result.candidates if one.is_type_guessed}),
             generation=self._generation,

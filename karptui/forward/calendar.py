@@ -13,6 +13,7 @@ import msgspec
 
 from karptui.disruption.budget_calendar import open_spans
 from karptui.disruption.budgets import read_window
+from karptui.disruption.command import Decision
 from karptui.disruption.consolidate_after import quiet_period
 from karptui.disruption.schedule import ScheduleError
 from karptui.forward.agenda import Agenda, Turn
@@ -26,6 +27,8 @@ from karptui.kube.objects import Condition, controller_of, with_condition, witho
 from karptui.kube.timestamps import ABSENT_NS
 
 CONSOLIDATABLE: Final = "Consolidatable"
+HEALTH: Final = "LegacyRepair"
+"""What the controller of node repair that was there before the method is called."""
 
 
 class Calendar:
@@ -67,17 +70,34 @@ class Calendar:
             self._due.add((claim.name, expires_ns))
             self._agenda.at(expires_ns, partial(self._expire, claim.name), Turn.CALENDAR)
 
+    def expect_repair(self, claim: NodeClaim, at_ns: int) -> None:
+        """Enter when the controller of node repair deletes an unhealthy node, its pods with it."""
+        self._agenda.at(at_ns, partial(self._repair, claim.name), Turn.CALENDAR)
+
+    def _repair(self, name: str) -> None:
+        world, now_ns = self._world, self._agenda.now_ns
+        claim = world.claims.get(name)
+        if claim is not None and not claim.is_deleting:
+            shown, moved = self._leaving(claim)
+            world.delete_claim(claim, now_ns, ends_ns=now_ns)
+            facts = {"method": HEALTH, "decision": str(Decision.DELETE)}
+            self._agenda.note(StepKind.DISRUPT, nodes=(shown,), evictions=len(moved), pods=moved, **facts)
+
     def _expire(self, name: str) -> None:
         world = self._world
         claim = world.claims.get(name)
         if claim is None or claim.is_deleting:
             return
-        node = world.node_of(claim)
-        pods = [pod for pod in world.pods_on(node.name) if controller_of(pod.owners)] if node is not None else []
-        moved = tuple(sorted(pod.key for pod in pods if pod.is_active and not pod.template.is_daemonset_owned))
-        shown = node.name if node is not None else name
+        shown, moved = self._leaving(claim)
         world.delete_claim(claim, self._agenda.now_ns)
         self._agenda.note(StepKind.EXPIRE, nodes=(shown,), evictions=len(moved), pods=moved)
+
+    def _leaving(self, claim: NodeClaim) -> tuple[str, tuple[str, ...]]:
+        """Return what a NodeClaim is shown as, and the pods that have to go elsewhere with it."""
+        node = self._world.node_of(claim)
+        pods = [pod for pod in self._world.pods_on(node.name) if controller_of(pod.owners)] if node is not None else []
+        moved = tuple(sorted(pod.key for pod in pods if pod.is_active and not pod.template.is_daemonset_owned))
+        return node.name if node is not None else claim.name, moved
 
     def expect_quiet(self, node_name: str) -> None:
         """Begin consolidateAfter anew for a node on which a pod came or went."""

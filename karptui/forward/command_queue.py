@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -44,7 +45,14 @@ _SKEW_NS: Final = NS_PER_SECOND
 class Running:
     """A command whose replacements are on their way."""
 
-    def __init__(self, claims: Iterable[str], awaited: Iterable[str], began_ns: int, method: str = "") -> None:
+    def __init__(
+        self,
+        claims: Iterable[str],
+        awaited: Iterable[str],
+        began_ns: int,
+        method: str = "",
+        bounds_ns: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
         """Wait for replacements.
 
         Args:
@@ -52,11 +60,13 @@ class Running:
             awaited: Names of the NodeClaims that are not initialised yet.
             began_ns: When it began.
             method: What gave it; empty where that was before the play.
+            bounds_ns: How long a drain may take at most, by NodeClaim: of those that are repaired.
         """
         self.claims = tuple(claims)
         self.awaited = set(awaited)
         self.began_ns = began_ns
         self.method = method
+        self.bounds_ns = bounds_ns
 
 
 def ends_ns(one: Running, running: Iterable[Running]) -> int:
@@ -158,7 +168,7 @@ class CommandQueue:
             running.awaited -= {name for name in running.awaited if _is_initialized(claims.get(name))}
             if not running.awaited:
                 self._running.remove(running)
-                self._world.delete_claims(running.claims, self._agenda.now_ns)
+                self._world.delete_claims(running.claims, self._agenda.now_ns, running.bounds_ns)
             elif not running.awaited <= claims.keys():
                 self._fail(running, Failure.REPLACEMENT_GONE)
 
@@ -226,10 +236,12 @@ class CommandQueue:
             if pods:
                 self._sight.nominate(name, self._durations.nomination_ns)
         claims = [one.claim.name for one in candidates]
+        cases = command.repairs.values()
+        bounds_ns = {case.candidate.claim.name: bound for case in cases if (bound := case.bound_ns) is not None}
         if awaited:
-            self._await(Running(claims, awaited, now_ns, str(method)))
+            self._await(Running(claims, awaited, now_ns, str(method), bounds_ns))
         else:
-            self._world.delete_claims(claims, now_ns)
+            self._world.delete_claims(claims, now_ns, bounds_ns)
         return True
 
     def _orders(self, command: Command) -> Iterable[LaunchOrder]:

@@ -11,6 +11,7 @@ import msgspec
 from karptui.disruption.chance import LIKELIEST, Chance
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import ReckonedPrices, pool_costs
+from karptui.disruption.repair import health_deletions, tolerated_until
 from karptui.forward.agenda import Agenda, Turn
 from karptui.forward.calendar import Calendar
 from karptui.forward.command_queue import CommandQueue
@@ -172,8 +173,19 @@ class Play:
             if until_ns != ABSENT_NS and until_ns > self.now_ns:
                 self._agenda.at(until_ns, self._agenda.wake, Turn.CALENDAR)
         self._calendar.expect_budgets(self._until_ns)
+        self._expect_repairs()
         self._note_moment()
         self._queue.advance()
+
+    def _expect_repairs(self) -> None:
+        """Enter when nodes that are unhealthy have been so for too long; none falls ill or recovers in a play."""
+        fleet = self.sight.fleet()
+        for name, due in health_deletions(fleet).items():
+            claim = self.world.claim_of(self.world.nodes[name])
+            if claim is not None and not due.is_tripped:
+                self._calendar.expect_repair(claim, due.at_ns)
+        for at_ns in tolerated_until(fleet):
+            self._agenda.at(at_ns, self._agenda.wake, Turn.CALENDAR)
 
     def _react(self) -> None:
         """Let everybody who watches the cluster see what has changed, until nobody does anything at this instant."""

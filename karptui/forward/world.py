@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -310,17 +311,34 @@ class World:
             msgspec.structs.replace(claim, conditions=without_condition(claim.conditions, DISRUPTION_REASON))
         )
 
-    def delete_claims(self, names: Iterable[str], now_ns: int) -> None:
-        """Begin the end of NodeClaims by name, of those that are there and do not go yet."""
+    def delete_claims(
+        self, names: Iterable[str], now_ns: int, bounds_ns: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
+        """Begin the end of NodeClaims by name, of those that are there and do not go yet.
+
+        Args:
+            names: Of the NodeClaims.
+            now_ns: The instant.
+            bounds_ns: How long the drains of some may take, where something else than their grace periods says so.
+        """
         for name in names:
             claim = self.claims.get(name)
             if claim is not None and not claim.is_deleting:
-                self.delete_claim(claim, now_ns)
+                bound_ns = bounds_ns.get(name)
+                self.delete_claim(claim, now_ns, ends_ns=None if bound_ns is None else now_ns + bound_ns)
 
-    def delete_claim(self, claim: NodeClaim, now_ns: int) -> None:
-        """Begin the end of a NodeClaim and its node."""
+    def delete_claim(self, claim: NodeClaim, now_ns: int, *, ends_ns: int | None = None) -> None:
+        """Begin the end of a NodeClaim and its node.
+
+        Args:
+            claim: The NodeClaim.
+            now_ns: The instant.
+            ends_ns: When its drain ends by force, where something else than its grace period says so.
+        """
         annotations = dict(claim.annotations)
-        if claim.termination_grace_period_ns is not None:
+        if ends_ns is not None:
+            annotations[TERMINATION_TIMESTAMP] = format_timestamp(ends_ns - ends_ns % NS_PER_SECOND)
+        elif claim.termination_grace_period_ns is not None:
             ends_ns = now_ns + claim.termination_grace_period_ns
             annotations.setdefault(TERMINATION_TIMESTAMP, format_timestamp(ends_ns - ends_ns % NS_PER_SECOND))
         self.add_claim(msgspec.structs.replace(claim, deletion_ns=now_ns, annotations=annotations))

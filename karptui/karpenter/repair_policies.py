@@ -6,7 +6,7 @@ Rules: ``pkg/controllers/node/health/policy.go`` of v1.15.0.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -159,6 +159,12 @@ class RepairPolicies:
             score=max(self._score(one, then_ns, now_ns) for one, _, then_ns in due),
             bound_ns=min((one.grace_ns for one, _, _ in due if one.grace_ns is not None), default=None),
         )
+
+    def eligible(self, node: Node) -> Iterator[int]:
+        """Yield when what is wrong with a node has been so for as long as it is tolerated."""
+        for condition in node.conditions:
+            since_ns = max(condition.last_transition_ns, node.created_ns)
+            yield from (since_ns + policy.toleration_ns for policy in self._matching(condition))
 
     def _matching(self, condition: Condition) -> Iterable[RepairPolicy]:
         of_pair = [one for one in self._policies if one.holds_for(condition)]

@@ -51,6 +51,9 @@ def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, .
     behind = overview.generation - report.generation
     late = f"  ({counted(behind, 'change')} ago; being worked out again)" if behind > 0 else ""
     lines: list[Pieces] = []
+    if report.unhealthy:
+        repaired = f"Node repair deletes {first_of([clean(name) for name in report.unhealthy], 3)} now: unhealthy"
+        lines.append(((repaired, Tone.WARNING),))
     if report.paused_by:
         names = first_of([clean(name) for name in report.paused_by], 3)
         whose, verb = ("NodeClaim", "has") if len(report.paused_by) == 1 else ("NodeClaims", "have")
@@ -69,7 +72,8 @@ def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, .
 
 def _nothing_lines(report: NextReport, late: str) -> tuple[Pieces, ...]:
     if not report.unknown:
-        return ((("Karpenter would do nothing now", Tone.GOOD), (late, Tone.ACTIVE)),)
+        what = "Disruption would do nothing beside it" if report.unhealthy else "Karpenter would do nothing now"
+        return (((what, Tone.GOOD), (late, Tone.ACTIVE)),)
     why = f"of {counted(report.unknown, 'node')} the provider's instance types and prices are not known"
     return ((("No command is sure: ", Tone.WARNING), (why, Tone.WARNING), (late, Tone.ACTIVE)),)
 
@@ -333,5 +337,6 @@ def report_values(view: ClusterView) -> dict[str, Any] | None:
         ],
         "asked": [{"method": method, "candidates": count} for method, count in report.asked],
         "waits_for": list(report.paused_by),
+        "unhealthy": list(report.unhealthy),
         "error": report.error or None,
     }

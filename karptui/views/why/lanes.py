@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeFindings
     from karptui.disruption.lanes import Lane
 
+REPAIR: Final = "Repair"
 EXPIRY: Final = "Expiry"
 INTERRUPTION: Final = "Interruption"
 NAME_WIDTH: Final = 13
@@ -126,7 +127,7 @@ def lane_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
     for lane in found.lanes:
         named.setdefault(_said(entry, found, lane, now_ns), []).append(lane)
     lines = [_line(lanes, pieces) for pieces, lanes in named.items()]
-    return (*lines, *_expiry_line(entry, now_ns), _interruption_line(found, now_ns))
+    return (*lines, *_health_line(found, now_ns), *_expiry_line(entry, now_ns), _interruption_line(found, now_ns))
 
 
 def _line(lanes: Sequence[Lane], said: Pieces) -> Pieces:
@@ -180,6 +181,22 @@ def _expiry_line(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
     return (((f" {EXPIRY:<{NAME_WIDTH}}", Tone.MUTED), (text, Tone.WARNING if is_due else Tone.MUTED)),)
 
 
+def _health_text(found: NodeFindings, now_ns: int) -> tuple[bool, str] | None:
+    """Return whether node repair deletes a node now, and when; None where nothing is wrong, or no controller does."""
+    if found.unhealthy is None:
+        return None
+    if found.unhealthy.is_tripped:
+        return False, "unhealthy, as are more than 20% of the nodes: none of them is deleted"
+    left = (found.unhealthy.at_ns - now_ns) // NS_PER_SECOND
+    when = f"in {duration_text(left)}" if left > 0 else "now"
+    return left <= 0, f"unhealthy: deleted {when} with its pods, whatever holds them"
+
+
+def _health_line(found: NodeFindings, now_ns: int) -> tuple[Pieces, ...]:
+    said = _health_text(found, now_ns)
+    return () if said is None else (((f" {REPAIR:<{NAME_WIDTH}}", Tone.MUTED), (said[1], Tone.WARNING)),)
+
+
 def _interruption_text(found: NodeFindings, now_ns: int) -> tuple[bool, str]:
     """Return whether the cloud takes the instance away, and what it said."""
     warning = found.warning
@@ -208,6 +225,10 @@ def lanes_values(entry: NodeEntry, now_ns: int) -> dict[str, Any] | None:
         }
         for lane in found.lanes
     }
+    health = _health_text(found, now_ns)
+    if health is not None:
+        lacks = "" if health[0] else "TOLERATED"
+        lanes = {REPAIR: {"wanted": health[0], "heldBy": "", "lacks": lacks, "message": health[1]}} | lanes
     is_due, text = _expiry_text(entry, now_ns)
     is_warned, warning = _interruption_text(found, now_ns)
     return {

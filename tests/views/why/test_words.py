@@ -14,6 +14,7 @@ from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.lanes import Why
 from karptui.disruption.node_verdict import Landing, Replacement, Verdict
 from karptui.disruption.outlook import Outcome
+from karptui.disruption.repair import HealthDeletion
 from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.session.budgets import budget_entries
 from karptui.session.cluster_view import ClusterView
@@ -31,6 +32,7 @@ from karptui.views.nodes.sentences import explain_node
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import build_rows
 from karptui.views.why.detail import landing_cell, why_lines
+from karptui.views.why.lanes import lanes_values
 from karptui.views.why.sentences import (
     MEANINGS,
     held_fact,
@@ -241,6 +243,24 @@ def test_a_lane_counts_pods_that_hold_the_node_in_other_ways() -> None:
     assert "in other ways" not in "\n".join(map(said, why_lines(known, None, NOW_NS)))
 
 
+@pytest.mark.parametrize(
+    ("unhealthy", "text", "is_wanted"),
+    [
+        (HealthDeletion(NOW_NS, False), "unhealthy: deleted now with its pods, whatever holds them", True),
+        (HealthDeletion(NOW_NS + MINUTE_NS, False), "unhealthy: deleted in 60s with its pods", False),
+        (HealthDeletion(NOW_NS, True), "more than 20% of the nodes: none of them is deleted", False),
+    ],
+)
+def test_node_repair_beside_the_methods(unhealthy: HealthDeletion, text: str, is_wanted: bool) -> None:
+    known = entry(analysed(), "dnd")
+    assert known.findings is not None
+    sick = replace(known, findings=replace(known.findings, unhealthy=unhealthy))
+    assert text in "\n".join(map(said, why_lines(sick, None, NOW_NS)))
+    told = present(lanes_values(sick, NOW_NS))["Repair"]
+    assert (told["wanted"], text in told["message"]) == (is_wanted, True)
+    assert "Repair" not in present(lanes_values(known, NOW_NS))
+
+
 def test_a_node_of_a_command_goes_with_it() -> None:
     known = entry(analysed(), "dnd")
     assert known.findings is not None
@@ -363,6 +383,9 @@ def test_next_in_words(view: ClusterView) -> None:
         "Karpenter would do nothing now\nasked: Emptiness 0 candidates"
     )
     assert "until NodeClaim new has a provider ID" in lines(NextReport(paused_by=("new",), generation=at))
+    repaired = lines(NextReport(unhealthy=("ip-1.ec2.internal",), generation=at))
+    assert "Node repair deletes ip-1.ec2.internal now: unhealthy" in repaired
+    assert "Disruption would do nothing beside it" in repaired
     assert "the pass ends early: no" in lines(NextReport(error="no", generation=at))
     one = NextCommand("delete", ("n1",), (), 0.5)
     assert lines(NextReport("Emptiness", "Empty", (one,), (), generation=at)) == (
