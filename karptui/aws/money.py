@@ -14,6 +14,11 @@ def node_price_text(amount: float, currency: str = "USD") -> str:
     return f"{'-' if amount < 0 else ''}{_symbol(currency)}{abs(amount):,.4f}"
 
 
+def sum_text(amount: float, currency: str = "USD") -> str:
+    """Return a sum: ``$25.08``, ``-$3.10``."""
+    return f"{'-' if amount < 0 else ''}{_symbol(currency)}{abs(amount):,.2f}"
+
+
 def per_hour_text(amount: float, currency: str = "USD") -> str:
     """Return a sum per hour: ``$25.08/h``."""
     return f"{_symbol(currency)}{amount:,.2f}/h"
@@ -40,7 +45,7 @@ def per_month_text(amount_per_hour: float, currency: str = "USD") -> str:
 
 
 def total_text(amount: float, currency: str = "USD") -> str:
-    """Return a sum: ``$25.08/h · $18,310/mo``."""
+    """Return a sum per hour and month: ``$25.08/h · $18,310/mo``."""
     return f"{per_hour_text(amount, currency)} · {per_month_text(amount, currency)}"
 
 

@@ -176,6 +176,11 @@ def instant_text(instant_ns: int, local: tzinfo | None = None) -> str:
     return f"{text} ({there:%H:%M} {there.tzname()})"
 
 
+def span_text(span_ns: int) -> str:
+    """Return a span in nanoseconds likewise."""
+    return duration_text(span_ns // NS_PER_SECOND)
+
+
 def _two_units(major: int, major_unit: str, minor: int, minor_unit: str) -> str:
     return f"{major}{major_unit}{minor}{minor_unit}" if minor else f"{major}{major_unit}"
 

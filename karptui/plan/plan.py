@@ -15,7 +15,7 @@ from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import Played, StepKind
 from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import counted, duration_text, verb
+from karptui.kube.units import counted, span_text, verb
 from karptui.plan.rollout import most_more_nodes, rollout, spent
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.difference import BlockerLine, Difference
@@ -123,7 +123,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         if found.at_most_delta_per_hour > _CENT:
             yield f"costs rise by {per_hour_change_text(found.at_most_delta_per_hour).lstrip('+')} at once"
         if self.drifted and not left:
-            last = f", the last after {duration_text(self.rollout_ns / NS_PER_SECOND)}" if self.rollout_ns else ""
+            last = f", the last after {span_text(self.rollout_ns)}" if self.rollout_ns else ""
             yield (
                 f"{counted(len(self.drifted), 'NodeClaim')} {verb(len(self.drifted), 'drifts', 'drift')} and"
                 f" {verb(len(self.drifted), 'is', 'are')} replaced{last};"
@@ -260,4 +260,4 @@ def _pods(count: int) -> str:
 
 
 def _span(played: Played) -> str:
-    return duration_text((played.until_ns - played.from_ns) / NS_PER_SECOND)
+    return span_text(played.until_ns - played.from_ns)

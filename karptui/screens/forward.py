@@ -12,7 +12,7 @@ from textual.content import Content
 
 from karptui.kube.durations import format_duration, parse_duration
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import duration_text
+from karptui.kube.units import duration_text, span_text
 from karptui.screens import routes
 from karptui.screens.destinations import PlayedBefore, ToForward, ToMoment
 from karptui.screens.dialogs import AskScreen
@@ -152,7 +152,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         """Show the answer, the charts and the rows, or how far it has been played."""
         self.host.look_at(Focus())
         names = " │ ".join((AS_IT_IS, *(clean(one.name) for one in self._scenarios)))
-        span = duration_text(self._horizon_ns / NS_PER_SECOND)
+        span = span_text(self._horizon_ns)
         self.panel.show_title(Content(f" Forward ─ {span} ─ {names} ─ $ as Karpenter reckons "))
         self._show_panel()
         super().show_state()

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from karptui.advice.finding import Finding
-from karptui.aws.money import per_hour_change_text, per_hour_text
+from karptui.aws.money import per_hour_change_text, per_hour_text, sum_text
 from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import StepKind
 from karptui.forward.run import HORIZON_NS
-from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import clock_text, counted, duration_text, first_of
+from karptui.kube.units import clock_text, counted, first_of, span_text
 from karptui.plan.plan import Plan
 from karptui.session.whatif_questions import PlanFound, PlanWanted, PlayFound
 from karptui.views.forward import columns as forward_columns
@@ -19,7 +18,7 @@ from karptui.views.forward.sentences import headline as forward_headline
 from karptui.views.forward.sentences import step_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, markdown_text
-from karptui.views.study import Study, answer_lines, next_horizon, notes_of, plain_lines, span_text
+from karptui.views.study import Study, answer_lines, next_horizon, notes_of, plain_lines
 from karptui.views.whatif.sentences import headline_text
 from karptui.whatif.difference import BlockerLine
 from karptui.whatif.scenario import Scenario
@@ -95,7 +94,7 @@ def rollout_lines(plan: Plan) -> Iterator[str]:
     if not count:
         return
     if plan.rollout_ns is not None:
-        yield f"no drifted node is left after {duration_text(plan.rollout_ns / NS_PER_SECOND)}"
+        yield f"no drifted node is left after {span_text(plan.rollout_ns)}"
     by: dict[str, list[str]] = {}
     for node, words in plan.stalled_by:
         by.setdefault(words or "nothing of their own", []).append(node)
@@ -103,7 +102,7 @@ def rollout_lines(plan: Plan) -> Iterator[str]:
         first = first_of(nodes, _FEW)
         yield f"{len(nodes)} of {counted(count, 'drifted node')} left, kept by {words}: {first}"
     extra = counted(plan.extra_nodes, "node")
-    dollars = f"${abs(plan.extra_dollars):,.2f} {'less' if plan.extra_dollars < 0 else 'more'}"
+    dollars = f"{sum_text(abs(plan.extra_dollars))} {'less' if plan.extra_dollars < 0 else 'more'}"
     yield f"meanwhile {extra} more than as it is at most, and {dollars} in all"
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from karptui.aws.money import per_hour_text
+from karptui.aws.money import per_hour_text, sum_text
 from karptui.forward.run import HORIZON_NS
-from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import count_text, counted, duration_text
+from karptui.kube.units import count_text, counted, duration_text, span_text
 from karptui.plan.policies import NEVER, Comparison, PolicyError, PolicyOutcome, afters_of
 from karptui.session.whatif_questions import PoliciesFound, PoliciesWanted
 from karptui.views.column import Column, Heading, count_column, number_heading, text_column
@@ -16,7 +15,7 @@ from karptui.views.forward.sentences import AS_IT_IS
 from karptui.views.prices import money_column
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of, span_text
+from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of
 from karptui.views.table import Sort, TableSpec
 from karptui.whatif.scenario import Scenario
 
@@ -31,7 +30,7 @@ def name_of(outcome: PolicyOutcome) -> str:
 def headline(found: Comparison) -> str:
     """Return how it is today, and what is worth it beside that: none of these is beaten in both, in a sentence."""
     today, *others = found.outcomes
-    span = duration_text(found.horizon_ns / NS_PER_SECOND)
+    span = span_text(found.horizon_ns)
     chance = f" ({today.spread.seeds} seeds)" if today.spread is not None else ""
     said = [f"as it is saves {_saves(today)} within {span}, with {_evictions(today)}{chance}"]
     worthy: dict[tuple[float, int], PolicyOutcome] = {}
@@ -52,14 +51,10 @@ def _figures(one: PolicyOutcome) -> tuple[float, int]:
     return round(one.dollars, 2), one.evictions
 
 
-def _dollars(amount: float) -> str:
-    return f"{'-' if amount < 0 else ''}${abs(amount):,.2f}"
-
-
 def _saves(one: PolicyOutcome) -> str:
     """Return what is saved; with several seeds from the least to the greatest."""
     saved = (one.saved,) if one.spread is None else one.spread.saved
-    return " to ".join(dict.fromkeys(map(_dollars, saved)))
+    return " to ".join(dict.fromkeys(map(sum_text, saved)))
 
 
 def _evictions(one: PolicyOutcome) -> str:
@@ -106,7 +101,7 @@ def _tone(outcome: PolicyOutcome) -> Tone:
 
 
 def _saved(outcome: PolicyOutcome, _: int) -> Cell:
-    return Cell(_dollars(outcome.saved), _tone(outcome)) if round(outcome.saved, 2) else NOT_APPLICABLE
+    return Cell(sum_text(outcome.saved), _tone(outcome)) if round(outcome.saved, 2) else NOT_APPLICABLE
 
 
 TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(

@@ -19,7 +19,11 @@ def price_cell(entry: NodeEntry) -> Cell:
     """Return the price of a node; a dash before an instance type is chosen, and n/a where nobody knows it."""
     if not entry.instance_type and entry.node is None:
         return NOT_APPLICABLE
-    price = entry.price
+    return amount_cell(entry.price)
+
+
+def amount_cell(price: Price | None) -> Cell:
+    """Return a price per hour, and n/a where nobody knows it."""
     if price is None:
         return NOT_AVAILABLE
     text = node_price_text(price.per_hour, price.currency)

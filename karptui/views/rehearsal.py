@@ -8,7 +8,7 @@ from typing import Final
 from karptui.aws.money import per_hour_change_text, per_hour_text
 from karptui.forward.kubectl_drain import HeldPod
 from karptui.forward.run import HORIZON_NS
-from karptui.kube.units import counted, first_of, verb
+from karptui.kube.units import counted, first_of, span_text, verb
 from karptui.plan.group_drain import GroupDrain
 from karptui.plan.rehearsal import TOGETHER, Rehearsal
 from karptui.session.whatif_questions import RehearsalsFound, RehearsalsWanted
@@ -16,7 +16,7 @@ from karptui.views.column import Heading, count_column, number_heading, text_col
 from karptui.views.drill import launch_text, part, places_text, reasons_text
 from karptui.views.prices import money_column
 from karptui.views.row import Tone
-from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of, span_text
+from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of
 from karptui.views.table import Sort, TableSpec
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.scenario import Scenario

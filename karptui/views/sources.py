@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import age_text, clock_text, count_text, duration_text, instant_text
+from karptui.kube.units import age_text, clock_text, count_text, instant_text, span_text
 from karptui.session.status import KindStatus, plural
 from karptui.views.column import Column, Field, FieldKind, Heading
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
@@ -50,13 +50,13 @@ def overall(statuses: Iterable[KindStatus], now_ns: int) -> Health:
             which = _which(known, "disconnected")
             return Health(f"✖ {which}disconnected, {_retry(worst, now_ns)}", "✖ disconnected", Tone.FAULT)
         case "connecting":
-            waited = duration_text((now_ns - worst.since_ns) / NS_PER_SECOND)
+            waited = span_text(now_ns - worst.since_ns)
             return Health(f"○ connecting ({waited})", "○ connecting", Tone.ACTIVE)
         case "syncing":
             slowest = max((s for s in known if s.phase == "syncing"), key=lambda s: s.total_estimate or s.count)
             return Health(f"◐ syncing {_progress(slowest)}", f"◐ syncing{_percent(slowest)}", Tone.ACTIVE)
         case "stale":
-            silent = duration_text((now_ns - _seen_ns(known, "stale")) / NS_PER_SECOND)
+            silent = span_text(now_ns - _seen_ns(known, "stale"))
             return Health(f"◌ {_which(known, 'stale')}stale for {silent}", f"◌ stale {silent}", Tone.WARNING)
         case "forbidden":
             missing = ", ".join(plural(s.kind) for s in known if s.phase == "forbidden")
@@ -131,7 +131,7 @@ def no_rows(
     more = ((error, Tone.MUTED),) if error else ()
     match status.phase if status else "connecting":
         case "connecting":
-            waited = f" ({duration_text((now_ns - status.since_ns) / NS_PER_SECOND)})" if status else ""
+            waited = f" ({span_text(now_ns - status.since_ns)})" if status else ""
             return (f"connecting…{waited}", Tone.ACTIVE), *more
         case "syncing":
             assert status is not None

@@ -9,7 +9,6 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import duration_text
 from karptui.session.questions import Question
 from karptui.views.column import ItemT
 from karptui.views.row import Pieces, Tone
@@ -86,11 +85,6 @@ def plain_lines(*lines: str) -> tuple[Pieces, ...]:
 def notes_of(assumed: Sequence[str], not_modelled: Sequence[str] = ()) -> tuple[tuple[str, Sequence[str]], ...]:
     """Return the lists of the help."""
     return ("Assumed", assumed), ("Not modelled", not_modelled)
-
-
-def span_text(horizon_ns: int) -> str:
-    """Return a span that is played in words."""
-    return duration_text(horizon_ns / NS_PER_SECOND)
 
 
 def next_horizon(horizon_ns: int) -> int:

@@ -8,7 +8,7 @@ from typing import Final
 from karptui.kube.live_usage import LiveUsage, Used
 from karptui.kube.resources import CPU, PODS, Shortage
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import age_text, count_text, duration_text, lacking_text, percent_text
+from karptui.kube.units import age_text, count_text, duration_text, lacking_text, percent_text, span_text
 from karptui.state.usage import Share
 from karptui.views.column import INTEGER_OR_NULL, Column, Field, FieldKind, Heading, ItemT, Schema, Value, Words
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Pieces, Tone
@@ -185,7 +185,7 @@ def usage_note(live: LiveUsage, now_ns: int) -> Pieces:
         return ((f"{clean(live.sentence)}{age}", Tone.WARNING if live.read_at_ns else Tone.MUTED),)
     if not live.read_at_ns:
         return (("metrics-server is being asked for live usage…", Tone.ACTIVE),)
-    window = f", over {duration_text(live.window_ns // NS_PER_SECOND)}" if live.window_ns else ""
+    window = f", over {span_text(live.window_ns)}" if live.window_ns else ""
     measured = f"measured by metrics-server {age_text(live.read_at_ns, now_ns)} ago{window}"
     return ((f"{measured}; {REQUESTS_DECIDE}", Tone.MUTED),)
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.aws.money import node_price_text, per_hour_text, per_month_text
 from karptui.disruption.codes import CODES, Code
-from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import count_text, counted, duration_text
+from karptui.kube.units import count_text, counted, duration_text, span_text
 from karptui.session.blockers import BlockerEntry, nodes_of
 from karptui.session.costs import held_of
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
@@ -163,7 +162,7 @@ def _wait(members: Sequence[BlockerEntry], now_ns: int) -> Pieces:
     graces = {one.findings.grace_ns for one in bounded if one.findings is not None}
     known = sorted(grace for grace in graces if grace is not None)
     if known:
-        spans = " to ".join(dict.fromkeys(duration_text(span // NS_PER_SECOND) for span in (known[0], known[-1])))
+        spans = " to ".join(dict.fromkeys(span_text(span) for span in (known[0], known[-1])))
         some = "; others have none" if None in graces else ""
         parts.append(
             (f"terminationGracePeriod {spans} ends the wait for drift and expiry, never for consolidation{some}. ",
@@ -190,5 +189,5 @@ def _message(members: Sequence[BlockerEntry], now_ns: int) -> str:
     """Return what is said of the first of what stands in the way, and when it ends by itself."""
     ends = [one.blocker.until_ns for one in members if one.blocker.until_ns is not None]
     message = next((one.blocker.message for one in members if one.blocker.message), "")
-    left = f" · over in {duration_text((min(ends) - now_ns) // NS_PER_SECOND)}" if ends else ""
+    left = f" · over in {span_text(min(ends) - now_ns)}" if ends else ""
     return f"{clean(message)}{left}"

@@ -6,9 +6,9 @@ from typing import Final
 
 from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import count_text
+from karptui.kube.units import count_text, span_text
 from karptui.session.churn import ChurnEntry
-from karptui.views.churn.sentences import LOOP_WORDS, per_hour, rate_text, reasons_text, span_text
+from karptui.views.churn.sentences import LOOP_WORDS, per_hour, rate_text, reasons_text
 from karptui.views.column import (
     INSTANT_OR_NULL,
     INTEGER,

@@ -6,9 +6,9 @@ from typing import Final
 
 from karptui.disruption.churn.life import FAILED, VOLUNTARY, Removal
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
-from karptui.kube.units import age_text, clock_text, count_text
+from karptui.kube.units import age_text, clock_text, count_text, span_text
 from karptui.session.churn import ReplacedClaim
-from karptui.views.churn.sentences import came, span_text, successors_text
+from karptui.views.churn.sentences import came, successors_text
 from karptui.views.column import (
     BOOLEAN,
     INSTANT,

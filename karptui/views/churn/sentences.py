@@ -14,7 +14,7 @@ from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.disruption.churn.moves import Moved
 from karptui.disruption.churn.report import Churn, ChurnWindow
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
-from karptui.kube.units import age_text, clock_text, count_text, counted, duration_text, first_of
+from karptui.kube.units import age_text, clock_text, count_text, counted, first_of, span_text
 from karptui.session.churn import ChurnEntry, Counters, ReplacedClaim
 from karptui.views.row import BLOCKS, Pieces, Tone
 from karptui.views.sanitize import clean
@@ -125,11 +125,6 @@ def since_text(instant_ns: int, now_ns: int) -> str:
     """Return ``14:02Z``, with the date where it is a day ago and more."""
     instant = datetime.fromtimestamp(instant_ns // NS_PER_SECOND, UTC)
     return f"{instant:%H:%M}Z" if now_ns - instant_ns < _DAY_NS else f"{instant:%Y-%m-%d %H:%M}Z"
-
-
-def span_text(duration_ns: int) -> str:
-    """Return a duration as ages are written."""
-    return duration_text(duration_ns // NS_PER_SECOND)
 
 
 def rate_text(count: int, window: ChurnWindow) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import age_text, duration_text
+from karptui.kube.units import age_text, duration_text, span_text
 from karptui.session.claims import ClaimEntry, ClaimStep
 from karptui.views.claims.sentences import short_wait, waiting_on
 from karptui.views.column import (
@@ -70,7 +70,7 @@ def _deadline(entry: ClaimEntry, now_ns: int) -> Cell:
         return Cell("none", Tone.WARNING)
     if grace_ns is None:
         return NOT_APPLICABLE
-    text = duration_text(grace_ns // NS_PER_SECOND)
+    text = span_text(grace_ns)
     return Cell(f"{text} grace", Tone.MUTED, text)
 
 

@@ -12,7 +12,7 @@ from karptui.disruption.command import Method
 from karptui.disruption.expiry import WAVE_NS, Expiry, expiry_wave
 from karptui.karpenter.nodeclaim import REBOOTING
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import age_text, count_text, counted, duration_text, instant_text
+from karptui.kube.units import age_text, count_text, counted, duration_text, instant_text, span_text
 from karptui.session.claims import ClaimEntry
 from karptui.views.instants import in_text
 from karptui.views.nodes.status import NOT_LAUNCHED, NOT_REGISTERED, node_status
@@ -42,7 +42,7 @@ def waiting_on(entry: ClaimEntry, now_ns: int) -> tuple[str, Tone]:
     if entry.is_starting or (entry.node is None and node_status(entry.row).tone is Tone.FAULT):
         return node_status(entry.row).sentence, node_status(entry.row).tone
     if drain is not None and str(drain.stage) == "Commanded":
-        bound = f" and drained for {duration_text(drain.bound_ns // NS_PER_SECOND)} at most" if drain.bound_ns else ""
+        bound = f" and drained for {span_text(drain.bound_ns)} at most" if drain.bound_ns else ""
         return f"replacements to be ready, then it is deleted ({drain.reason}){bound}", Tone.LEAVING
     if entry.drifted is None:
         return "", Tone.NORMAL
@@ -160,7 +160,7 @@ def _grace(entry: ClaimEntry, now_ns: int, local: tzinfo | None) -> str:
         return f"drain ends by force {in_text(deadline.at_ns, now_ns)}, {instant_text(deadline.at_ns, local)}{written}"
     if grace_ns is None:
         return "no terminationGracePeriod: nothing bounds its drain"
-    return f"a drain would end by force after {duration_text(grace_ns // NS_PER_SECOND)}"
+    return f"a drain would end by force after {span_text(grace_ns)}"
 
 
 HOUR_NS: Final = 3600 * NS_PER_SECOND
@@ -181,7 +181,7 @@ def expiry_line(coming: Sequence[Expiry], pool: str, now_ns: int, local: tzinfo 
     if not coming:
         return ()
     counts = [sum(one.at_ns - now_ns <= span_ns for one in coming) for span_ns in SPANS_NS]
-    spans = [duration_text(span_ns // NS_PER_SECOND) for span_ns in SPANS_NS]
+    spans = [span_text(span_ns) for span_ns in SPANS_NS]
     many = counted(len(coming), "NodeClaim")
     if counts[-1]:
         soon = " · ".join(f"{count_text(count)} in {span}" for count, span in zip(counts, spans, strict=True))

@@ -10,8 +10,7 @@ from typing import Final, TypeVar
 from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_text
 from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import Circle, Failure, Moment, Played, PodWait, Spread, Step, StepKind
-from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import clock_text, count_text, counted, duration_text, first_of
+from karptui.kube.units import clock_text, count_text, counted, first_of, span_text
 from karptui.session.whatif_questions import PlayFound
 from karptui.views.row import BLOCKS, Pieces, Tone
 from karptui.views.sanitize import clean
@@ -30,7 +29,7 @@ def headline(played: Played) -> str:
     """Return what a play comes to, in one sentence."""
     first, last = played.series[0], played.end
     change = last.price_per_hour - first.price_per_hour
-    took = duration_text((played.until_ns - played.from_ns) / NS_PER_SECOND)
+    took = span_text(played.until_ns - played.from_ns)
     commands = sum(1 for step in played.steps if step.kind is StepKind.DISRUPT)
     if not commands and not any(step.kind is StepKind.PROVISION for step in played.steps):
         return f"nothing is disrupted and nothing launched: {_sizes(first, last)}"
@@ -47,7 +46,7 @@ def circle_text(circle: Circle) -> str:
     round_text = ", ".join(
         f"{short_method(step.method)}: {step.decision} {counted(len(step.nodes), 'node')}" for step in circle.commands
     )
-    every = duration_text(circle.period_ns / NS_PER_SECOND)
+    every = span_text(circle.period_ns)
     evicted = counted(circle.evictions, "eviction")
     return f"goes in a circle from {clock_text(circle.from_ns)} on, every {every} ({round_text}), {evicted} each time"
 
@@ -160,7 +159,7 @@ def longest_waits(played: Played, most: int) -> str:
 
 
 def _wait_text(one: PodWait) -> str:
-    return "to the end" if one.until_ns is None else duration_text((one.until_ns - one.from_ns) / NS_PER_SECOND)
+    return "to the end" if one.until_ns is None else span_text(one.until_ns - one.from_ns)
 
 
 def _waited(one: PodWait) -> tuple[bool, int, str]:
@@ -176,7 +175,7 @@ def waiting_text(played: Played) -> str:
     waited_ns = sum(
         max(end_ns - moment.at_ns, 0) for moment, end_ns in zip(played.series, ends, strict=True) if moment.pending
     )
-    for_text = f"for {duration_text(waited_ns / NS_PER_SECOND)}"
+    for_text = f"for {span_text(waited_ns)}"
     if played.end.pending == most:
         return f"{counted(most, 'pod')}, to the end"
     rest = f"; {counted(played.end.pending, 'pod')} to the end" if played.end.pending else ""

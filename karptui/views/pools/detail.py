@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from karptui.disruption.budgets import UNLIMITED
-from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import (
     age_text,
     count_text,
     counted,
     cpu_text,
-    duration_text,
     first_of,
     instant_text,
     memory_text,
+    span_text,
 )
 from karptui.provisioning.overlap import Overlap
 from karptui.provisioning.pool_types import Filter
@@ -219,9 +218,9 @@ def _disruption(row: PoolRow) -> tuple[Pieces, ...]:
     if row.drifted:
         named = f"{count_text(row.drifted)} of {count_text(row.nodes)} nodes drifted"
         lines.append(((named, Tone.WARNING),))
-    expires = duration_text(pool.expire_after_ns // NS_PER_SECOND) if pool.expire_after_ns is not None else "never"
+    expires = span_text(pool.expire_after_ns) if pool.expire_after_ns is not None else "never"
     grace_ns = pool.termination_grace_period_ns
-    grace = duration_text(grace_ns // NS_PER_SECOND) if grace_ns is not None else "none: nothing bounds a drain"
+    grace = span_text(grace_ns) if grace_ns is not None else "none: nothing bounds a drain"
     lines.append(((f"nodes expire after: {expires} · terminationGracePeriod: {grace}", Tone.NORMAL),))
     return tuple(lines)
 

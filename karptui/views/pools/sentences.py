@@ -11,8 +11,7 @@ from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDER
 from karptui.kube.objects import Condition
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, NODES
-from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import count_text, counted, duration_text, first_of, memory_text
+from karptui.kube.units import count_text, counted, first_of, memory_text, span_text
 from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.pool_types import Filter
 from karptui.session.pools import Neighbour, PoolLimit, PoolRow
@@ -149,7 +148,7 @@ def policy_text(row: PoolRow, *, is_short: bool = False) -> str:
         return "never"
     policy = row.pool.consolidation_policy
     name = _POLICIES.get(policy, (clean(policy), clean(policy)))[is_short]
-    return f"{name} {duration_text(wait_ns // NS_PER_SECOND)}"
+    return f"{name} {span_text(wait_ns)}"
 
 
 def budget_left(row: PoolRow) -> dict[Reason, int]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from karptui.aws.ledger import rounded_up
-from karptui.aws.money import node_price_text
-from karptui.aws.prices import Price
 from karptui.kube import resources
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import MEMORY, PODS, ResourceList
@@ -14,7 +12,7 @@ from karptui.kube.units import count_text, cpu_text, mebibytes_text, memory_text
 from karptui.provisioning.pool_types import Filter
 from karptui.session.types import Carried, PoolEntry, TypeEntry
 from karptui.views.nodes.cells import CAPACITY_SHORT
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
+from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.sanitize import clean, short_zone
 from karptui.views.usage import shortages_text
 
@@ -121,14 +119,6 @@ def offered_cell(entry: TypeEntry, _: int) -> Cell:
         parts.append((word, " ".join(short_zone(clean(zone)) for zone in zones), len(zones)))
     long = " · ".join(f"{word} {zones}" for word, zones, _ in parts)
     return Cell(long, Tone.NORMAL, " ".join(f"{word}×{count}" for word, _, count in parts))
-
-
-def price_cell(price: Price | None) -> Cell:
-    """Return a price of a type."""
-    if price is None:
-        return NOT_AVAILABLE
-    text = node_price_text(price.per_hour, price.currency)
-    return Cell(text, Tone.NORMAL, text.lstrip("$¥"))
 
 
 def nodes_cell(entry: TypeEntry, _: int) -> Cell:

@@ -27,6 +27,7 @@ from karptui.views.column import (
     Heading,
     Value,
 )
+from karptui.views.prices import amount_cell
 from karptui.views.row import Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
@@ -41,7 +42,6 @@ from karptui.views.types.cells import (
     nodes_cell,
     offered_cell,
     pod_slots,
-    price_cell,
     rank_cell,
     why_cell,
     why_text,
@@ -73,7 +73,7 @@ def _price_column(
 
     return Column(
         Heading(id_, title, about, 6, drop_order=drop_order, is_right_aligned=True, is_descending_first=True),
-        lambda entry, _: price_cell(price_of(entry)),
+        lambda entry, _: amount_cell(price_of(entry)),
         per_hour,
         values=(
             Value(f"{name}_price_per_hour", per_hour, NUMBER_OR_NULL),

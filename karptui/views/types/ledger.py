@@ -16,9 +16,10 @@ from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resourc
 from karptui.kube.units import count_text, lacking_text, mebibytes_text, memory_text
 from karptui.provisioning.pool_types import Filter
 from karptui.session.types import Availability, PoolEntry, TypeEntry, TypeFit, TypeOffer
+from karptui.views.prices import amount_cell
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.types.cells import matching_percent, price_cell, reported_bytes, safe_percent
+from karptui.views.types.cells import matching_percent, reported_bytes, safe_percent
 from karptui.views.usage import shortages_text
 
 _FIRST: Final = (MEMORY, CPU, PODS, EPHEMERAL_STORAGE)
@@ -31,9 +32,9 @@ def title_pieces(pool: PoolEntry, entry: TypeEntry) -> Pieces:
     """Return the heading: type, pool, prices."""
     parts = [f"pool {clean(pool.name)}"]
     if entry.on_demand is not None:
-        parts.append(f"{price_cell(entry.on_demand).text}/h on-demand")
+        parts.append(f"{amount_cell(entry.on_demand).text}/h on-demand")
     if entry.spot is not None:
-        parts.append(f"spot from {price_cell(entry.spot).text}/h")
+        parts.append(f"spot from {amount_cell(entry.spot).text}/h")
     if entry.rank is not None:
         parts.append(f"price rank {entry.rank} of {len(pool.left)}")
     return (f" {clean(entry.name)} ", Tone.STRONG), (f"─ {' · '.join(parts)} ", Tone.NORMAL)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from karptui.aws.money import per_hour_change_text
+from karptui.aws.money import per_hour_change_text, per_hour_text
 from karptui.kube.units import count_text, counted, verb
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.totals import mode_text
@@ -283,11 +283,11 @@ def sweep_sentence(values: Sequence[str], points: Mapping[int, SweepPoint]) -> P
     low, high = min(prices.values()), max(prices.values())
     cheap, dear = (_run(found, [at for at, price in prices.items() if price == edge]) for edge in (low, high))
     if len(prices) < len(found):
-        money = f"the fewest wait for ${low:,.2f}/h at {cheap}"
+        money = f"the fewest wait for {per_hour_text(low)} at {cheap}"
     elif low == high:
         money = "the same $/h for each value"
     else:
-        money = f"cheapest at {cheap} (${low:,.2f}/h), dearest at {dear} (${high:,.2f}/h)"
+        money = f"cheapest at {cheap} ({per_hour_text(low)}), dearest at {dear} ({per_hour_text(high)})"
     text = f"{shown}; {money}." if shown else f"As many pods wait at each value; {money}."
     return ((text, Tone.STRONG),)
 

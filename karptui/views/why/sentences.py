@@ -9,7 +9,7 @@ from karptui.aws.money import per_hour_text, per_month_text, saved_text
 from karptui.disruption.codes import CODES, RANKS, codes_shown_as
 from karptui.disruption.no_place import no_place_text
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import NA, age_text, count_text, counted, duration_text, first_of
+from karptui.kube.units import NA, age_text, count_text, counted, duration_text, first_of, span_text
 from karptui.session.costs import Held
 from karptui.session.nodes import NodeEntry
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone
@@ -222,10 +222,10 @@ def _fact(found: NodeFindings, now_ns: int) -> str:
         own = [one for one in own if found.why.method in one.blocks] or own
     match code:
         case "DND":
-            return f"{names_of(own)} {'say' if len(own) > 1 else 'says'} do-not-disrupt ({span_text(own, now_ns)})"
+            return f"{names_of(own)} {'say' if len(own) > 1 else 'says'} do-not-disrupt ({time_text(own, now_ns)})"
         case "PDB":
             budgets = ", ".join(dict.fromkeys(one.value for one in own))
-            return f"{names_of(own)} held by {budgets} ({span_text(own, now_ns)})"
+            return f"{names_of(own)} held by {budgets} ({time_text(own, now_ns)})"
         case "NODE-DND":
             return "the node itself says do-not-disrupt, which has no time limit"
         case "BUDGET" | "NEVER" | "POLICY" | "NO-POOL" | "NO-TYPE" | "NO-LABEL" | "AFTER" | "REPAIR":
@@ -247,7 +247,7 @@ def names_of(blockers: Sequence[Blocker]) -> str:
     return first_of(list(dict.fromkeys(one.object_key for one in blockers)), NAMED)
 
 
-def span_text(blockers: Sequence[Blocker], now_ns: int) -> str:
+def time_text(blockers: Sequence[Blocker], now_ns: int) -> str:
     """Return since when blockers stand in the way and until when."""
     since = min((one.since_ns for one in blockers if one.since_ns), default=None)
     ends = [one.until_ns for one in blockers]
@@ -287,7 +287,7 @@ def drain_text(found: NodeFindings, now_ns: int, *, names_blockers: bool = True)
         left = (drain.latest_end_ns - now_ns) // NS_PER_SECOND
         parts.append(f"over by force in {duration_text(left)}" if left > 0 else "its deadline has passed")
     elif drain.bound_ns:
-        parts.append(f"its drain will end by force after {duration_text(drain.bound_ns // NS_PER_SECOND)}")
+        parts.append(f"its drain will end by force after {span_text(drain.bound_ns)}")
     elif drain.has_no_end:
         parts.append("never ends by itself: no terminationGracePeriod")
     return ", ".join(parts)

@@ -18,7 +18,7 @@ from karptui.disruption.node_verdict import Verdict
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.termination import Deadline
 from karptui.session.nodes import NodeEntry
-from karptui.views.why.sentences import drain_text, is_held, names_of, refusal_text, span_text, why_sentence
+from karptui.views.why.sentences import drain_text, is_held, names_of, refusal_text, time_text, why_sentence
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_pod
 from tests.views.why.test_words import said
 
@@ -164,9 +164,9 @@ def test_drains(state: DrainState, words: str) -> None:
 def test_names_and_spans() -> None:
     several = [a_blocker(Code.POD_DND, f"a/{i}", until_ns=NOW_NS + i * MINUTE_NS) for i in range(4)]
     assert names_of(several) == "a/0, a/1 and 2 more"
-    assert span_text(several, NOW_NS) == "since when is not known, 3m left"
-    assert span_text(several[:1], NOW_NS) == "since when is not known, time is up"
-    assert span_text([], NOW_NS) == "since when is not known, no time limit"
+    assert time_text(several, NOW_NS) == "since when is not known, 3m left"
+    assert time_text(several[:1], NOW_NS) == "since when is not known, time is up"
+    assert time_text([], NOW_NS) == "since when is not known, no time limit"
 
 
 def test_held_is_what_somebody_has_to_lift() -> None:

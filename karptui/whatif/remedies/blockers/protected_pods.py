@@ -16,7 +16,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import Taint, Toleration
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
-from karptui.kube.units import duration_text
+from karptui.kube.units import span_text
 from karptui.kube.workload import workload_labels
 from karptui.whatif.edits import AnyEdit, CordonNode, ObjectRef, PutObject, SetField
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, ChangedObjects, effect_of, ref_of
@@ -78,7 +78,7 @@ def protected_pod_remedies(
     hours = hours_beyond(longest_ns)
     value = f"{hours}h"
     because = (
-        f"The longest of these jobs has run for {duration_text(longest_ns // NS_PER_SECOND)}."
+        f"The longest of these jobs has run for {span_text(longest_ns)}."
         if longest_ns
         else "None of these pods ends by itself."
     )
