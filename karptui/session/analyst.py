@@ -36,6 +36,8 @@ REST_SHARE: Final = 0.5
 """And for no longer than this share of what finding all blockers took, so that small clusters stay up to date."""
 LONGEST_BACK_OFF_SECONDS: Final = 30.0
 """After failures in a row work begins again after one second, two, four, and no more than this."""
+PRICES_SECONDS: Final = 3.0
+"""For how long at most removals wait for prices and settings on their way: else they are simulated twice."""
 STALE_SECONDS: Final = 15
 """After so long a cluster that has not changed is looked at again: timers run."""
 
@@ -43,6 +45,8 @@ STALE_SECONDS: Final = 15
 class _Job(NamedTuple):
     view: ClusterView
     now_ns: int
+    awaits_prices: bool
+    """Whether what keeps nodes is all that can be said yet: what would come of removals is told with prices."""
 
 
 class Superseded(Exception):  # noqa: N818 - not an error
@@ -88,7 +92,9 @@ class Analyst:
         """In a row."""
         self._not_before = 0.0
         """After a failure nothing is looked into before this instant."""
-        self._submitted: tuple[object, object, int] = (None, None, 0)
+        self._submitted: tuple[object, object, bool, int] = (None, None, False, 0)
+        self._prices_until: float | None = None
+        """Until when prices are waited for at most; None before anybody has."""
 
     @property
     def latest(self) -> Analysis | None:
@@ -110,26 +116,34 @@ class Analyst:
         """Why the last view could not be analysed, empty where it could."""
         return self._failure
 
-    def submit(self, view: ClusterView, now_ns: int) -> None:
-        """Have a view looked at, unless it is the one before and hardly any time has passed."""
-        state, evidence, at_ns = self._submitted
-        is_same = state is view.state and evidence is view.evidence
-        focus, known = self._focus, view.state
-        has_work = (
-            known.nodes
-            or ((focus.asks_overlap or focus.asks_advice) and known.nodepools)
-            or (focus.asks_pending and known.pending_pods)
-        )
-        if not has_work or (is_same and now_ns - at_ns < STALE_SECONDS * 1_000_000_000):
+    def submit(self, view: ClusterView, now_ns: int, *, prices_come: bool = False) -> None:
+        """Have a view looked at, unless it is the one before and hardly any time has passed.
+
+        Args:
+            view: The cluster.
+            now_ns: The present instant: nanoseconds since the epoch.
+            prices_come: Whether somebody who has been asked for prices or settings has neither answered nor refused.
+        """
+        state, evidence, awaited_prices, at_ns = self._submitted
+        awaits_prices = prices_come and self._has_patience()
+        is_same = state is view.state and evidence is view.evidence and awaits_prices == awaited_prices
+        if is_same and now_ns - at_ns < STALE_SECONDS * 1_000_000_000:
             return
-        self._submitted = (view.state, view.evidence, now_ns)
+        self._submitted = (view.state, view.evidence, awaits_prices, now_ns)
         with self._wake:
             self._waiting_since = self._clock() if self._job is None else self._waiting_since
-            self._job = _Job(view, now_ns)
+            self._job = _Job(view, now_ns, awaits_prices)
             if self._has_thread and self._thread is None and not self._is_stopped:
                 self._thread = threading.Thread(target=self._run, name="analyst", daemon=True)
                 self._thread.start()
             self._rouse()
+
+    def _has_patience(self) -> bool:
+        """Whether prices are still waited for."""
+        now = self._clock()
+        if self._prices_until is None:
+            self._prices_until = now + PRICES_SECONDS
+        return now < self._prices_until
 
     def look_at(self, focus: Focus) -> None:
         """Say what somebody looks at now."""
@@ -255,6 +269,8 @@ class Analyst:
         self._failure, self._failures, self._not_before = "", 0, 0.0
         self._latest = study.analysis
         self._rhythm.answered(self._clock(), time.thread_time())
+        if job.awaits_prices:
+            return
         self._advice = self._advice or AdviceRounds(self._clock)
         self._advice.begin(prepared, job.view, study)
         if self._focus.asks_advice:

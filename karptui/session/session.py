@@ -203,7 +203,7 @@ class Session:
     def analyse(self, now_ns: int) -> None:
         """Have the nodes looked at, once enough is known of the cluster."""
         if not unready_because(self.view):
-            self.analyst.submit(self.view, now_ns)
+            self.analyst.submit(self.view, now_ns, prices_come=not self.evidence.is_settled)
 
     def fetch_raw(self, kind: str, key: str) -> str:
         """Return an object as YAML, or a comment that says why not; may take as long as a request."""

@@ -93,10 +93,11 @@ def test_the_same_cluster_is_looked_at_again_only_after_a_while(worker: Analyst)
     assert known(worker).now_ns == later_ns
 
 
-def test_nothing_is_done_about_nothing(worker: Analyst) -> None:
+def test_a_cluster_without_anything_is_known_too(worker: Analyst) -> None:
     worker.submit(ClusterView(EMPTY, {}), NOW_NS)
     worker.catch_up()
-    assert worker.latest is None
+    assert not known(worker).findings
+    assert known(worker).is_complete
 
 
 def test_a_close_look_and_the_next_command_come_when_they_are_asked_for(worker: Analyst) -> None:
@@ -235,7 +236,7 @@ def test_pools_are_compared_before_there_is_a_node(worker: Analyst) -> None:
     empty = ClusterView(reduce(view.state, gone), view.statuses, view, evidence=view.evidence)
     worker.submit(empty, NOW_NS)
     worker.catch_up()
-    assert worker.latest is None
+    assert known(worker).overlap is None
     worker.look_at(Focus(asks_overlap=True))
     worker.submit(empty, NOW_NS)
     worker.catch_up()
@@ -366,14 +367,34 @@ def test_rules_are_asked_without_being_asked_for(worker: Analyst) -> None:
     assert report.failures == ()
 
 
-def test_nodepools_without_nodes_are_looked_at_when_somebody_asks(worker: Analyst) -> None:
+def test_nodepools_without_nodes_are_looked_at(worker: Analyst) -> None:
     bare = replace(traps.inventory(), nodes=(), nodeclaims=(), pods=())
     view = ClusterView(state_of(bare), dict(traps.statuses()), evidence=story_e.evidence())
     worker.submit(view, NOW_NS)
     worker.catch_up()
-    assert worker.advice is None
-    worker.look_at(Focus(asks_advice=True))
-    worker.submit(view, NOW_NS + SECOND_NS)
-    worker.catch_up()
+    assert is_complete(worker, view.state.generation)
     assert worker.advice is not None
     assert {one.rule for one in worker.advice.findings} >= {"pool-wildcard-value", "pool-limit-below-type"}
+
+
+def test_removals_wait_for_prices_that_are_on_their_way(worker: Analyst) -> None:
+    view = story_view()
+    worker.submit(view, NOW_NS, prices_come=True)
+    worker.catch_up()
+    assert str(known(worker).findings[KEY].why.code) == "DND"
+    assert (known(worker).simulated, worker.advice) == (0, None)
+    assert not known(worker).is_complete
+    worker.submit(view, NOW_NS, prices_come=False)
+    worker.catch_up()
+    assert is_complete(worker, view.state.generation)
+    assert worker.advice is not None
+
+
+def test_prices_that_never_come_are_waited_for_no_longer_than_a_moment() -> None:
+    clock = Typist()
+    worker, view = Analyst(has_thread=False, clock=clock.monotonic), story_view()
+    for seconds, is_done in ((0.0, False), (module.PRICES_SECONDS - 0.1, False), (0.2, True)):
+        clock.now += seconds
+        worker.submit(view, NOW_NS, prices_come=True)
+        worker.catch_up()
+        assert is_complete(worker, view.state.generation) == is_done

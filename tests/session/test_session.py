@@ -6,14 +6,23 @@ import pytest
 
 from karptui.aws.evidence import Evidence
 from karptui.decode.kinds import Kind
+from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
+from karptui.karpenter.nodepool import NodePool
 from karptui.kube.node import Node
+from karptui.session.analyst import Analyst
+from karptui.session.moments import MomentSource
+from karptui.session.overview import overview_of
 from karptui.session.session import Session
 from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
 from karptui.state.cluster import ClusterState
 from karptui.state.reducer import Batch, reduce
+from karptui.views.instants import freshness
+from karptui.views.row import Tone
+from tests import story_e
+from tests.builders import NOW_NS, a_nodepool
 from tests.builders.sources import QuietSource
 
 
@@ -171,3 +180,47 @@ def test_other_prices_count_as_a_change_of_the_cluster_and_the_same_read_again_d
         generations.append(session.view.state.generation)
     first, again, other = generations
     assert (again, other) == (first, first + 1)
+
+
+@pytest.mark.parametrize("pools", [(), (a_nodepool(),)])
+def test_a_cluster_without_nodes_is_worked_out(pools: tuple[NodePool, ...]) -> None:
+    """Claims, Budgets and Next said for ever that it is being worked out."""
+    source = MomentSource("empty", Inventory(nodepools=pools), NOW_NS)
+    session = Session(source, analyst=Analyst(has_thread=False))
+    session.start()
+    session.poll(NOW_NS)
+    assert overview_of(session.view).analysed is None
+    session.analyse(NOW_NS)
+    session.analyst.catch_up()
+    session.poll(NOW_NS)
+    analysis = session.view.analysis
+    assert analysis is not None
+    assert list(analysis.budgets) == [pool.name for pool in pools]
+    assert freshness(overview_of(session.view), NOW_NS) == (("computed by karptui just now", Tone.MUTED),)
+
+
+class Late(EvidenceSource):
+    """Evidence that somebody has been asked for."""
+
+    has_come = False
+
+    @property
+    def is_settled(self) -> bool:
+        return self.has_come
+
+
+def test_removals_are_simulated_once_prices_have_come() -> None:
+    late = Late(story_e.evidence())
+    source = MomentSource("late", story_e.inventory(), NOW_NS)
+    session = Session(source, evidence=late, analyst=Analyst(has_thread=False))
+    session.start()
+    simulated = []
+    for late.has_come in (False, True):
+        session.poll(NOW_NS)
+        session.analyse(NOW_NS)
+        session.analyst.catch_up()
+        session.poll(NOW_NS)
+        assert session.view.analysis is not None
+        simulated.append((session.view.analysis.simulated, session.view.analysis.managed))
+    (before, _), (after, managed) = simulated
+    assert (before, after) == (0, managed)
