@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import events, work
 from textual.app import SystemCommand
@@ -20,8 +20,11 @@ from karptui.screens import command_line
 from karptui.screens.command_line import CommandError, TypedCommand
 from karptui.screens.commands import app_commands
 from karptui.screens.frame import FrameScreen, takes_text
+from karptui.screens.keys_in_turn import KeysInTurn
+from karptui.screens.moments import MomentScreens
 from karptui.screens.preload import Preloader
 from karptui.screens.registry import ENTRIES
+from karptui.screens.touring import TourGuide
 from karptui.serving.lists import lists_of
 from karptui.serving.questions import answers_of
 from karptui.serving.top_bar import TopBarFacts
@@ -43,7 +46,7 @@ from karptui.views.top_bar import TopBarValues
 from karptui.views.tour import Tour
 from karptui.widgets.colourless import Colourless
 from karptui.widgets.textual_compat.boundary import LivingApp
-from karptui.widgets.textual_compat.key_order import KeyOrder, Leaving, screen_ready
+from karptui.widgets.textual_compat.key_order import screen_ready
 from karptui.widgets.textual_compat.loop import screen_loop
 from karptui.widgets.textual_compat.signals import Signals, driver_of
 from karptui.widgets.textual_compat.style_rules import StyleRules
@@ -54,41 +57,14 @@ if TYPE_CHECKING:
     from textual.filter import LineFilter
     from textual.theme import Theme
 
-    from karptui.screens.destinations import ToForward, ToMoment, ToScreen
+    from karptui.screens.destinations import ToMoment, ToScreen
     from karptui.screens.whatif.controller import WhatIf
     from karptui.whatif.opening import Opening
 
 POLL_SECONDS: Final = 0.25
 """How often the mailbox is emptied while somebody looks."""
-_LEAVING: Final = {
-    **dict.fromkeys(("back", "leave", "close", "give_up"), Leaving.BACK),
-    "open_screen": Leaving.ELSEWHERE,
-}
-"""Actions that leave what is in front."""
 PRELOAD_SECONDS: Final = 5.0
 """After so long other screens are imported even if there are no rows yet."""
-
-
-class _Opened(NamedTuple):
-    """Where a moment of a play was opened."""
-
-    back: ToForward
-    screen: Screen[Any]
-    mode: str
-
-
-class _TourPlace(NamedTuple):
-    """Where a tour has led to."""
-
-    screen: Screen[Any]
-    mode: str
-    is_first: bool
-    """Whether it is a screen with a key of its own, which is never closed."""
-
-
-def _quits(event: events.Event) -> bool:
-    """Whether a key ends the app, whatever else is under way."""
-    return isinstance(event, events.Key) and event.key == "ctrl+c"
 
 
 class KarptuiApp(LivingApp):
@@ -157,22 +133,14 @@ class KarptuiApp(LivingApp):
         )
         self.visits = Visits(self.feed, plays, analyst_of)
         """Moments of plays in place of the cluster that is followed."""
-        self._opened: list[_Opened] = []
-        """Where each of them was opened."""
+        self.moments = MomentScreens(self, self.visits)
         self._top_bar = TopBarFacts(self.feed, config)
         self.config = config
         self.tour = tour
-        self._tour_place: _TourPlace | None = None
-        """Where the keys of the tour have led to."""
-        self._is_tour_led = False
-        """Whether the last key was one of the tour: where it leads is known once the next is pressed."""
+        self._guide = TourGuide(self, tour) if tour is not None else None
         self._connect = connect
         self._contexts = contexts
-        self._early_keys: list[events.Key] | None = []
-        """Keys that came before there was a screen to take them; None from then on."""
-        self._key_order = KeyOrder(
-            self, self._take, is_early=self._is_early, leaves=self._leaves, waits=self._say_that_keys_wait
-        )
+        self._keys = KeysInTurn(self, self._take)
         self._commands: tuple[TypedCommand, ...] = ()
         self._signals = Signals(self)
         self._is_over = False
@@ -234,65 +202,26 @@ class KarptuiApp(LivingApp):
             self.exit(return_code=1, message=f"karptui: {said}")
 
     async def on_event(self, event: events.Event) -> None:
-        """Keep keys that come before a screen can take them, and have threads give way to all others."""
-        is_input = isinstance(event, events.Key | events.MouseDown | events.Paste) and not event.is_forwarded
-        if isinstance(event, events.Key) and is_input:
-            KEYBOARD.pressed()
-            if self._early_keys is not None and event.key != "ctrl+c":
-                self._early_keys.append(event)
-                return
-        if isinstance(event, events.Key | events.Paste) and is_input and not _quits(event):
-            await self._key_order.press(event)
-        elif is_input:
+        """Have keys taken in their turn, and all other events at once."""
+        if isinstance(event, events.Key | events.MouseDown | events.Paste) and not event.is_forwarded:
+            await self._keys.hear(event)
+            return
+        if isinstance(event, events.Key):
             await screen_ready(self)
-            await self._take(event)
-        else:
-            if isinstance(event, events.Key):
-                await screen_ready(self)
-            await super().on_event(event)
-
-    def _is_early(self, typed: events.Event) -> bool:
-        """Whether a key is for rows that are on their way to the screen in front."""
-        screen = self.screen
-        return isinstance(typed, events.Key) and isinstance(screen, FrameScreen) and screen.awaits(typed.key)
-
-    def _leaves(self, typed: events.Event) -> Leaving | None:
-        """Return where a key leads that leaves the screen in front."""
-        found = self.screen.active_bindings.get(typed.key) if isinstance(typed, events.Key) else None
-        if found is None or takes_text(self.screen):
-            return None
-        return _LEAVING.get(found.binding.action.partition("(")[0])
-
-    def _say_that_keys_wait(self) -> None:
-        self.tell("keys wait for what is being opened or worked out: esc goes on without", Tone.MUTED)
+        await super().on_event(event)
 
     async def _take(self, event: events.Event) -> None:
         """Have a key or a click taken by the screen in front."""
         if self.front is not None:
             self.front.forget_message()
-            if self.tour is not None and isinstance(event, events.Key):
-                self._follow_tour(self.tour, event.key)
+            if self._guide is not None and isinstance(event, events.Key):
+                self._guide.follow(event.key)
+                self.front.show_tour()
         await super().on_event(event)
-
-    def _follow_tour(self, tour: Tour, key: str) -> None:
-        """Take a key for the next one of a tour, if it is pressed where the tour has led to."""
-        if self._is_tour_led:
-            self._tour_place = _TourPlace(self.screen, self.current_mode, len(self.screen_stack) == 1)
-        self._is_tour_led = not self.tour_way_back() and tour.press(key)
-        if self.front is not None:
-            self.front.show_tour()
 
     def tour_way_back(self) -> str:
         """Return how one comes back to the screen that a tour goes on from; empty while one is there."""
-        place = self._tour_place
-        if self._is_tour_led or place is None or place.screen is self.screen:
-            return ""
-        if place.screen in self.screen_stack:
-            return "goes on behind this: esc goes back."
-        entry = next((one for one in ENTRIES if one.name == place.mode), None)
-        if place.is_first and entry is not None:
-            return f"goes on on {entry.title}: {entry.key} goes back there."
-        return "cannot go on, as its screen is closed: q leaves, and the same command begins it again."
+        return self._guide.way_back() if self._guide is not None else ""
 
     async def on_mount(self) -> None:
         """Show the first screen, then start the source."""
@@ -304,9 +233,7 @@ class KarptuiApp(LivingApp):
         self.call_after_refresh(self._begin)
 
     async def _begin(self) -> None:
-        early, self._early_keys = self._early_keys or (), None
-        for key in early:
-            await self.on_event(key)
+        await self._keys.begin()
         self._start_source()
         self.set_interval(POLL_SECONDS, self.feed.tick)
         self.set_timer(PRELOAD_SECONDS, self._preload)
@@ -316,7 +243,7 @@ class KarptuiApp(LivingApp):
     def on_unmount(self) -> None:
         """Stop the source."""
         KEYBOARD.rested(is_over=True)
-        self.visits.end()
+        self.moments.end()
         self.session.stop()
         self.feed.replays.stop()
         if "whatif" in self.__dict__:
@@ -431,15 +358,9 @@ class KarptuiApp(LivingApp):
 
     def open_whatif(self, opening: Opening) -> None:
         """Show the what-if, beginning with some documents and edits."""
-        from karptui.screens.whatif.screen import WhatIfScreen  # noqa: PLC0415 - only when asked for
+        from karptui.screens.opener import show_whatif  # noqa: PLC0415 - only when asked for
 
-        is_open = any(isinstance(one, WhatIfScreen) for one in self.screen_stack)
-        while is_open and not isinstance(self.screen, WhatIfScreen):
-            self.pop_screen()  # what was looked at from there
-        if isinstance(self.screen, WhatIfScreen):
-            self.screen.use_opening(opening)
-        else:
-            self.push_screen(WhatIfScreen(self.whatif, opening))
+        show_whatif(self, self.whatif, opening)
 
     def quit(self) -> None:
         """Quit; where scenarios of the what-if are not saved, ask once."""
@@ -503,44 +424,19 @@ class KarptuiApp(LivingApp):
     @property
     def moment(self) -> PlayMoment | None:
         """The moment of a play that screens show; None for the cluster as it is."""
-        return self.visits.moment
+        return self.moments.shown
 
     def visit(self, to: ToMoment) -> None:
         """Show the cluster at a moment of a play on every screen, until that is left."""
-        self._enter_moment(to)
-
-    @work(exclusive=True, group="moment")
-    async def _enter_moment(self, to: ToMoment) -> None:
-        opened = _Opened(to.back, self.screen, self.current_mode)
-        if await self.visits.enter(to.moment):
-            self._opened.append(opened)
-            self.open_screen(ENTRIES[0].name)
-            self.poll_now()
-        else:
-            self.tell("this play is not kept any more: r plays again", Tone.WARNING)
+        self.moments.visit(to)
 
     def step_moment(self, by: int) -> None:
         """Show a later moment of the play, or an earlier one."""
-        self._step_moment(by)
-
-    @work(exclusive=True, group="moment")
-    async def _step_moment(self, by: int) -> None:
-        if await self.visits.step(by):
-            self.poll_now()
-        else:
-            self.tell("the play ends here" if by > 0 else "the play begins here")
+        self.moments.step(by)
 
     def leave_moment(self) -> bool:
         """Go back to where the moment was opened; return whether one was shown."""
-        if not self.visits.leave():
-            return False
-        opened = self._opened.pop()
-        self.switch_mode(opened.mode)
-        if self.screen is not opened.screen:
-            self.open_screen(opened.mode)
-            self.go(opened.back)
-        self.poll_now()
-        return True
+        return self.moments.leave()
 
     def action_open_screen(self, name: str) -> None:
         """Show a screen."""
@@ -569,8 +465,7 @@ class KarptuiApp(LivingApp):
             source = self._connect(name)
         except SourceError as error:
             raise CommandError(str(error)) from error
-        self.visits.end()
-        self._opened.clear()
+        self.moments.end()
         self.run_worker(self.session.stop, thread=True, group="source")
         self.feed.session = Session(source, evidence=self._evidence_of(source), analyst=self._analyst_of())
         self._start_source()
@@ -588,12 +483,6 @@ class KarptuiApp(LivingApp):
 
     def search_themes(self) -> None:
         """Let the theme be picked, beginning with the present one."""
-        from karptui.screens.dialogs import Choice, PickScreen  # noqa: PLC0415 - only when asked for
+        from karptui.screens.dialogs import pick_theme  # noqa: PLC0415 - only when asked for
 
-        def picked(name: str | None) -> None:
-            if name is not None:
-                self.theme = name
-
-        themes = sorted(self.available_themes.items())
-        choices = [Choice(name, name, "dark" if theme.dark else "light") for name, theme in themes]
-        self.push_screen(PickScreen("Theme", choices, current=self.theme), picked)
+        pick_theme(self)

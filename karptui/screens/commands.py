@@ -57,10 +57,6 @@ class CommandHost(Host, Protocol):
         """Let the theme be picked."""
         ...
 
-    def tell(self, text: str, tone: Tone = Tone.NORMAL) -> None:
-        """Say something in the information line."""
-        ...
-
     def exit(self) -> None:
         """Quit."""
         ...

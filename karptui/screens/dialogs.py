@@ -314,3 +314,15 @@ class AskScreen(DimmedScreen["str | None"]):
     def _say(self, refused: str) -> None:
         shown = Content.styled(f"✘ {clean(refused)}", "$karp-fault") if refused else None
         self.query_one(Static).update(shown or Content.styled(self._hint, "$karp-muted"))
+
+
+def pick_theme(app: App[None]) -> None:
+    """Let the theme be picked, beginning with the present one."""
+
+    def picked(name: str | None) -> None:
+        if name is not None:
+            app.theme = name
+
+    themes = sorted(app.available_themes.items())
+    choices = [Choice(name, name, "dark" if theme.dark else "light") for name, theme in themes]
+    app.push_screen(PickScreen("Theme", choices, current=app.theme), picked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from karptui.views.row import Tone
 from karptui.views.top_bar import TopBarValues
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class Host(Protocol):
         """Quit; where scenarios of the what-if are not saved, ask once."""
         ...
 
-    def tell(self, text: str) -> None:
+    def tell(self, text: str, tone: Tone = Tone.NORMAL) -> None:
         """Say something in the information line of the screen in front."""
         ...
 

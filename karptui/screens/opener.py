@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
+
+from textual.app import App
 
 from karptui.decode.kinds import Kind
 from karptui.screens.destinations import (
@@ -30,6 +32,10 @@ from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
 from karptui.session.border import ObjectWanted
 from karptui.views.sanitize import clean
+
+if TYPE_CHECKING:
+    from karptui.screens.whatif.controller import WhatIf
+    from karptui.whatif.opening import Opening
 
 
 def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
@@ -112,3 +118,16 @@ def explanation_of(host: Host, kind: str, key: str) -> ToScreen | str:
     if found.node_key:
         return ToNode(found.node_key)
     return ToPending(key) if kind == Kind.POD else ToPool(key)
+
+
+def show_whatif(app: App[None], whatif: WhatIf, opening: Opening) -> None:
+    """Show the what-if, beginning with some documents and edits."""
+    from karptui.screens.whatif.screen import WhatIfScreen
+
+    is_open = any(isinstance(one, WhatIfScreen) for one in app.screen_stack)
+    while is_open and not isinstance(app.screen, WhatIfScreen):
+        app.pop_screen()  # what was looked at from there
+    if isinstance(app.screen, WhatIfScreen):
+        app.screen.use_opening(opening)
+    else:
+        app.push_screen(WhatIfScreen(whatif, opening))

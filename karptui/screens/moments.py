@@ -1,0 +1,88 @@
+"""Moments of plays on every screen, and the way back to where each was opened."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from textual.app import App
+from textual.screen import Screen
+
+from karptui.screens.destinations import ToForward, ToMoment
+from karptui.screens.host import host_of
+from karptui.screens.registry import ENTRIES
+from karptui.session.border import PlayMoment
+from karptui.session.moments import Visits
+from karptui.views.row import Tone
+
+
+class _Opened(NamedTuple):
+    """Where a moment of a play was opened."""
+
+    back: ToForward
+    screen: Screen[Any]
+    mode: str
+
+
+class MomentScreens:
+    """Shows moments in place of the cluster that is followed; one within the other."""
+
+    def __init__(self, app: App[None], visits: Visits) -> None:
+        """Begin with the cluster as it is.
+
+        Args:
+            app: Whose screens show them.
+            visits: Makes clusters of moments.
+        """
+        self._app, self._host, self._visits = app, host_of(app), visits
+        self._opened: list[_Opened] = []
+        """Where each of them was opened."""
+
+    @property
+    def shown(self) -> PlayMoment | None:
+        """The moment that screens show; None for the cluster as it is."""
+        return self._visits.moment
+
+    def visit(self, to: ToMoment) -> None:
+        """Show the cluster at a moment of a play on every screen, until that is left."""
+        self._work(partial(self._enter, to))
+
+    async def _enter(self, to: ToMoment) -> None:
+        opened = _Opened(to.back, self._app.screen, self._app.current_mode)
+        if await self._visits.enter(to.moment):
+            self._opened.append(opened)
+            self._host.open_screen(ENTRIES[0].name)
+            self._host.poll_now()
+        else:
+            self._host.tell("this play is not kept any more: r plays again", Tone.WARNING)
+
+    def step(self, by: int) -> None:
+        """Show a later moment of the play, or an earlier one."""
+        self._work(partial(self._step, by))
+
+    async def _step(self, by: int) -> None:
+        if await self._visits.step(by):
+            self._host.poll_now()
+        else:
+            self._host.tell("the play ends here" if by > 0 else "the play begins here")
+
+    def leave(self) -> bool:
+        """Go back to where the moment was opened; return whether one was shown."""
+        if not self._visits.leave():
+            return False
+        opened = self._opened.pop()
+        self._app.switch_mode(opened.mode)
+        if self._app.screen is not opened.screen:
+            self._host.open_screen(opened.mode)
+            self._host.go(opened.back)
+        self._host.poll_now()
+        return True
+
+    def end(self) -> None:
+        """Go back to the cluster as it is, on whatever screen."""
+        self._visits.end()
+        self._opened.clear()
+
+    def _work(self, what: Callable[[], Awaitable[None]]) -> None:
+        self._app.run_worker(what, exclusive=True, group="moment")

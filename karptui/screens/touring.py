@@ -1,0 +1,56 @@
+"""Where a tour has led to, and how one comes back there."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from textual.app import App
+from textual.screen import Screen
+
+from karptui.screens.registry import ENTRIES
+from karptui.views.tour import Tour
+
+
+class _Place(NamedTuple):
+    """Where a tour has led to."""
+
+    screen: Screen[Any]
+    mode: str
+    is_first: bool
+    """Whether it is a screen with a key of its own, which is never closed."""
+
+
+class TourGuide:
+    """Counts the keys of a tour that are pressed where it has led to."""
+
+    def __init__(self, app: App[None], tour: Tour) -> None:
+        """Begin before the first key.
+
+        Args:
+            app: Whose screens the tour leads through.
+            tour: The story.
+        """
+        self._app, self._tour = app, tour
+        self._place: _Place | None = None
+        """Where the keys of the tour have led to."""
+        self._is_led = False
+        """Whether the last key was one of the tour: where it leads is known once the next is pressed."""
+
+    def follow(self, key: str) -> None:
+        """Take a key for the next one of the tour, if it is pressed where the tour has led to."""
+        app = self._app
+        if self._is_led:
+            self._place = _Place(app.screen, app.current_mode, len(app.screen_stack) == 1)
+        self._is_led = not self.way_back() and self._tour.press(key)
+
+    def way_back(self) -> str:
+        """Return how one comes back to the screen that the tour goes on from; empty while one is there."""
+        place = self._place
+        if self._is_led or place is None or place.screen is self._app.screen:
+            return ""
+        if place.screen in self._app.screen_stack:
+            return "goes on behind this: esc goes back."
+        entry = next((one for one in ENTRIES if one.name == place.mode), None)
+        if place.is_first and entry is not None:
+            return f"goes on on {entry.title}: {entry.key} goes back there."
+        return "cannot go on, as its screen is closed: q leaves, and the same command begins it again."
