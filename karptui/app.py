@@ -29,7 +29,7 @@ from karptui.serving.lists import lists_of
 from karptui.serving.questions import answers_of
 from karptui.serving.top_bar import TopBarFacts
 from karptui.session.analyst import Analyst
-from karptui.session.border import Border, Focus, PlayMoment
+from karptui.session.border import Border, PlayMoment
 from karptui.session.costs import Held
 from karptui.session.feed import Feed
 from karptui.session.moments import KeptPlays, Visits
@@ -137,7 +137,7 @@ class KarptuiApp(LivingApp):
         self._top_bar = TopBarFacts(self.feed, config)
         self.config = config
         self.tour = tour
-        self._guide = TourGuide(self, tour) if tour is not None else None
+        self._guide = TourGuide(self)
         self._connect = connect
         self._contexts = contexts
         self._keys = KeysInTurn(self, self._take)
@@ -214,14 +214,14 @@ class KarptuiApp(LivingApp):
         """Have a key or a click taken by the screen in front."""
         if self.front is not None:
             self.front.forget_message()
-            if self._guide is not None and isinstance(event, events.Key):
-                self._guide.follow(event.key)
+            if self.tour is not None and isinstance(event, events.Key):
+                self._guide.follow(self.tour, event.key)
                 self.front.show_tour()
         await super().on_event(event)
 
     def tour_way_back(self) -> str:
         """Return how one comes back to the screen that a tour goes on from; empty while one is there."""
-        return self._guide.way_back() if self._guide is not None else ""
+        return self._guide.way_back()
 
     async def on_mount(self) -> None:
         """Show the first screen, then start the source."""
@@ -292,6 +292,11 @@ class KarptuiApp(LivingApp):
         return self.feed.session
 
     @property
+    def cluster(self) -> Feed:
+        """The same, as screens ask it."""
+        return self.feed
+
+    @property
     def border(self) -> Border:
         """What screens ask the session."""
         return self.feed.border
@@ -305,33 +310,9 @@ class KarptuiApp(LivingApp):
         """Return nanoseconds since the epoch."""
         return self.feed.now_ns()
 
-    def refresh_source(self) -> None:
-        """Have the source try again at once, whatever it waits for."""
-        self.session.refresh()
-
     def poll_now(self) -> None:
         """Take over what the source has said, and show it."""
         self.feed.poll_now()
-
-    def look_at(self, focus: Focus) -> None:
-        """Say which nodes are looked at, so that they are analysed first."""
-        self.session.analyst.look_at(focus)
-
-    def want_usage(self) -> None:
-        """Say that live usage is looked at."""
-        self.session.want_usage()
-
-    async def fetch_raw(self, kind: str, key: str) -> str:
-        """Return an object as YAML, without holding up the screen."""
-        return await asyncio.to_thread(self.session.fetch_raw, kind, key)
-
-    async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Return an object as the API server has it, without holding up the screen."""
-        return await asyncio.to_thread(self.session.fetch_object, kind, key)
-
-    async def crds(self) -> tuple[dict[str, Any], ...]:
-        """Return the cluster's CustomResourceDefinitions of Karpenter's kinds, without holding up the screen."""
-        return await asyncio.to_thread(self.session.crds)
 
     # What screens ask of the app
 
@@ -354,7 +335,7 @@ class KarptuiApp(LivingApp):
         from karptui.screens.whatif.controller import WhatIf  # noqa: PLC0415 - only when asked for
         from karptui.screens.whatif.kept import KeptScenarios  # noqa: PLC0415 - as above
 
-        return WhatIf(self, KeptScenarios(self.session.title))
+        return WhatIf(self.feed, KeptScenarios(self.session.title))
 
     def open_whatif(self, opening: Opening) -> None:
         """Show the what-if, beginning with some documents and edits."""

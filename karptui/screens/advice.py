@@ -79,7 +79,7 @@ class AdviceScreen(ListScreen[AdviceLine]):
         """Show the findings, and have the rules asked more often while they are looked at."""
         around = self.around(AdviceAround)
         asks_shares = around is not None and not PROPORTION_RULES.isdisjoint(around.found)
-        self.host.look_at(Focus(asks_advice=True, asks_overlap=asks_shares))
+        self.host.cluster.look_at(Focus(asks_advice=True, asks_overlap=asks_shares))
         super().show_state()
 
     def summary(self) -> str:
@@ -181,7 +181,7 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
     def show_state(self) -> None:
         """Show the finding, and whether it still holds."""
         asks_overlap = bool(pools_to_share(self._entry.finding))
-        self.host.look_at(Focus(asks_advice=True, asks_overlap=asks_overlap))
+        self.host.cluster.look_at(Focus(asks_advice=True, asks_overlap=asks_overlap))
         self.panel.lines.set_hanging(
             detail_lines(
                 self._entry,

@@ -77,7 +77,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
     def show_state(self) -> None:
         """Show the blockers, and have the nodes in view analysed first."""
         super().show_state()
-        self.host.look_at(Focus(keys=self._keys_in_view()))
+        self.host.cluster.look_at(Focus(keys=self._keys_in_view()))
 
     def _keys_in_view(self) -> tuple[str, ...]:
         seen = set(self.table.visible_keys)

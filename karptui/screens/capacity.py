@@ -64,7 +64,7 @@ class CapacityScreen(ListScreen[CapacityEntry]):
 
     def show_state(self) -> None:
         """Show the rows, and what they come to."""
-        self.host.look_at(Focus())
+        self.host.cluster.look_at(Focus())
         around = self.around(CapacityAround)
         sentence = capacity_sentence(around.entries, self._grouping) if around is not None else ()
         self._sum.set_lines((sentence,) if sentence else ())

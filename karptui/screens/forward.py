@@ -150,7 +150,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
 
     def show_state(self) -> None:
         """Show the answer, the charts and the rows, or how far it has been played."""
-        self.host.look_at(Focus())
+        self.host.cluster.look_at(Focus())
         names = " │ ".join((AS_IT_IS, *(clean(one.name) for one in self._scenarios)))
         span = span_text(self._horizon_ns)
         self.panel.show_title(Content(f" Forward ─ {span} ─ {names} ─ $ as Karpenter reckons "))

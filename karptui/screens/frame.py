@@ -264,7 +264,7 @@ class FrameScreen(SwiftScreen):
         if not self.is_mounted:
             return
         if self.shows_usage():
-            self.host.want_usage()
+            self.host.cluster.want_usage()
         now_ns = self.host.now_ns()
         overview = self.host.border.overview()
         shown = (id(overview), now_ns // 1_000_000_000)
@@ -377,7 +377,7 @@ class FrameScreen(SwiftScreen):
 
     def action_refresh_data(self) -> None:
         """Have everything tried again at once, and take over what the source has said."""
-        self.host.refresh_source()
+        self.host.cluster.refresh_source()
         self.host.poll_now()
         self.refresh_view(is_forced=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from karptui.views.row import Tone
 from karptui.views.top_bar import TopBarValues
@@ -21,6 +21,26 @@ if TYPE_CHECKING:
     from karptui.whatif.opening import Opening
 
 
+class FollowedCluster(Protocol):
+    """The cluster that is followed, or a moment of it: what is asked of its source beside its rows."""
+
+    def look_at(self, focus: Focus) -> None:
+        """Say which nodes are looked at, so that they are analysed first."""
+        ...
+
+    def want_usage(self) -> None:
+        """Say that live usage is looked at: metrics-server is asked only then."""
+        ...
+
+    def refresh_source(self) -> None:
+        """Have the source try again at once, whatever it waits for."""
+        ...
+
+    async def fetch_raw(self, kind: str, key: str) -> str:
+        """Return an object as YAML, straight from the source; a sentence starting with ``# `` when it cannot be had."""
+        ...
+
+
 class Host(Protocol):
     """The app, as screens see it."""
 
@@ -28,6 +48,11 @@ class Host(Protocol):
     """The settings."""
     tour: Tour | None
     """What leads through a story of the demo."""
+
+    @property
+    def cluster(self) -> FollowedCluster:
+        """The cluster whose rows the border has."""
+        ...
 
     @property
     def border(self) -> Border:
@@ -52,20 +77,8 @@ class Host(Protocol):
         """Return nanoseconds since the epoch; of an offline snapshot, when it was taken."""
         ...
 
-    def refresh_source(self) -> None:
-        """Have the source try again at once, whatever it waits for."""
-        ...
-
     def fault_caught(self, error: Exception, during: str) -> None:
         """Say what could not be done, such as ``showing Nodes``, and go on."""
-        ...
-
-    def look_at(self, focus: Focus) -> None:
-        """Say which nodes are looked at, so that they are analysed first."""
-        ...
-
-    def want_usage(self) -> None:
-        """Say that live usage is looked at: metrics-server is asked only then."""
         ...
 
     def top_bar(self) -> TopBarValues:
@@ -103,18 +116,6 @@ class Host(Protocol):
 
     def run_command(self, line: str) -> None:
         """Run what was typed after ``:``."""
-        ...
-
-    async def fetch_raw(self, kind: str, key: str) -> str:
-        """Return an object as YAML, straight from the source; a sentence starting with ``# `` when it cannot be had."""
-        ...
-
-    async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Return an object as the API server has it; raises SourceError with a sentence."""
-        ...
-
-    async def crds(self) -> tuple[dict[str, Any], ...]:
-        """Return the cluster's CustomResourceDefinitions of Karpenter's kinds; raises SourceError with a sentence."""
         ...
 
     def open_whatif(self, opening: Opening) -> None:

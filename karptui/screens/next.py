@@ -44,7 +44,7 @@ class NextScreen(ListScreen[NodeEntry]):
     def show_state(self) -> None:
         """Show the command and the nodes."""
         overview, around = self.host.border.overview(), self.around(NextAround)
-        self.host.look_at(Focus(asks_next=True))
+        self.host.cluster.look_at(Focus(asks_next=True))
         self._command.set_lines(
             (
                 *next_lines(around.report if around is not None else None, overview),

@@ -110,7 +110,7 @@ class NodeDetailScreen(ListScreen[PodEntry]):
             usage = usage_lines(entry, asked.usage, now_ns) if entry.node is not None else ()
             panel.facts.set_hanging((*node_lines(entry, now_ns), *usage))
             panel.claim_facts.set_hanging(claim_lines(entry, now_ns))
-        self.host.look_at(Focus(detail=self._key))
+        self.host.cluster.look_at(Focus(detail=self._key))
         self.table.styles.max_height = max(self.listing.source.size(), LEAST_ROWS) + TABLE_EDGE
         super().show_state()
 

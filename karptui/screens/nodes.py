@@ -118,7 +118,7 @@ class NodesScreen(ListScreen[NodeEntry]):
             self._hour_ns = self.host.now_ns()
             self._ask_hour()
         is_waiting = self.host.border.overview().counts["pending"] > 0
-        self.host.look_at(Focus(keys=self.table.visible_keys, asks_pending=is_waiting))
+        self.host.cluster.look_at(Focus(keys=self.table.visible_keys, asks_pending=is_waiting))
 
     def on_resize(self) -> None:
         """Break the verdict anew."""

@@ -91,7 +91,7 @@ class PendingScreen(ListScreen[PendingEntry]):
 
     def show_state(self) -> None:
         """Ask for an answer, and show the newest there is."""
-        self.host.look_at(Focus(asks_pending=True))
+        self.host.cluster.look_at(Focus(asks_pending=True))
         super().show_state()
 
     def placeholder(self, rows: Rows[PendingEntry]) -> Pieces:
@@ -181,7 +181,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
 
     def show_state(self) -> None:
         """Show what is known of the pod, or what has become of it."""
-        self.host.look_at(Focus(asks_pending=True, pod=self._pod_key))
+        self.host.cluster.look_at(Focus(asks_pending=True, pod=self._pod_key))
         now_ns = self.host.now_ns()
         found = self._found = self.host.border.ask(PodWaitWanted(key=self._pod_key))
         self._group = found.group or self._group

@@ -85,7 +85,7 @@ class PoolsScreen(ListScreen[PoolRow]):
 
     def show_state(self) -> None:
         """Ask for the overlap, and show the rows."""
-        self.host.look_at(Focus(asks_overlap=True))
+        self.host.cluster.look_at(Focus(asks_overlap=True))
         super().show_state()
 
     def refresh_info(self) -> None:
@@ -198,7 +198,7 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
 
     def show_state(self) -> None:
         """Ask for the overlap, and show the pool."""
-        self.host.look_at(Focus(asks_overlap=True))
+        self.host.cluster.look_at(Focus(asks_overlap=True))
         super().show_state()
 
     def refresh_info(self) -> None:

@@ -55,7 +55,7 @@ def show_made_text(screen: FrameScreen, title: str, make: Callable[[], str], lan
 def show_yaml(screen: FrameScreen, kind: str, key: str) -> None:
     """Show an object as the API server gives it."""
     host = screen.host
-    show_text(screen, f"{kind} {key}", lambda: host.fetch_raw(kind, key), "yaml")
+    show_text(screen, f"{kind} {key}", lambda: host.cluster.fetch_raw(kind, key), "yaml")
 
 
 def show_description(screen: FrameScreen, kind: str, key: str) -> None:

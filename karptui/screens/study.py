@@ -85,7 +85,7 @@ class StudyScreen(ListScreen[Any]):
 
     def show_state(self) -> None:
         """Show the answer and the rows, or how far it has come."""
-        self.host.look_at(Focus())
+        self.host.cluster.look_at(Focus())
         self.panel.show_title(Content(f" {self.study.title} "))
         self._show_panel()
         super().show_state()

@@ -23,25 +23,24 @@ class _Place(NamedTuple):
 class TourGuide:
     """Counts the keys of a tour that are pressed where it has led to."""
 
-    def __init__(self, app: App[None], tour: Tour) -> None:
+    def __init__(self, app: App[None]) -> None:
         """Begin before the first key.
 
         Args:
-            app: Whose screens the tour leads through.
-            tour: The story.
+            app: Whose screens tours lead through.
         """
-        self._app, self._tour = app, tour
+        self._app = app
         self._place: _Place | None = None
         """Where the keys of the tour have led to."""
         self._is_led = False
         """Whether the last key was one of the tour: where it leads is known once the next is pressed."""
 
-    def follow(self, key: str) -> None:
-        """Take a key for the next one of the tour, if it is pressed where the tour has led to."""
+    def follow(self, tour: Tour, key: str) -> None:
+        """Take a key for the next one of a tour, if it is pressed where the tour has led to."""
         app = self._app
         if self._is_led:
             self._place = _Place(app.screen, app.current_mode, len(app.screen_stack) == 1)
-        self._is_led = not self.way_back() and self._tour.press(key)
+        self._is_led = not self.way_back() and tour.press(key)
 
     def way_back(self) -> str:
         """Return how one comes back to the screen that the tour goes on from; empty while one is there."""

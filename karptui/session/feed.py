@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 from karptui.clock import Clock
-from karptui.session.border import Border
+from karptui.session.border import Border, Focus
 from karptui.session.garbage import GARBAGE
 from karptui.session.pace import KEYBOARD, Pace
 from karptui.session.questions import Question
@@ -87,6 +87,38 @@ class Feed:
     def now_ns(self) -> int:
         """Return nanoseconds since the epoch."""
         return self.clock.now_ns()
+
+    def look_at(self, focus: Focus) -> None:
+        """Say which nodes are looked at, so that they are analysed first."""
+        self.session.analyst.look_at(focus)
+
+    def want_usage(self) -> None:
+        """Say that live usage is looked at: metrics-server is asked only then."""
+        self.session.want_usage()
+
+    def refresh_source(self) -> None:
+        """Have the source try again at once, whatever it waits for."""
+        self.session.refresh()
+
+    async def fetch_raw(self, kind: str, key: str) -> str:
+        """Return an object as YAML, straight from the source; a sentence starting with ``# `` when it cannot be had."""
+        return await asyncio.to_thread(self.session.fetch_raw, kind, key)
+
+    async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        """Return an object as the API server has it.
+
+        Raises:
+            SourceError: when it cannot be had, with a sentence.
+        """
+        return await asyncio.to_thread(self.session.fetch_object, kind, key)
+
+    async def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return the cluster's CustomResourceDefinitions of Karpenter's kinds.
+
+        Raises:
+            SourceError: when they cannot be had, with a sentence.
+        """
+        return await asyncio.to_thread(self.session.crds)
 
     def tick(self) -> None:
         """Take over what there is, if it is time for that; called a few times a second."""
