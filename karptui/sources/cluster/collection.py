@@ -52,6 +52,16 @@ class Collection:
         self._resource = resource
         self._transport = transport
 
+    @property
+    def server(self) -> str:
+        """Where it is asked."""
+        return self._transport.server
+
+    @property
+    def title(self) -> str:
+        """What its objects are called."""
+        return self._resource.title
+
     def peek(self) -> int | None:
         """Return about how many objects there are, None where the server does not say.
 

@@ -29,6 +29,7 @@ from karptui.sources.cluster.errors import (
 )
 from karptui.sources.cluster.resources import Resource
 from karptui.sources.cluster.seen import SeenKeys, version_number
+from karptui.sources.cluster.storage_past import StoragePast
 from karptui.sources.cluster.stream import Line, LineStream
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.cluster.trouble import FORBIDDEN_SECONDS, Outage, reaction_to, rules_out_watch_list
@@ -123,19 +124,10 @@ class Reflector:
         self._pages = Ceiling(waits, *PAGES)
         self._decoder = StreamDecoder(resource.kind, api_version=resource.api_version, api_kind=resource.api_kind)
         self._seen = SeenKeys()
+        self._past = StoragePast(self._seen, self._collection)
         self._status = ResourceStatus(resource, board, waits)
         self._version = ""
         """Where the watch goes on; empty while the kind is not completely known."""
-        self._furthest = 0
-        """The latest version that the server has spoken of."""
-        self._is_behind = False
-        """Whether the server has spoken of an earlier one since: it was restored, or the answer was out of date."""
-        self._must_confirm = False
-        """Whether the server has to say how far it has come before what is known counts as true again."""
-        self._last_gone = ("", 0)
-        """What went last, and in which version."""
-        self._has_other_past = False
-        """Whether the server was restored from a backup, as another kind has found; set by any thread."""
         self._is_cut_short = False
         """Whether the last watch ended at once, without a word."""
         self._unreadable_at: str | None = None
@@ -167,7 +159,7 @@ class Reflector:
 
     def doubt_the_past(self) -> None:
         """List again instead of going on with a watch; may be called by any thread."""
-        self._has_other_past = True
+        self._past.is_doubted = True
 
     def attempts(self, stopped: threading.Event) -> Iterator[float]:
         """List, then watch, for ever, whatever fails; yield after each how many seconds to wait before the next."""
@@ -195,12 +187,12 @@ class Reflector:
     def _listed(self) -> Generator[Changes]:
         """Yield all there is, in a stream that goes on as a watch where the server can."""
         self._verb = "list"
-        self._has_other_past = False
+        self._past.is_doubted = False
         self._status.total = self._seen.known_count or None
         if self.resource.is_large and self._uses_watch_list and not self._seen.known_count:
             self._look_ahead()
         # Pages are read past every cache: what they say of a version is true.
-        if self._uses_watch_list and not self._is_behind:
+        if self._uses_watch_list and not self._past.is_behind:
             try:
                 yield from self._list_streamed()
             except ApiError as error:
@@ -235,7 +227,7 @@ class Reflector:
             except ValueError as error:
                 what = f"{self._transport.server} did not answer with a list of {self.resource.title}"
                 raise UnreachableError(f"{what}: {one_line(str(error), 160)}") from error
-            self._check_version(page.resource_version)
+            self._past.check_list(page.resource_version)
             for problem in page.problems:
                 self._status.note(problem)
             before = self._seen.count
@@ -258,24 +250,6 @@ class Reflector:
             else:
                 newer.objects[item.key], newer.versions[item.key] = item, version
         return newer
-
-    def _check_version(self, version: str) -> None:
-        """Look whether a list is of an earlier version than what is known; once is doubted, twice is believed.
-
-        Raises:
-            BehindError: the first time.
-        """
-        number = version_number(version)
-        if not 0 < number < self._furthest:
-            return
-        if not self._is_behind:
-            raise self._behind()
-        self._furthest = number
-        self._seen.begin_anew()
-
-    def _behind(self) -> BehindError:
-        what = f"{self._transport.server} knows less of {self.resource.title} than it did"
-        return BehindError(f"{what}, as after a restore from a backup; listing again")
 
     def _check_size(self, *, is_endless: bool = False) -> None:
         if is_endless or self._seen.count > MOST_OBJECTS:
@@ -318,10 +292,11 @@ class Reflector:
 
     def _watched(self) -> Generator[Changes]:
         """Yield what changes until the server ends the watch."""
-        if self._has_other_past:
-            raise self._other_past()
-        if self._must_confirm or self._board.is_doubted(self.resource):
-            self._confirm()
+        if self._past.is_doubted:
+            raise self._past.other()
+        if self._past.must_confirm or self._board.is_doubted(self.resource):
+            self._verb = "list"
+            self._past.confirm(self._version, self._restored)
         self._verb = "watch"
         with self._collection().watch(
             self._version, seconds=self._watch_seconds(), silence_seconds=SILENCE_SECONDS
@@ -329,39 +304,6 @@ class Reflector:
             self._heard()
             self._report(Phase.LIVE)
             yield from self._followed(stream)
-
-    def _confirm(self) -> None:
-        """Ask how far the server's storage has come: what a watch goes on from may be a cache that nothing feeds.
-
-        Raises:
-            BehindError: when it has come less far than what is known, or on another way.
-        """
-        self._verb = "list"
-        number = version_number(self._collection().version())
-        if 0 < number < self._furthest:
-            raise self._behind()
-        if number > self._furthest and not self._has_same_past():
-            self._restored()
-            raise self._other_past()
-        self._must_confirm = False
-
-    def _has_same_past(self) -> bool:
-        """Return whether the storage held then what was known then; after a restore it has written something else.
-
-        Nothing but the last change is asked for: where a backup has that, it has all that came before it.
-        """
-        (key, version), (gone, gone_version) = self._seen.newest(), self._last_gone
-        then = self._collection().version_then
-        if key and then(key, self._version) not in (str(version), None):
-            return False
-        return gone_version <= version or then(gone, self._version) in ("", None)
-
-    def _other_past(self) -> BehindError:
-        # What is known of versions says nothing about those of another past.
-        self._seen.begin_anew()
-        self._last_gone = ("", 0)
-        what = f"{self._transport.server} tells another past of {self.resource.title} than it did"
-        return BehindError(f"{what}, as after a restore from a backup; listing again")
 
     def _collection(self) -> Collection:
         return Collection(self.resource, self._transport)
@@ -398,15 +340,15 @@ class Reflector:
                 yield changes
                 words = one_line(event.message) or "no reason given"
                 raise ApiError(event.status_code, "", words, event.retry_after_seconds or None)
-            if self._version and 0 < number < self._furthest:
+            if self._version and self._past.is_over(number):
                 yield changes
-                raise self._behind()
+                raise self._past.behind()
             self._is_silent = False
             if event.type != "BOOKMARK":
                 if event.problem:
                     self._status.note(event.problem)
                 if event.type == "DELETED":
-                    self._last_gone = (event.key, number)
+                    self._past.gone(event.key, number)
                 if self._seen.is_older(event.key, number):
                     self._seen.still(event.key)
                 else:
@@ -415,12 +357,12 @@ class Reflector:
             elif event.is_initial_events_end and not self._version:
                 yield changes
                 changes = Changes({}, {})
-                self._check_version(event.resource_version)
+                self._past.check_list(event.resource_version)
                 self._finish_list(event.resource_version)
                 self.settled.set()
             if self._version:
                 self._version = event.resource_version or self._version
-                self._furthest = max(self._furthest, number)
+                self._past.reach(number)
         yield changes
 
     def _events(self, lines: list[Line]) -> tuple[list[WatchEvent], str]:
@@ -460,13 +402,13 @@ class Reflector:
         gone = self._seen.finish()
         if gone:
             self._board.put(self.resource, dict.fromkeys(gone))
-        self._is_behind = self._must_confirm = False
+        self._past.is_behind = self._past.must_confirm = False
         self._broken_watch_lists = 0
         if not version:
             what = f"{self._transport.server} lists {self.resource.title} without a resourceVersion"
             raise NoVersionError(f"{what}, so that changes cannot be followed")
         self._version, self._verb = version, "watch"
-        self._furthest = max(self._furthest, version_number(version))
+        self._past.reach(version_number(version))
         self._report(Phase.LIVE)
 
     def _heard(self) -> None:
@@ -485,7 +427,7 @@ class Reflector:
     def _ended(self) -> float:
         if self._opened_at is not None and self._is_silent and not self._is_steady(SHORT_SECONDS):
             # Nothing is followed meanwhile; a server whose etcd is away ends watches so.
-            self._must_confirm = self._is_cut_short = True
+            self._past.must_confirm = self._is_cut_short = True
             seconds = self._backoff.next_seconds()
             sentence = f"{self._transport.server} ends the watch of {self.resource.title} at once"
             self._report(Phase.STALE, sentence, retry_in_seconds=seconds)
@@ -499,8 +441,8 @@ class Reflector:
         if self._verb == "watch" and (not self._is_silent or self._is_steady(STEADY_SECONDS)):
             self._backoff.reset()
         if isinstance(error, UnreachableError):
-            self._must_confirm = True
-        self._is_behind = self._is_behind or isinstance(error, BehindError)
+            self._past.must_confirm = True
+        self._past.is_behind = self._past.is_behind or isinstance(error, BehindError)
         if not isinstance(error, ApiError):
             self._outage.lost(was_complete=bool(self._version))
         elif self._outage.refused(error):

@@ -1,0 +1,103 @@
+"""What a server has told of its versions: after a restore from a backup it knows less, or tells another past.
+
+Source: the Kubernetes document "API Concepts", sections on resource versions; KEP-5504, comparable resource versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from karptui.sources.cluster.collection import Collection
+from karptui.sources.cluster.errors import BehindError
+from karptui.sources.cluster.seen import SeenKeys, version_number
+
+
+class StoragePast:
+    """How far a server's storage had come when it last spoke of one collection."""
+
+    def __init__(self, seen: SeenKeys, collection: Callable[[], Collection]) -> None:
+        """Begin without a past.
+
+        Args:
+            seen: the objects that are known, with their versions.
+            collection: asks the server.
+        """
+        self._seen = seen
+        self._collection = collection
+        self._furthest = 0
+        """The latest version that the server has spoken of."""
+        self._last_gone = ("", 0)
+        """What went last, and in which version."""
+        self.is_behind = False
+        """Whether the server has spoken of an earlier one since: it was restored, or the answer was out of date."""
+        self.must_confirm = False
+        """Whether the server has to say how far it has come before what is known counts as true again."""
+        self.is_doubted = False
+        """Whether the server was restored from a backup, as another kind has found; set by any thread."""
+
+    def reach(self, number: int) -> None:
+        """Note that the server has spoken of a version."""
+        self._furthest = max(self._furthest, number)
+
+    def gone(self, key: str, number: int) -> None:
+        """Note that an object has gone."""
+        self._last_gone = (key, number)
+
+    def is_over(self, number: int) -> bool:
+        """Return whether the server has spoken of a later version than this one."""
+        return 0 < number < self._furthest
+
+    def check_list(self, version: str) -> None:
+        """Look whether a list is of an earlier version than what is known; once is doubted, twice is believed.
+
+        Raises:
+            BehindError: the first time.
+        """
+        number = version_number(version)
+        if not self.is_over(number):
+            return
+        if not self.is_behind:
+            raise self.behind()
+        self._furthest = number
+        self._seen.begin_anew()
+
+    def confirm(self, version: str, restored: Callable[[], None]) -> None:
+        """Ask how far the server's storage has come: what a watch goes on from may be a cache that nothing feeds.
+
+        Args:
+            version: where the watch goes on.
+            restored: called where the storage turns out to have another past.
+
+        Raises:
+            BehindError: when it has come less far than what is known, or on another way.
+        """
+        number = version_number(self._collection().version())
+        if self.is_over(number):
+            raise self.behind()
+        if number > self._furthest and not self._is_same(version):
+            restored()
+            raise self.other()
+        self.must_confirm = False
+
+    def _is_same(self, at: str) -> bool:
+        """Return whether the storage held then what was known then; after a restore it has written something else.
+
+        Nothing but the last change is asked for: where a backup has that, it has all that came before it.
+        """
+        (key, version), (gone, gone_version) = self._seen.newest(), self._last_gone
+        then = self._collection().version_then
+        if key and then(key, at) not in (str(version), None):
+            return False
+        return gone_version <= version or then(gone, at) in ("", None)
+
+    def behind(self) -> BehindError:
+        """Return what is said of a server that knows less than it did."""
+        what = f"{self._collection().server} knows less of {self._collection().title} than it did"
+        return BehindError(f"{what}, as after a restore from a backup; listing again")
+
+    def other(self) -> BehindError:
+        """Return what is said of a server that tells another past, of whose versions nothing is known."""
+        self._seen.begin_anew()
+        self._last_gone = ("", 0)
+        what = f"{self._collection().server} tells another past of {self._collection().title} than it did"
+        return BehindError(f"{what}, as after a restore from a backup; listing again")
