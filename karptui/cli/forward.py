@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         status = 0
         with opened(args.workers or "1") as workers:
             for cluster, answers in ask_parts(args, workers, _ask, args, parts, command="forward", merge=_merged):
-                status = max(status, cluster.tell("forward"))
+                status = max(status, cluster.report("forward"))
                 for answer in answers or [_problem(cluster.name, cluster.problem, args.output)]:
                     sys.stdout.write(answer.text)
                     if answer.complaint:

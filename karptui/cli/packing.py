@@ -67,7 +67,7 @@ def _print_sides(args: argparse.Namespace) -> int:
 
     scenarios = read_files(args.scenario)
     named, base = one_base(args)
-    status = named.tell("packing")
+    status = named.report("packing")
     for scenario in scenarios:
         found = _sides(base, scenario)
         if found.problem:

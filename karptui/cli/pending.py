@@ -53,11 +53,11 @@ def run(args: argparse.Namespace) -> int:
         fail(str(error), "pending")
     print_rows(rows, args)
     if args.output in ("table", "wide"):
-        _tell(rows.items)
+        _print_entries(rows.items)
     return report("pending", loaded)
 
 
-def _tell(entries: Sequence[PendingEntry]) -> None:
+def _print_entries(entries: Sequence[PendingEntry]) -> None:
     """Say where the verdicts differ, as the screen does under its table."""
     from karptui.views.pending.sentences import disagreement_lines
 

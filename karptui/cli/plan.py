@@ -116,7 +116,7 @@ def _answer(named: NamedBase, answers: Sequence[_PrintedPlan], args: argparse.Na
     if answer.problem:
         fail(answer.problem, "plan")
     sys.stdout.write(answer.text)
-    status = named.tell("plan")
+    status = named.report("plan")
     for failure in answer.failures:
         _say(f"{named.name}: {failure}" if args.snapshots else failure)
     return FAILED if answer.failures else status

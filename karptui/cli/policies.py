@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
         fail(str(error), "policies")
     document = {"name": named.name, **found.as_json(), **named.versions}
     print_document(document, ("outcomes", COLUMNS), _lines(named.name, found), args.output)
-    return named.tell("policies")
+    return named.report("policies")
 
 
 def _progress(done: int, total: int) -> None:

@@ -83,7 +83,7 @@ def _from_files(args: argparse.Namespace, redactor: Redactor | None) -> tuple[di
         karpenter_version=snapshot.karpenter_version,
         repair_policies=snapshot.settings.repair_policies,
         reboot_history=snapshot.settings.reboot_history,
-        wants_disruption=snapshot.wants_disruption,
+        with_disruption=snapshot.with_disruption,
         redactor=redactor,
     )
     return document, list(snapshot.problems)

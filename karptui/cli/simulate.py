@@ -138,7 +138,7 @@ def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: boo
     document["karpenterFound"] = snapshot.karpenter_version
     document["karpenterModelled"] = snapshot.settings.rules.version
     document["notModelled"] = not_modelled(snapshot.inventory, snapshot.settings)
-    document |= _disruption(prepared, solution, wanted=disruption or snapshot.wants_disruption)
+    document |= _disruption(prepared, solution, wanted=disruption or snapshot.with_disruption)
     return document
 
 

@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
             for named, answers in ask_whole(args, workers, _solved, asked, command="solve", reporter=_progress):
                 say_progress("")
                 answer = answers[0] if answers else _PrintedSolution(problem=f"{named.name}: {named.problem}")
-                status = max(status, _tell(named, answer, args))
+                status = max(status, _print_answer(named, answer, args))
     except UsageError as error:
         say_progress("")
         fail(str(error), "solve")
@@ -109,12 +109,12 @@ def _solved(named: NamedBase, asked: Any, each: Each, reporter: Reporter) -> _Pr
     return _PrintedSolution(_text(named, solved, form), None if solved.is_reached else solved.because)
 
 
-def _tell(named: NamedBase, answer: _PrintedSolution, args: argparse.Namespace) -> int:
+def _print_answer(named: NamedBase, answer: _PrintedSolution, args: argparse.Namespace) -> int:
     """Print the answer of one cluster; of several each may have a problem of its own."""
     if answer.problem and len(args.snapshots) <= 1:
         fail(answer.problem, "solve")
     sys.stdout.write(answer.text)
-    status = named.tell("solve")
+    status = named.report("solve")
     if answer.problem:
         _say(answer.problem)
         return 1

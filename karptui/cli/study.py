@@ -70,7 +70,7 @@ def run_study(args: argparse.Namespace, command: str, ask: AskWhole, given: obje
                 of = f"{named.name}: " if is_of_several else ""
                 sentences += [answer.problem] if answer.problem else [f"{of}{one}" for one in answer.notes]
                 sentences += [f"{of}{one}" for one in answer.failures]
-                status = max(status, named.tell(command), bool(answer.problem), FAILED * bool(answer.failures))
+                status = max(status, named.report(command), bool(answer.problem), FAILED * bool(answer.failures))
     except UsageError as error:
         say_progress("")
         fail(str(error), command)

@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         pieces = len(args.snapshots) if len(args.snapshots) > 1 else len(sweep.values)
         with opened(args.workers or str(args.jobs or min(os.cpu_count() or 1, pieces))) as workers:
             for cluster, points in ask_parts(args, workers, _point_of, (sweep, mode), sweep.values, command="sweep"):
-                status = max(status, cluster.tell("sweep"), _answer(cluster, sweep, mode, points, args.output))
+                status = max(status, cluster.report("sweep"), _answer(cluster, sweep, mode, points, args.output))
     except UsageError as error:
         fail(str(error), "sweep")
     return status

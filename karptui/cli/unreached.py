@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     found = unreached(base, per_simulation=args.per_simulation, metrics=named.metrics)
     document = {"name": named.name, **found.as_json(), **named.versions}
     print_document(document, ("nodes", COLUMNS), _lines(named.name, found), args.output)
-    status = named.tell("unreached")
+    status = named.report("unreached")
     return FAILED if args.fail_on and found.is_starved else status
 
 

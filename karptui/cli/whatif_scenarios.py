@@ -45,7 +45,7 @@ class NamedBase(NamedTuple):
         """Karpenter's version as it was found, and the one whose rules decide, as documents have them."""
         return {} if self.base is None else versions_json(self.base.karpenter_version, self.base.settings.rules.version)
 
-    def tell(self, command: str) -> int:
+    def report(self, command: str) -> int:
         """Say on standard error what was assumed and what is missing, and return the exit status that goes with it."""
         for sentence in (*self.notes, *self.complaints):
             print(f"karptui {command}: {clean(sentence)}", file=sys.stderr)
@@ -195,7 +195,7 @@ def run_scenarios(args: argparse.Namespace) -> int:
     replay = Replay(args.replay) if args.replay else None
     status = 0
     for named in bases(args):
-        status = max(status, named.tell("simulate"))
+        status = max(status, named.report("simulate"))
         found = [scenario_answer(named, scenario, replay, args.fail_on or ()) for scenario in scenarios]
         comparison = _compare(found)
         for document, failures, _ in found:
@@ -238,7 +238,7 @@ def run_self_check(args: argparse.Namespace) -> int:
         raise UsageError("--self-check is about the cluster as it is: leave --scenario out")
     status = 0
     for named in bases(args):
-        status = max(status, named.tell("simulate"))
+        status = max(status, named.report("simulate"))
         document = self_check_answer(named)
         if "error" in document or document["reproduced"] < document["comparable"]:
             status = 1

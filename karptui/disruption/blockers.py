@@ -133,7 +133,7 @@ class BlockerSurvey:
         """Return what a NodePool puts in the way of every node of it."""
         return self._pools.of_pool(name)
 
-    def said_about(self, node: StateNode) -> tuple[Mapping[str, int], ...]:
+    def events_about(self, node: StateNode) -> tuple[Mapping[str, int], ...]:
         """Return what events say about a node and its claim."""
         return self._said.about(node)
 

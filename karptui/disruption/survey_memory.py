@@ -43,7 +43,7 @@ class NodeFacts(msgspec.Struct, frozen=True, eq=False):
     is_type_known: bool
     nominated_ns: int
     is_buffered: bool
-    said: tuple[Any, ...]
+    events: tuple[Any, ...]
     """What events say about the node and its claim."""
     warning: InstanceWarning | None
     namespaces: frozenset[str]
@@ -96,7 +96,7 @@ class SurveyMemory:
             and known.pool is self._pool(node.nodepool_name)
             and known.nominated_ns == fleet.nominated.get(name, 0)
             and known.is_buffered == (name in fleet.buffered)
-            and known.said == self._survey.said_about(node)
+            and known.events == self._survey.events_about(node)
             and known.warning == fleet.warning(node)
             and self._stirred.isdisjoint(known.namespaces)
             and known.price == price_of(fleet, node)
@@ -123,7 +123,7 @@ class SurveyMemory:
             is_type_known=self._survey.is_type_known(node),
             nominated_ns=fleet.nominated.get(node.name, 0),
             is_buffered=node.name in fleet.buffered,
-            said=self._survey.said_about(node),
+            events=self._survey.events_about(node),
             warning=fleet.warning(node),
             namespaces=frozenset(pod.template.namespace for pod in (*node.pods, *node.ending)),
             expires_ns=min(min(ends, default=_NEVER), min(came, default=_NEVER) + HOUR_NS),

@@ -89,8 +89,8 @@ class Play:
         self._launches = launches = Launches(
             world, agenda, self._calendar, sight, durations=durations, rules=settings.rules
         )
-        is_heeded = settings.gate("StaticCapacity")
-        static = tuple(pool for pool in pools.values() if pool.is_static) if is_heeded else ()
+        is_enabled = settings.gate("StaticCapacity")
+        static = tuple(pool for pool in pools.values() if pool.is_static) if is_enabled else ()
         self._static = StaticPools(world, agenda, launches, static, self.fleet)
         self._pods = PodRuns(world, agenda, self._calendar, sight, durations=durations, seed=seed)
         self._queue = queue = CommandQueue(

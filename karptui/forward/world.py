@@ -24,7 +24,7 @@ from karptui.provisioning.state_node import StateNode, tracked
 
 _UNSCHEDULABLE: Final = "Unschedulable"
 _INSTANCE_TERMINATING: Final = "InstanceTerminating"
-_DEAF_NS: Final = 10 * NS_PER_SECOND
+_DEDUPE_NS: Final = 10 * NS_PER_SECOND
 """How long Karpenter takes no notice of pods that come or go on a node, once one has."""
 _STATEFUL: Final = "StatefulSet"
 
@@ -461,7 +461,7 @@ class World:
         if claim is None:
             return
         last_ns = claim.last_pod_event_ns
-        if last_ns != ABSENT_NS and now_ns - last_ns < _DEAF_NS:
+        if last_ns != ABSENT_NS and now_ns - last_ns < _DEDUPE_NS:
             return
         self.add_claim(msgspec.structs.replace(claim, last_pod_event_ns=now_ns))
 

@@ -35,7 +35,7 @@ class GroupDrain(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[DrainedNode, ...]
     held: tuple[HeldPod, ...]
     """Pods whose eviction PodDisruptionBudgets refused for a while: those that are never evicted first."""
-    unheeded: tuple[str, ...]
+    do_not_disrupt: tuple[str, ...]
     """Pods that ask not to be disrupted, which kubectl does not know: ``namespace/name``."""
     launched: int
     """Nodes that Karpenter launches meanwhile."""
@@ -85,7 +85,7 @@ class GroupDrain(msgspec.Struct, frozen=True, kw_only=True):
                 }
                 for one in self.held
             ],
-            "doNotDisrupt": list(self.unheeded),
+            "doNotDisrupt": list(self.do_not_disrupt),
             "newNodes": self.launched,
             "nodesBefore": self.nodes_before,
             "mostNodes": self.most_nodes,
@@ -142,7 +142,7 @@ def drain_groups(
     ordered, going = sorted(names), frozenset(names)
     drain = play.drain_by_hand(ordered, at_once)
     predicates = situation.fleet.pods
-    unheeded = (
+    do_not_disrupt = (
         pod.key
         for pod in inventory.pods
         if pod.node_name in going and is_reschedulable(pod) and not predicates.is_disruptable(pod)
@@ -156,7 +156,7 @@ def drain_groups(
         until_ns=play.now_ns,
         nodes=drain.nodes,
         held=_longest_first(drain.held, play.now_ns),
-        unheeded=tuple(sorted(unheeded)),
+        do_not_disrupt=tuple(sorted(do_not_disrupt)),
         launched=sum(len(step.claims) for step in played.steps if step.kind in (StepKind.PROVISION, StepKind.DISRUPT)),
         nodes_before=played.series[0].nodes,
         most_nodes=max(moment.nodes for moment in played.series),

@@ -113,9 +113,9 @@ class Prepared:
         now_ns: int,
         pause: Pause = no_pause,
         *,
-        heeds_commands: bool = False,
+        knows_commands: bool = False,
     ) -> None:
-        self._pause, self._heeds_commands = pause, heeds_commands
+        self._pause, self._knows_commands = pause, knows_commands
         self.inventory = inventory
         self.settings = settings
         self.now_ns = now_ns
@@ -213,7 +213,7 @@ class Prepared:
                     self.settings,
                     now_ns,
                     self._pause,
-                    heeds_commands=self._heeds_commands,
+                    knows_commands=self._knows_commands,
                 )
         found = copy(self)
         found.advance(inventory, states, now_ns, pods=pods, unbound=unbound)
@@ -334,7 +334,7 @@ class Prepared:
 
     def _leaves(self, state: StateNode) -> bool:
         """Return whether a node is on its way out, also by a command that waits for replacements."""
-        return state.is_marked_for_deletion or (self._heeds_commands and state.is_held_by_command)
+        return state.is_marked_for_deletion or (self._knows_commands and state.is_held_by_command)
 
     @cached_property
     def _running(self) -> RunningPods:
@@ -434,7 +434,7 @@ def prepare(
     now_ns: int,
     pause: Pause = no_pause,
     *,
-    heeds_commands: bool = False,
+    knows_commands: bool = False,
 ) -> Prepared:
     """Index a cluster for runs.
 
@@ -444,6 +444,6 @@ def prepare(
         settings: Karpenter's own.
         now_ns: The instant of the decision, nanoseconds since the epoch.
         pause: Called now and then, also later on where something is indexed that nobody has asked for yet.
-        heeds_commands: Whether nodes that a command seems to hold are leaving, as a Karpenter that runs remembers it.
+        knows_commands: Whether nodes that a command seems to hold are leaving, as a Karpenter that runs remembers it.
     """
-    return Prepared(inventory, instance_types, settings, now_ns, pause, heeds_commands=heeds_commands)
+    return Prepared(inventory, instance_types, settings, now_ns, pause, knows_commands=knows_commands)

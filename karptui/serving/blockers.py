@@ -69,7 +69,7 @@ def blockers(clock: Callable[[], float] = time.monotonic) -> List:
 def _in_groups(lines: Sequence[BlockerLine], wanted: RowsWanted, total: int) -> Sequence[BlockerLine]:
     folding = Folding(wanted.is_folded, wanted.other_way, wanted.opens_all)
     grouping = BlockerGrouping(wanted.group_by or BlockerGrouping.NOTHING)
-    return grouped(only_blockers(lines), grouping, folding.unless_said(is_folded=total >= FOLDED_FROM))
+    return grouped(only_blockers(lines), grouping, folding.with_default(is_folded=total >= FOLDED_FROM))
 
 
 def _held_nodes(lines: Sequence[BlockerLine]) -> Sequence[NodeEntry]:

@@ -41,7 +41,7 @@ class Folding(NamedTuple):
         is_folded = bool(self.is_folded) or (opens_last and not self.opens_all)
         return is_folded is not (name in self.exceptions)
 
-    def unless_said(self, *, is_folded: bool) -> Folding:
+    def with_default(self, *, is_folded: bool) -> Folding:
         """Return the same, with groups as they are at first where the reader has not said."""
         return self if self.is_folded is not None else self._replace(is_folded=is_folded)
 

@@ -13,7 +13,7 @@ from karptui.provisioning import Prepared, prepare
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import offered_types, offered_types_of
-from karptui.session.readiness import unheeded
+from karptui.session.readiness import left_out
 from karptui.state.inventory import inventory_of
 from karptui.whatif.situation import TypesResult, WhatIfBase
 
@@ -31,8 +31,8 @@ def prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tup
     inventory, offered = inventory_of(view.state), offered_types_of(view)
     pause()
     version = view.evidence.version_note
-    notes = (*((version,) if version else ()), *unheeded(view), *refused_selectors(inventory.pdbs), *offered.notes)
-    prepared = prepare(inventory, offered.types, view.evidence.settings, now_ns, pause, heeds_commands=True)
+    notes = (*((version,) if version else ()), *left_out(view), *refused_selectors(inventory.pdbs), *offered.notes)
+    prepared = prepare(inventory, offered.types, view.evidence.settings, now_ns, pause, knows_commands=True)
     return prepared, notes
 
 

@@ -9,7 +9,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NEEDED_FOR_WHY
 from karptui.session.status import plural
 
-HEEDED: Final = (Kind.PDB, Kind.DAEMONSET, Kind.NODECLASS)
+OPTIONAL: Final = (Kind.PDB, Kind.DAEMONSET, Kind.NODECLASS)
 """Waited for where they are on their way, and done without where they may not be listed."""
 _ON_THE_WAY: Final = ("connecting", "syncing")
 
@@ -39,13 +39,13 @@ def _on_the_way(view: ClusterView) -> str:
         status = view.statuses.get(str(kind))
         if status is None or status.phase in _ON_THE_WAY or (status.phase == "disconnected" and not status.count):
             return f"{plural(kind)} are on their way"
-    for kind in HEEDED:
+    for kind in OPTIONAL:
         status = view.statuses.get(str(kind))
         if status is not None and status.phase in _ON_THE_WAY:
             return f"{plural(kind)} are on their way"
     return ""
 
 
-def unheeded(view: ClusterView) -> tuple[str, ...]:
+def left_out(view: ClusterView) -> tuple[str, ...]:
     """Return what the answers leave out of account because it may not be listed, in sentences."""
-    return tuple(f"{plural(kind)} may not be listed and count as none" for kind in HEEDED if kind in view.hidden)
+    return tuple(f"{plural(kind)} may not be listed and count as none" for kind in OPTIONAL if kind in view.hidden)

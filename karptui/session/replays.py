@@ -79,18 +79,18 @@ class Replayer:
 
     def __init__(
         self,
-        tell: Callable[[Answer], None],
+        answered: Callable[[Answer], None],
         clock: Callable[[], float] = time.monotonic,
         shared_base: SharedBase | None = None,
     ) -> None:
         """Make one that has nothing to do yet.
 
         Args:
-            tell: called with every answer, in the thread.
+            answered: called with every answer, in the thread.
             clock: tells seconds, for how long answers take.
             shared_base: the cluster made ready, which others replay on as well; one of its own when None.
         """
-        self._tell = tell
+        self._answered = answered
         self._clock = clock
         self._wake = threading.Condition()
         self._question: ReplayQuestion | None = None
@@ -158,7 +158,7 @@ class Replayer:
 
     def _give(self, question: ReplayQuestion, answer: Answer) -> None:
         self.answered = question.number
-        self._tell(answer)
+        self._answered(answer)
 
     def _next_question(self) -> ReplayQuestion | None:
         with self._wake:
@@ -222,7 +222,7 @@ class ReplayServer:
         """
         self._view, self._shared_base = view, shared_base
         self._known: Replayer | None = None
-        self._hear: Callable[[Replayed], None] | None = None
+        self._listener: Callable[[Replayed], None] | None = None
         self._asked: ClusterView | None = None
         """The cluster of the last question."""
         self._asked_ns = 0
@@ -235,12 +235,12 @@ class ReplayServer:
         return self._known
 
     def _pass_on(self, answer: Answer) -> None:
-        if self._hear is not None:
-            self._hear(Replayed(number=self._replayer.answered, answer=answer))
+        if self._listener is not None:
+            self._listener(Replayed(number=self._replayer.answered, answer=answer))
 
-    def tell(self, hear: Callable[[Replayed], None]) -> None:
-        """Tell somebody every answer, in the thread that replays."""
-        self._hear = hear
+    def subscribe(self, listener: Callable[[Replayed], None]) -> None:
+        """Pass every answer to a listener, in the thread that replays."""
+        self._listener = listener
 
     def replay(self, wanted: ReplayWanted) -> ReplayState:
         """Have a scenario replayed, in the place of whatever was asked before."""

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from karptui.karpenter.nodepool import NodePool
     from karptui.session.cluster_view import ClusterView
 
-TOLD_FROM_NS: Final = 60 * NS_PER_SECOND
+LATE_NS: Final = 60 * NS_PER_SECOND
 """Pods that wait for less are on their way to a node."""
-_HEEDED: Final = (
+_NEEDED: Final = (
     Kind.NODE,
     Kind.NODECLAIM,
     Kind.NODEPOOL,
@@ -49,7 +49,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             pools=tuple(view.state.nodepools.values()),
             limits=tuple(_limits(view)),
             closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
-            hidden=tuple(plural(kind) for kind in _HEEDED if kind in view.hidden),
+            hidden=tuple(plural(kind) for kind in _NEEDED if kind in view.hidden),
             sees_nodes=Kind.NODE not in view.hidden,
             has_prices=not view.evidence.price_settings.is_disabled,
             timeouts=metrics.consolidation_timeouts.get("single", 0) if metrics is not None and has_counters else 0,
@@ -97,7 +97,7 @@ def _pending(view: ClusterView, now_ns: int) -> Iterator[PendingLine]:
     late = [
         pod
         for key in view.state.pending_pods
-        if (pod := view.state.pods.get(key)) is not None and now_ns - pod.created_ns >= TOLD_FROM_NS
+        if (pod := view.state.pods.get(key)) is not None and now_ns - pod.created_ns >= LATE_NS
     ]
     if late:
         yield PendingLine("", tuple(pod.key for pod in late), min(pod.created_ns for pod in late))

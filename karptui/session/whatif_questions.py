@@ -87,8 +87,8 @@ class Replays(Protocol):
         """Return how far the last question has come, and whether it is to be asked again."""
         ...
 
-    def tell(self, hear: Callable[[Replayed], None], /) -> None:
-        """Tell somebody every answer as soon as it is known, in whatever thread."""
+    def subscribe(self, listener: Callable[[Replayed], None], /) -> None:
+        """Pass every answer to a listener as soon as it is known, in whatever thread."""
         ...
 
 

@@ -42,7 +42,7 @@ class EvidenceSource:
         self._base = base
         self._region = ""
         self._is_started = False
-        self._heard: tuple[MetricsNews | None, AwsNews | None, ControllerNews | None] = (None, None, None)
+        self._news: tuple[MetricsNews | None, AwsNews | None, ControllerNews | None] = (None, None, None)
         self._latest = base
 
     def start(self) -> None:
@@ -106,14 +106,14 @@ class EvidenceSource:
 
     def latest(self) -> Evidence:
         """Return what is known now; the same object as long as there is nothing new."""
-        heard = (
+        news = (
             self._metrics.latest() if self._metrics is not None else None,
             self._aws.latest() if self._aws is not None else None,
             self._controller.latest() if self._controller is not None else None,
         )
-        if any(new is not known for new, known in zip(heard, self._heard, strict=True)):
-            self._heard = heard
-            self._latest = _joined(self._base, *heard)
+        if any(new is not known for new, known in zip(news, self._news, strict=True)):
+            self._news = news
+            self._latest = _joined(self._base, *news)
         return self._latest
 
 

@@ -95,10 +95,10 @@ def drain_lines(drain: GroupDrain) -> Iterator[str]:
         yield f"a pod is without a node for {span_text(drain.longest_wait_ns)} at most{come}"
     if drain.waiting > drain.waiting_before:
         yield f"{counted(drain.waiting - drain.waiting_before, 'pod')} more without a node at the end"
-    if drain.unheeded:
-        names = first_of(drain.unheeded, _FEW)
-        asks = verb(len(drain.unheeded), "asks", "ask")
-        count = counted(len(drain.unheeded), "pod")
+    if drain.do_not_disrupt:
+        names = first_of(drain.do_not_disrupt, _FEW)
+        asks = verb(len(drain.do_not_disrupt), "asks", "ask")
+        count = counted(len(drain.do_not_disrupt), "pod")
         yield f"{count} {asks} not to be disrupted, which kubectl drain does not heed: {names}"
 
 

@@ -43,7 +43,7 @@ class ProportionError(ValueError):
     """A proportion that cannot be had; a sentence."""
 
 
-class Bearer(msgspec.Struct, frozen=True):
+class EditedOwner(msgspec.Struct, frozen=True):
     """What is edited so that pods change: their workload, or a pod of its own."""
 
     ref: ObjectRef
@@ -116,14 +116,14 @@ def _nearest(shares: list[int]) -> list[int]:
 
 
 def proportion_edits(
-    values: Mapping[str, int], nodepools: Mapping[str, NodePool], bearers: Iterable[Bearer]
+    values: Mapping[str, int], nodepools: Mapping[str, NodePool], edited: Iterable[EditedOwner]
 ) -> tuple[AnyEdit, ...]:
     """Return the edits: values of the label for every NodePool, and a spread over it for every workload.
 
     Args:
         values: by NodePool, how many values of the label it gets.
         nodepools: by name.
-        bearers: what is edited so that the pods change; those without labels of their own are left out, as nothing
+        edited: what is edited so that the pods change; those without labels of their own are left out, as nothing
             would tell their pods from others.
 
     Raises:
@@ -142,7 +142,7 @@ def proportion_edits(
         first += count
     edits += [
         SetField(one.ref, (*(() if one.ref.kind == "Pod" else ("spec", "template")), *_SPREADS), _spreads(one.template))
-        for one in bearers
+        for one in edited
         if workload_labels(one.template.labels)
     ]
     return tuple(edits)
@@ -171,11 +171,11 @@ def proportion_opening(values: Mapping[str, int], state: ClusterState, overlap: 
     Raises:
         ProportionError: with a sentence.
     """
-    bearers = tuple(_bearers(owners_of_shared(values, state, overlap), state))
-    if not bearers:
+    edited = tuple(_edited_owners(owners_of_shared(values, state, overlap), state))
+    if not edited:
         named = " and ".join(values)
         raise ProportionError(f"no pod with labels of its own could go to {named} alike: there is nothing to spread")
-    edits = proportion_edits(values, state.nodepools, bearers)
+    edits = proportion_edits(values, state.nodepools, edited)
     documents = dict.fromkeys(one.object for one in edits if isinstance(one, SetField) and one.object.kind != "Pod")
     name = ", ".join(f"{pool} {count}" for pool, count in values.items())
     return Opening(name[:MOST_NAME], tuple(documents)[:MOST_DOCUMENTS], edits, Replay.SCRATCH)
@@ -196,19 +196,19 @@ def owners_of_shared(pools: Iterable[str], state: ClusterState, overlap: Overlap
     return found
 
 
-def _bearers(owners: Mapping[Owner | ObjectRef, Pod], state: ClusterState) -> Iterator[Bearer]:
+def _edited_owners(owners: Mapping[Owner | ObjectRef, Pod], state: ClusterState) -> Iterator[EditedOwner]:
     """Yield what is edited: the workload where it is known and has a template, else each of its pods."""
     known = {f"{kind}/{key}" for kind in WORKLOAD_KINDS for key in state.of(kind)}
     apart: set[Owner] = set()
     for owner, pod in owners.items():
         if isinstance(owner, ObjectRef):
-            yield Bearer(owner, pod.template)
+            yield EditedOwner(owner, pod.template)
         elif owner.kind in _WITH_TEMPLATE and str(owner) in known:
-            yield Bearer(ObjectRef(owner.kind, owner.name, owner.namespace), pod.template)
+            yield EditedOwner(ObjectRef(owner.kind, owner.name, owner.namespace), pod.template)
         else:
             apart.add(owner)
     if apart:
         index = OwnerIndex(item for kind in WORKLOAD_KINDS for item in state.of(kind).values())
         for pod in state.pods.values():
             if not pod.is_terminal and index.of(pod) in apart:
-                yield Bearer(ObjectRef(str(Kind.POD), pod.name, pod.namespace), pod.template)
+                yield EditedOwner(ObjectRef(str(Kind.POD), pod.name, pod.namespace), pod.template)

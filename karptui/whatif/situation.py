@@ -88,7 +88,7 @@ class Situation:
     @cached_property
     def prepared(self) -> Prepared:
         """The cluster, made ready for runs of the engine."""
-        return prepare(self.inventory, self.types.types, self.settings, self.now_ns, self.pause, heeds_commands=True)
+        return prepare(self.inventory, self.types.types, self.settings, self.now_ns, self.pause, knows_commands=True)
 
     @cached_property
     def fleet(self) -> Fleet:

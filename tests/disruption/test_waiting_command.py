@@ -14,8 +14,8 @@ from tests.builders import NOW_NS, a_condition, a_pod
 from tests.forward.making import TYPES, a_pair, a_world
 
 
-@pytest.mark.parametrize("heeds_commands", [False, True])
-def test_their_pods_take_the_room_that_others_would_go_to(heeds_commands: bool) -> None:
+@pytest.mark.parametrize("knows_commands", [False, True])
+def test_their_pods_take_the_room_that_others_would_go_to(knows_commands: bool) -> None:
     held, claim = a_pair("held")
     mark = a_condition("DisruptionReason", since_ns=NOW_NS)
     pairs = (
@@ -28,9 +28,9 @@ def test_their_pods_take_the_room_that_others_would_go_to(heeds_commands: bool) 
         a_pod(name="stays", node="room", cpu="300m"),
         a_pod(name="could-go", node="small", cpu="500m"),
     ]
-    prepared = prepare(a_world(*pairs, pods=pods), TYPES, Settings(), NOW_NS, heeds_commands=heeds_commands)
-    assert [pod.name for pod in prepared.leaving] == (["leaves"] if heeds_commands else [])
+    prepared = prepare(a_world(*pairs, pods=pods), TYPES, Settings(), NOW_NS, knows_commands=knows_commands)
+    assert [pod.name for pod in prepared.leaving] == (["leaves"] if knows_commands else [])
     fleet = observed_fleet(prepared)
     commands = next_pass(prepared, fleet, EngineSimulator(prepared, fleet)).commands
     gone = [one.name for command in commands for one in command.candidates]
-    assert gone == ([] if heeds_commands else ["room"])
+    assert gone == ([] if knows_commands else ["room"])

@@ -24,9 +24,9 @@ def test_groupings_go_round() -> None:
         (Folding(is_folded=True, exceptions=frozenset("a")), "b"),
         (Folding().toggled("a"), "a"),
         (Folding().toggled("a").toggled("b").toggled("a"), "b"),
-        (Folding().unless_said(is_folded=True), "ab"),
-        (Folding(is_folded=False).unless_said(is_folded=True), ""),
-        (Folding().toggled("a").unless_said(is_folded=True), "b"),
+        (Folding().with_default(is_folded=True), "ab"),
+        (Folding(is_folded=False).with_default(is_folded=True), ""),
+        (Folding().toggled("a").with_default(is_folded=True), "b"),
     ],
 )
 def test_which_groups_hide_their_rows(folding: Folding, hidden: str) -> None:

@@ -111,7 +111,7 @@ def test_what_is_said_of_the_last_question(told: Told) -> None:
 
 def test_an_answer_comes_with_the_number_of_its_question(told: Told) -> None:
     heard: list[Replayed] = []
-    told.replays.tell(heard.append)
+    told.replays.subscribe(heard.append)
     told.ask()
     replayer = told.replays._replayer
     assert isinstance(replayer, Asked)

@@ -12,7 +12,7 @@ from karptui.whatif.field_path import POOL_REQUIREMENTS
 from karptui.whatif.proportion import (
     LABEL,
     MOST_VALUES,
-    Bearer,
+    EditedOwner,
     ProportionError,
     parse_shares,
     proportion_edits,
@@ -82,8 +82,12 @@ def test_edits() -> None:
     bare: PodTemplate = a_pod_template(labels={"pod-template-hash": "5c9"})
     web, one = ObjectRef("Deployment", "web", "shop"), ObjectRef("Pod", "once", "shop")
     pools = {"primary": a_pool("primary", SPOT, {"key": LABEL, "operator": "Exists"}), "spare": a_pool("spare")}
-    bearers = (Bearer(web, template), Bearer(one, template), Bearer(ObjectRef("Deployment", "bare", "shop"), bare))
-    edits = proportion_edits({"primary": 2, "spare": 1}, pools, bearers)  # type: ignore[arg-type]
+    owners = (
+        EditedOwner(web, template),
+        EditedOwner(one, template),
+        EditedOwner(ObjectRef("Deployment", "bare", "shop"), bare),
+    )
+    edits = proportion_edits({"primary": 2, "spare": 1}, pools, owners)  # type: ignore[arg-type]
     spread = {
         "maxSkew": 1,
         "topologyKey": LABEL,

@@ -77,7 +77,7 @@ def why_removed(claim: NodeClaim, pool: NodePool | None, events: Sequence[Event]
     initiator = claim_initiator(claim, claim.node_name, pool, events)
     if initiator in _OF_INITIATOR and initiator not in (Initiator.NODEPOOL_DELETED, Initiator.STATIC_SCALE_DOWN):
         return _OF_INITIATOR[initiator]
-    said = why_said(events)
+    said = why_by_events(events)
     if said is not Removal.UNKNOWN:
         # It may have been last seen before its deletion began.
         return said
@@ -90,7 +90,7 @@ def why_removed(claim: NodeClaim, pool: NodePool | None, events: Sequence[Event]
     return Removal.DELETED if claim.is_deleting else Removal.UNKNOWN
 
 
-def why_said(events: Iterable[Event]) -> Removal:
+def why_by_events(events: Iterable[Event]) -> Removal:
     """Return why a NodeClaim went as far as events about it and its node tell."""
     reasons = set()
     for event in events:
@@ -231,7 +231,7 @@ def _said(name: str, by_object: _EventIndex, pools: Mapping[str, NodePool]) -> L
         pool=_pool_of(name, pools),
         created_ns=min(starts, default=0),
         removed_ns=min(ends, default=0) or max(event.last_ns for event in events),
-        why=why_said(events),
+        why=why_by_events(events),
         made_for=by_object.made_for(name),
         is_by_events=True,
     )

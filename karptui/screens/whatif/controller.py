@@ -131,7 +131,7 @@ class WhatIf:
         self._is_restored = kept is None
         self._reader = DocumentReader(cluster, self.book)
         self.documents = Documents(self.book.originals, self._crds)
-        cluster.replays.tell(self._answered)
+        cluster.replays.subscribe(self._answered)
         self.listener: Listener = NoListener()
         self.problem = ""
         """Why the last question has no answer."""

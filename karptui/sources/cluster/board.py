@@ -118,7 +118,7 @@ class ResourceStatus:
         self._problems = 0
         self._last_problem = ""
 
-    def heard(self) -> None:
+    def note_contact(self) -> None:
         """Note that the server has said something."""
         self._contact_ns = self._waits.now_ns()
 

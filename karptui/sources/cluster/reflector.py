@@ -219,7 +219,7 @@ class Reflector:
             if (seconds := self._pages.wait_seconds()) > 0:
                 self._waits.pause(seconds)
             data = self._page(token)
-            self._heard()
+            self._note_answer()
             self._may_list = True
             try:
                 with self._decoding:
@@ -301,7 +301,7 @@ class Reflector:
         with self._collection().watch(
             self._version, seconds=self._watch_seconds(), silence_seconds=SILENCE_SECONDS
         ) as stream:
-            self._heard()
+            self._note_answer()
             self._report(Phase.LIVE)
             yield from self._followed(stream)
 
@@ -315,11 +315,11 @@ class Reflector:
 
     def _followed(self, stream: LineStream) -> Generator[Changes]:
         """Yield what the events of a stream change, batch by batch."""
-        self._heard()
+        self._note_answer()
         self._opened_at = self._waits.monotonic()
         for lines in stream.batches():
             was_complete = bool(self._version)
-            self._heard()
+            self._note_answer()
             events, problem = self._events(lines)
             yield from self._changed_by(events)
             self._check_size()
@@ -411,9 +411,9 @@ class Reflector:
         self._past.reach(version_number(version))
         self._report(Phase.LIVE)
 
-    def _heard(self) -> None:
-        self._status.heard()
-        self._outage.heard()
+    def _note_answer(self) -> None:
+        self._status.note_contact()
+        self._outage.note_answer()
         if self._status.phase is Phase.DISCONNECTED:
             self._recovered()
         elif self._status.phase is Phase.FORBIDDEN:

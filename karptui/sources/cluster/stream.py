@@ -232,7 +232,7 @@ class LineStream:
         self,
         response: urllib3.BaseHTTPResponse,
         server: str,
-        heard: Callable[[], None],
+        on_bytes: Callable[[], None],
         *,
         lasts_seconds: float = math.inf,
     ) -> None:
@@ -241,12 +241,12 @@ class LineStream:
         Args:
             response: the answer, of which nothing has been read.
             server: for sentences.
-            heard: called whenever something comes.
+            on_bytes: called whenever something comes.
             lasts_seconds: when the stream is over, if the server does not end it.
         """
         self._response = response
         self._server = server
-        self._heard = heard
+        self._on_bytes = on_bytes
         self._until = time.monotonic() + lasts_seconds
 
     def batches(self) -> Iterator[list[Line]]:
@@ -265,7 +265,7 @@ class LineStream:
                     if is_chunked:
                         raise ProtocolError("the stream ended in the middle")
                     break
-                self._heard()
+                self._on_bytes()
                 lines = buffer.take(count)
                 if lines:
                     yield lines

@@ -115,7 +115,7 @@ class Transport:
         response = self._answer(
             _Request(method="GET", path=path, query=query, accept=accept, read_seconds=opens_within)
         )
-        stream = LineStream(response, self.server, self._heard, lasts_seconds=lasts_seconds)
+        stream = LineStream(response, self.server, self._note_contact, lasts_seconds=lasts_seconds)
         stream.allow_silence(silence_seconds)
         with self._lock:
             self._open.add(stream)
@@ -146,7 +146,7 @@ class Transport:
         if pool is not None:
             pool[1].clear()
 
-    def _heard(self) -> None:
+    def _note_contact(self) -> None:
         self.last_contact_ns = self._now_ns()
 
     def _body(self, response: urllib3.BaseHTTPResponse, most_bytes: int = MOST_BYTES, *, is_cut: bool = False) -> bytes:
@@ -157,7 +157,7 @@ class Transport:
         except BROKEN as error:
             raise UnreachableError(why(error, self.server)) from error
         finally:
-            self._heard()
+            self._note_contact()
             if not is_whole:
                 # The rest of it must not be taken for the next answer.
                 response.close()
@@ -198,7 +198,7 @@ class Transport:
             if is_tls_failure(error):
                 self._drop_pool()
             raise UnreachableError(why(error, self.server)) from error
-        self._heard()
+        self._note_contact()
         return response
 
     def _headers(self, request: _Request, grant: Grant) -> urllib3.HTTPHeaderDict:

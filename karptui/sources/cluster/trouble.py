@@ -24,7 +24,7 @@ class Outage:
         self._is_doubtful = False
         self._refusals = 0
 
-    def heard(self) -> None:
+    def note_answer(self) -> None:
         """Note that the server has answered as it should."""
         self._is_away, self._is_doubtful, self._refusals = False, False, 0
 

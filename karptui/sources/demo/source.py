@@ -116,7 +116,7 @@ class DemoSource:
         """Let everything happen that is due by the clock, and tell what has changed."""
         assert self._play is not None, "start comes first"
         self._play.advance(self.clock.now_ns())
-        self._tell(self._play.world.take_changes())
+        self._put(self._play.world.take_changes())
 
     def refresh(self) -> None:
         """Do nothing: nothing waits."""
@@ -154,9 +154,9 @@ class DemoSource:
         begin(play)
         self._play = play
         self._counts = dict.fromkeys(Kind, 0)
-        self._tell(dict(world.everything()))
+        self._put(dict(world.everything()))
 
-    def _tell(self, changes: dict[tuple[str, str], Manifest | None]) -> None:
+    def _put(self, changes: dict[tuple[str, str], Manifest | None]) -> None:
         assert self._mailbox is not None
         by_kind: dict[Kind, dict[str, Any]] = {}
         for (api_kind, key), manifest in changes.items():

@@ -88,7 +88,7 @@ class Recorded:
         self._value: dict[str, Any] = document.value
         self._check_version()
         self.name: str = self._field("name", str, "")
-        self.wants_disruption: bool = self._field("disruption", bool, default=False)
+        self.with_disruption: bool = self._field("disruption", bool, default=False)
         self.captured_ns = self._captured_ns()
         self.karpenter_version: str = self._field("karpenterVersion", str, "")
         self.settings = self._settings()
@@ -195,7 +195,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     inventory: Inventory = Inventory()
     instance_types: tuple[InstanceType, ...] | None = None
     """The same for every NodePool; None where each NodeClass has to tell. Shared between snapshots of one catalog."""
-    wants_disruption: bool = False
+    with_disruption: bool = False
     """``"disruption": true``: ``karptui simulate`` answers for disruption too."""
     unknown_kinds: Mapping[str, int] = {}
     """How many objects of each kind were passed over: ``ConfigMap``, ``Lease.coordination.k8s.io``."""
@@ -246,7 +246,7 @@ class SnapshotReader:
             SnapshotError: a sentence naming the file, and the object and field where there is one.
         """
         pile = ObjectPile(keeps_manifests=keeps_manifests)
-        recorded, newest_ns = self._gather(pile, documents(paths, stdin=stdin), wants_newest=now_ns is None)
+        recorded, newest_ns = self._gather(pile, documents(paths, stdin=stdin), takes_newest=now_ns is None)
         if strict and pile.problems:
             raise SnapshotError(pile.problems[0])
         name = (recorded.name if recorded is not None else "") or _name_of(paths)
@@ -277,7 +277,7 @@ class SnapshotReader:
         return msgspec.structs.replace(found, karpenter_version=version, settings=settings)
 
     def _gather(
-        self, pile: ObjectPile, found: Iterable[SnapshotDocument], *, wants_newest: bool
+        self, pile: ObjectPile, found: Iterable[SnapshotDocument], *, takes_newest: bool
     ) -> tuple[Recorded | None, int]:
         """Add the objects of documents, and return the recording among them and the newest instant of the others."""
         recorded: Recorded | None = None
@@ -291,7 +291,7 @@ class SnapshotReader:
                     recorded = Recorded(document, self._catalogs)
                     recorded.add_objects(pile)
                     continue
-                if wants_newest:
+                if takes_newest:
                     newest_ns = max(newest_ns, newest_timestamp_ns(document.value))
                 for manifest in manifests(document.value):
                     pile.add(manifest, document.where, has_defaults=bool(manifest.path))
@@ -311,7 +311,7 @@ def _as_recorded(snapshot: Snapshot, recorded: Recorded) -> Snapshot:
         settings=recorded.settings,
         karpenter_version=recorded.karpenter_version,
         instance_types=recorded.instance_types,
-        wants_disruption=recorded.wants_disruption,
+        with_disruption=recorded.with_disruption,
     )
 
 

@@ -33,7 +33,7 @@ def build_recording(
     karpenter_version: str = "",
     repair_policies: Sequence[RepairPolicy] | None = None,
     reboot_history: Mapping[str, Sequence[int]] | None = None,
-    wants_disruption: bool = False,
+    with_disruption: bool = False,
     redactor: Redactor | None = None,
 ) -> dict[str, Any]:
     """Return a recording as a document.
@@ -47,7 +47,7 @@ def build_recording(
         karpenter_version: what runs, empty where it is not known.
         repair_policies: only where they are not the AWS provider's.
         reboot_history: when the running controller has rebooted which NodeClaim, where that is known.
-        wants_disruption: whether ``karptui simulate`` answers for disruption too.
+        with_disruption: whether ``karptui simulate`` answers for disruption too.
         redactor: replaces names by pseudonyms.
     """
     kept = [one for one in map(scrub, objects) if one is not None]
@@ -66,7 +66,7 @@ def build_recording(
         document["repairPolicies"] = [_policy_document(one) for one in repair_policies]
     if reboot_history:
         document["rebootHistory"] = {name: [*map(format_timestamp, at)] for name, at in reboot_history.items()}
-    if wants_disruption:
+    if with_disruption:
         document["disruption"] = True
     document["objects"] = kept
     return document if redactor is None else redactor.redact_document(document)

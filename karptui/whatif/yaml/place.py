@@ -112,7 +112,7 @@ class FieldPlace:
         if node.style in ("|", ">") or (not is_line):
             return self._replace_lines(depth, value)
         lead = "" if start < end else self._lead(start, around)
-        if in_flow or not self._wants_block(node, value):
+        if in_flow or not self._needs_block(node, value):
             quote = node.style if node.style in ("'", '"') else ""
             text = write_scalar(value, quote=quote) if not isinstance(value, dict | list | tuple) else write_flow(value)
             tail = " " if start == end and self._text[end : end + 1] not in ("", "\n", "\r", " ", ",", "}", "]") else ""
@@ -125,7 +125,7 @@ class FieldPlace:
             return ": "
         return " "
 
-    def _wants_block(self, node: YamlNode, value: Any) -> bool:
+    def _needs_block(self, node: YamlNode, value: Any) -> bool:
         if not isinstance(value, dict | list | tuple) or not value:
             return False
         # Braces stay braces; a value that had none goes on lines of its own.

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from karptui.disruption.churn.life import Removal, command_reason, created, lives, removed, why_removed, why_said
+from karptui.disruption.churn.life import Removal, command_reason, created, lives, removed, why_by_events, why_removed
 from karptui.karpenter.labels import TERMINATION_TIMESTAMP
 from karptui.kube.event import Event
 from karptui.kube.timestamps import format_timestamp
@@ -60,7 +60,7 @@ def test_why(claim: Any, pool: Any, events: tuple[Event, ...], why: Removal) -> 
     ],
 )
 def test_what_events_say(events: tuple[Event, ...], why: Removal) -> None:
-    assert why_said(events) is why
+    assert why_by_events(events) is why
 
 
 @pytest.mark.parametrize(

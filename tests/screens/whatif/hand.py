@@ -55,8 +55,8 @@ class Questions:
         self.states.append(wanted)
         return self.said
 
-    def tell(self, hear: Callable[[Replayed], None], /) -> None:
-        self.hear = hear
+    def subscribe(self, listener: Callable[[Replayed], None], /) -> None:
+        self.hear = listener
 
 
 class Cluster:

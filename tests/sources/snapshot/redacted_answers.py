@@ -31,7 +31,7 @@ def changed_decision(snapshot: Mapping[str, Any], folder: Path = GOLDENS) -> str
         karpenter_version=snapshot.get("karpenterVersion", "1.14.1"),
         repair_policies=settings.repair_policies,
         reboot_history=settings.reboot_history,
-        wants_disruption=snapshot.get("disruption", False),
+        with_disruption=snapshot.get("disruption", False),
         redactor=redactor,
     )
     wanted = _Renamed(redactor).answer(_answer(load(snapshot, folder), snapshot.get("disruption", False)))
@@ -42,14 +42,14 @@ def changed_decision(snapshot: Mapping[str, Any], folder: Path = GOLDENS) -> str
     return ""
 
 
-def _answer(prepared: Prepared, wants_disruption: bool) -> dict[str, Any]:
+def _answer(prepared: Prepared, with_disruption: bool) -> dict[str, Any]:
     provisioning = solve(prepared).as_json()
     answer = {
         "claims": provisioning["newNodeClaims"],
         "existing": provisioning["existingNodes"],
         "failed": sorted(provisioning["podErrors"]),
     }
-    if wants_disruption:
+    if with_disruption:
         report = simulate(prepared)
         answer["disruption"] = [method_json(result) for result in report.methods]
         if report.legacy_repairs is not None:

@@ -33,7 +33,7 @@ def read(tmp_path: Path, *values: Any, **options: Any) -> Snapshot:
 def test_reads_a_recording(tmp_path: Path) -> None:
     settings = {"PREFERENCE_POLICY": "Ignore", "FEATURE_GATES": "SpotToSpotConsolidation=true", "ISOLATED_VPC": True}
     snapshot = read(tmp_path, {**RECORDING, "settings": settings, "disruption": True})
-    assert (snapshot.name, snapshot.captured_at_ns, snapshot.wants_disruption) == ("incident", NOW_NS, True)
+    assert (snapshot.name, snapshot.captured_at_ns, snapshot.with_disruption) == ("incident", NOW_NS, True)
     assert snapshot.settings.preference_policy == "Ignore"
     assert snapshot.settings.gate("SpotToSpotConsolidation")
     assert snapshot.settings.isolated_vpc

@@ -194,7 +194,7 @@ def test_what_no_method_wants_to_pass_shares_a_row() -> None:
     assert len(grouped(entries, BlockerGrouping.NOTHING, Folding())) == 2
     for grouping, lines_there in ((BlockerGrouping.OWNER, 5), (BlockerGrouping.NOTHING, 4)):
         assert len(grouped(entries, grouping, Folding(is_folded=False, opens_all=True))) == lines_there
-        assert len(grouped(entries, grouping, Folding().unless_said(is_folded=False))) == lines_there - 2
+        assert len(grouped(entries, grouping, Folding().with_default(is_folded=False))) == lines_there - 2
     assert len(grouped(entries[1:], BlockerGrouping.OWNER, Folding())) == 3
     assert len({line.key for line in lines}) == 3
 

@@ -324,7 +324,7 @@ class TestRows:
         )
         view = a_view(*pods)
         found = study_pending(prepare_view(view, NOW_NS)[0], view.state)
-        entries = [PendingEntry(group, hears) for group in found.groups for hears in (True, False)]
+        entries = [PendingEntry(group, sees) for group in found.groups for sees in (True, False)]
         rows = build_rows(TABLE, entries, now_ns=NOW_NS)
         texts = {tuple(cell.text for cell in row.cells) for row in rows}
         assert any("✘ general: cpu short by 60 cores on m5.xlarge" in row for row in texts)

@@ -22,7 +22,7 @@ from karptui.session.costs import Held, held_of, held_per_hour
 from karptui.session.nodes import NodeEntry, going_nodes
 from karptui.session.overview import overview_of
 from karptui.session.prepare import prepare_view
-from karptui.session.readiness import unheeded, unready_because
+from karptui.session.readiness import left_out, unready_because
 from karptui.sources.base import Phase
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.budgets.sentences import budget_sentences
@@ -334,7 +334,7 @@ def test_readiness(kind: Kind, phase: Phase, said_: str) -> None:
     assert said_ in unready_because(changed)
     assert bool(unready_because(changed)) is bool(said_)
     if phase is Phase.FORBIDDEN and not said_:
-        assert unheeded(changed) == ("PodDisruptionBudgets may not be listed and count as none",)
+        assert left_out(changed) == ("PodDisruptionBudgets may not be listed and count as none",)
 
 
 def without(*kinds: Kind) -> ClusterView:

@@ -57,12 +57,12 @@ def protected_pod_remedies(
         makes_edits: Whether edits are asked for: of thousands of pods they are many.
     """
     pods = [objects.pods[one.object_key] for one in blockers if one.object_key in objects.pods]
-    bearers = _bearers(blockers, objects) if makes_edits else {}
+    edited = _edited_owners(blockers, objects) if makes_edits else {}
     later = effect_of(blockers, findings, is_at_once=False)
     yield BlockerRemedy(
         BlockerRemedyKind.OWN_POOL,
         "Pods that may not be disrupted share nodes with nobody else; all other nodes are free to go.",
-        _own_pool(blockers, objects, bearers) if makes_edits else (),
+        _own_pool(blockers, objects, edited) if makes_edits else (),
         later,
         Replay.SCRATCH,
     )
@@ -89,7 +89,7 @@ def protected_pod_remedies(
             BlockerRemedyKind.DURATION,
             f"{because} {value} protects each pod for so long after it started, then the node is free. Units h, m, s;"
             ' "1d" protects nothing.',
-            tuple(_annotated(ref, value) for ref in bearers),
+            tuple(_annotated(ref, value) for ref in edited),
             replace(effect_of(endless, findings, is_at_once=left <= 0), within_seconds=max(left, 0)),
             value=value,
         )
@@ -112,14 +112,14 @@ def protected_pod_remedies(
             BlockerRemedyKind.SPREAD,
             "New ones go where the fewest of them run, so that no node is filled up with them again and again; more"
             " nodes may hold one at the same time.",
-            tuple(SetField(ref, _path(ref, "spec", "topologySpreadConstraints"), [rule]) for ref in bearers),
+            tuple(SetField(ref, _path(ref, "spec", "topologySpreadConstraints"), [rule]) for ref in edited),
             replay=Replay.SCRATCH,
         )
     yield preemption_remedy(pods)
     yield BlockerRemedy(
         BlockerRemedyKind.REMOVE_ANNOTATION,
         "These pods may then be evicted at any time, also halfway.",
-        tuple(_annotated(ref, None) for ref in bearers),
+        tuple(_annotated(ref, None) for ref in edited),
         effect_of(blockers, findings),
     )
 
@@ -129,7 +129,7 @@ def _value(one: Blocker, objects: ChangedObjects) -> str:
     return one.value if pod is None else pod.annotations.get(DO_NOT_DISRUPT, "")
 
 
-def _bearers(blockers: Sequence[Blocker], objects: ChangedObjects) -> dict[ObjectRef, PodTemplate]:
+def _edited_owners(blockers: Sequence[Blocker], objects: ChangedObjects) -> dict[ObjectRef, PodTemplate]:
     """Return what has to be changed for the pods to change, with a pod's template as it is.
 
     That is the workload where it has a template, else each pod.
@@ -158,14 +158,14 @@ def _annotated(ref: ObjectRef, value: str | None) -> SetField:
 
 
 def _own_pool(
-    blockers: Sequence[Blocker], objects: ChangedObjects, bearers: Mapping[ObjectRef, PodTemplate]
+    blockers: Sequence[Blocker], objects: ChangedObjects, edited: Mapping[ObjectRef, PodTemplate]
 ) -> tuple[AnyEdit, ...]:
     """Return a tainted copy of their NodePool, and pods that ask for it; nothing where the NodePool is not known."""
     pool = next((objects.nodepools[one.pool_name] for one in blockers if one.pool_name in objects.nodepools), None)
     if pool is None or not pool.raw:
         return ()
     edits: list[AnyEdit] = [PutObject(to_yaml(tainted_copy(pool)))]
-    for ref, template in bearers.items():
+    for ref, template in edited.items():
         selector = {**template.node_selector, NODEPOOL: own_pool_name(pool.name)}
         tolerations = [*map(_toleration, template.tolerations), _TOLERATION]
         edits.append(SetField(ref, _path(ref, "spec", "nodeSelector"), selector))
