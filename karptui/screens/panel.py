@@ -11,6 +11,7 @@ from textual.content import Content
 from karptui.views.column import ItemT
 from karptui.views.row import Pieces
 from karptui.widgets.sentences import Sentences
+from karptui.widgets.titled_pane import TITLE_EDGES, fitted_title
 
 
 class Panel(VerticalScroll):
@@ -25,11 +26,21 @@ class Panel(VerticalScroll):
         """
         self.lines = Sentences(id=f"{name}-lines")
         super().__init__(self.lines, id=f"{name}-panel", can_focus=can_focus)
+        self._whole: Content | None = None
         self._title: Content | None = None
 
     def show_title(self, title: Content) -> None:
-        """Put a title into the edge; one that is there already draws nothing."""
-        if title != self._title:
+        """Put a title into the edge, with as many of its parts as have room; one that is there already draws nothing."""
+        self._whole = title
+        self._fit_title()
+
+    def on_resize(self) -> None:
+        """Show as much of the title as has room now."""
+        self._fit_title()
+
+    def _fit_title(self) -> None:
+        title = fitted_title(self._whole, self.outer_size.width - TITLE_EDGES) if self._whole is not None else None
+        if title is not None and title != self._title:
             self._title = title
             self.border_title = title
 

@@ -64,7 +64,8 @@ LEAST_LINES: Final = 2
 def fitted(sentence: Pieces, facts: Sequence[Pieces], width: int, height: int) -> tuple[Pieces, ...]:
     """Return lines no wider than a width in cells: the sentence, then facts in order, leaving out what has no room.
 
-    The sentence keeps all lines but the last, and two where there are two; a fact is never cut.
+    The sentence takes every line where it is whole so. One that is longer keeps all but the last, and two where there
+    are two, and ends with the last clause that has room, or the last word; a fact is never cut.
 
     Args:
         sentence: what comes first; it ends with an ellipsis where it has to be cut.
@@ -75,7 +76,7 @@ def fitted(sentence: Pieces, facts: Sequence[Pieces], width: int, height: int) -
     if height < 1:
         return ()
     lines = list(wrapped((sentence,), width)) if sentence else []
-    kept = min(height, max(height - 1, LEAST_LINES)) if facts else height
+    kept = min(height, max(height - 1, LEAST_LINES)) if facts and len(lines) > height else height
     is_cut = len(lines) > kept
     if is_cut:
         lines = [*lines[: kept - 1], _cut(lines[kept - 1], width)]
@@ -110,15 +111,18 @@ def _size(line: Pieces) -> int:
 
 
 def _cut(line: Pieces, width: int) -> Pieces:
-    """Return a line that ends with an ellipsis, and with no separator before it."""
-    kept: list[tuple[str, Tone]] = []
+    """Return the beginning of a line with an ellipsis: up to a clause that ends in its second half, else to a word."""
+    text = "".join(piece for piece, _ in line)
     room = width - cell_len(_ELLIPSIS)
-    for text, tone in line:
-        kept.append((set_cell_size(text, min(cell_len(text), room)), tone))
-        room -= cell_len(text)
-        if room <= 0:
+    whole = set_cell_size(text, room) if cell_len(text) > room else text
+    words = whole if len(whole) == len(text) or text[len(whole)] == " " else whole.rpartition(" ")[0] or whole
+    clause = words.rpartition(_BETWEEN[0])[0]
+    kept = (clause if cell_len(clause) * 2 >= width else words).rstrip(_BLANKS)
+    pieces: list[tuple[str, Tone]] = []
+    left = len(kept)
+    for piece, tone in line:
+        if left <= 0:
             break
-    while kept and not kept[-1][0].rstrip(_BLANKS):
-        kept.pop()
-    ends = [(text.rstrip(_BLANKS), tone) for text, tone in kept[-1:]]
-    return (*kept[:-1], *ends, (_ELLIPSIS, Tone.MUTED))
+        pieces.append((piece[:left], tone))
+        left -= len(piece)
+    return (*pieces, (_ELLIPSIS, Tone.MUTED))

@@ -2,21 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Final, Self
 
+from rich.cells import cell_len
 from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Region
 
 
+TITLE_EDGES: Final = 2
+"""Cells that a frame keeps of the line of its title: a piece of the line at either end."""
+_PART: Final = " · "
+
+
+def fitted_title(title: Content, width: int) -> Content:
+    """Return a title with as many of its parts, `` · `` between them, as have room; the whole where even one has none.
+
+    Args:
+        title: The title, with a blank before and behind it.
+        width: Cells there are; none while that is not known.
+    """
+    text = title.plain
+    if width <= 0 or title.cell_length <= width:
+        return title
+    ends = [at for at in range(len(text)) if text.startswith(_PART, at) and cell_len(text[:at]) < width]
+    return title[: ends[-1] + 1] if ends else title
+
+
 class TitledPane(Vertical):
     """Widgets below each other in a frame with a title."""
 
+    _whole: Content | None = None
     _title: Content | None = None
     _is_titling = False
 
     def show_title(self, title: Content) -> None:
-        """Put a title into the frame."""
+        """Put a title into the frame, with as many of its parts as have room."""
+        self._whole = title
+        self._fit_title()
+
+    def on_resize(self) -> None:
+        """Show as much of the title as has room now."""
+        self._fit_title()
+
+    def _fit_title(self) -> None:
+        if self._whole is None:
+            return
+        title = fitted_title(self._whole, self.outer_size.width - TITLE_EDGES)
         if title == self._title:
             return
         self._title, self._is_titling = title, True

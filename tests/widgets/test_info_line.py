@@ -30,7 +30,7 @@ async def test_a_line_without_a_height_of_its_own_takes_what_it_needs() -> None:
         for text, expected in (
             ("the fox", ["the fox"]),
             ("the quick brown fox jumps", ["the quick brown", "fox jumps"]),
-            ("the quick brown fox jumps over the dog", ["the quick brown", "fox jumps over th…"]),
+            ("the quick brown fox jumps over the dog", ["the quick brown", "fox jumps over…"]),
             ("the fox", ["the fox"]),
         ):
             line.say(text)
@@ -62,15 +62,25 @@ def lines(sentence: str, facts: list[str], width: int, height: int) -> list[str]
         pytest.param("one two three", ["a"], 7, 2, ["one two", "three"], id="the sentence keeps two lines of two"),
         pytest.param("one two tri", ["a"], 7, 2, ["one two", "tri · a"], id="and leaves what it does not need"),
         pytest.param(
-            "one two three four",
+            "one two three four five",
             ["a"],
             8,
             3,
             ["one two", "three…", "a"],
             id="two of three, the last for facts",
         ),
-        pytest.param("one two three", ["a"], 7, 1, ["one tw…"], id="nothing behind a sentence that is cut"),
-        pytest.param("one two three", [], 7, 1, ["one tw…"], id="cut without facts too"),
+        pytest.param(
+            "one two three four",
+            ["a"],
+            8,
+            3,
+            ["one two", "three", "four · a"],
+            id="three of three where it is whole so",
+        ),
+        pytest.param("one two three", ["a"], 7, 1, ["one…"], id="nothing behind a sentence that is cut"),
+        pytest.param("one two three", [], 7, 1, ["one…"], id="cut without facts too, behind a word"),
+        pytest.param("held by it · would go there", [], 20, 1, ["held by it…"], id="behind a clause rather"),
+        pytest.param("it · would go there then", [], 19, 1, ["it · would go…"], id="not a clause that ends too soon"),
         pytest.param("one · two", [], 6, 1, ["one…"], id="no separator before the ellipsis"),
         pytest.param("one two three four", [], 5, 3, ["one", "two", "thre…"], id="no line is kept for facts"),
         pytest.param("one two three", ["a"], 0, 0, [], id="no room at all"),

@@ -224,8 +224,7 @@ def _fact(found: NodeFindings, now_ns: int) -> str:
         case "DND":
             return f"{names_of(own)} {'say' if len(own) > 1 else 'says'} do-not-disrupt ({time_text(own, now_ns)})"
         case "PDB":
-            budgets = ", ".join(dict.fromkeys(one.value for one in own))
-            return f"{names_of(own)} held by {budgets} ({time_text(own, now_ns)})"
+            return f"{_held_by_budgets(own)} ({time_text(own, now_ns)})"
         case "NODE-DND":
             return "the node itself says do-not-disrupt, which has no time limit"
         case "BUDGET" | "NEVER" | "POLICY" | "NO-POOL" | "NO-TYPE" | "NO-LABEL" | "AFTER" | "REPAIR":
@@ -240,6 +239,19 @@ def _fact(found: NodeFindings, now_ns: int) -> str:
         case _:
             refusal = refusal_text(found.outlook.now) if found.outlook is not None else ""
             return refusal or next((text for sample, text in MEANINGS.items() if sample.split(" ")[0] == code), "")
+
+
+def _held_by_budgets(blockers: Sequence[Blocker]) -> str:
+    """Return pods with their PodDisruptionBudgets: each with its own, where they differ."""
+    if len({one.value for one in blockers}) == 1:
+        return f"{names_of(blockers)} held by {' + '.join(blockers[0].value.split())}"
+    of_pod = dict.fromkeys((one.object_key, _without_namespace(one)) for one in blockers)
+    return first_of([f"{pod} held by {budgets}" for pod, budgets in of_pod], NAMED)
+
+
+def _without_namespace(blocker: Blocker) -> str:
+    """Return the PodDisruptionBudgets of a pod, which are in its namespace."""
+    return " + ".join(key.partition("/")[2] or key for key in blocker.value.split())
 
 
 def names_of(blockers: Sequence[Blocker]) -> str:

@@ -58,6 +58,15 @@ def test_what_the_code_stands_for(one: NodeFindings, text: str) -> None:
     assert text in sentence(one)
 
 
+def test_pods_of_several_budgets_are_each_told_with_their_own() -> None:
+    two = a_blocker(Code.PDB_MULTIPLE, "pay/ledger-1", value="pay/ledger pay/old")
+    one = a_blocker(Code.PDB_EXHAUSTED, "db/postgres-0", value="db/postgres")
+    assert "PDB×1  pay/ledger-1 held by pay/ledger + pay/old (since" in sentence(found(WhyCode.PDB, two))
+    assert "db/postgres-0 held by postgres, pay/ledger-1 held by ledger + old (since" in sentence(
+        found(WhyCode.PDB, one, two)
+    )
+
+
 def _with_outlook(
     lifted: Verdict,
     *,
