@@ -25,6 +25,7 @@ from karptui.whatif.situation import Situation, WhatIfBase
 
 MOST: Final = 1000
 """Pods up to which it is tried, unless somebody says otherwise."""
+NO_POOL: Final = "no NodePool is usable, so that Karpenter launches nothing"
 ASSUMED: Final = (
     "the pods come at once, as when their workload is scaled, and are alike",
     "pods that wait today look for a place beside them",
@@ -223,6 +224,8 @@ def headroom(
     if len(copies) < most:
         raise HeadroomError(f"{sample.name}: its pods cannot be copied")
     usable = [pool.name for pool in edited.prepared.pools]
+    if not usable:
+        return _without_pools(base, sample, edited, copies, pools or ())
     asked = usable if pools is None else pools
     steps = 2 + len(asked)
     reporter(0, steps)
@@ -241,12 +244,11 @@ def headroom(
     for one in each(_pool_room, (edited, copies, most), asked, silent):
         reporter(2 + len(rooms), steps)
         rooms.append(one)
-    template = copies[0].template
     return Headroom(
         sample=sample,
-        requests=tuple(sorted((key, str(amount)) for key, amount in template.requests.items())),
+        requests=_requests(copies),
         pods=_alike(base, sample),
-        starts=_starts(edited, copies),
+        starts=len(_placed(edited, copies)),
         on_starting=sum(nodes[state.name] for state in edited.prepared.states if not state.is_initialized),
         fits=fits,
         is_fits_at_least=fits == most,
@@ -308,8 +310,51 @@ def _limits(edited: Situation, pool: NodePool) -> Iterator[LimitUse]:
         yield LimitUse(name, limit.nano - left[name], limit.nano)
 
 
-def _starts(edited: Situation, copies: Sequence[Pod]) -> int:
-    """Return how many kube-scheduler puts on nodes that are ready; it knows nothing of CapacityBuffers."""
+def _without_pools(
+    base: WhatIfBase, sample: SamplePod, edited: Situation, copies: Sequence[Pod], asked: Sequence[str]
+) -> Headroom:
+    """Return how many fit where Karpenter looks at no pod, as no NodePool is usable: what kube-scheduler places."""
+    placed = _placed(edited, copies)
+    is_at_least = len(placed) == len(copies)
+    return Headroom(
+        sample=sample,
+        requests=_requests(copies),
+        pods=_alike(base, sample),
+        starts=len(placed),
+        on_starting=0,
+        fits=len(placed),
+        is_fits_at_least=is_at_least,
+        nodes=tuple(Counter(placed.values()).most_common()),
+        total=len(placed),
+        is_total_at_least=is_at_least,
+        new_nodes=0,
+        price_per_hour=0.0,
+        reason="" if is_at_least else NO_POOL,
+        pools=tuple(
+            PoolRoom(
+                pool.name,
+                0,
+                is_at_least=False,
+                nodes=0,
+                price_per_hour=0.0,
+                reason=NO_POOL,
+                limits=tuple(_limits(edited, pool)),
+            )
+            for pool in edited.inventory.nodepools
+            if pool.name in asked
+        ),
+        buffered=0,
+        tried=len(copies),
+        assumed=(*ASSUMED, *base.types.notes),
+    )
+
+
+def _requests(copies: Sequence[Pod]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((key, str(amount)) for key, amount in copies[0].template.requests.items()))
+
+
+def _placed(edited: Situation, copies: Sequence[Pod]) -> dict[str, str]:
+    """Return what kube-scheduler puts on nodes that are ready, by uid; it knows nothing of CapacityBuffers."""
     prepared = edited.prepared
     bound = World(edited.inventory).bound
-    return len(Scheduler(prepared, closed_nodes(prepared), random.Random(0), bound).place(copies))  # noqa: S311 - decides between equals
+    return Scheduler(prepared, closed_nodes(prepared), random.Random(0), bound).place(copies)  # noqa: S311 - decides between equals

@@ -30,7 +30,7 @@ class Panel(VerticalScroll):
         self._title: Content | None = None
 
     def show_title(self, title: Content) -> None:
-        """Put a title into the edge, with as many of its parts as have room; one that is there already draws nothing."""
+        """Put a title into the edge, with as many parts as have room; one that is there already draws nothing."""
         self._whole = title
         self._fit_title()
 

@@ -103,13 +103,15 @@ def overview(found: Sequence[Headroom]) -> str:
     tight = next((one for one in found if one.total and not one.is_total_at_least), None)
     if tight is not None:
         said.append(f"the least room is for {tight.sample.name}: {count_text(tight.total)} more")
-    least = min((one for one in found if one.total), key=lambda one: one.fits, default=None)
+    least = min((one for one in found if one.total > one.fits), key=lambda one: one.fits, default=None)
     if least is not None:
         said.append(
             f"a new node is needed first for {least.sample.name}: after {count_text(least.fits)} more"
             if least.fits
             else f"the next pod of {least.sample.name} needs a new node"
         )
+    if not said:
+        said.append(f"{_at_least(found[0].tried)} pods of each workload fit on the nodes that are there")
     return "; ".join(said)
 
 

@@ -99,6 +99,30 @@ def test_where_nothing_stops_it_the_number_is_the_least_there_is() -> None:
     assert "; 40 or more in all on" in headline(found)
 
 
+def test_without_a_usable_nodepool_pods_fit_where_kube_scheduler_puts_them() -> None:
+    on = cluster(pools=())
+    found = headroom(on, sample_of(on, WEB), most=40)
+    assert (found.fits, found.total, found.is_total_at_least, found.new_nodes) == (5, 5, False, 0)
+    assert found.starts == sum(count for _, count in found.nodes) == 5
+    assert headline(found) == (
+        "5 more pods like ReplicaSet/default/web fit on the nodes that are there; the next finds no place: "
+        "no NodePool is usable, so that Karpenter launches nothing"
+    )
+    assert overview([found]) == "the least room is for ReplicaSet/default/web: 5 more"
+    few = headroom(on, sample_of(on, WEB), most=3)
+    assert overview([few]) == "3 or more pods of each workload fit on the nodes that are there"
+    huge = cluster(a_pod(name="huge", cpu="16"), pools=())
+    none = headroom(huge, sample_of(huge, ObjectRef("Pod", "huge", "default")), most=3)
+    assert overview([none]) == "no further pod of Pod/default/huge finds a place"
+
+
+def test_a_nodepool_that_is_not_ready_takes_none() -> None:
+    sick = {**limited("8"), "status": {"conditions": [{"type": "Ready", "status": "False"}]}}
+    on = cluster(pools=(sick,))
+    found = headrooms(on, (sample_of(on, WEB),), most=4, pool="general")
+    assert pool_overview("general", found).endswith("no NodePool is usable, so that Karpenter launches nothing")
+
+
 def test_a_buffer_is_filled_up_again_by_a_new_node() -> None:
     buffer = CapacityBuffer(
         name="spare", namespace="default", uid="b", scalable_kind="Deployment", scalable_name="web", replicas=2,
