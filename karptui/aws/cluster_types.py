@@ -17,8 +17,9 @@ from karptui.aws.observed import discovered_memory_bytes
 from karptui.aws.region import node_zones
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import REGION
+from karptui.karpenter.labels import CAPACITY_TYPE, REGION, SPOT
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClassRef, is_ec2
+from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
 from karptui.kube.node import Node
 from karptui.kube.recent import Recent
@@ -103,7 +104,7 @@ def cluster_types(
             problems[nodeclass.name] = str(error)
             continue
         found[one.name] = NodeClassTypes(nodeclass=one, market=market, types=types, discovered_memory_bytes=memory)
-        notes |= dict.fromkeys(_notes(one, market))
+        notes |= dict.fromkeys(_notes(one, market, takes_spot=_takes_spot(inventory, one.name)))
     return ClusterTypes(by_nodeclass=found, problems=problems, notes=tuple(notes))
 
 
@@ -172,14 +173,24 @@ def _region(nodes: Iterable[Node], nodeclass: Ec2NodeClass) -> str:
     return labelled.most_common(1)[0][0] if labelled else ""
 
 
-def _notes(nodeclass: Ec2NodeClass, market: Market) -> Iterable[str]:
+def _takes_spot(inventory: Inventory, nodeclass: str) -> bool:
+    """Return whether a NodePool of a NodeClass may launch spot instances; without any, one may come."""
+    pools = [pool for pool in inventory.nodepools if pool.node_class_ref.name == nodeclass]
+    return not pools or any(
+        Requirements.from_labels(pool.template_labels).get(CAPACITY_TYPE).allows(SPOT)
+        and Requirements.from_selectors(pool.requirements).get(CAPACITY_TYPE).allows(SPOT)
+        for pool in pools
+    )
+
+
+def _notes(nodeclass: Ec2NodeClass, market: Market, *, takes_spot: bool) -> Iterable[str]:
     name = f"{EC2_KIND} {nodeclass.name}"
     if market.zones_assumed:
         zones = ", ".join(market.zones_assumed)
         yield f"what {zones} offers is not known: all types of {market.region or 'AWS'} are taken as offered"
     if market.on_demand.region != market.region:
         yield f"prices are the {market.on_demand.label}: there is no list of {market.region or 'this region'}"
-    if market.spot_price_per_hour is None:
+    if market.spot_price_per_hour is None and takes_spot:
         yield "no spot prices are known: in Karpenter's choices spot counts at the on-demand price, an upper bound"
     unknown = sorted(
         reservation.id

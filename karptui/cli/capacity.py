@@ -65,7 +65,8 @@ def run(args: argparse.Namespace) -> int:
         _print_picture(loaded, args.packing)
         return report("capacity", loaded)
     if args.output in ("table", "wide") and not args.no_headers:
-        sys.stdout.write("".join(text for text, _ in capacity_sentence(entries, args.by)) + "\n\n")
+        said = "".join(text for text, _ in capacity_sentence(entries, args.by))
+        sys.stdout.write(f"{said}\n\n" if said else "")
     print_rows(rows, args)
     return report("capacity", loaded)
 

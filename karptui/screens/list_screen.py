@@ -163,7 +163,8 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
     def placeholder(self, rows: Rows[ItemT]) -> Pieces:
         """Return what stands in the place of rows while there are none, a piece a line."""
-        status = self.host.border.overview().statuses.get(self.kind)
+        # What has no kind of its own is worked out of nodes.
+        status = self.host.border.overview().statuses.get(self.kind or "Node")
         return self.listing.no_rows(rows.total, status, self.host.now_ns(), self.key_of("list.notable", "ctrl+z"))
 
     def summary(self) -> str:

@@ -24,6 +24,7 @@ from karptui.session.questions import LastHourWanted, ReasonsWanted
 from karptui.views.instants import why_unknown
 from karptui.views.last_hour import last_hour_words
 from karptui.views.nodes.columns import nodes_spec, nodes_table
+from karptui.views.nodes.resources import DELTA_WORDS, delta_text
 from karptui.views.nodes.sentences import (
     cluster_facts,
     explain_node,
@@ -212,11 +213,14 @@ class NodesScreen(ListScreen[NodeEntry]):
 
     def row_facts(self) -> Sequence[Pieces]:
         """Return what columns say that have no room, and what else there is to say of a node with a reason."""
-        item = self.current
+        item, facts = self.current, super().row_facts()
+        if item is not None and item.delta is not None and delta_text(item.delta):
+            # A node that is not what was promised is told as long as anything has room.
+            facts = sorted(facts, key=lambda fact: not fact[0][0].startswith(DELTA_WORDS))
         if item is None or item.findings is None:
-            return super().row_facts()
+            return facts
         details = node_details(item, has_prices=not self.host.config.disable_pricing)
-        return (*super().row_facts(), *((detail,) for detail in details))
+        return (*facts, *((detail,) for detail in details))
 
     def name_of(self, item: NodeEntry) -> str:
         """Return the node's name."""

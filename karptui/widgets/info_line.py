@@ -56,7 +56,7 @@ class InfoLine(Widget):
 
 _BETWEEN: Final = (" · ", Tone.MUTED)
 _ELLIPSIS: Final = "…"
-_BLANKS: Final = " ·"
+_BLANKS: Final = " ·,;:"
 LEAST_LINES: Final = 2
 """Lines that a sentence keeps, where there are as many, before facts get one of their own."""
 

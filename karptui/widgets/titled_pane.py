@@ -9,7 +9,6 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Region
 
-
 TITLE_EDGES: Final = 2
 """Cells that a frame keeps of the line of its title: a piece of the line at either end."""
 _PART: Final = " · "

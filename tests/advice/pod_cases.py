@@ -293,6 +293,13 @@ CASES = [
         ("1 pod waits, and none of 1 NodePool takes part",),
         ERROR,
     ),
+    Case(
+        "pod-no-usable-pool",
+        lambda: waiting(a_pod(), pools=()),
+        ("1 pod waits, and there is no NodePool: Karpenter reports neither",),
+        ERROR,
+        name="none at all",
+    ),
     *quiet("pod-no-usable-pool", lambda: waiting(a_pod()), lambda: waiting(pools=(a_nodepool(is_ready=False),))),
     Case(
         "pod-preference-first-term",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from karptui.aws.catalogue import instance_type_facts
@@ -17,8 +18,10 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, INSTANCE_TYPE, REGION, REGISTERED, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
+from karptui.karpenter.nodepool import NodePool
 from karptui.kube.node import Node
 from karptui.kube.quantity import of_units
+from karptui.kube.selectors import NodeSelectorRequirement
 from tests.aws.builders import SUBNETS, some_settings
 
 FACTS = [instance_type_facts()["m5.large"]]
@@ -58,6 +61,15 @@ def test_every_nodeclass_of_aws_is_resolved() -> None:
     assert found.notes == (
         "no spot prices are known: in Karpenter's choices spot counts at the on-demand price, an upper bound",
     )
+
+
+@pytest.mark.parametrize(("kinds", "is_told"), [(("on-demand",), False), (("on-demand", "spot"), True), ((), True)])
+def test_prices_of_spot_are_missed_where_a_nodepool_may_launch_it(kinds: tuple[str, ...], is_told: bool) -> None:
+    asks = (NodeSelectorRequirement("karpenter.sh/capacity-type", "In", kinds),) if kinds else ()
+    pool = NodePool(name="general", node_class_ref=NodeClassRef(name="default"), requirements=asks)
+    other = NodePool(name="other", node_class_ref=NodeClassRef(name="other"))
+    found = cluster_types(Inventory(nodeclasses=(a_class(),), nodepools=(pool, other)), some_settings(), facts=FACTS)
+    assert any("no spot prices are known" in note for note in found.notes) is is_told
 
 
 def test_the_whole_catalogue_by_default() -> None:

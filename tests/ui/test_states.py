@@ -9,6 +9,7 @@ import pytest
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase, SourceError
 from karptui.sources.mailbox import Mailbox
+from tests.builders import a_node
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import NOW_NS, SECOND, Fleet, FleetSource, a_fleet, screen_text, status
 from tests.ui.stage import settled
@@ -53,6 +54,18 @@ async def test_syncing(make_app: MakeApp) -> None:
 
 async def test_empty(make_app: MakeApp) -> None:
     assert "there are no nodes" in await text_of(make_app, Fleet(), status(Kind.NODE), status(Kind.POD))
+
+
+async def test_where_nothing_keeps_a_node_nothing_is_waited_for(make_app: MakeApp) -> None:
+    fleet = Fleet()
+    fleet.add(Kind.NODE, a_node(name="foreign", pool=""))
+    source = Telling(fleet)
+    source.reports = tuple(status(kind) for kind in Kind)
+    async with make_app(source=source).run_test(size=SIZE) as pilot:
+        await pilot.press("6")
+        assert "there are no blockers" in screen_text(await settled(pilot))
+        await pilot.press("n")
+        assert "there are no nodes that would go" in screen_text(await settled(pilot))
 
 
 async def test_forbidden_is_never_zero(make_app: MakeApp) -> None:

@@ -59,6 +59,8 @@ def test_the_headline_says_what_it_comes_to() -> None:
 def test_nothing_to_do_is_said() -> None:
     said = headline(a_play(moments=(BEFORE,)))
     assert said == "nothing is disrupted and nothing launched: 5 nodes, $2.50/h"
+    foreign = headline(a_play(moments=(Moment(NOW_NS, 1, 0.0, 0),)))
+    assert foreign == "nothing is disrupted and nothing launched: 1 node, none of which Karpenter has a price for"
 
 
 def test_steps_in_words() -> None:

@@ -144,18 +144,20 @@ def _no_requests(context: AdviceContext) -> Iterator[Finding]:
     why="Without a usable NodePool the provisioner stops before it looks at pods. It notes the fact in metrics and "
     "logs it once; the pods just sit there.",
     source="pkg/controllers/provisioning/provisioner.go",
-    remedy="Make a NodePool ready; pool-not-ready names the conditions.",
+    remedy="Create a NodePool, or make one ready; pool-not-ready names the conditions.",
 )
 def _no_usable_pool(context: AdviceContext) -> Iterator[Finding]:
-    waiting = len(context.prepared.pending)
+    waiting = context.prepared.pending
     if not waiting or context.ready_pools:
         return
+    among = f"none of {counted(len(context.pools), 'NodePool')} takes part in provisioning"
+    missing = f"{among} (ready, not static, not being deleted)" if context.pools else "there is no NodePool"
+    pods = tuple(ObjectRef("Pod", pod.name, pod.namespace) for pod in waiting)
     yield Finding(
         severity=Severity.ERROR,
-        objects=tuple(map(pool_ref, context.pools)),
-        fact=f"{counted(waiting, 'pod')} {verb(waiting, 'waits', 'wait')}, and none of "
-        f"{counted(len(context.pools), 'NodePool')} takes part in "
-        "provisioning (ready, not static, not being deleted): Karpenter reports neither error nor event for them.",
+        objects=tuple(map(pool_ref, context.pools)) or pods,
+        fact=f"{counted(len(waiting), 'pod')} {verb(len(waiting), 'waits', 'wait')}, and {missing}: "
+        "Karpenter reports neither error nor event for them.",
     )
 
 

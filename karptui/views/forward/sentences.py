@@ -52,7 +52,10 @@ def circle_text(circle: Circle) -> str:
 
 
 def _sizes(first: Moment, last: Moment) -> str:
-    nodes = f"{first.nodes} nodes" if first.nodes == last.nodes else f"{first.nodes} → {last.nodes} nodes"
+    same = counted(first.nodes, "node")
+    nodes = same if first.nodes == last.nodes else f"{first.nodes} → {counted(last.nodes, 'node')}"
+    if first.nodes and not first.price_per_hour and not last.price_per_hour:
+        return f"{nodes}, none of which Karpenter has a price for"
     was, now = per_hour_text(first.price_per_hour), per_hour_text(last.price_per_hour)
     return f"{nodes}, {was}" if was == now else f"{nodes}, {was} → {now}"
 

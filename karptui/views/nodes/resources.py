@@ -64,6 +64,9 @@ def used_memory_cell(entry: NodeEntry, _: int) -> Cell:
     return used_cell(entry.used, latest_memory, memory_text, entry.memory.capacity)
 
 
+DELTA_WORDS: Final = "Δ claim "
+
+
 def delta_cell(entry: NodeEntry, _: int) -> Cell:
     """Return what the node has less than its NodeClaim, or more."""
     delta = entry.delta
@@ -285,7 +288,7 @@ DELTA: Final[Column[NodeEntry]] = Column(
             help="claim and node differ: delta=−*",
         )
     },
-    words=Words(6, lambda entry, now_ns: cell_words(delta_cell(entry, now_ns), "Δ claim ")),
+    words=Words(6, lambda entry, now_ns: cell_words(delta_cell(entry, now_ns), DELTA_WORDS)),
 )
 
 

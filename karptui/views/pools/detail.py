@@ -66,7 +66,9 @@ def overlap_lines(found: Overlap | None, overview: Overview, *, is_short: bool =
             named = " and ".join(map(plural, sorted(hidden)))
             return ((("overlap: ", Tone.MUTED), (f"not known: {named} may not be listed", Tone.WARNING)),)
         return ((("overlap: ", Tone.MUTED), ("which pods match several pools is being worked out", Tone.ACTIVE)),)
-    share = f" ({100 * found.several // found.pods}%)" if found.pods and not is_short else ""
+    if not found.pods:
+        return ()
+    share = f" ({100 * found.several // found.pods}%)" if not is_short else ""
     head = f"{count_text(found.several)} of {count_text(found.pods)} pods{share} match several pools"
     pieces: list[tuple[str, Tone]] = [("overlap: ", Tone.MUTED), (head, Tone.STRONG if found.several else Tone.MUTED)]
     where = where_they_go(found)
