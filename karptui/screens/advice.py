@@ -99,10 +99,9 @@ class AdviceScreen(ListScreen[AdviceLine]):
             return item.name
         return item.first.key if item.first is not None else item.rule.id
 
-    def current_object(self) -> tuple[str, str] | None:
+    def object_of(self, item: AdviceLine) -> tuple[str, str] | None:
         """Return the object that tells most."""
-        line = self.current
-        ref = line.first if isinstance(line, AdviceEntry) else None
+        ref = item.first if isinstance(item, AdviceEntry) else None
         return (ref.kind, ref.key) if ref is not None else None
 
     def action_whatif(self) -> None:
@@ -203,9 +202,9 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
         """Return the object's name."""
         return item[1].name
 
-    def current_object(self) -> tuple[str, str] | None:
+    def object_of(self, item: tuple[int, ObjectRef]) -> tuple[str, str]:
         """Return the object under the cursor."""
-        return (self.current[1].kind, self.current[1].key) if self.current is not None else None
+        return item[1].kind, item[1].key
 
     def action_whatif(self) -> None:
         """Begin a what-if with what the remedy would change; where weights look like shares, ask for the shares."""

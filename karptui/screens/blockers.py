@@ -144,12 +144,11 @@ class BlockersScreen(ListScreen[BlockerLine]):
         """Return the object's name, or the group's."""
         return item.title if isinstance(item, BlockerGroup) else item.object_name
 
-    def current_object(self) -> tuple[str, str] | None:
+    def object_of(self, item: BlockerLine) -> tuple[str, str] | None:
         """Return the object that stands in the way."""
-        line = self.current
-        if not isinstance(line, BlockerEntry) or not line.blocker.object_kind:
+        if not isinstance(item, BlockerEntry) or not item.blocker.object_kind:
             return None
-        return line.blocker.object_kind, line.blocker.object_key
+        return item.blocker.object_kind, item.blocker.object_key
 
     def help_text(self) -> HelpSections:
         """Explain the kinds of blockers beside columns and filters."""

@@ -52,9 +52,9 @@ class BudgetsScreen(ListScreen[BudgetEntry]):
         """Return the NodePool's name."""
         return item.pool.name
 
-    def current_object(self) -> tuple[str, str] | None:
+    def object_of(self, item: BudgetEntry) -> tuple[str, str]:
         """Return the NodePool."""
-        return ("NodePool", self.current.pool.name) if self.current is not None else None
+        return "NodePool", item.pool.name
 
     def action_describe(self) -> None:
         """Show the budgets of the pool at length."""

@@ -87,10 +87,9 @@ class ChurnScreen(ListScreen[ChurnEntry]):
         """Return the NodePool's name."""
         return item.name
 
-    def current_object(self) -> tuple[str, str] | None:
+    def object_of(self, item: ChurnEntry) -> tuple[str, str] | None:
         """Return the NodePool."""
-        item = self.current
-        return ("NodePool", item.figures.pool) if item is not None and item.pool is not None else None
+        return ("NodePool", item.figures.pool) if item.pool is not None else None
 
     def action_open_replacements(self) -> None:
         """Show what was removed from every NodePool."""
@@ -147,11 +146,9 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
         """Return the NodeClaim's name."""
         return item.life.claim
 
-    def current_object(self) -> tuple[str, str] | None:
+    def object_of(self, item: ReplacedClaim) -> tuple[str, str] | None:
         """Return the NodeClaim, where it is still there."""
-        item = self.current
-        is_there = item is not None and self._is_there(item.life.claim)
-        return ("NodeClaim", item.life.claim) if item is not None and is_there else None
+        return ("NodeClaim", item.life.claim) if self._is_there(item.life.claim) else None
 
     def action_open_events(self) -> None:
         """Show what was said about the NodeClaim under the cursor."""

@@ -61,10 +61,6 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
         """Return the claim's name."""
         return item.claim.name
 
-    def current_object(self) -> tuple[str, str] | None:
-        """Return the claim."""
-        return self.object_of(self.current) if self.current is not None else None
-
     def object_of(self, item: ClaimEntry) -> tuple[str, str]:
         """Return the claim."""
         return "NodeClaim", item.claim.name

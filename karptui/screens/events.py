@@ -48,9 +48,9 @@ class EventsScreen(ListScreen[EventEntry]):
         """Return the object's name."""
         return item.object_key
 
-    def current_object(self) -> tuple[str, str] | None:
+    def object_of(self, item: EventEntry) -> tuple[str, str]:
         """Return the object it is about."""
-        return (self.current.kind, self.current.object_key) if self.current is not None else None
+        return item.kind, item.object_key
 
     def action_describe(self) -> None:
         """Show every message in full."""

@@ -196,11 +196,15 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         """Return kind and key of the object that a row stands for; None where it stands for none."""
         return None
 
+    def current_object(self) -> tuple[str, str] | None:
+        """Return the object of the row under the cursor."""
+        return self.object_of(self.current) if self.current is not None else None
+
     def whatif_opening(self) -> Opening:
         """Return a what-if of every marked object; without marks of the one under the cursor."""
         marked = self.listing.with_keys(self.table.marked) if self.table.marked else []
-        objects = [found for item in marked if (found := self.object_of(item)) is not None]
-        return self.opening_of(objects) if objects else super().whatif_opening()
+        objects = dict.fromkeys(found for item in marked if (found := self.object_of(item)) is not None)
+        return self.opening_of(list(objects)) if objects else super().whatif_opening()
 
     # Showing
 

@@ -61,9 +61,9 @@ class NextScreen(ListScreen[NodeEntry]):
         """Return the node's name."""
         return item.name
 
-    def current_object(self) -> tuple[str, str] | None:
+    def object_of(self, item: NodeEntry) -> tuple[str, str]:
         """Return the node."""
-        return ("Node", self.current.name) if self.current is not None else None
+        return "Node", item.name
 
     def help_text(self) -> HelpSections:
         """Explain the codes beside columns and filters."""

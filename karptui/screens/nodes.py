@@ -226,10 +226,6 @@ class NodesScreen(ListScreen[NodeEntry]):
         """Return the node's name."""
         return item.name
 
-    def current_object(self) -> tuple[str, str] | None:
-        """Return the node, or the claim where there is no node."""
-        return self.object_of(self.current) if self.current is not None else None
-
     def object_of(self, item: NodeEntry) -> tuple[str, str]:
         """Return the node, or the claim where there is no node."""
         return ("Node", item.name) if item.node is not None else ("NodeClaim", item.name)

@@ -126,9 +126,9 @@ class PendingScreen(ListScreen[PendingEntry]):
         """Return the name of the first pod."""
         return item.group.first.name
 
-    def current_object(self) -> tuple[str, str] | None:
+    def object_of(self, item: PendingEntry) -> tuple[str, str]:
         """Return the first pod of the group."""
-        return ("Pod", self.current.group.first.key) if self.current is not None else None
+        return "Pod", item.group.first.key
 
     def action_open_ledger(self) -> None:
         """Hold the pods under the cursor against the type that comes nearest."""
@@ -316,9 +316,9 @@ class PendingNodesScreen(ListScreen[NodeRefusal]):
         """Return the node's name."""
         return item.node
 
-    def current_object(self) -> tuple[str, str] | None:
+    def object_of(self, item: NodeRefusal) -> tuple[str, str]:
         """Return the node."""
-        return ("Node", self.current.node) if self.current is not None else None
+        return "Node", item.node
 
     def open_row(self, item: NodeRefusal) -> None:
         """Show the node at length."""

@@ -59,10 +59,6 @@ class PodsScreen(ListScreen[PodEntry]):
         """Return the pod's name."""
         return item.pod.name
 
-    def current_object(self) -> tuple[str, str] | None:
-        """Return the pod."""
-        return self.object_of(self.current) if self.current is not None else None
-
     def object_of(self, item: PodEntry) -> tuple[str, str]:
         """Return the pod."""
         return "Pod", item.pod.key

@@ -118,10 +118,6 @@ class PoolsScreen(ListScreen[PoolRow]):
         """Return the NodePool's name."""
         return item.name
 
-    def current_object(self) -> tuple[str, str] | None:
-        """Return the NodePool."""
-        return self.object_of(self.current) if self.current is not None else None
-
     def object_of(self, item: PoolRow) -> tuple[str, str]:
         """Return the NodePool."""
         return "NodePool", item.name

@@ -83,9 +83,9 @@ class PoolsOfTypesScreen(ListScreen[PoolEntry]):
         """Return the NodePool's name."""
         return item.name
 
-    def current_object(self) -> tuple[str, str] | None:
+    def object_of(self, item: PoolEntry) -> tuple[str, str]:
         """Return the NodePool."""
-        return ("NodePool", self.current.name) if self.current is not None else None
+        return "NodePool", item.name
 
     def open_row(self, item: PoolEntry) -> None:
         """Show the types of the NodePool."""

@@ -109,7 +109,11 @@ async def test_a_budget_leads_to_the_nodes_of_its_pool(make_app: MakeApp) -> Non
         assert set(rows.keys) == {"general/Drifted", "general/Underutilized"} | {
             f"{pool}/{reason}" for pool in ("gpu", "runners") for reason in ("Drifted", "Empty", "Underutilized")
         }
-        await pilot.press("o")
+        await pilot.press("space", "end", "space", "up", "space")
+        opened = front(app, BudgetsScreen).whatif_opening().documents
+        pools = [one.name for one in opened if one.kind == "NodePool"]
+        assert pools == ["general", "runners"], "those that are marked, each once"
+        await pilot.press("space", "home", "space", "o")
         await settled(pilot)
         assert front(app, NodesScreen).listing.query_text == "pool=general"
 
