@@ -38,8 +38,10 @@ def test_losses_that_are_named_are_told_at_length(capsys: pytest.CaptureFixture[
 
 
 def test_json_and_csv_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    documents = json.loads(printed(capsys, "-o", "json"))
-    rows = list(csv.DictReader(io.StringIO(printed(capsys, "-o", "csv"))))
+    words = [word for loss in (ZONE, ON_DEMAND, "nodepool=edge") for word in ("--without", loss)]
+    documents = json.loads(printed(capsys, *words, "-o", "json"))
+    rows = list(csv.DictReader(io.StringIO(printed(capsys, *words, "-o", "csv"))))
+    assert len(rows) == 3
     assert [row["without"] for row in rows] == [one["without"] for one in documents]
     assert [int(row["pending"]) for row in rows] == [len(one["pending"]) for one in documents]
     assert [int(row["newNodes"]) for row in rows] == [one["newNodes"] for one in documents]

@@ -66,6 +66,7 @@ def lines(command: str, file: str) -> list[list[str]]:
         return [[command, *one, "--snapshot", file, *form] for one in what for form in forms[:2]]
     own = {
         "forward": ["--horizon", "10m"],
+        "headroom": ["--most", "20"],
         "plan": ["--horizon", "10m", "-f", applied(file)],
         "solve": ["pending", "--tries", "8"],
     }.get(command, [])

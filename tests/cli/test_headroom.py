@@ -12,6 +12,7 @@ import pytest
 from karptui.cli.main import main
 
 FRONT = "Deployment/web/front"
+POSTGRES = "StatefulSet/db/postgres"
 MANIFEST = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -49,9 +50,10 @@ def test_one_pod_is_told_with_each_nodepool(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_json_and_csv_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    [document] = json.loads(printed(capsys, FRONT, "-o", "json"))
-    [row] = csv.DictReader(io.StringIO(printed(capsys, FRONT, "-o", "csv")))
-    assert (row["pod"], int(row["beforeNode"])) == (FRONT, document["beforeNode"])
+    words = (POSTGRES, "--most", "100")
+    [document] = json.loads(printed(capsys, *words, "-o", "json"))
+    [row] = csv.DictReader(io.StringIO(printed(capsys, *words, "-o", "csv")))
+    assert (row["pod"], int(row["beforeNode"])) == (POSTGRES, document["beforeNode"])
     assert int(row["nodes"]) == len(document["nodes"])
     assert max(document["startAtOnce"], document["beforeNode"]) < document["beforeLimits"]
 
@@ -59,8 +61,9 @@ def test_json_and_csv_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_made_up_pod_and_a_manifest_fit_alike(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "fresh.yaml"
     file.write_text(MANIFEST)
-    [made_up] = json.loads(printed(capsys, "--requests", "cpu=2,memory=8Gi", "-o", "json"))
-    [fresh] = json.loads(printed(capsys, "-f", str(file), "-o", "json"))
+    words = ("--most", "200", "-o", "json")
+    [made_up] = json.loads(printed(capsys, "--requests", "cpu=2,memory=8Gi", *words))
+    [fresh] = json.loads(printed(capsys, "-f", str(file), *words))
     assert (fresh["pod"], fresh["pods"]) == ("Deployment/web/fresh", 0)
     assert [made_up[key] for key in ("beforeNode", "beforeLimits")] == [
         fresh[key] for key in ("beforeNode", "beforeLimits")
@@ -68,10 +71,10 @@ def test_a_made_up_pod_and_a_manifest_fit_alike(capsys: pytest.CaptureFixture[st
 
 
 def test_fewer_than_asked_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    printed(capsys, "Deployment/payments/settle", "--at-least", "1", "-o", "csv", status=3)
-    printed(capsys, FRONT, "--at-least", "300", "-o", "csv")
-    assert main(["headroom", "--demo", "StatefulSet/db/postgres", "--at-least", "80"]) == 3
-    assert "karptui headroom: --at-least 80: StatefulSet/db/postgres: 74 fit" in capsys.readouterr().err
+    printed(capsys, "Deployment/payments/settle", "--most", "5", "--at-least", "1", "-o", "csv", status=3)
+    printed(capsys, FRONT, "--most", "100", "--at-least", "100", "-o", "csv")
+    assert main(["headroom", "--demo", POSTGRES, "--most", "100", "--at-least", "80"]) == 3
+    assert f"karptui headroom: --at-least 80: {POSTGRES}: 74 fit" in capsys.readouterr().err
 
 
 def test_a_cluster_without_workloads_has_nothing_to_add(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
