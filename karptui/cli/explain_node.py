@@ -47,7 +47,7 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
     study = DisruptionStudy(prepared, loaded.view.state.generation, prices=loaded.view.evidence.price_settings)
     for _ in study.survey():
         pass
-    key = f"claim/{entry.claim.name}" if entry.claim is not None else f"node/{entry.name}"
+    key = entry.key
     study.look_closely(key)
     if study.is_open(key):
         study.simulate(key)

@@ -114,7 +114,7 @@ class BlockerSurvey:
     def _placed(self, node: StateNode, claim: NodeClaim, found: Sequence[Blocker]) -> tuple[Blocker, ...]:
         """Return blockers with the node that they are of, and what Karpenter says of each."""
         named = _named(found)
-        node_name = node.node.name if node.node is not None else claim.name
+        node_name = node.node_name
         pool_name, price = node.nodepool_name, price_of(self.fleet, node)
         return tuple(
             replace(

@@ -47,6 +47,7 @@ from karptui.disruption.repair import health_deletions
 from karptui.disruption.should_disrupt import WantedBy
 from karptui.disruption.simulation import SimulationError, Simulator
 from karptui.disruption.survey_memory import SurveyMemory
+from karptui.karpenter.nodeclaim import node_key
 from karptui.provisioning.overlap import Overlap, overlap_steps
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.state_node import StateNode
@@ -57,7 +58,7 @@ _UNKNOWN_WHY: Final = Why(code=WhyCode.PENDING)
 
 def key_of(node: StateNode) -> str:
     """Return the key of a node's findings."""
-    return f"claim/{node.claim.name}" if node.claim is not None else f"node/{node.name}"
+    return node_key(node.claim, node.name)
 
 
 class DisruptionStudy:
@@ -183,7 +184,7 @@ class DisruptionStudy:
         drain = drain_state(self.fleet, node)
         found = NodeFindings(
             key=key,
-            node_name=_name(node),
+            node_name=node.node_name,
             pool_name=node.nodepool_name,
             why=_UNKNOWN_WHY,
             blockers=blockers,
@@ -357,7 +358,7 @@ class DisruptionStudy:
         before = self._with_others
         del self.__dict__["_with_others"]
         for key, node in self._nodes.items():
-            name = _name(node)
+            name = node.node_name
             if before.get(name) != self._with_others.get(name):
                 known = self._findings[key]
                 self._findings[key] = self._judged(node, known, drain_state(self.fleet, node), None)
@@ -408,16 +409,10 @@ def _stopped(cluster: Iterable[Blocker]) -> frozenset[Method]:
 def _command(command: Command) -> NextCommand:
     return NextCommand(
         decision=str(command.decision),
-        node_names=tuple(_name(candidate.node) for candidate in command.candidates),
+        node_names=tuple(candidate.node.node_name for candidate in command.candidates),
         replacements=replacements_of(command),
         savings_per_hour=command.savings,
     )
-
-
-def _name(node: StateNode) -> str:
-    if node.node is not None:
-        return node.node.name
-    return node.claim.name if node.claim is not None else node.name
 
 
 def _are_same(left: tuple[Blocker, ...], right: tuple[Blocker, ...]) -> bool:

@@ -55,3 +55,13 @@ class NodeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
         """Whether a condition is reported and True."""
         condition = condition_of(self.conditions, type_)
         return condition is not None and condition.status == "True"
+
+
+def claim_key(name: str) -> str:
+    """Return what identifies a NodeClaim, and the node that it becomes, from one look at the cluster to the next."""
+    return f"claim/{name}"
+
+
+def node_key(claim: NodeClaim | None, node_name: str) -> str:
+    """Return what identifies a node: its NodeClaim, which comes before it, where it has one."""
+    return claim_key(claim.name) if claim is not None else f"node/{node_name}"

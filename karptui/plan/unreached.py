@@ -194,7 +194,7 @@ def unreached(
         command = answer if isinstance(answer, Command) and run.policy.approves_single(answer) else None
         turns.append(
             NodeTurn(
-                node=candidate.node.node.name if candidate.node.node is not None else candidate.name,
+                node=candidate.node.node_name,
                 pool_name=candidate.pool.name,
                 place=place,
                 begins_after=round(elapsed, 3),

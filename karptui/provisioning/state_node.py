@@ -142,6 +142,11 @@ class StateNode:
         return self._face.name
 
     @property
+    def node_name(self) -> str:
+        """Name of the Node, of the NodeClaim where there is none yet."""
+        return self.node.name if self.node is not None else self.name
+
+    @property
     def labels(self) -> Mapping[str, str]:
         """Labels of the NodeClaim until the Node has registered, then of the Node."""
         return self._face.labels

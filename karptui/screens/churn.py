@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from karptui.decode.kinds import Kind
+from karptui.karpenter.nodeclaim import claim_key
 from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.row_sources import SessionList
@@ -177,4 +178,4 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
         if not self._is_there(claim):
             self.say(f"{claim} is gone; o shows what was said about it")
         else:
-            routes.show_node(self, f"claim/{claim}")
+            routes.show_node(self, claim_key(claim))

@@ -11,7 +11,7 @@ import msgspec
 from karptui.disruption.expiry import Expiry, claim_expiry
 from karptui.disruption.termination import Deadline, deadline_of
 from karptui.karpenter import labels as karpenter_labels
-from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim
+from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim, claim_key
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -45,7 +45,7 @@ class ClaimEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
     @property
     def key(self) -> str:
         """Identity across refreshes, and of the node's row."""
-        return f"claim/{self.claim.name}"
+        return claim_key(self.claim.name)
 
     @property
     def pool(self) -> str:
@@ -129,5 +129,5 @@ def claim_entries(view: ClusterView) -> tuple[ClaimEntry, ...]:
     """Return a row for every NodeClaim."""
     state, known = view.state, view.analysis.findings if view.analysis is not None else {}
     return tuple(
-        ClaimEntry(claim, state.node_of(name), known.get(f"claim/{name}")) for name, claim in state.nodeclaims.items()
+        ClaimEntry(claim, state.node_of(name), known.get(claim_key(name))) for name, claim in state.nodeclaims.items()
     )

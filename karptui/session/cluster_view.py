@@ -12,7 +12,7 @@ from karptui.aws.prices import NodePrices, Price
 from karptui.aws.region import Place, place_of
 from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import NodeClaim, node_key
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.pod_predicates import PodPredicates
 from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
@@ -280,7 +280,7 @@ class ClusterView:
     def _findings_of(self, node: Node | None, claim: NodeClaim | None) -> NodeFindings | None:
         if self.analysis is None:
             return None
-        name = f"claim/{claim.name}" if claim is not None else f"node/{node.name}" if node is not None else ""
+        name = node_key(claim, node.name if node is not None else "")
         return self.analysis.findings.get(name)
 
     @property

@@ -13,7 +13,7 @@ from karptui.aws.prices import Price
 from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.labels import COMPUTE_TYPE
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import NodeClaim, node_key
 from karptui.kube import resources
 from karptui.kube.live_usage import Used
 from karptui.kube.node import Node
@@ -108,7 +108,7 @@ class NodeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
     @property
     def key(self) -> str:
         """Identity across refreshes: the claim's name where there is one, because it comes before the node's."""
-        return f"claim/{self.claim.name}" if self.claim is not None else f"node/{self.name}"
+        return node_key(self.claim, self.name)
 
     @property
     def labels(self) -> Mapping[str, str]:

@@ -166,7 +166,7 @@ class _Side:
             return
         own = [pod for pod in state.pods if pod.template.is_daemonset_owned]
         rest = [pod for pod in state.pods if not pod.template.is_daemonset_owned]
-        name = state.node.name if state.node is not None else state.name
+        name = state.node_name
         self.nodes[state.provider_id] = _bin_of(name, state.nodepool_name, have, _sum(own), (*rest, *coming))
 
 

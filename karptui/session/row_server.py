@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 import msgspec
 
 from karptui.decode.kinds import Kind
+from karptui.karpenter.nodeclaim import claim_key
 from karptui.kube.recent import LastAnswer
 from karptui.session.border import (
     AroundFound,
@@ -203,7 +204,7 @@ class RowServer:
         state, kind = view.state, wanted.kind
         if kind in (Kind.NODE, Kind.NODECLAIM):
             node = state.node_of(key) if kind == Kind.NODECLAIM else None
-            entry = view.node_of(node.name if node is not None else key) or view.node_entry(f"claim/{key}")
+            entry = view.node_of(node.name if node is not None else key) or view.node_entry(claim_key(key))
             return ObjectFound(is_there=entry is not None, node_key=entry.key if entry is not None else "")
         if kind == Kind.POD:
             pod = state.pods.get(key)

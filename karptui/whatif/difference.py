@@ -15,7 +15,6 @@ from karptui.disruption.methods import NextPass, observed_fleet
 from karptui.provisioning.pool_order import served_pools
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.reporter import Reporter, silent
-from karptui.provisioning.state_node import StateNode
 from karptui.whatif.difference_lines import (
     BudgetChange,
     ClaimLine,
@@ -98,14 +97,10 @@ def _command_line(method: Method, command: Command, settings: PriceSettings) -> 
     return CommandLine(
         method=str(method),
         decision=str(command.decision),
-        nodes=tuple(sorted(_name(candidate.node) for candidate in command.candidates)),
+        nodes=tuple(sorted(candidate.node.node_name for candidate in command.candidates)),
         replacements=tuple(made),
         savings_per_hour=settings.saved(command.savings, len(command.candidates) - len(made)),
     )
-
-
-def _name(node: StateNode) -> str:
-    return node.node.name if node.node is not None else node.name
 
 
 _REPORT_EVERY = 64

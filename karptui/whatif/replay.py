@@ -11,7 +11,6 @@ from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.pod import Pod
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.solution import Solution, solve
-from karptui.provisioning.state_node import StateNode
 from karptui.whatif.drift.drift import with_drift
 from karptui.whatif.outcome import ReplayOutcome
 from karptui.whatif.scenario import Replay
@@ -59,7 +58,7 @@ def _replay(situation: Situation, mode: Replay, reporter: Reporter) -> ReplayOut
 
 def _remove(situation: Situation, removed: Sequence[str], reporter: Reporter) -> ReplayOutcome:
     prepared = situation.prepared
-    going = [state for state in prepared.states if _name(state) in removed and not state.is_marked_for_deletion]
+    going = [state for state in prepared.states if state.node_name in removed and not state.is_marked_for_deletion]
     gone = frozenset(state.provider_id for state in going)
     pods: list[Pod] = [pod for state in going for pod in (*state.pods, *state.ending) if is_reschedulable(pod)]
     solution = solve(
@@ -101,10 +100,6 @@ def _outcome(
         gone=gone,
         moved=moved,
     )
-
-
-def _name(state: StateNode) -> str:
-    return state.node.name if state.node is not None else state.name
 
 
 def _counting(reporter: Reporter, total: int) -> Callable[[], None]:

@@ -15,6 +15,7 @@ from karptui.disruption.do_not_disrupt import protects_node
 from karptui.disruption.drain import DrainStage
 from karptui.disruption.termination import deadline_of
 from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE, NODEPOOL
+from karptui.karpenter.nodeclaim import claim_key
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.resources import CPU, MEMORY, PODS, nano
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -46,7 +47,7 @@ def _candidate_only(context: AdviceContext) -> Iterator[Finding]:
         is_old = 0 < event.first_ns < context.now_ns - _REMAINED_LONG_NS
         if node is None or node.is_marked_for_deletion or event.count < 2 or not is_old:
             continue
-        known = context.findings.get(f"claim/{node.claim.name}") if node.claim is not None else None
+        known = context.findings.get(claim_key(node.claim.name)) if node.claim is not None else None
         if known is not None and known.drain is not None and known.drain.stage is not DrainStage.WANTED:
             continue
         first[event.involved_name] = min(first.get(event.involved_name, event.first_ns), event.first_ns)
@@ -303,7 +304,7 @@ def _receives_pods(context: AdviceContext) -> Iterator[Finding]:
         found = [
             (node, one.recent_pods)
             for node in context.nodes_of(pool)
-            if (one := context.findings.get(f"claim/{node.claim.name}" if node.claim is not None else "")) is not None
+            if (one := context.findings.get(claim_key(node.claim.name) if node.claim is not None else "")) is not None
             and one.recent_pods
             and any(blocker.code in _PROTECTED for blocker in one.blockers)
             and node.node is not None

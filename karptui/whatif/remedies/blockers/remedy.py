@@ -10,6 +10,7 @@ import msgspec
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.outlook import Outcome
+from karptui.karpenter.nodeclaim import claim_key
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
@@ -119,7 +120,7 @@ def effect_of(lifted: Iterable[Blocker], findings: Mapping[str, NodeFindings], *
     by_claim: dict[str, list[Blocker]] = {}
     for blocker in lifted:
         by_claim.setdefault(blocker.claim_name, []).append(blocker)
-    outcomes = [_outcome(findings.get(f"claim/{name}"), own) for name, own in by_claim.items()]
+    outcomes = [_outcome(findings.get(claim_key(name)), own) for name, own in by_claim.items()]
     untried = sum(outcome is None for outcome, _ in outcomes)
     return Effect(
         deleted=sum(outcome is Outcome.DELETE for outcome, _ in outcomes),
