@@ -66,6 +66,8 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     """What the title says while only notable rows are shown."""
     kind: ClassVar[str] = ""
     """The kind whose status says why there are no rows."""
+    working: ClassVar[str] = ""
+    """What stands in place of the first rows, where these take a moment."""
     has_objects: ClassVar[bool] = True
     """Whether rows are of objects, which can be shown as YAML, described and explained."""
     is_explanation: ClassVar[bool] = False
@@ -126,6 +128,8 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
     def prepare(self) -> None:
         """Start with the filter and layout that were asked for."""
+        if self.working:
+            self.table.set_placeholder((self.working, Tone.ACTIVE))
         self.table.set_wide(is_wide=self.host.config.wide)
         if self.listing.query_text:
             self.listing.set_filter(self.listing.query_text)
@@ -213,10 +217,10 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         if self.listing.source.size() <= BUILT_AT_ONCE:
             self.show_rows(self._make())
         else:
-            self._make_aside()
+            self._make_in_background()
 
     @work(group="rows")
-    async def _make_aside(self) -> None:
+    async def _make_in_background(self) -> None:
         """Make the rows of long lists without holding up keys."""
         await self._making.run(self._make, self._show_made, lambda: self.is_attached)
 

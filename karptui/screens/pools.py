@@ -26,7 +26,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.widgets.sentences import hanging, phrase
 
-WORKING: Final = ("working out the order of NodePools and their types…", Tone.ACTIVE)
+WORKING: Final = "working out the order of NodePools and their types…"
 CONSEQUENCES: Final[Mapping[str, str]] = {
     "NodePool": "Without NodePools there is nothing to show.",
     "NodeClass": "Instance types are worked out from it.",
@@ -60,6 +60,7 @@ class PoolsScreen(ListScreen[PoolRow]):
 
     entry_name = "pools"
     kind = "NodePool"
+    working = WORKING
     consequences = CONSEQUENCES
 
     def __init__(self) -> None:
@@ -77,10 +78,9 @@ class PoolsScreen(ListScreen[PoolRow]):
         return f"Pools ─ in the order Karpenter tries them{f' ─ {cost}' if cost else ''}"
 
     def prepare(self) -> None:
-        """Leave prices out where they are off, and say that it takes a moment."""
+        """Leave prices out where they are off."""
         if self.host.config.disable_pricing:
             self.use_table(pools_table(has_prices=False))
-        self.table.set_placeholder(WORKING)
         super().prepare()
 
     def show_state(self) -> None:
@@ -175,6 +175,7 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
     is_explanation = True
     title_text = "DaemonSets ─ what a new node carries"
     kind = "NodePool"
+    working = WORKING
     consequences = CONSEQUENCES
 
     def __init__(self, name: str) -> None:
@@ -186,11 +187,6 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
         self.panel = Panel("pool")
         super().__init__(DAEMONSETS, SessionList("daemonsets", lambda: name), above=(self.panel,))
         self._pool_name = name
-
-    def prepare(self) -> None:
-        """Say that it takes a moment."""
-        self.table.set_placeholder(WORKING)
-        super().prepare()
 
     def show_state(self) -> None:
         """Ask for the overlap, and show the pool."""

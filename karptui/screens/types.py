@@ -29,7 +29,7 @@ from karptui.views.types.ledger import Grid, account_lines, fit_lines, observed_
 from karptui.views.types.pools import TABLE, carries, filter_lines, finding_lines, note_of, reason_lines
 from karptui.widgets.sentences import TONE_STYLES, Sentences, phrase
 
-WORKING: Final = ("working out which types a new node may have…", Tone.ACTIVE)
+WORKING: Final = "working out which types a new node may have…"
 CONSEQUENCES: Final[Mapping[str, str]] = {
     "NodePool": "Which types a new node may have needs it.",
     "NodeClass": "Instance types are worked out from it.",
@@ -44,17 +44,13 @@ class PoolsOfTypesScreen(ListScreen[PoolEntry]):
     entry_name = "types"
     title_text = "Types by NodePool"
     kind = "NodePool"
+    working = WORKING
     consequences = CONSEQUENCES
 
     def __init__(self) -> None:
         self._origins = Sentences(id="types-lines")
         """Where types and prices come from."""
         super().__init__(TABLE, SessionList("types"), below=(self._origins,))
-
-    def prepare(self) -> None:
-        """Say that it takes a moment."""
-        self.table.set_placeholder(WORKING)
-        super().prepare()
 
     def refresh_info(self) -> None:
         """Say again what is under the cursor, and where types and prices come from."""
@@ -104,6 +100,7 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
 
     entry_name = "types"
     kind = "NodePool"
+    working = WORKING
     consequences = CONSEQUENCES
 
     def __init__(self, pool: str) -> None:
@@ -126,7 +123,6 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
         """Leave out prices where they are off."""
         if self.host.config.disable_pricing:
             self.use_table(types_table(has_prices=False))
-        self.table.set_placeholder(WORKING)
         super().prepare()
 
     def _meant(self) -> str:

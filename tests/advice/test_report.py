@@ -107,6 +107,12 @@ def test_a_subject_has_the_rules_of_one_prefix() -> None:
 def test_the_catalogue_has_every_module_of_rules() -> None:
     modules = {f"{rules.__name__}.{path.stem}" for path in Path(rules.__file__).parent.glob("[a-z]*.py")}
     assert {rule.find.__module__ for rule in RULES} == modules
+    assert [rule.id for rule in RULES if _kind(rule) != rule.id.partition("-")[0]] == []
+
+
+def _kind(rule: Rule) -> str:
+    """Return the kind that the name of a rule's file begins with."""
+    return rule.find.__module__.rpartition(".")[2].partition("_")[0]
 
 
 def test_the_documentation_is_made_of_the_rules() -> None:
