@@ -8,6 +8,7 @@ from textual.color import Color
 from textual.css.stylesheet import Stylesheet, StylesheetParseError
 from textual.dom import DOMNode
 from textual.widget import Widget
+from textual.widgets import Label
 
 from karptui.widgets.textual_compat.style_rules import StyleRules
 
@@ -104,3 +105,40 @@ async def test_parts_are_styled_again_only_where_what_they_are_styled_by_has_cha
         count = len(styled)
         app.stylesheet.update(app)
         assert len(styled) == count
+
+
+async def test_values_that_stay_are_not_set_again_and_several_colours_draw_what_is_within_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn: list[Widget] = []
+    refresh = Widget.refresh
+
+    def counted(self: Widget, *regions: Any, **given: Any) -> Widget:
+        drawn.append(self)
+        return refresh(self, *regions, **given)
+
+    app = Host()
+    app.theme = "textual-dark"
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        striped = app.query_one(Striped)
+        monkeypatch.setattr(Widget, "refresh", counted)
+        app.stylesheet.update(app)
+        assert drawn == []
+        before = set(striped.styles.base.get_rules().items())
+        app.theme = "textual-light"
+        await pilot.pause()
+        assert len(before - set(striped.styles.base.get_rules().items())) > 5
+        assert 0 < drawn.count(striped) <= 6
+
+
+def test_a_widget_has_the_rules_that_name_it_in_the_order_of_the_sheets() -> None:
+    rules = StyleRules(variables=RED)
+    rules.add_source("Label { color: $shade; } .loud { color: #00ff00; } #one { color: #0000ff; }", ("one", ""))
+    plain, loud, one = Label(), Label(classes="loud"), Label(id="one", classes="loud")
+    for label in (plain, loud, one):
+        rules.apply(label)
+    assert [label.styles.color.hex for label in (plain, loud, one)] == ["#FF0000", "#00FF00", "#0000FF"]
+    rules.add_source(".loud { color: #010203; }", ("two", ""))
+    rules.apply(loud)
+    assert loud.styles.color.hex == "#010203"
