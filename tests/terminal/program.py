@@ -296,6 +296,20 @@ def karptui(*arguments: str, environment: Mapping[str, str], **given: Any) -> Pr
     return Program(str(SCRIPT), *arguments, environment={"ESCDELAY": "25", **environment}, **given)
 
 
+IMPATIENT: Final = """
+import sys
+from karptui.cli.main import main
+from karptui.widgets.textual_compat import signals
+signals.STUCK_SECONDS = 0.5
+sys.exit(main())
+"""
+
+
+def impatient(*arguments: str, environment: Mapping[str, str]) -> Program:
+    """Open the program as installed, with half a second of patience for a terminal that nobody reads."""
+    return Program(sys.executable, "-c", IMPATIENT, *arguments, environment=environment)
+
+
 def run_karptui(*arguments: str, environment: Mapping[str, str]) -> str:
     """Run a command of the installed program, and return what it prints."""
     command = [str(SCRIPT), *arguments]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.terminal.program import Program, View, karptui
+from tests.terminal.program import Program, View, impatient, karptui
 
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT)
 
@@ -109,26 +109,28 @@ def test_its_window_is_closed(program: Program) -> None:
     assert program.has_ended()
 
 
-@pytest.fixture
-def unread(program: Program) -> Program:
-    """A program that waits for its terminal to take what it draws, as behind a connection that drops."""
+def leave_unread(program: Program) -> None:
+    """Have a program wait for its terminal to take what it draws, as behind a connection that drops."""
     program.wait("rows", has_rows)
     program.press_unread("G", "g", times=30)
-    return program
 
 
-def test_its_terminal_goes_while_it_waits_for_it(unread: Program) -> None:
-    unread.hang_up()
-    assert unread.has_ended()
+def test_its_terminal_goes_while_it_waits_for_it(program: Program) -> None:
+    leave_unread(program)
+    program.hang_up()
+    assert program.has_ended()
 
 
-def test_a_signal_ends_what_waits_for_a_terminal_that_nobody_reads(unread: Program) -> None:
-    unread.send(signal.SIGTERM)
-    assert unread.has_ended()
-    assert not [name for name in unread.leftovers() if name.endswith("flags")], "a shell could go on in it"
+def test_a_signal_ends_what_waits_for_a_terminal_that_nobody_reads(environment: dict[str, str]) -> None:
+    with impatient("--demo", environment=environment) as program:
+        leave_unread(program)
+        program.send(signal.SIGTERM)
+        assert program.has_ended()
+        assert not [name for name in program.leftovers() if name.endswith("flags")], "a shell could go on in it"
 
 
-def test_another_signal_ends_what_waits_for_its_terminal(unread: Program) -> None:
-    unread.send(signal.SIGTERM)
-    while not unread.has_ended(seconds=1):
-        unread.send(signal.SIGTERM)
+def test_another_signal_ends_what_waits_for_its_terminal(program: Program) -> None:
+    leave_unread(program)
+    program.send(signal.SIGTERM)
+    while not program.has_ended(seconds=1):
+        program.send(signal.SIGTERM)

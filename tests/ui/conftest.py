@@ -12,6 +12,7 @@ from textual.widgets import Input
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config
+from karptui.session.pace import NoTurns, Turns
 from karptui.widgets.yaml_editor import YamlEditor
 from tests.event_loop import step_textual
 from tests.looked_once import look_once
@@ -35,11 +36,12 @@ def _read_and_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _still(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nothing move by itself, and nothing from around the tests reach them."""
+    """Let nothing move by itself, and nothing from around the tests reach them; let nobody rest for who types."""
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
     monkeypatch.setattr(Input, "cursor_blink", False)
     monkeypatch.setattr(YamlEditor, "cursor_blink", False)
+    monkeypatch.setattr(Turns, "take", NoTurns.take)
 
 
 @pytest.fixture(autouse=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import cache
 from html import escape
 from string import ascii_letters
 from typing import Any, Final
@@ -90,6 +91,7 @@ def _runs(line: Strip) -> Iterator[tuple[int, str, Style]]:
         yield begun, letters, look
 
 
+@cache
 def _rules(style: Style) -> tuple[str, str]:
     """Return how letters are drawn, and the ground behind them."""
     ink, ground = _hex(style.color, "#c5c8c6"), _hex(style.bgcolor, "#000")
