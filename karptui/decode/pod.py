@@ -62,7 +62,8 @@ class TemplateInterner:
     def keep_text(self, digest: int, template: PodTemplate) -> None:
         """Remember what a text came to, for as long as the template lives."""
         by_text = self.by_text
-        by_text[digest] = ref(template, lambda gone: _forget(by_text, digest, gone))
+        forget = _forget  # templates may outlive the names of this module, when the program ends
+        by_text[digest] = ref(template, lambda gone: forget(by_text, digest, gone))
 
     def template_of(self, parts: TemplateParts) -> PodTemplate:
         """Return the template of these parts, the one that is there already where one is equal in effect.

@@ -233,8 +233,9 @@ def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExpl
     stage_memory = run.stage_memory(stage, queued)
     claim = next((one for one in run.claims if one.hostname == host), None)
     limits = {limit.template.name: limit for limit in run.limits}
+    taken = claim.template.name if claim is not None else ""
     pools = [
-        _explain_pool(run, queued, stage_memory, limits[pool.name])
+        _explain_pool(run, queued, stage_memory, limits[pool.name], takes_it=pool.name == taken)
         if pool.name in limits
         else PoolExplanation(
             nodepool=pool.name,
@@ -249,7 +250,7 @@ def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExpl
     pools.sort(key=lambda one: (one.position < 0, one.position, one.nodepool))
     return PodExplanation(
         pod=pod,
-        place=claim.template.name if claim is not None else host,
+        place=taken or host,
         is_new_claim=claim is not None,
         error=error,
         given_up=tuple(_given_up(run, queued.first, stage)),
@@ -310,13 +311,18 @@ def _dropped(before: Preferences, after: Preferences) -> str:
     return "avoidance of PreferNoSchedule taints"
 
 
-def _explain_pool(run: Run, queued: QueuedPod, stage_memory: StageMemory, limit: LimitState) -> PoolExplanation:
+def _explain_pool(
+    run: Run, queued: QueuedPod, stage_memory: StageMemory, limit: LimitState, *, takes_it: bool
+) -> PoolExplanation:
+    """Explain one NodePool at the end of a run; one that has taken the pod passed it, whatever is left of it now."""
     template = limit.template
-    outcome: Fit | Rejection
+    outcome: Fit | Rejection | None
     if limit.is_out_of_nodes or not limit.types:
         outcome = LimitReached(template.name, is_node_count=limit.is_out_of_nodes)
     else:
         outcome = run.claim_check.judge_new(queued, stage_memory, template, limit.types)
+    if takes_it and isinstance(outcome, Rejection):
+        outcome = None  # its limits or reservations are used up by the claim that the pod is on
     failed = outcome.gate if isinstance(outcome, Rejection) else None
     passed = GATES if failed is None else GATES[: GATES.index(failed)]
     nearest = None
@@ -340,7 +346,7 @@ def _explain_pool(run: Run, queued: QueuedPod, stage_memory: StageMemory, limit:
     )
 
 
-def _default_spread_key(run: Run, pod: Pod, outcome: Fit | Rejection) -> str:
+def _default_spread_key(run: Run, pod: Pod, outcome: Fit | Rejection | None) -> str:
     """Return the key of the spread that fails a pod which states none: it can only be the controller's default."""
     if run.prepared.default_spread is None or pod.template.topology_spread or not isinstance(outcome, TopologyUnmet):
         return ""
@@ -352,12 +358,11 @@ def _unseen_labels(template: Template, pod: Pod) -> tuple[str, ...]:
     return tuple(sorted(asked & frozenset().union(*(one.unknown_keys for one in template.catalogue.types))))
 
 
-def _types_left(template: Template, limit: LimitState, outcome: Fit | Rejection) -> tuple[TypesLeft, ...]:
-    found = [
-        TypesLeft("all", len(template.catalogue)),
-        TypesLeft("on offer", template.types.bit_count()),
-        TypesLeft("limits", limit.types.bit_count()),
-    ]
+def _types_left(template: Template, limit: LimitState, outcome: Fit | Rejection | None) -> tuple[TypesLeft, ...]:
+    found = [TypesLeft("all", len(template.catalogue)), TypesLeft("on offer", template.types.bit_count())]
+    if outcome is None:
+        return tuple(found)
+    found.append(TypesLeft("limits", limit.types.bit_count()))
     if isinstance(outcome, Fit):
         found.append(TypesLeft("room", outcome.types.bit_count()))
     elif isinstance(outcome, TypesExhausted):

@@ -110,6 +110,11 @@ class TestTurns:
         assert group.cause is cause
         assert words in cause_sentence(group.first, group.cause)
 
+    def test_what_karpenter_finds_faulty_stands_in_the_row(self) -> None:
+        text = now_text(only(report(a_pod(node_selector={"kubernetes.io/hostname": "x"}))))
+        assert text.startswith("✘ refused: using label kubernetes.io/hostname is not allowed")
+        assert text.endswith("…")
+
     def test_no_usable_pool(self) -> None:
         group = only(report(a_pod(), nodepools=(a_nodepool(is_ready=False),)))
         assert group.cause is Cause.NO_POOL

@@ -70,6 +70,11 @@ class TestPools:
             ("room", 2),
         ]
 
+    def test_a_limit_that_the_pod_itself_uses_up(self) -> None:
+        found = explained(a_pod(cpu="1"), a_nodepool(limits=amounts({"cpu": "2"})))
+        assert (found.place, pool(found).failed, pool(found).rejection) == ("general", None, None)
+        assert pool(found).passed[-1] is PlacementGate.RESERVATIONS
+
     def test_nearest_miss_in_numbers(self) -> None:
         daemonset = a_daemonset(cpu="500m", memory="1Gi")
         found = explained(a_pod(cpu="8", memory="1Gi"), daemonsets=(daemonset,))
@@ -174,6 +179,8 @@ class TestPools:
         found = pool(explain(solution, failed))
         assert (found.failed, found.rejection is not None) == (PlacementGate.RESERVATIONS, True)
         assert explain(solution, failed).given_up == ()
+        taken = explain(solution, next(pod for pod in pods if pod.key != failed.key))
+        assert (taken.place, pool(taken).failed) == ("general", None)
         assert provisioning_events(prepare(inventory, types, Settings(), NOW_NS), solution) == {}
 
     def test_the_nearest_of_several_types(self) -> None:

@@ -271,8 +271,8 @@ def _protected(context: AdviceContext) -> Iterator[Finding]:
         severity=Severity.WARNING if drifted else Severity.INFO,
         objects=node_refs(nodes),
         fact=f"{counted(len(nodes), 'node')} ({listed(node.name for node in nodes)}){at_cost(cost)} "
-        f"{verb(len(nodes), 'says', 'say')} do-not-disrupt themselves: neither drift nor consolidation takes them, for "
-        f"ever{waits}.",
+        f"{verb(len(nodes), 'says do-not-disrupt itself', 'say do-not-disrupt themselves')}: neither drift nor "
+        f"consolidation takes {verb(len(nodes), 'it', 'them')}, for ever{waits}.",
         edits=tuple(
             SetField(ObjectRef("Node", node.node.name), ("metadata", "annotations", DO_NOT_DISRUPT))
             for node in nodes[:_EDITED]

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from karptui.aws.money import node_price_text
 from karptui.kube.resources import Shortage
-from karptui.kube.units import age_text, count_text, counted, first_of
+from karptui.kube.units import age_text, count_text, counted, first_of, verb
 from karptui.pending.causes import FAULTY
 from karptui.pending.groups import MOST_DESTINATIONS, PendingGroup
 from karptui.provisioning import NodeRefusal, PodExplanation, PoolExplanation
@@ -359,7 +359,8 @@ def remedies_sentence(report: RemedyReport | None) -> tuple[str, Tone]:
         return "no single change suggests itself", Tone.WARNING
     if not report.found:
         return f"{tried}: none of them makes it schedulable", Tone.WARNING
-    return f"{tried} on the engine, {count_text(len(report.found))} help", Tone.GOOD
+    helps = verb(len(report.found), "helps", "help")
+    return f"{tried} on the engine, {count_text(len(report.found))} {helps}", Tone.GOOD
 
 
 def explained_values(entry: PendingEntry, detail: PodDetail | None, now_ns: int) -> dict[str, Any]:

@@ -104,6 +104,8 @@ _IN_FEW: Final = (
     ("memory short by ", "mem −"),
     (" short by ", " −"),
 )
+MOST_PROBLEM: Final = 80
+"""Letters of what Karpenter finds faulty about a pod that stand in a row; its own page has them all."""
 _FEW: Final = 36
 """Cells of what is computed at 80 columns."""
 _SENTENCES: Final[Mapping[Cause, str]] = {
@@ -209,7 +211,10 @@ def now_text(group: PendingGroup) -> str:
     if group.cause is Cause.NO_POOL:
         return "✘ no usable NodePool"
     mark = "✘ " if group.cause in (Cause.IGNORED, Cause.SILENT, Cause.LOST_NODE) else ""
-    return f"{mark}{group.cause}"
+    problem = clean(next(iter(group.diagnosis.problems), "")) if group.cause is Cause.IGNORED else ""
+    if len(problem) > MOST_PROBLEM:
+        problem = f"{problem[:MOST_PROBLEM].rpartition(' ')[0] or problem[:MOST_PROBLEM]}…"
+    return f"{mark}{group.cause}{f': {problem}' if problem else ''}"
 
 
 def _unknown_text(group: PendingGroup) -> str:

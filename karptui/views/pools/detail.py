@@ -182,7 +182,7 @@ def _requirements(row: PoolRow) -> tuple[Pieces, ...]:
         listed = f" [{first_of([clean(value) for value in one.values], _VALUES_SHOWN)}]" if one.values else ""
         least = f", at least {one.min_values} of them offered" if one.min_values is not None else ""
         out = removed.get(one.key, 0)
-        cost = f"  −{count_text(out)} types" if out else ""
+        cost = f"  −{counted(out, 'type')}" if out else ""
         lines.append(((f"{clean(one.key)} {clean(one.operator)}{listed}{least}", Tone.NORMAL), (cost, Tone.MUTED)))
     lines += [((f"label {clean(key)}={clean(value)}", Tone.NORMAL),) for key, value in pool.template_labels.items()]
     return tuple(lines) or ((("none: every type that its NodeClass comes to", Tone.WARNING),),)

@@ -189,7 +189,7 @@ def _excluded(row: PoolRow) -> Pieces:
     pieces: list[tuple[str, Tone]] = []
     if out:
         named = first_of([f"{clean(name)} ({shortages_text((short,))})" for name, short in out], _NAMED)
-        pieces.append((f" · they rule out {count_text(len(out))} types: {named}", Tone.WARNING))
+        pieces.append((f" · they rule out {counted(len(out), 'type')}: {named}", Tone.WARNING))
     if full:
         pieces.append((f" · {count_text(full)} types have no slot left for a pod beside them", Tone.WARNING))
     return tuple(pieces)

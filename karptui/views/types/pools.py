@@ -245,6 +245,15 @@ _REASONS_SHOWN: Final = 3
 _SHOWN_SETTINGS: Final = frozenset(SETTING_NAMES) - {"VM_MEMORY_OVERHEAD_PERCENT", "CLUSTER_NAME"}
 
 
+def _filter_words(entry: PoolEntry, count: FilterCount) -> str:
+    """Return what a filter is called; where no DaemonSet comes to a new node, pods are beside nothing."""
+    return (
+        "no pod fits"
+        if count.filter is Filter.POD and not any(one.daemon_pods for one in entry.carries)
+        else _WORDS[count.filter]
+    )
+
+
 def filter_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
     """Return the way from all types to those that are left, and what a new node carries."""
     if entry.problem:
@@ -252,7 +261,7 @@ def filter_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
     counts = entry.counts
     pieces: list[tuple[str, Tone]] = [(counted(entry.types, "type"), Tone.NORMAL)]
     pieces += [
-        (f" −{count_text(count.removed)} {_WORDS[count.filter]}", _tone(count))
+        (f" −{count_text(count.removed)} {_filter_words(entry, count)}", _tone(count))
         for count in counts
         if count.removed or count.filter is Filter.REQUIREMENTS
     ]
@@ -269,7 +278,7 @@ def filter_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
 def reason_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
     """Return what each filter took types for, most frequent first."""
     return tuple(
-        ((f"{_WORDS[count.filter]}: ", Tone.MUTED), (_reasons(entry, count), Tone.MUTED))
+        ((f"{_filter_words(entry, count)}: ", Tone.MUTED), (_reasons(entry, count), Tone.MUTED))
         for count in entry.counts
         if count.removed and not entry.problem
     )

@@ -109,7 +109,7 @@ def test_detail_has_every_section() -> None:
     (row,) = rows_of(pool, nodes=nodes, nodeclaims=claims).values()
     told = said(detail_lines(row))
     for words in (
-        "7 and 3 more]  −1 types",
+        "7 and 3 more]  −1 type",
         "kubernetes.io/os In [linux], at least 1 of them offered",
         "kubernetes.io/arch Exists",
         "label team=shop",
