@@ -191,6 +191,7 @@ def parse_settings(environment: Mapping[str, str], version: str = "") -> Setting
         SettingsError: naming the setting that Karpenter would not start with, and what is wrong with it.
     """
     reader = _SettingsReader(environment)
+    rules = rules_for(version)
     return Settings(
         preference_policy=_choice(environment, "PREFERENCE_POLICY", PREFERENCE_POLICIES),
         min_values_policy=_choice(environment, "MIN_VALUES_POLICY", MIN_VALUES_POLICIES),
@@ -201,8 +202,8 @@ def parse_settings(environment: Mapping[str, str], version: str = "") -> Setting
         reserved_enis=reader.amount("RESERVED_ENIS", _integer, default=0),
         cluster_name=environment.get("CLUSTER_NAME", ""),
         isolated_vpc=reader.read("ISOLATED_VPC", _boolean, default=False),
-        rules=rules_for(version),
-        default_spread=_default_spread(environment.get("SCHEDULER_CONFIG", "")),
+        rules=rules,
+        default_spread=_default_spread(environment.get("SCHEDULER_CONFIG", ""), rules),
         legacy_node_repair=reader.read("LEGACY_NODE_REPAIR", _boolean, default=False),
         aws_gates=_gates(environment.get("AWS_FEATURE_GATES", ""), {}, "AWS_FEATURE_GATES"),
         environment=dict(environment),
@@ -269,10 +270,12 @@ def _seconds(text: str) -> float:
     return parse_duration(text) / 1e9
 
 
-def _default_spread(text: str) -> tuple[TopologySpreadConstraint, ...]:
+def _default_spread(text: str, rules: Rules) -> tuple[TopologySpreadConstraint, ...]:
     try:
         return parse_scheduler_config(text)
     except SpreadError as error:
+        if not rules.has_default_spread:
+            return ()
         raise SettingsError(f"SCHEDULER_CONFIG {error}") from None
 
 

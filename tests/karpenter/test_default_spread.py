@@ -49,3 +49,4 @@ def test_what_karpenter_would_not_start_with(text: str, words: str) -> None:
         parse_scheduler_config(text)
     with pytest.raises(SettingsError, match="SCHEDULER_CONFIG"):
         parse_settings({"SCHEDULER_CONFIG": text})
+    assert parse_settings({"SCHEDULER_CONFIG": text}, "1.14.1").default_spread == ()  # a variable it does not know

@@ -365,17 +365,20 @@ class Cross:
             else:
                 node[key] = self.r.choice(_TWISTS[key])
 
-    def _spots(self, node: Any) -> Iterator[tuple[Json, str]]:
+    def _spots(self, node: Any, *, of_offering: bool = False) -> Iterator[tuple[Json, str]]:
+        """Yield places that may be changed; offerings name their zone, capacity type and reservation."""
         if isinstance(node, dict):
             for key, value in node.items():
                 is_rule = key == "operator" and "key" in node and "effect" not in node and "value" not in node
+                if is_rule and of_offering:
+                    continue
                 if is_rule or (key in _TWISTS and not isinstance(value, dict | list)):
                     yield node, key
                 else:
-                    yield from self._spots(value)
+                    yield from self._spots(value, of_offering=of_offering or key == "offerings")
         elif isinstance(node, list):
             for one in node:
-                yield from self._spots(one)
+                yield from self._spots(one, of_offering=of_offering)
 
     def _requirement(self, key: str) -> Json:
         """Return another rule about a label."""
