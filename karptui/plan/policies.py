@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -25,6 +26,8 @@ NEVER: Final = "Never"
 AFTERS: Final = ("0s", "5m", "1h")
 """What is tried of consolidateAfter beside what is in use."""
 _MOST_OWN: Final = 3
+_ZEROS: Final = re.compile(r"(?<=[hm])(0m)?0s$")
+"""Units of a duration as Go writes it that add nothing: ``5m0s`` is the 5m that somebody has written."""
 ALL_COUNT: Final = "evictions and dollars are of everything that happens, drift, expiry and repair too"
 _PATH: Final = ("spec", "disruption")
 _NS_PER_HOUR: Final = 3600 * NS_PER_SECOND
@@ -283,7 +286,7 @@ def _edits(pool: NodePool, policy: str, after: str) -> tuple[AnyEdit, ...]:
 
 def _after_text(pool: NodePool) -> str:
     after_ns = pool.consolidate_after_ns
-    return NEVER if after_ns is None else format_duration(after_ns)
+    return NEVER if after_ns is None else _ZEROS.sub("", format_duration(after_ns))
 
 
 def _outcome(policy: str, after: str, edits: tuple[AnyEdit, ...], played: Played, horizon_ns: int) -> PolicyOutcome:

@@ -28,7 +28,7 @@ def name_of(outcome: PolicyOutcome) -> str:
 
 
 def headline(found: Comparison) -> str:
-    """Return how it is today, and what is worth it beside that: none of these is beaten in both, in a sentence."""
+    """Return what beats how it is today, how that is, and what else is beaten in both by nothing, in a sentence."""
     today, *others = found.outcomes
     span = span_text(found.horizon_ns)
     chance = f" ({today.spread.seeds} seeds)" if today.spread is not None else ""
@@ -41,7 +41,8 @@ def headline(found: Comparison) -> str:
     if today.is_beaten:
         better = [one for one in worthy.values() if one.dollars <= today.dollars and one.evictions <= today.evictions]
         if better:
-            said.append(f"{name_of(better[0])} is better in both{' with every seed' if chance else ''}")
+            always = " with every seed" if chance else ""
+            said.insert(0, f"{name_of(better[0])} is better than as it is, in dollars and evictions{always}")
     if len(said) == 1:
         said.append("nothing else that was tried is worth it")
     return "; ".join(said)

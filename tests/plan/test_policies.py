@@ -72,10 +72,25 @@ def test_what_another_beats_in_both_is_not_worth_it() -> None:
     assert "WhenEmpty 0s" not in beaten
 
 
+@pytest.mark.parametrize(
+    ("own", "tried"),
+    [
+        ("5m0s", ("0s", "5m", "1h")),
+        ("3600s", ("0s", "5m", "1h")),
+        ("90m", ("0s", "5m", "1h", "1h30m")),
+        ("10s", ("0s", "10s", "5m", "1h")),
+        ("1m30s", ("0s", "1m30s", "5m", "1h")),
+    ],
+)
+def test_a_span_in_use_is_tried_once_as_somebody_would_write_it(own: str, tried: tuple[str, ...]) -> None:
+    assert policies.tried_afters(cluster(consolidateAfter=own).inventory.nodepools[:1]) == tried
+
+
 def test_it_is_said_which_are_worth_it() -> None:
     found = compare(cluster(consolidateAfter="Never"), afters=("0s",), horizon_ns=HOUR_NS)
     answer = headline(found)
-    assert answer.startswith("as it is saves $0.00 within 60m, with 0 evictions; ")
+    assert answer.startswith("WhenEmpty 0s is better than as it is, in dollars and evictions; as it is saves $0.00 ")
+    assert "as it is saves $0.00 within 60m, with 0 evictions; " in answer
     assert "WhenEmpty 0s $0.10, with 0 evictions" in answer
     assert list(more_lines(found)) == ["today: general WhenEmptyOrUnderutilized Never"]
     same = compare(cluster(consolidateAfter="0s"), policies=("WhenEmptyOrUnderutilized",), afters=("0s",))
