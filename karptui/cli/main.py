@@ -162,6 +162,13 @@ def _crashed(error: Exception, command: str | None) -> int:
 
 
 def _execute(command: str | None, words: list[str]) -> int:
+    named = next((word[7:] for word in words if word.startswith("--demo=")), None)
+    if named is not None:
+        print(f"karptui: --demo={named}: there is no such demo; there are {', '.join(DEMOS)}", file=sys.stderr)
+        return 2
+    if command is not None and "--demo" in words:
+        # A command looks at the demo once, as it begins: there it stands still anyway.
+        words = [word for word in words if word != "--still"]
     if command is None and words and not words[0].startswith("-"):
         print(f"karptui: there is no command {words[0]!r}; {_hint(words[0])}", file=sys.stderr)
         return 2
@@ -197,9 +204,14 @@ def _leave_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+DEMOS: Final = (*"abcde", "still", "large")
+"""What may stand behind ``--demo=``: stories, and other ways to show the demo."""
+_DEMO_WORDS: Final = frozenset(f"--demo={name}" for name in DEMOS)
+
+
 def with_tour(argv: Sequence[str]) -> list[str]:
     """Return the words with what ``--demo=a``, ``--demo=still`` and ``--demo=large`` name as a flag of its own."""
-    parts = (("--demo", *_of_demo(word[7:])) if word.startswith("--demo=") else (word,) for word in argv)
+    parts = (("--demo", *_of_demo(word[7:])) if word in _DEMO_WORDS else (word,) for word in argv)
     return [word for part in parts for word in part]
 
 

@@ -70,8 +70,9 @@ class BlockersScreen(ListScreen[BlockerLine]):
 
     def placeholder(self, rows: Rows[BlockerLine]) -> Pieces:
         """Say how fresh the answers are while nothing is found."""
-        analysed = self.host.border.overview().analysed
-        is_unknown = analysed is None or not analysed.nodes
+        overview = self.host.border.overview()
+        analysed = overview.analysed
+        is_unknown = analysed is None or (not analysed.nodes and bool(overview.sizes["nodes"]))
         return self.explain() if not rows.total and is_unknown else super().placeholder(rows)
 
     def show_state(self) -> None:

@@ -83,7 +83,9 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["nodes", "--demo", "--request-timeout", "0"], "--request-timeout is about a live cluster"),
         (["nodes", "--demo", "--now", "2026-11-20T12:00:00Z"], "--now needs --snapshot"),
         (["nodes", "--as-group", "g"], "--as-group needs --as"),
-        (["nodes"], "no kubeconfig"),
+        (["nodes"], "this is not a pod in a cluster; --demo and --snapshot need none"),
+        (["--demo=z"], "--demo=z: there is no such demo; there are a, b, c, d, e, still, large"),
+        (["nodes", "--demo="], "--demo=: there is no such demo"),
         (["nodes", "--kubeconfig", "/none"], "/none"),
     ],
 )
@@ -95,6 +97,11 @@ def test_bad_usage_is_a_sentence_and_status_two(
     assert sentence in captured.err
     assert "Traceback" not in captured.err
     assert not captured.out
+
+
+def test_a_command_takes_the_demo_that_stands_still(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["budgets", "--demo=still", "--filter", "pool=none"]) == 0
+    assert "no budgets match" in capsys.readouterr().err
 
 
 def test_lists_of_arguments_may_stand_behind_flags_too(capsys: pytest.CaptureFixture[str]) -> None:

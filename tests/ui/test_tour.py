@@ -110,4 +110,4 @@ def test_the_letter_stands_behind_the_demo(capsys: pytest.CaptureFixture[str]) -
     assert with_tour(["--demo=large"]) == ["--demo", "--large"]
     assert with_tour(["nodes", "--demo"]) == ["nodes", "--demo"]
     assert main(["--demo=f"]) == 2
-    assert "invalid choice: 'f'" in capsys.readouterr().err
+    assert "--demo=f: there is no such demo; there are a, b" in capsys.readouterr().err

@@ -139,7 +139,8 @@ def load_connection(
     if not name and kubeconfig is None and (inside := _in_cluster(environ, service_account, impersonation)) is not None:
         return inside
     if not config.files:
-        raise KubeconfigError(f"no kubeconfig: {config.title} does not exist, and this is not a pod in a cluster")
+        missing = f"no kubeconfig: {config.title} does not exist, and this is not a pod in a cluster"
+        raise KubeconfigError(f"{missing}; --demo and --snapshot need none")
     if not name:
         known = ", ".join(config.contexts) or "none is defined"
         raise KubeconfigError(f"{config.title}: current-context is not set; choose with --context ({known})")
