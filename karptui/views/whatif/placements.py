@@ -259,8 +259,9 @@ def _unplaced_line(alike: Sequence[Unplaced], section: str) -> tuple[ResultLine,
     one, keys = alike[0], [pod.pod_key for pod in alike]
     is_lost = one.was is not None and one.was.kind not in (PlaceKind.NONE, PlaceKind.ABSENT)
     details: list[Detail] = []
-    if one.karpenter_says and one.karpenter_says != one.reason:
-        details.append(Detail(((f"      Karpenter would say: {one.karpenter_says}", Tone.MUTED),)))
+    says = one.karpenter_says  # put together anew whenever it is asked for, of what each NodePool says
+    if says and says != one.reason:
+        details.append(Detail(((f"      Karpenter would say: {says}", Tone.MUTED),)))
     key = f"{section}/{keys[0]}"
     line = ResultLine(
         key,
