@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -23,13 +22,13 @@ from karptui.screens.frame import FrameScreen, takes_text
 from karptui.screens.keys_in_turn import KeysInTurn
 from karptui.screens.moments import MomentScreens
 from karptui.screens.preload import Preloader
-from karptui.screens.registry import ENTRIES
+from karptui.screens.registry import ENTRIES, screen_bindings
 from karptui.screens.touring import TourGuide
 from karptui.serving.lists import lists_of
 from karptui.serving.questions import answers_of
 from karptui.serving.top_bar import TopBarFacts
 from karptui.session.analyst import Analyst
-from karptui.session.border import Border, PlayMoment
+from karptui.session.border import Border
 from karptui.session.costs import Held
 from karptui.session.feed import Feed
 from karptui.session.moments import KeptPlays, Visits
@@ -50,6 +49,7 @@ from karptui.widgets.textual_compat.key_order import screen_ready
 from karptui.widgets.textual_compat.loop import screen_loop
 from karptui.widgets.textual_compat.signals import Signals, driver_of
 from karptui.widgets.textual_compat.style_rules import StyleRules
+from karptui.widgets.textual_compat.swift_screen import draw_once_composed
 from karptui.widgets.themes import OWN_THEMES, style_sheets, variable_defaults
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from textual.filter import LineFilter
     from textual.theme import Theme
 
-    from karptui.screens.destinations import ToMoment, ToScreen
+    from karptui.screens.destinations import ToScreen
     from karptui.screens.whatif.controller import WhatIf
     from karptui.whatif.opening import Opening
 
@@ -75,18 +75,7 @@ class KarptuiApp(LivingApp):
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+p"
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(
-            Binding(
-                entry.key,
-                f"open_screen('{entry.name}')",
-                entry.title,
-                show=False,
-                tooltip=entry.help,
-                id=f"app.{entry.name}",
-                priority=True,  # handled before keys are handed to widgets, so that the next key finds the screen open
-            )
-            for entry in ENTRIES
-        ),
+        *screen_bindings(),
         Binding("ctrl+c", "quit", "Quit", show=False, priority=True, system=True, id="app.quit"),
     ]
     BINDING_GROUP_TITLE = "Everywhere"
@@ -131,9 +120,8 @@ class KarptuiApp(LivingApp):
         self.feed = Feed(
             session, clock or SystemClock(), lists_of(config), answers_of(shared, plays), self, shared_base=shared
         )
-        self.visits = Visits(self.feed, plays, analyst_of)
+        self.moments = MomentScreens(self, Visits(self.feed, plays, analyst_of))
         """Moments of plays in place of the cluster that is followed."""
-        self.moments = MomentScreens(self, self.visits)
         self._top_bar = TopBarFacts(self.feed, config)
         self.config = config
         self.tour = tour
@@ -323,7 +311,7 @@ class KarptuiApp(LivingApp):
 
     def top_bar(self) -> TopBarValues:
         """Return what the top bar shows."""
-        return self._top_bar.values(self.moment)
+        return self._top_bar.values(self.moments.shown)
 
     def held(self) -> tuple[Held | None, bool]:
         """Return what all nodes hold, as a sum that stands still, and whether it is that of this moment."""
@@ -360,21 +348,8 @@ class KarptuiApp(LivingApp):
     # Actions
 
     def delay_update(self, delay: float = 0.05) -> None:
-        """Draw nothing until the screen that is opened has its widgets, for so many seconds at most.
-
-        Textual always waits for all of them, be the screen there or not.
-        """
-        held = ExitStack()
-        held.enter_context(self.batch_update())
-
-        def release() -> None:
-            held.close()
-            timer.stop()
-            self.screen.refresh()
-
-        timer = self.set_timer(delay, release)
-        # A screen heeds its messages once it is composed and mounted.
-        self.call_later(lambda: self.screen.call_later(release))
+        """Draw nothing until the screen that is opened has its widgets, for so many seconds at most."""
+        draw_once_composed(self, delay)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action may be taken: no screen is opened while text is typed or something is asked."""
@@ -401,23 +376,6 @@ class KarptuiApp(LivingApp):
             self.tell(found)
         else:
             self.push_screen(found)
-
-    @property
-    def moment(self) -> PlayMoment | None:
-        """The moment of a play that screens show; None for the cluster as it is."""
-        return self.moments.shown
-
-    def visit(self, to: ToMoment) -> None:
-        """Show the cluster at a moment of a play on every screen, until that is left."""
-        self.moments.visit(to)
-
-    def step_moment(self, by: int) -> None:
-        """Show a later moment of the play, or an earlier one."""
-        self.moments.step(by)
-
-    def leave_moment(self) -> bool:
-        """Go back to where the moment was opened; return whether one was shown."""
-        return self.moments.leave()
 
     def action_open_screen(self, name: str) -> None:
         """Show a screen."""

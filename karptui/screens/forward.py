@@ -235,7 +235,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         instants = sorted({play.played.from_ns, *(row.step.at_ns for row in self._rows if row.scenario == play.name)})
         before = PlayedBefore(self._plays, self._since_ns, self._horizon_ns, item.key)
         moment = PlayMoment(play=play.number, at_ns=item.step.at_ns, instants=tuple(instants))
-        self.host.visit(ToMoment(moment, ToForward(self._scenarios, before)))
+        self.host.moments.visit(ToMoment(moment, ToForward(self._scenarios, before)))
 
     def action_node_now(self) -> None:
         """Show the first node that goes, as it is now."""

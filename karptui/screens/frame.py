@@ -186,13 +186,17 @@ class FrameScreen(SwiftScreen):
     def _key_words(self, binding_id: str, description: str) -> str:
         # What stands before this screen, a dialog for one, makes it no second one.
         is_first = self.app.screen_stack[:1] == [self]
-        return "Back" if binding_id == "screen.leave" and not (is_first and self.host.moment is None) else description
+        return (
+            "Back"
+            if binding_id == "screen.leave" and not (is_first and self.host.moments.shown is None)
+            else description
+        )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action may be taken: while text is typed, keys are text."""
         if action in _OPENS_PROMPT and takes_text(self):
             return False
-        if action == "step_moment" and (self.host.moment is None or takes_text(self)):
+        if action == "step_moment" and (self.host.moments.shown is None or takes_text(self)):
             return False
         return super().check_action(action, parameters)
 
@@ -341,18 +345,18 @@ class FrameScreen(SwiftScreen):
         if len(self.app.screen_stack) > 1:
             self.app.pop_screen()
         else:
-            self.host.leave_moment()
+            self.host.moments.leave()
 
     def action_leave(self) -> None:
         """Go back, and quit from a first screen."""
         if len(self.app.screen_stack) > 1:
             self.app.pop_screen()
-        elif not self.host.leave_moment():
+        elif not self.host.moments.leave():
             self.host.quit()
 
     def action_step_moment(self, by: int) -> None:
         """Show another moment of the play."""
-        self.host.step_moment(by)
+        self.host.moments.step(by)
 
     def whatif_opening(self) -> Opening:
         """Return what a what-if begins with: the object under the cursor, where there is one."""

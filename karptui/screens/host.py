@@ -41,6 +41,27 @@ class FollowedCluster(Protocol):
         ...
 
 
+class Moments(Protocol):
+    """Moments of plays, shown on every screen in place of the cluster."""
+
+    @property
+    def shown(self) -> PlayMoment | None:
+        """The moment that screens show; None for the cluster as it is."""
+        ...
+
+    def visit(self, to: ToMoment) -> None:
+        """Show the cluster at a moment of a play on every screen, until that is left."""
+        ...
+
+    def step(self, by: int) -> None:
+        """Show a later moment of the play, or an earlier one."""
+        ...
+
+    def leave(self) -> bool:
+        """Go back to where the moment was opened; return whether one was shown."""
+        ...
+
+
 class Host(Protocol):
     """The app, as screens see it."""
 
@@ -97,21 +118,9 @@ class Host(Protocol):
         """Show the screen that stands at a destination, or say why there is none."""
         ...
 
-    def visit(self, to: ToMoment) -> None:
-        """Show the cluster at a moment of a play on every screen, until that is left."""
-        ...
-
     @property
-    def moment(self) -> PlayMoment | None:
-        """The moment of a play that screens show; None for the cluster as it is."""
-        ...
-
-    def step_moment(self, by: int) -> None:
-        """Show a later moment of the play, or an earlier one."""
-        ...
-
-    def leave_moment(self) -> bool:
-        """Go back to where the moment was opened; return whether one was shown."""
+    def moments(self) -> Moments:
+        """Moments of plays in place of the cluster."""
         ...
 
     def run_command(self, line: str) -> None:

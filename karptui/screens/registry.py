@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from textual.binding import Binding
+
 from karptui.widgets.tab_line import Tab
 
 if TYPE_CHECKING:
@@ -116,3 +118,19 @@ ENTRIES: Final = (
 """In the order of the tabs."""
 
 TABS: Final = tuple(Tab(entry.name, entry.key, entry.title, short=entry.short) for entry in ENTRIES)
+
+
+def screen_bindings() -> list[Binding]:
+    """Return the key of each screen that has one."""
+    return [
+        Binding(
+            entry.key,
+            f"open_screen('{entry.name}')",
+            entry.title,
+            show=False,
+            tooltip=entry.help,
+            id=f"app.{entry.name}",
+            priority=True,  # handled before keys are handed to widgets, so that the next key finds the screen open
+        )
+        for entry in ENTRIES
+    ]

@@ -76,8 +76,8 @@ async def test_a_longer_horizon_is_played_anew(app: KarptuiApp) -> None:
 async def test_a_row_opens_the_cluster_at_that_moment_on_every_screen(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("2", "F", "end", "enter")(pilot)
-        assert app.moment is not None
-        last_ns = app.moment.at_ns
+        assert app.moments.shown is not None
+        last_ns = app.moments.shown.at_ns
         assert app.now_ns() == last_ns > NOW_NS
         assert f"played to {clock_text(last_ns)}" in screen_text(app).splitlines()[0]
         assert len(app.session.view.state.nodes) < 10
@@ -90,7 +90,7 @@ async def test_a_row_opens_the_cluster_at_that_moment_on_every_screen(app: Karpt
         assert "the play ends here" in screen_text(app)
         await pressing("escape")(pilot)
         assert isinstance(app.screen, ForwardScreen)
-        assert app.moment is None
+        assert app.moments.shown is None
         assert app.now_ns() == NOW_NS
         await pressing("escape")(pilot)
         assert app.current_mode == "pools"
@@ -99,15 +99,15 @@ async def test_a_row_opens_the_cluster_at_that_moment_on_every_screen(app: Karpt
 async def test_a_moment_may_be_played_on_from(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("F", "enter", "left_square_bracket", "F", "enter")(pilot)
-        inner = app.moment
+        inner = app.moments.shown
         assert inner is not None
         await pressing("q")(pilot)
         assert isinstance(app.screen, ForwardScreen)
-        assert app.moment is not None
-        assert app.moment.play != inner.play
+        assert app.moments.shown is not None
+        assert app.moments.shown.play != inner.play
         await pressing("escape", "escape")(pilot)
         assert isinstance(app.screen, ForwardScreen)
-        assert app.moment is None
+        assert app.moments.shown is None
         assert app.is_running
 
 

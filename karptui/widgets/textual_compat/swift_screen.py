@@ -7,9 +7,11 @@ Could become upstream: "A partial update renders every widget between the first 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 
 from textual import events
 from textual._compositor import ChopsUpdate, Compositor
+from textual.app import App
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
@@ -84,3 +86,21 @@ def _is_covered(region: Region, drawn: Sequence[Region]) -> bool:
         if reached < right:
             return False
     return True
+
+
+def draw_once_composed(app: App[None], delay: float) -> None:
+    """Draw nothing until the screen that is opened has its widgets, for so many seconds at most.
+
+    Textual always waits for all of them, be the screen there or not.
+    """
+    held = ExitStack()
+    held.enter_context(app.batch_update())
+
+    def release() -> None:
+        held.close()
+        timer.stop()
+        app.screen.refresh()
+
+    timer = app.set_timer(delay, release)
+    # A screen heeds its messages once it is composed and mounted.
+    app.call_later(lambda: app.screen.call_later(release))
