@@ -73,7 +73,8 @@ def test_a_spot_price_is_never_derived() -> None:
 
 def test_a_zones_own_on_demand_price_counts_before_the_regions() -> None:
     book = NodePrices((table(on_demand={"m5.large": 0.1}, zonal={("m5.large", "a", "on-demand"): 0.12}),))
-    assert [book.price("m5.large", zone, "on-demand").per_hour for zone in "ab"] == [0.12, 0.1]  # type: ignore[union-attr]
+    prices = [book.price("m5.large", zone, "on-demand") for zone in "ab"]
+    assert [price and price.per_hour for price in prices] == [0.12, 0.1]
 
 
 def test_a_reserved_node_costs_its_on_demand_price_and_says_so() -> None:

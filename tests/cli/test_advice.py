@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,8 +93,8 @@ def test_exit_status(flags: tuple[str, ...], status: int, tmp_path: Path, capsys
 
 
 def test_a_cluster_without_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pool = a_pool("general")
-    needs = pool["spec"]["template"]["spec"]["requirements"]  # type: ignore[index]
+    pool: dict[str, Any] = a_pool("general")
+    needs = pool["spec"]["template"]["spec"]["requirements"]
     needs.append({"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["m"]})
     file = a_file(tmp_path, NODECLASS, pool)
     assert main(["advice", "--snapshot", file, "--now", "2026-11-20T12:00:00Z"]) == 0

@@ -38,7 +38,7 @@ def test_a_browser_opens_everything_else(words: list[str], kept: list[str]) -> N
 
 def test_it_is_served_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("textual_serve.server")
-    module.Server = FakeServer  # type: ignore[attr-defined]
+    vars(module)["Server"] = FakeServer
     monkeypatch.setitem(sys.modules, "textual_serve", ModuleType("textual_serve"))
     monkeypatch.setitem(sys.modules, "textual_serve.server", module)
     for where, host, port in (("9000", "localhost", 9000), ("10.0.0.1:80", "10.0.0.1", 80)):

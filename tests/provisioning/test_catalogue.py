@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -116,9 +118,9 @@ class TestRoom:
         assert roomy([], (5, 3)) == -1
 
 
-def override(cpu: str, **fields: object) -> Offering:
+def override(cpu: str, **fields: Any) -> Offering:
     requirements = (a_requirement(CAPACITY_TYPE, "In", "on-demand"), a_requirement(ZONE, "In", "za"))
-    return Offering(requirements=requirements, price_per_hour=1.0, capacity_override=amounts({"cpu": cpu}), **fields)  # type: ignore[arg-type]
+    return Offering(requirements=requirements, price_per_hour=1.0, capacity_override=amounts({"cpu": cpu}), **fields)
 
 
 class TestOfferings:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from karptui.karpenter.do_not_disrupt import protection_of
@@ -124,9 +126,9 @@ class TestConsolidateAfter:
         ],
     )
     def test_a_node_waits_after_pods_came_or_went(
-        self, fields: dict[str, object], after_ns: int | None, waits: bool
+        self, fields: dict[str, Any], after_ns: int | None, waits: bool
     ) -> None:
-        state = StateNode("p", a_node(), a_nodeclaim(**fields))  # type: ignore[arg-type]
+        state = StateNode("p", a_node(), a_nodeclaim(**fields))
         pool = a_nodepool(consolidate_after_ns=after_ns)
         assert is_under_consolidate_after(state, pool, NOW_NS) is waits
 
@@ -179,8 +181,8 @@ class TestEligiblePods:
             ({"min_available": 100}, False),
         ],
     )
-    def test_budgets_that_can_never_allow_an_eviction(self, fields: dict[str, object], blocking: bool) -> None:
-        assert is_always_blocking(a_pdb(**fields)) is blocking  # type: ignore[arg-type]
+    def test_budgets_that_can_never_allow_an_eviction(self, fields: dict[str, Any], blocking: bool) -> None:
+        assert is_always_blocking(a_pdb(**fields)) is blocking
 
 
 class TestNotModelled:
@@ -330,8 +332,8 @@ class TestValidation:
             (a_requirement("a", "Gt", "1", "2"), "single positive integer"),
         ],
     )
-    def test_what_is_wrong_with_a_requirement(self, requirement: object, words: str) -> None:
-        assert words in "; ".join(requirement_problems(requirement))  # type: ignore[arg-type]
+    def test_what_is_wrong_with_a_requirement(self, requirement: Any, words: str) -> None:
+        assert words in "; ".join(requirement_problems(requirement))
 
     @pytest.mark.parametrize(
         "requirement",
@@ -341,8 +343,8 @@ class TestValidation:
             a_requirement("beta.kubernetes.io/arch", "In", ""),
         ],
     )
-    def test_nothing_is_wrong(self, requirement: object) -> None:
-        assert list(requirement_problems(requirement)) == []  # type: ignore[arg-type]
+    def test_nothing_is_wrong(self, requirement: Any) -> None:
+        assert list(requirement_problems(requirement)) == []
 
 
 class TestVolumes:

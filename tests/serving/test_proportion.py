@@ -5,6 +5,7 @@ import pytest
 from karptui.disruption.study import DisruptionStudy
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
+from karptui.kube.pod import Pod
 from karptui.provisioning import prepare
 from karptui.provisioning.overlap import Overlap
 from karptui.serving.objects import proportion
@@ -27,10 +28,10 @@ PODS = (
 )
 
 
-def compared(*pods: object, weights: tuple[int, int] = (20, 10)) -> ClusterView:
+def compared(*pods: Pod, weights: tuple[int, int] = (20, 10)) -> ClusterView:
     """Return a view of two NodePools that could take every pod, with their overlap."""
     pools = tuple(a_pool(name=name, weight=weight) for name, weight in zip("ab", weights, strict=True))
-    inventory = Inventory(pods=pods, nodepools=pools)  # type: ignore[arg-type]
+    inventory = Inventory(pods=pods, nodepools=pools)
     study = DisruptionStudy(prepare(inventory, TYPES, Settings(), NOW_NS), 1)
     for _ in study.compare_pools():
         pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -160,11 +161,11 @@ def test_a_long_question_is_broken_off_by_a_newer_cluster(worker: Analyst, monke
     asked: list[bool] = []
     ask_next = DisruptionStudy.ask_next
 
-    def ask(self: DisruptionStudy, simulator: object = None) -> None:
+    def ask(self: DisruptionStudy, simulator: Any = None) -> None:
         if not asked:
             asked.append(True)
             worker.submit(second, NOW_NS)
-        ask_next(self, simulator)  # type: ignore[arg-type]
+        ask_next(self, simulator)
 
     monkeypatch.setattr(DisruptionStudy, "ask_next", ask)
     first = story_view()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from karptui.decode.kinds import Kind
@@ -101,9 +103,9 @@ def test_an_object_that_comes_back_goes_to_the_end() -> None:
     assert list(now.nodes) == ["b", "a"]
 
 
-def amounts(state: object, node: str = "node-1") -> tuple[int, int, int, int]:
+def amounts(state: Any, node: str = "node-1") -> tuple[int, int, int, int]:
     """Return millicores and pods of DaemonSets and of the workload."""
-    usage = state.usage(node)  # type: ignore[attr-defined]
+    usage = state.usage(node)
     cpu = [part["cpu"].millis if "cpu" in part else 0 for part in (usage.daemonset, usage.workload)]
     return cpu[0], usage.daemonset_pods, cpu[1], usage.workload_pods
 

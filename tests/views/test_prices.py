@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from karptui.aws.evidence import Evidence
@@ -22,8 +24,8 @@ BUILT_IN = PriceOrigin(PriceSource.BUILT_IN, builders.NOW_NS)
 PRICE = Price(0.72, 1.0, "USD", BUILT_IN)
 
 
-def an_entry(price: Price | None = None, **node: object) -> NodeEntry:
-    return NodeEntry(builders.a_node(**node), None, price=price)  # type: ignore[arg-type]
+def an_entry(price: Price | None = None, **node: Any) -> NodeEntry:
+    return NodeEntry(builders.a_node(**node), None, price=price)
 
 
 @pytest.mark.parametrize(

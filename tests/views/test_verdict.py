@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,8 +16,9 @@ AGO = NOW_NS - HOUR_NS
 ICE = "creating instance, insufficient capacity, with fleet error(s), InsufficientInstanceCapacity: We currently do not"
 
 
-def a_finding(code: FindingCode, **given: object) -> ClusterFinding:
-    return ClusterFinding(**{"severity": FindingSeverity.WARNING, "code": code, "since_ns": AGO, "key": "6", **given})  # type: ignore[arg-type]
+def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
+    usual: dict[str, Any] = {"severity": FindingSeverity.WARNING, "code": code, "since_ns": AGO, "key": "6"}
+    return ClusterFinding(**{**usual, **given})
 
 
 @pytest.mark.parametrize(

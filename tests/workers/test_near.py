@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 from types import MappingProxyType
 
@@ -64,7 +65,8 @@ def test_cancelling_ends_what_is_under_way() -> None:
 def test_what_is_left_unread_is_given_up() -> None:
     results = NearWorkers(2).run(questions.until_stopped, None, range(50))
     assert next(results) == (0, 0)
-    results.close()  # type: ignore[attr-defined]
+    assert isinstance(results, Generator)
+    results.close()
 
 
 def test_read_only_mappings_can_be_sent() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from karptui.decode.kinds import Kind
@@ -19,9 +21,9 @@ def a_replicaset(name: str, *, deployment: str = "", namespace: str = "web") -> 
     return Workload(name=name, namespace=namespace, kind=Kind.REPLICASET.value, api_version="apps/v1", owners=owners)
 
 
-def a_web_pod(name: str, replicaset: str, **fields: object) -> Pod:
+def a_web_pod(name: str, replicaset: str, **fields: Any) -> Pod:
     labels = {"pod-template-hash": replicaset.rpartition("-")[2]}
-    return a_pod(name=name, namespace="web", owner=an_owner(name=replicaset), labels=labels, **fields)  # type: ignore[arg-type]
+    return a_pod(name=name, namespace="web", owner=an_owner(name=replicaset), labels=labels, **fields)
 
 
 PODS = (

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.cluster.board import Board
@@ -7,8 +9,8 @@ from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, EVENTS, NODES
 from karptui.sources.mailbox import Mailbox
 
 
-def status(phase: Phase, kind: Kind = Kind.EVENT, **fields: object) -> SourceStatus:
-    return SourceStatus(kind=kind, phase=phase, since_ns=1, **fields)  # type: ignore[arg-type]
+def status(phase: Phase, kind: Kind = Kind.EVENT, **fields: Any) -> SourceStatus:
+    return SourceStatus(kind=kind, phase=phase, since_ns=1, **fields)
 
 
 def test_changes_are_passed_on_unless_empty() -> None:

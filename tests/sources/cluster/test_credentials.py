@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,8 +19,8 @@ from karptui.sources.cluster.credentials import (
 from karptui.sources.cluster.errors import CredentialError
 
 
-def connection(**fields: object) -> Connection:
-    return Connection(server="https://x", context="c", **fields)  # type: ignore[arg-type]
+def connection(**fields: Any) -> Connection:
+    return Connection(server="https://x", context="c", **fields)
 
 
 def test_token() -> None:
@@ -137,8 +138,8 @@ def test_exec_plugin_runs_again_for_a_refused_token(tmp_path: Path) -> None:
 
 def test_exec_plugin_with_a_certificate_only() -> None:
     version = "client.authentication.k8s.io/v1"
-    printed = {"kind": "ExecCredential", "apiVersion": version}
-    printed["status"] = {"clientCertificateData": "C", "clientKeyData": "K"}  # type: ignore[assignment]
+    printed: dict[str, Any] = {"kind": "ExecCredential", "apiVersion": version}
+    printed["status"] = {"clientCertificateData": "C", "clientKeyData": "K"}
     args = ("-S", "-c", f"print({json.dumps(printed)!r})")
     grant = credentials_for(
         connection(exec_plugin=ExecPlugin(sys.executable, args, {}, version, "", False, None, "fake"))

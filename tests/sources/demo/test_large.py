@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from karptui.clock import FrozenClock
 from karptui.decode.kinds import Kind
-from karptui.sources.base import Phase
+from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.demo.large import PAGE, LargeDemo
 from karptui.sources.mailbox import Mailbox
 from karptui.state.cluster import EMPTY
@@ -19,10 +19,10 @@ class Heard(Mailbox):
         super().__init__()
         self.pods: list[tuple[Phase, int, int | None]] = []
 
-    def report(self, status: object) -> None:
-        super().report(status)  # type: ignore[arg-type]
-        if getattr(status, "kind", None) is Kind.POD:
-            self.pods.append((status.phase, status.count, status.total_estimate))  # type: ignore[attr-defined]
+    def report(self, status: SourceStatus) -> None:
+        super().report(status)
+        if status.kind is Kind.POD:
+            self.pods.append((status.phase, status.count, status.total_estimate))
 
 
 def test_pods_come_page_by_page_and_every_one_has_its_node() -> None:

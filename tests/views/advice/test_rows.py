@@ -40,8 +40,8 @@ def a_finding(
     return Finding(rule=rule, severity=severity, objects=objects, **given)
 
 
-def an_entry(**fields: object) -> AdviceEntry:
-    finding = a_finding(**fields)  # type: ignore[arg-type]
+def an_entry(**fields: Any) -> AdviceEntry:
+    finding = a_finding(**fields)
     return AdviceEntry(finding)
 
 
@@ -52,8 +52,8 @@ ENTRIES = (
 )
 
 
-def texts(lines: object) -> str:
-    return "\n".join("".join(text for text, _ in line) for line in lines)  # type: ignore[attr-defined]
+def texts(lines: Any) -> str:
+    return "\n".join("".join(text for text, _ in line) for line in lines)
 
 
 def test_entries_of_a_report() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -177,8 +179,8 @@ def test_the_batch_is_as_long_as_the_cluster_has_it(given: str, shown: str) -> N
     assert setting_value(batch, parse_settings({"BATCH_MAX_DURATION": given})) == shown
 
 
-def rows(lines: tuple[object, ...]) -> list[str]:
-    return ["".join(part for part, _ in line).rstrip() for line in lines]  # type: ignore[attr-defined]
+def rows(lines: tuple[Any, ...]) -> list[str]:
+    return ["".join(part for part, _ in line).rstrip() for line in lines]
 
 
 def test_scenarios_stand_side_by_side() -> None:

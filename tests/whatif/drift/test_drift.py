@@ -238,7 +238,9 @@ def test_the_next_disruption_sees_the_drift() -> None:
     side = apply(start, (SetField(GENERAL, (*TEMPLATE, "expireAfter"), "24h"),))
     assert with_drift(start.inventory, start, apply(start, ())) is start.inventory
     first, second = with_drift(side.inventory, start, side).nodeclaims
-    assert first.condition("Drifted").reason == "NodePoolDrifted"  # type: ignore[union-attr]
+    drifted = first.condition("Drifted")
+    assert drifted is not None
+    assert drifted.reason == "NodePoolDrifted"
     assert second is start.inventory.nodeclaims[1]
     later = copy.deepcopy(POOL)
     later["spec"]["template"]["spec"]["expireAfter"] = "24h"

@@ -30,10 +30,10 @@ def running(name: str, node: str, cpu: str, **given: Any) -> Pod:
 
 def a_base(*pods: Pod) -> WhatIfBase:
     """Return two nodes of 4 cores with pods, and pods that wait."""
-    shape = {"instance_type": "m5.xlarge", "cpu": "4", "memory": "15Gi"}
+    shape: dict[str, Any] = {"instance_type": "m5.xlarge", "cpu": "4", "memory": "15Gi"}
     held = Inventory(
         nodepools=(a_nodepool(name="general"),),
-        nodes=tuple(a_node(name=name, **shape) for name in NODES),  # type: ignore[arg-type]
+        nodes=tuple(a_node(name=name, **shape) for name in NODES),
         nodeclaims=tuple(a_nodeclaim(name=f"c-{name}", node=name, instance_type="m5.xlarge") for name in NODES),
         pods=pods,
     )
