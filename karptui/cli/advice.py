@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import sys
 from typing import Final
 
-from karptui.cli.errors import UsageError, fail
+from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import print_rows, report, rows_of
 from karptui.cli.options import (
     CLUSTER_FLAGS,
@@ -20,7 +19,6 @@ from karptui.cli.options import (
     refuse_unused,
 )
 from karptui.decode.kinds import Kind
-from karptui.views.sanitize import clean
 
 STATUSES: Final = {"error": 4, "warning": 3, "info": 0}
 """Exit status by the worst severity; info is no reason to fail."""
@@ -79,7 +77,8 @@ def run(args: argparse.Namespace) -> int:
     except UsageError as error:
         fail(str(error), "advice")
     print_rows(rows, args)
-    _say((*notes, *found.failures))
+    for sentence in (*notes, *found.failures):
+        say(sentence, "advice")
     status = report("advice", loaded)
     shown = [line for line in rows.items if isinstance(line, AdviceEntry)]
     worst = min((line.severity for line in shown), key=lambda severity: severity.rank, default=None)
@@ -92,12 +91,6 @@ def _status(worst: str | None, fail_on: str) -> int:
     if worst is None or fail_on == "never" or order.index(worst) > order.index(fail_on):
         return 0
     return STATUSES[worst] or STATUSES["warning"]
-
-
-def _say(sentences: tuple[str, ...]) -> None:
-
-    for sentence in sentences:
-        print(f"karptui advice: {clean(sentence)}", file=sys.stderr)
 
 
 def _rules(args: argparse.Namespace) -> int:

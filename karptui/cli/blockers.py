@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.errors import UsageError, fail
+from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import json_text, print_csv, refuse_unseen, report
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, add_snapshots
 from karptui.decode.kinds import Kind
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         fail(str(error), "blockers")
     prepared, notes = prepare_view(loaded.view, loaded.now_ns)
     for note in notes:
-        print(f"karptui blockers: {clean(note)}", file=sys.stderr)
+        say(note, "blockers")
     paid = {entry.name: entry.price.per_hour for entry in loaded.view.node_entries if entry.price is not None}
     found = blocker_rows(prepared, node_name=args.node, simulates=not args.no_simulation)
     # The price that Nodes shows; Karpenter reckons spot of unknown price as on demand.

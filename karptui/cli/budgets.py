@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from msgspec.structs import replace
-
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
@@ -29,9 +27,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         loaded = load(args, (Kind.NODEPOOL, Kind.NODE, Kind.NODECLAIM, Kind.POD))
         refuse_unseen("budgets", loaded, Kind.NODEPOOL)
-        view, notes = analysed(loaded.view, loaded.now_ns, simulates=False)
-        loaded = replace(loaded, view=view, notes=(*loaded.notes, *notes))
-        rows = rows_of(budgets_table(LocalZone()), budget_entries(view), args, loaded.now_ns)
+        loaded = analysed(loaded, simulates=False)
+        rows = rows_of(budgets_table(LocalZone()), budget_entries(loaded.view), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "budgets")
     print_rows(rows, args)

@@ -6,8 +6,6 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of, width_of_terminal
 from karptui.cli.loading import analysed, load
@@ -50,13 +48,13 @@ def run(args: argparse.Namespace) -> int:
     try:
         loaded = load(args, (Kind.NODE, Kind.NODECLAIM, Kind.POD))
         refuse_unseen("capacity", loaded, Kind.NODE, Kind.NODECLAIM)
-        view, notes = analysed(loaded.view, loaded.now_ns, simulates=args.simulate)
-        loaded = replace(loaded, view=view, notes=(*loaded.notes, *notes))
-        is_known = not unknown_because(view.statuses)
-        churn = churn_of(inventory_of(view.state), loaded.now_ns, view.state.history) if is_known else None
+        loaded = analysed(loaded, simulates=args.simulate)
+        is_known = not unknown_because(loaded.view.statuses)
+        state = loaded.view.state
+        churn = churn_of(inventory_of(state), loaded.now_ns, state.history) if is_known else None
         if args.packing is not None:
             _check_picture(args)
-        entries = capacity_entries(view.node_entries, args.by, churn)
+        entries = capacity_entries(loaded.view.node_entries, args.by, churn)
         table = capacity_table(args.by, has_prices=not args.disable_pricing)
         rows = rows_of(table, entries, args, loaded.now_ns)
     except UsageError as error:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from msgspec.structs import replace
-
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
@@ -28,9 +26,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         loaded = load(args, (Kind.NODECLAIM, Kind.NODE, Kind.NODEPOOL, Kind.POD))
         refuse_unseen("claims", loaded, Kind.NODECLAIM)
-        view, notes = analysed(loaded.view, loaded.now_ns, simulates=False)
-        loaded = replace(loaded, view=view, notes=(*loaded.notes, *notes))
-        rows = rows_of(TABLE, claim_entries(view), args, loaded.now_ns)
+        loaded = analysed(loaded, simulates=False)
+        rows = rows_of(TABLE, claim_entries(loaded.view), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "claims")
     print_rows(rows, args)

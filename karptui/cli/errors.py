@@ -1,4 +1,4 @@
-"""What cannot be had, said in a sentence."""
+"""What is said on standard error: sentences, and what cannot be had."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ class UsageError(Exception):
     """What was asked for cannot be had; a sentence for the user."""
 
 
-def fail(sentence: str, command: str = "") -> NoReturn:
-    """Print a sentence and leave with status 2."""
+def say(sentence: str, command: str = "") -> None:
+    """Print a sentence to standard error."""
     from karptui.views.sanitize import clean
 
     print(clean(f"karptui {command}: {sentence}" if command else f"karptui: {sentence}"), file=sys.stderr)
+
+
+def fail(sentence: str, command: str = "") -> NoReturn:
+    """Print a sentence and leave with status 2."""
+    say(sentence, command)
     raise SystemExit(2)
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from karptui.cli.errors import UsageError, fail
+from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import json_text
 from karptui.cli.many import ask_parts, ends_when, opened
 from karptui.cli.options import (
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
                 for answer in answers or [_problem(cluster.name, cluster.problem, args.output)]:
                     sys.stdout.write(answer.text)
                     if answer.complaint:
-                        _say(answer.complaint)
+                        say(answer.complaint, "forward")
                     status = max(status, answer.status)
     except UsageError as error:
         fail(str(error), "forward")
@@ -143,8 +143,3 @@ def _text(named: NamedBase, scenario: str, played: Played, form: str) -> str:
 def _json(document: dict[str, Any]) -> str:
 
     return json_text(document) + "\n"
-
-
-def _say(sentence: str) -> None:
-
-    print(clean(f"karptui forward: {sentence}"), file=sys.stderr)

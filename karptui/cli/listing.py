@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from karptui.cli.errors import UsageError
+from karptui.cli.errors import UsageError, say
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -175,10 +175,8 @@ def versions_json(found: str, modelled: str) -> dict[str, str | None]:
 
 def report(command: str, loaded: Loaded) -> int:
     """Say on standard error what was missing, and return the exit status that goes with it."""
-    from karptui.views.sanitize import clean
-
     for sentence in (*loaded.notes, *loaded.complaints):
-        print(f"karptui {command}: {clean(sentence)}", file=sys.stderr)
+        say(sentence, command)
     return 1 if loaded.complaints else 0
 
 

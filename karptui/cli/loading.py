@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import argparse
 import gc
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec.structs import replace
 
-from karptui.cli.errors import UsageError
+from karptui.cli.errors import UsageError, say
 from karptui.cli.evidence import await_prices, evidence_for, measured_once
 from karptui.cli.options import MOST_SIMULATED
 from karptui.cli.source import open_source
 from karptui.karpenter.rules import version_note
 from karptui.sources.base import Phase, SourceError
-from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.decode.kinds import Kind
@@ -167,18 +166,15 @@ def prepare_snapshot(snapshot: Snapshot, *, command: str) -> Prepared:
     offered = offered_types(snapshot.inventory, snapshot.settings, evidence)
     version = version_note(snapshot.karpenter_version)
     for note in (*((version,) if version else ()), *offered.notes):
-        print(clean(f"karptui {command}: {snapshot.name}: {note}"), file=sys.stderr)
+        say(f"{snapshot.name}: {note}", command)
     return prepare(snapshot.inventory, offered.types, snapshot.settings, snapshot.captured_at_ns)
 
 
-def analysed(
-    view: ClusterView, now_ns: int, *, simulates: bool | None, asks_next: bool | None = None
-) -> tuple[ClusterView, tuple[str, ...]]:
-    """Return the view with why its nodes are still here, and what was assumed or left out, in sentences.
+def analysed(loaded: Loaded, *, simulates: bool | None, asks_next: bool | None = None) -> Loaded:
+    """Return the cluster with why its nodes are still here, and what was assumed or left out for that.
 
     Args:
-        view: The cluster.
-        now_ns: The instant: nanoseconds since the epoch.
+        loaded: The cluster.
         simulates: Whether to simulate removals; by the size of the cluster where None.
         asks_next: Whether to ask what Karpenter would do next; where removals are simulated where None.
     """
@@ -187,10 +183,11 @@ def analysed(
     from karptui.session.prepare import prepare_view
     from karptui.session.readiness import unready_because
 
+    view = loaded.view
     reason = unready_because(view)
     if reason:
-        return view, (f"why nodes are still here is left out: {reason}",)
-    prepared, notes = prepare_view(view, now_ns)
+        return replace(loaded, notes=(*loaded.notes, f"why nodes are still here is left out: {reason}"))
+    prepared, notes = prepare_view(view, loaded.now_ns)
     chosen = len(view.state.nodes) <= MOST_SIMULATED if simulates is None else simulates
     study = DisruptionStudy(prepared, view.state.generation, prices=view.evidence.price_settings)
     analysis = study_all(study, None if chosen else ())
@@ -199,4 +196,5 @@ def analysed(
         analysis = study.analysis
     if simulates is None and not chosen:
         notes = (*notes, "removals are not simulated for so many nodes: --simulate does it")
-    return ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=analysis), notes
+    view = ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=analysis)
+    return replace(loaded, view=view, notes=(*loaded.notes, *notes))

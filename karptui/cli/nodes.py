@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from msgspec.structs import replace
-
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import check_resources, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.loading import analysed, load
@@ -40,8 +38,7 @@ def run(args: argparse.Namespace) -> int:
         check_resources(args.resources, "--resources")
         loaded = load(args, (Kind.NODE, Kind.NODECLAIM, Kind.POD))
         refuse_unseen("nodes", loaded, Kind.NODE, Kind.NODECLAIM)
-        view, notes = analysed(loaded.view, loaded.now_ns, simulates=args.simulate)
-        loaded = replace(loaded, view=view, notes=(*loaded.notes, *notes))
+        loaded = analysed(loaded, simulates=args.simulate)
         rows = rows_of(
             nodes_table(labels, has_prices=not args.disable_pricing, resources=tuple(args.resources)),
             loaded.view.node_entries,

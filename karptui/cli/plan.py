@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from karptui.cli.errors import UsageError, fail
+from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import json_text
 from karptui.cli.many import ask_whole, opened
 from karptui.cli.options import (
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     except (UsageError, ManifestError) as error:
         fail(str(error), "plan")
     for note in manifests.notes:
-        _say(note)
+        say(note, "plan")
     return status
 
 
@@ -118,7 +118,7 @@ def _answer(named: NamedBase, answers: Sequence[_PrintedPlan], args: argparse.Na
     sys.stdout.write(answer.text)
     status = named.report("plan")
     for failure in answer.failures:
-        _say(f"{named.name}: {failure}" if args.snapshots else failure)
+        say(f"{named.name}: {failure}" if args.snapshots else failure, "plan")
     return FAILED if answer.failures else status
 
 
@@ -157,8 +157,3 @@ def _text(named: NamedBase, manifests: Manifests, found: Plan, form: str) -> str
     if form == "markdown":
         lines = markdown_lines(named.name, manifests.names, found)
     return "".join(f"{clean(line)}\n" for line in lines)
-
-
-def _say(sentence: str) -> None:
-
-    print(clean(f"karptui plan: {sentence}"), file=sys.stderr)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from karptui.cli.errors import UsageError, fail
+from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.options import add_cluster_flags, refuse_live, refuse_unused, target_name
 from karptui.cli.source import resolve
 from karptui.cli.streams import say_progress
@@ -18,7 +18,6 @@ from karptui.clock import SystemClock
 from karptui.files import read_file, write_file
 from karptui.paths import state_dir
 from karptui.sources.base import SourceError
-from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.sources.snapshot.redact import Redactor
@@ -46,11 +45,11 @@ def run(args: argparse.Namespace) -> int:
         else:
             size = write_recording(document, Path(args.file), may_replace=args.force)
             count = len(document["objects"])
-            print(f"karptui record: {count:,} objects, {size:,} bytes in {clean(args.file)}", file=sys.stderr)
+            say(f"{count:,} objects, {size:,} bytes in {args.file}", "record")
     except (UsageError, SourceError) as error:
         fail(str(error), "record")
     for line in missing:
-        print(f"karptui record: not recorded: {clean(line)}", file=sys.stderr)
+        say(f"not recorded: {line}", "record")
     return 1 if missing else 0
 
 
@@ -100,7 +99,7 @@ def _from_cluster(args: argparse.Namespace, redactor: Redactor | None) -> tuple[
     found = export_cluster(connection, request_seconds=args.request_timeout, keep=scrub, progress=_progress)
     say_progress("")
     for note in found.notes:
-        print(f"karptui record: {clean(note)}", file=sys.stderr)
+        say(note, "record")
     controller = found.controller
     document = build_recording(
         found.objects,

@@ -6,8 +6,6 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
@@ -52,9 +50,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         loaded = load(args, needed)
         refuse_unseen("remedies", loaded, Kind.NODE)
-        view, notes = analysed(loaded.view, loaded.now_ns, simulates=True, asks_next=False)
-        loaded = replace(loaded, view=view, notes=(*loaded.notes, *notes))
-        lines = grouped(blocker_entries(view), BlockerGrouping(args.by), Folding(is_folded=True))
+        loaded = analysed(loaded, simulates=True, asks_next=False)
+        lines = grouped(blocker_entries(loaded.view), BlockerGrouping(args.by), Folding(is_folded=True))
         groups = [one for one in lines if isinstance(one, BlockerGroup) and not one.is_only_idle]
         groups = _named(groups, args.of) if args.of else groups
         rows = rows_of(REPORT, _tried(groups, loaded), args, loaded.now_ns)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from karptui.cli.errors import UsageError, fail
+from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import json_text
 from karptui.cli.many import ask_whole, opened
 from karptui.cli.options import (
@@ -116,12 +116,12 @@ def _print_answer(named: NamedBase, answer: _PrintedSolution, args: argparse.Nam
     sys.stdout.write(answer.text)
     status = named.report("solve")
     if answer.problem:
-        _say(answer.problem)
+        say(answer.problem, "solve")
         return 1
     if answer.not_reached is None:
         return status
     if args.output != "text":
-        _say(f"not reached: {answer.not_reached}")
+        say(f"not reached: {answer.not_reached}", "solve")
     return NOT_REACHED
 
 
@@ -151,8 +151,3 @@ def _text(named: NamedBase, solved: Solved, form: str) -> str:
 
 def _progress(done: int, total: int) -> None:
     say_progress(f"karptui solve: {done} of {total} tried")
-
-
-def _say(sentence: str) -> None:
-
-    print(clean(f"karptui solve: {sentence}"), file=sys.stderr)

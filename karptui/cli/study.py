@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karptui.cli.errors import UsageError, fail
+from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import json_text, print_csv
 from karptui.cli.many import AskWhole, ask_whole, opened
 from karptui.cli.streams import say_progress
@@ -76,7 +76,7 @@ def run_study(args: argparse.Namespace, command: str, ask: AskWhole, given: obje
         fail(str(error), command)
     print_study(documents, ("cluster", *columns) if is_of_several else columns, lines, args.output)
     for sentence in dict.fromkeys(sentences):
-        say(command, sentence)
+        say(sentence, command)
     return status
 
 
@@ -147,8 +147,3 @@ def _flat(document: dict[str, Any]) -> dict[str, Any]:
         for name, value in part.items()
     }
     return {key: len(value) if isinstance(value, list) else value for key, value in {**parts, **document}.items()}
-
-
-def say(command: str, sentence: str) -> None:
-    """Say something on standard error."""
-    print(clean(f"karptui {command}: {sentence}"), file=sys.stderr)

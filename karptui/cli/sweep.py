@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from karptui.cli.errors import UsageError, fail
+from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import json_text, print_csv
 from karptui.cli.many import ask_parts, opened
 from karptui.cli.options import (
@@ -143,17 +143,12 @@ def _point(point: SweepPoint) -> dict[str, Any]:
     }
 
 
-def _say(sentence: str) -> None:
-
-    print(clean(f"karptui sweep: {sentence}"), file=sys.stderr)
-
-
 def _print(document: dict[str, Any], form: str) -> None:
 
     if form == "json":
         sys.stdout.write(json_text(document) + "\n")
     elif form == "csv" and "error" in document:
-        _say(document["error"])
+        say(document["error"], "sweep")
     elif form == "csv":
         of = {"name": document["name"], "parameter": document["parameter"]}
         print_csv(COLUMNS, [{**of, **point} for point in document["points"]], has_header=False)

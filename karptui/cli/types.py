@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from karptui.cli.errors import UsageError, fail
+from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import json_text, print_csv, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.options import (
     CLUSTER_FLAGS,
@@ -26,7 +26,6 @@ from karptui.cli.options import (
 from karptui.decode.kinds import Kind
 from karptui.kube.objects import object_words
 from karptui.sources.base import SourceError
-from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.aws.case import TypesCase
@@ -89,7 +88,7 @@ def _run_case(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.case}: {problem}")
     rows = rows_of(CASE_TABLE, case_types(document), args, 0)
     for note in (*case.notes, *filter(None, (problem,))):
-        print(f"karptui types: {clean(note)}", file=sys.stderr)
+        say(note, "types")
     if args.output == "json":
         version = case.settings.rules.nodeclass_hash
         document["answers"]["hash"] = {
@@ -146,7 +145,7 @@ def _run_pools(args: argparse.Namespace) -> int:
         fail(str(error), "types")
     if args.output not in ("json", "csv"):
         for note in offered_types_of(loaded.view).nodeclasses.notes:
-            print(f"karptui types: {note}", file=sys.stderr)
+            say(note, "types")
     version = loaded.view.evidence.version_note
     return report("types", replace(loaded, notes=(*filter(None, (version,)), *loaded.notes)))
 

@@ -74,8 +74,8 @@ def _loaded(args: argparse.Namespace) -> Loaded:
     from karptui.session.prepare import prepare_view
 
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET, Kind.EVENT)
-    loaded = load(args, needed)
-    view, notes = analysed(loaded.view, loaded.now_ns, simulates=args.simulate, asks_next=True)
+    loaded = analysed(load(args, needed), simulates=args.simulate, asks_next=True)
+    view, notes = loaded.view, loaded.notes
     if view.state.pending_pods and Kind.NODEPOOL not in view.hidden:
         prepared, more = prepare_view(view, loaded.now_ns)
         found = study_pending(prepared, view.state, prices=view.evidence.price_settings)
@@ -84,7 +84,7 @@ def _loaded(args: argparse.Namespace) -> Loaded:
             view.state, view.statuses, view, evidence=view.evidence, analysis=view.analysis, pending=answer
         )
         notes = (*notes, *more)
-    return replace(loaded, view=view, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
+    return replace(loaded, view=view, notes=tuple(dict.fromkeys(notes)))
 
 
 def _text(rows: list[dict[str, Any]], money: list[str]) -> list[str]:

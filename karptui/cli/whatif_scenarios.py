@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from karptui.cli.errors import UsageError
+from karptui.cli.errors import UsageError, say
 from karptui.cli.evidence import evidence_for
 from karptui.cli.listing import json_text, versions_json
 from karptui.cli.options import ASKING_FLAGS, LIVE_FLAGS, refuse_unused
@@ -48,7 +48,7 @@ class NamedBase(NamedTuple):
     def report(self, command: str) -> int:
         """Say on standard error what was assumed and what is missing, and return the exit status that goes with it."""
         for sentence in (*self.notes, *self.complaints):
-            print(f"karptui {command}: {clean(sentence)}", file=sys.stderr)
+            say(sentence, command)
         return 1 if self.complaints else 0
 
 
@@ -205,7 +205,7 @@ def run_scenarios(args: argparse.Namespace) -> int:
                 status = FAILED
             _print(document, args.output)
             for failure in failures:
-                _say(f"{named.name}: {document['scenario']}: {failure}")
+                say(f"{named.name}: {document['scenario']}: {failure}", "simulate")
         if comparison and args.output != "json":
             print(f"{clean(comparison)}\n")
     return status
@@ -317,11 +317,6 @@ def scenario_answer(
     failures = [f"--fail-on {one.text}: {why}" for one in conditions if (why := one.met(found.difference))]
     document["failed"] = failures
     return ScenarioAnswer(document, failures, found.difference)
-
-
-def _say(sentence: str) -> None:
-
-    print(clean(f"karptui simulate: {sentence}"), file=sys.stderr)
 
 
 def _print(document: dict[str, Any], form: str) -> None:
