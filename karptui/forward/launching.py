@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import count
 from typing import Final
 
 import msgspec
@@ -35,7 +36,7 @@ from karptui.karpenter.labels import (
 )
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
-from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.karpenter.rules import Rules
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
@@ -131,6 +132,7 @@ def launch(order: LaunchOrder, rules: Rules, *, name: str, now_ns: int) -> Launc
     pool = order.pool
     ref = pool.node_class_ref
     labels = {
+        **_custom_labels(order.requirements),
         **_single_values(order.requirements),
         **_single_selectors(instance_type.requirements),
         **_single_selectors(offering.requirements),
@@ -294,6 +296,24 @@ def _selectors(requirements: Requirements) -> Iterable[NodeSelectorRequirement]:
         yield NodeSelectorRequirement(
             one["key"], one["operator"], tuple(one.get("values", ())), min_values=one.get("minValues")
         )
+
+
+def _custom_labels(requirements: Requirements) -> dict[str, str]:
+    """Return a value for each label of the user's own that a new node is to have, as Karpenter resolves them.
+
+    Of several values Karpenter takes any, and of those that are only bounded any number.
+    """
+    found = {one.key: _any_value(one) for one in requirements if one.key not in WELL_KNOWN}
+    return {key: value for key, value in found.items() if value}
+
+
+def _any_value(one: Requirement) -> str:
+    if one.operator == "In":
+        return min(one.values)
+    if one.operator not in ("NotIn", "Exists"):
+        return ""
+    least = max(one.gte or 0, 0)
+    return next((text for number in count(least) if (text := str(number)) not in one.values), "")
 
 
 def _single_values(requirements: Requirements) -> dict[str, str]:

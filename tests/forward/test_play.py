@@ -14,6 +14,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import REGISTERED
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.karpenter.settings import Settings
+from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
 from karptui.provisioning.reporter import Cancelled
@@ -53,6 +54,17 @@ def test_the_series_begins_with_the_cluster_as_it_is_also_where_all_happens_at_o
     pairs = a_pair("node-1"), a_pair("node-2")
     found = played(a_world(*pairs, pods=[a_pod(node="node-2", cpu="1900m")]), is_instant=True)
     assert [(seconds(one), one.nodes) for one in found.series] == [(0, 2), (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("operator", "values"), [("Lt", ("2",)), ("Gt", ("3",)), ("Exists", ()), ("NotIn", ("0",)), ("In", ("b", "a"))]
+)
+def test_a_new_node_has_a_value_of_each_label_of_its_requirements(operator: str, values: tuple[str, ...]) -> None:
+    pool = a_nodepool(budgets=(), requirements=(a_requirement("tier", operator, *values),))
+    pod = a_pod(name="tiered", required_node_terms=(NodeSelectorTerm((a_requirement("tier", "Exists"),)),))
+    found = played(a_world(nodepools=[pool], pods=[pod]))
+    assert len(steps(found, StepKind.PROVISION)) == 1, "kube-scheduler takes the node: none is launched again"
+    assert found.end.pending == 0
 
 
 def a_static_world(*capacity_types: str) -> Inventory:
