@@ -30,7 +30,7 @@ class PoolTotals(msgspec.Struct, frozen=True, gc=False):
     """Sum of the disruption costs of all its nodes, blocked ones included."""
 
 
-class Score(msgspec.Struct, frozen=True, gc=False):
+class MoveScore(msgspec.Struct, frozen=True, gc=False):
     """How a move fares in one NodePool."""
 
     savings_fraction: float
@@ -57,11 +57,11 @@ class Score(msgspec.Struct, frozen=True, gc=False):
         ).replace("inf", "+Inf")
 
 
-def score_move(savings: float, disruption: float, totals: PoolTotals) -> Score:
+def score_move(savings: float, disruption: float, totals: PoolTotals) -> MoveScore:
     """Return the score of saving and disturbing so much in a NodePool."""
     if totals.cost_per_hour <= 0 or totals.disruption <= 0:
-        return Score(0.0, 0.0)
-    return Score(savings / totals.cost_per_hour, disruption / totals.disruption)
+        return MoveScore(0.0, 0.0)
+    return MoveScore(savings / totals.cost_per_hour, disruption / totals.disruption)
 
 
 def pool_totals(fleet: Fleet, candidates: Sequence[Candidate], *, of_every_pool: bool = False) -> dict[str, PoolTotals]:
@@ -105,13 +105,13 @@ class BalancedPolicy:
             return True
         return score_move(candidate.price, candidate.disruption_cost, totals).is_approved
 
-    def scores(self, command: Command) -> dict[str, Score]:
+    def scores(self, command: Command) -> dict[str, MoveScore]:
         """Return the score of a command in each Balanced NodePool that it touches; other policies are not scored."""
         by_pool: dict[str, list[Candidate]] = {}
         for candidate in command.candidates:
             by_pool.setdefault(candidate.pool.name, []).append(candidate)
         savings, source = command.savings, command.source_price
-        scores: dict[str, Score] = {}
+        scores: dict[str, MoveScore] = {}
         for pool, own in by_pool.items():
             if own[0].pool.consolidation_policy != BALANCED:
                 continue
@@ -130,7 +130,7 @@ class BalancedPolicy:
             self._recorder.about_node(command.candidates[0].node, CONSOLIDATION_APPROVED, score.message())
         return True
 
-    def say(self, scores: Mapping[str, Score]) -> None:
+    def say(self, scores: Mapping[str, MoveScore]) -> None:
         """Say which NodePools approve a move of several nodes; the others are passed over in silence."""
         for pool, score in scores.items():
             if score.is_approved:

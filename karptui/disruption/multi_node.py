@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from karptui.disruption.balanced import BalancedPolicy, Score
+from karptui.disruption.balanced import BalancedPolicy, MoveScore
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.chance import LIKELIEST, Chance
 from karptui.disruption.command import Command, Decision
@@ -44,14 +44,14 @@ def compute(
 
 def _search(
     candidates: Sequence[Candidate], consolidator: Consolidator, policy: BalancedPolicy
-) -> tuple[Command | None, Mapping[str, Score] | None]:
+) -> tuple[Command | None, Mapping[str, MoveScore] | None]:
     """Return the last success of the binary search, with the scores that are shown: without one, the last refused."""
     if len(candidates) < 2:
         return None, None
     low, high = 1, min(len(candidates) - 1, MAX_TOGETHER)
     saved: Command | None = None
-    saved_scores: Mapping[str, Score] | None = None
-    refused_scores: Mapping[str, Score] | None = None
+    saved_scores: Mapping[str, MoveScore] | None = None
+    refused_scores: Mapping[str, MoveScore] | None = None
     while low <= high:
         middle = (low + high) // 2
         command = _sensible(consolidator.compute(candidates[: middle + 1]))

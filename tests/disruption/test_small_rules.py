@@ -11,7 +11,7 @@ import pytest
 from _pytest.python_api import ApproxScalar
 
 from karptui.disruption import owner
-from karptui.disruption.balanced import PoolTotals, Score, pool_totals, score_move
+from karptui.disruption.balanced import MoveScore, PoolTotals, pool_totals, score_move
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.budget_calendar import open_spans
 from karptui.disruption.budgets import read_window
@@ -150,19 +150,19 @@ def test_owners() -> None:
 @pytest.mark.parametrize(
     ("score", "value", "is_approved"),
     [
-        (Score(-0.1, 0.2), 0.0, False),
-        (Score(0.1, 0.0), math.inf, True),
-        (Score(0.1, 0.2), 0.5, True),
-        (Score(0.1, 0.21), pytest.approx(0.476, abs=1e-3), False),
+        (MoveScore(-0.1, 0.2), 0.0, False),
+        (MoveScore(0.1, 0.0), math.inf, True),
+        (MoveScore(0.1, 0.2), 0.5, True),
+        (MoveScore(0.1, 0.21), pytest.approx(0.476, abs=1e-3), False),
     ],
 )
-def test_scores(score: Score, value: ApproxScalar | float, is_approved: bool) -> None:
+def test_scores(score: MoveScore, value: ApproxScalar | float, is_approved: bool) -> None:
     assert score.value == value
     assert score.is_approved is is_approved
 
 
 def test_an_infinite_score_is_written_as_go_writes_it() -> None:
-    assert Score(0.1, 0.0).message() == "score +Inf >= threshold 0.50 (k: 2, savings 10.0%, disruption 0.0%)"
+    assert MoveScore(0.1, 0.0).message() == "score +Inf >= threshold 0.50 (k: 2, savings 10.0%, disruption 0.0%)"
 
 
 @pytest.mark.parametrize("totals", [PoolTotals(0.0, 5.0), PoolTotals(5.0, 0.0)])
