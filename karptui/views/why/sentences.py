@@ -200,6 +200,8 @@ _LANES: Final = {"MultiNodeConsolidation": "consolidation", "SingleNodeConsolida
 def _wanting(found: NodeFindings) -> str:
     """Return that no method wants the node, or which takes it once Karpenter goes on; else nothing."""
     code = str(found.why.code)
+    if code == "WAITS" and found.why.outcome is None:
+        return f"{_method_words(found.why.method)} wants it, "
     if code == "WAITS":
         return f"{_method_words(found.why.method)} takes it once Karpenter goes on: "
     return "no method wants it: " if not found.why.method and code in _LACKED else ""
@@ -231,6 +233,8 @@ def _fact(found: NodeFindings, now_ns: int) -> str:
             return next((one.message for one in own), "")
         case "DRAIN" | "DELETING":
             return drain_text(found, now_ns)
+        case "WAITS" if found.why.outcome is None:
+            return "but something stops the whole cluster, and until then nobody can tell whether it would go"
         case "OK" | "WAITS":
             outlook = found.outlook
             if outlook is None or not outlook.now.goes:

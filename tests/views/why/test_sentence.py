@@ -58,6 +58,17 @@ def test_what_the_code_stands_for(one: NodeFindings, text: str) -> None:
     assert text in sentence(one)
 
 
+def test_a_node_of_which_nobody_can_tell_whether_it_would_go() -> None:
+    waits = Why(code=WhyCode.WAITS, method="SingleNodeConsolidation", codes=(WhyCode.WAITS,))
+    one = NodeFindings(key="claim/c", node_name="n", pool_name="p", why=waits, blockers=())
+    assert sentence(one) == (
+        "WAITS  consolidation wants it, but something stops the whole cluster,"
+        " and until then nobody can tell whether it would go"
+    )
+    known = NodeFindings(key="c", node_name="n", pool_name="p", why=replace(waits, outcome=Outcome.DELETE), blockers=())
+    assert "consolidation takes it once Karpenter goes on: would be deleted together" in sentence(known)
+
+
 def test_pods_of_several_budgets_are_each_told_with_their_own() -> None:
     two = a_blocker(Code.PDB_MULTIPLE, "pay/ledger-1", value="pay/ledger pay/old")
     one = a_blocker(Code.PDB_EXHAUSTED, "db/postgres-0", value="db/postgres")
