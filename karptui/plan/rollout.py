@@ -53,7 +53,7 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
         count = seeds + 1 if journal is not None and seeds > 1 else seeds
 
         def play(number: int, turn: int, journal: Journal | None) -> Played:
-            return forward(
+            played = forward(
                 self.inventory,
                 self.situation.types.types,
                 self.situation.settings,
@@ -67,6 +67,9 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
                 reporter=_part(reporter, turn, count),
                 pause=pause,
             )
+            # What was assumed about instance types and prices is assumed in what nodes cost here, too.
+            notes = self.situation.types.notes
+            return msgspec.structs.replace(played, assumptions=(*played.assumptions, *notes)) if notes else played
 
         if seeds == 1:
             return play(seed, 0, journal)

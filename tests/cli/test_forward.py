@@ -40,6 +40,7 @@ def test_the_first_line_is_the_answer(capsys: pytest.CaptureFixture[str], snapsh
     assert "nodes" in first
     assert any(line.startswith("  assumed: ") for line in rest)
     assert any(line.startswith("  not modelled: ") for line in rest)
+    assert any("assumed: no spot prices are known" in line for line in rest)
 
 
 def test_a_script_gets_a_line_for_what_it_asks(
