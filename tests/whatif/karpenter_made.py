@@ -18,7 +18,7 @@ LIFECYCLE = ("Launched", "Registered", "Initialized")
 Manifest = dict[str, Any]
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)
 def _types(catalog: str) -> tuple[dict[str, Any], ...]:
     return tuple(json.loads(gzip.decompress((FOLDER / f"{catalog}.gz").read_bytes())))
 

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from kubernetes.client.api.core_v1_api import CoreV1Api
 
 from karptui.sources.cluster.connection import Impersonation
 from karptui.sources.cluster.errors import ApiError, UnreachableError
@@ -74,6 +73,8 @@ def test_questions_carry_who_asks(serve: Serve) -> None:
 
 
 def test_writes_go_out_over_the_own_transport(serve: Serve) -> None:
+    from kubernetes.client.api.core_v1_api import CoreV1Api
+
     server = serve(lambda call: call.json({"metadata": {"name": "n"}}))
     api = CoreV1Api(api_client(transport_to(server, token="secret")))
     api.patch_node("n", {"spec": {"unschedulable": True}}, dry_run="All", field_manager="karptui")
