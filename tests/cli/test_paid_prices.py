@@ -64,7 +64,9 @@ def dollars(value: object, path: str = "") -> Iterator[tuple[str, float]]:
 
 
 def configured(text: str) -> None:
-    Path(os.environ["KARPTUI_CONFIG"]).write_text(text)
+    path = Path(os.environ["KARPTUI_CONFIG"])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
 
 
 def answer(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
