@@ -364,7 +364,7 @@ def test_a_node_in_words() -> None:
     assert said(entry_of("60-19")).startswith("Cordoned: the scheduler puts no more pods on it")
     assert said(entry_of("x7k2p")).endswith("made for pods that ask cpu 6500m mem 21Gi")
     assert said(entry_of("5-160")).endswith("offers −16Mi against its NodeClaim")
-    assert said(entry_of("10-0-1-10")).endswith("Karpenter does not manage it")
+    assert said(entry_of("10-0-1-10")).startswith("Ready · Karpenter does not manage it · ")
     assert said(NodeEntry(None, claim())).startswith("Node gone")
     whole = entry_of("12-88")
     assert "pods may not be listed" in said(NodeEntry(whole.node, whole.claim, None, PodAccess.FORBIDDEN))

@@ -46,6 +46,8 @@ def node_reason(entry: NodeEntry, now_ns: int) -> Pieces:
         pieces.append((f": {status.sentence}", Tone.NORMAL))
     elif status.word == "Cordoned":
         pieces.append((": the scheduler puts no more pods on it", Tone.NORMAL))
+    if entry.claim is None and not entry.is_managed:
+        pieces += [_BETWEEN, ("Karpenter does not manage it", Tone.NORMAL)]
     return (*pieces, _BETWEEN, *why) if why else tuple(pieces)
 
 
@@ -90,7 +92,7 @@ def fullest(entry: NodeEntry) -> list[tuple[str, Tone]]:
 
 def _claim_facts(entry: NodeEntry) -> list[tuple[str, Tone]]:
     if entry.claim is None:
-        return [] if entry.is_managed else [("Karpenter does not manage it", Tone.MUTED)]
+        return []
     if entry.node is None:
         asked = entry.claim.requests
         if not asked:
