@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, Final
 
 from textual import on
@@ -95,6 +96,8 @@ class ControlList(PickList):
 _BESIDE: Final = 7
 """Cells of a line beside title and value: the cursor, gaps and arrows."""
 _LEAST: Final = 12
+_CACHED_LINES: Final = 256
+"""Several lists: a key changes one line, and all are asked for."""
 
 
 def whole_values(text: str, room: int) -> str:
@@ -116,6 +119,7 @@ def whole_hint(text: str, room: int) -> str:
     return text
 
 
+@lru_cache(_CACHED_LINES)
 def _line(control: Control, width: int, room: int) -> Content:
     arrows = ("◂ ", " ▸") if control.can_step else ("  ", "  ")
     value, hint = clean(control.value), clean(control.hint)
