@@ -139,9 +139,9 @@ def test_the_scenarios_hold_every_kind() -> None:
 
 def test_crosses_hold_more_kinds_than_what_they_are_made_of() -> None:
     source = Stock([scenario(seed) for seed in range(30)])
-    crosses = [cross(str(seed), source, version="1.15.0") for seed in range(60)]
+    crosses = [cross(str(seed), source, version="1.15.0") for seed in range(25)]
     assert crosses[:3] == [cross(str(seed), source, version="1.15.0") for seed in range(3)]
     kinds = [sum(len(kinds_of(one)) for one in ones) / len(ones) for ones in (source.scenarios, crosses)]
     assert kinds[1] > 1.2 * kinds[0]
     names = [[(thing["kind"], thing["metadata"]["uid"]) for thing in one["objects"]] for one in crosses]
-    assert sum(len(set(own)) == len(own) for own in names) > 50
+    assert sum(len(set(own)) == len(own) for own in names) > 20
