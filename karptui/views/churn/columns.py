@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from karptui.kube.objects import EMPTY_LABELS
@@ -21,6 +22,7 @@ from karptui.views.column import (
     FieldKind,
     Heading,
     Value,
+    number_heading,
 )
 from karptui.views.instants import instant_value, seconds_of
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
@@ -29,6 +31,24 @@ from karptui.views.table import Sort, TableSpec, natural_key
 
 def _count(count: int, tone: Tone = Tone.NORMAL) -> Cell:
     return Cell(count_text(count), tone if count else Tone.MUTED)
+
+
+def _counts(
+    heading: Heading,
+    read: Callable[[ChurnEntry], int],
+    values: tuple[Value[ChurnEntry], ...],
+    *,
+    filter_help: str,
+    tone: Tone = Tone.NORMAL,
+) -> Column[ChurnEntry]:
+    """Return a column of counts; ``tone`` is that of any but none."""
+    return Column(
+        heading,
+        lambda entry, _: _count(read(entry), tone),
+        lambda entry: float(read(entry)),
+        values=values,
+        filters={heading.id: Field(FieldKind.COUNT, lambda entry, _: read(entry), help=filter_help)},
+    )
 
 
 def _rate(entry: ChurnEntry) -> Cell:
@@ -96,19 +116,9 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         lambda entry: float(entry.figures.nodes),
         values=(Value("nodes", lambda entry, _: entry.figures.nodes, INTEGER, "NodeClaims that are there and stay."),),
     ),
-    Column(
-        Heading(
-            "created",
-            "CREATED",
-            "NodeClaims created in the time that is known.",
-            7,
-            8,
-            drop_order=2,
-            is_right_aligned=True,
-            is_descending_first=True,
-        ),
-        lambda entry, _: _count(entry.figures.created),
-        lambda entry: float(entry.figures.created),
+    _counts(
+        number_heading("created", "CREATED", "NodeClaims created in the time that is known.", 8, drop_order=2),
+        lambda entry: entry.figures.created,
         values=(
             Value("created", lambda entry, _: entry.figures.created, INTEGER),
             Value(
@@ -119,22 +129,13 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
                 after="removed",
             ),
         ),
-        filters={"created": Field(FieldKind.COUNT, lambda entry, _: entry.figures.created, help="NodeClaims created")},
+        filter_help="NodeClaims created",
     ),
-    Column(
-        Heading(
-            "removed",
-            "REMOVED",
-            "NodeClaims removed in the time that is known.",
-            7,
-            8,
-            is_right_aligned=True,
-            is_descending_first=True,
-        ),
-        lambda entry, _: _count(entry.figures.removed),
-        lambda entry: float(entry.figures.removed),
+    _counts(
+        number_heading("removed", "REMOVED", "NodeClaims removed in the time that is known.", 8),
+        lambda entry: entry.figures.removed,
         values=(Value("removed", lambda entry, _: entry.figures.removed, INTEGER, after="created"),),
-        filters={"removed": Field(FieldKind.COUNT, lambda entry, _: entry.figures.removed, help="NodeClaims removed")},
+        filter_help="NodeClaims removed",
     ),
     Column(
         Heading(
@@ -215,19 +216,11 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
             )
         },
     ),
-    Column(
-        Heading(
-            "short",
-            "<30M",
-            "Taken away by Karpenter within half an hour of their creation.",
-            4,
-            6,
-            drop_order=6,
-            is_right_aligned=True,
-            is_descending_first=True,
+    _counts(
+        number_heading(
+            "short", "<30M", "Taken away by Karpenter within half an hour of their creation.", 6, drop_order=6
         ),
-        lambda entry, _: _count(entry.figures.short, Tone.WARNING),
-        lambda entry: float(entry.figures.short),
+        lambda entry: entry.figures.short,
         values=(
             Value(
                 "removed_within_30m",
@@ -236,23 +229,18 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
                 "Underutilized, Empty or Drifted within half an hour of their creation.",
             ),
         ),
-        filters={
-            "short": Field(FieldKind.COUNT, lambda entry, _: entry.figures.short, help="gone within half an hour")
-        },
+        filter_help="gone within half an hour",
+        tone=Tone.WARNING,
     ),
-    Column(
-        Heading(
+    _counts(
+        number_heading(
             "again",
             "AGAIN",
             "Underutilized or empty, and one of the same type came in its place or within 15 m.",
-            5,
             6,
             drop_order=7,
-            is_right_aligned=True,
-            is_descending_first=True,
         ),
-        lambda entry, _: _count(entry.figures.again, Tone.WARNING),
-        lambda entry: float(entry.figures.again),
+        lambda entry: entry.figures.again,
         values=(
             Value(
                 "same_type_again",
@@ -261,7 +249,8 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
                 "Underutilized or Empty, and one of the same type came in their place or within 15 minutes.",
             ),
         ),
-        filters={"again": Field(FieldKind.COUNT, lambda entry, _: entry.figures.again, help="the same type came back")},
+        filter_help="the same type came back",
+        tone=Tone.WARNING,
     ),
     Column(
         Heading(
