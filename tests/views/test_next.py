@@ -36,6 +36,7 @@ def test_the_next_command() -> None:
         ],
         "asked": [],
         "waits_for": [],
+        "unhealthy": [],
         "error": None,
     }
 
