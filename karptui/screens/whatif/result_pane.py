@@ -90,12 +90,12 @@ class ResultPane(TitledPane):
             self._busy = busy
             self._draw_title()
 
-    def note_change(self) -> None:
-        """Say that the cluster has changed and the answer follows."""
-        self._note = " · cluster changed"
+    def note_change(self, *, is_of_cluster: bool) -> None:
+        """Say whether the next answer follows a change of the cluster, or an edit."""
+        self._note = " · cluster changed" if is_of_cluster else ""
 
     def _draw_title(self) -> None:
-        rest = (self._busy, "$karp-active") if self._busy else (f"{clean(self._rests_on)}{self._note}", "$karp-muted")
+        rest = (self._busy, "$karp-active") if self._busy else (f"{self._note}{clean(self._rests_on)}", "$karp-muted")
         self.show_title(Content.assemble(f" {clean(self._heading)}", rest, " "))
 
     def show_answer(self, answer: Answer | None, problem: str, later: str = "") -> None:

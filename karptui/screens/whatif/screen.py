@@ -220,6 +220,7 @@ class WhatIfScreen(FrameScreen):
         """Replay once no key has come for a moment, and say before what the text says."""
         if self._timer is not None:
             self._timer.stop()
+        self.result.note_change(is_of_cluster=False)
         self._timer = self.set_timer(REPLAY_AFTER_SECONDS, self.ask)
 
     def ask(self) -> None:
@@ -243,7 +244,7 @@ class WhatIfScreen(FrameScreen):
         """Follow the cluster: replay again when it has changed, and say how far a replay has come."""
         self.result.show_busy(self.whatif.replaying())
         if self.whatif.follow():
-            self.result.note_change()
+            self.result.note_change(is_of_cluster=True)
             self.ask()
 
     # Words

@@ -298,6 +298,8 @@ async def test_the_base_follows_the_cluster() -> None:
         await settled(pilot)
         assert app.whatif.book.answers[0] is not first
         assert "cluster changed" in str(screen.result.border_title)
+        await press(pilot, "right")
+        assert "cluster changed" not in str(screen.result.border_title), "the answer follows an edit again"
 
 
 async def test_keys_that_come_faster_than_a_dialog_are_for_it_and_open_no_second_one() -> None:
