@@ -10,17 +10,9 @@ from karptui.cli.errors import UsageError
 from karptui.cli.options import price_flags
 
 if TYPE_CHECKING:
-    from karptui.kube.live_usage import LiveUsage
-    from karptui.sources.source import Source
-
-
-PATIENCE_SECONDS: Final = 10.0
-"""How long a command that looks once waits for prices; what has not come by then is taken from the built-in list."""
-_POLL_SECONDS: Final = 0.05
-
-if TYPE_CHECKING:
     from karptui.aws.evidence import Evidence
     from karptui.config import Config
+    from karptui.kube.live_usage import LiveUsage
     from karptui.sources.aws.source import AwsSource
     from karptui.sources.cluster.source import ClusterSource
     from karptui.sources.controller import ControllerSource
@@ -30,6 +22,11 @@ if TYPE_CHECKING:
     from karptui.sources.source import Source
     from karptui.sources.usage import UsageSource
     from karptui.state.cluster import ClusterState
+
+
+PATIENCE_SECONDS: Final = 10.0
+"""How long a command that looks once waits for prices; what has not come by then is taken from the built-in list."""
+_POLL_SECONDS: Final = 0.05
 
 
 def evidence_source(source: Source | None, config: Config, version: str = "") -> EvidenceSource:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from karptui import crash
@@ -15,14 +14,9 @@ from karptui.session.whatif_questions import Replayed, ReplayState, ReplayStateW
 
 if TYPE_CHECKING:
     from karptui.session.cluster_view import ClusterView
-    from karptui.whatif.situation import WhatIfBase
-if TYPE_CHECKING:
-    from karptui.session.cluster_view import ClusterView
     from karptui.whatif.run import Answer
     from karptui.whatif.scenario import Scenario
-if TYPE_CHECKING:
-    from karptui.session.cluster_view import ClusterView
-    from karptui.whatif.run import Answer
+    from karptui.whatif.situation import WhatIfBase
 
 
 class SharedBase:
@@ -144,7 +138,7 @@ class Replayer:
                 continue
             except Exception as error:  # noqa: BLE001 - whatever it is, the screen has to live on and say so
                 crash.record(error, "replaying a what-if")
-                with contextlib.suppress(Exception):  # whoever is told may be what fails
+                with suppress(Exception):  # whoever is told may be what fails
                     self._give(question, _failed(question, error))
 
     def _work(self, question: ReplayQuestion) -> None:

@@ -17,12 +17,11 @@ from karptui.views.sanitize import clean
 from karptui.views.top_bar import Fact
 
 if TYPE_CHECKING:
-    from karptui.disruption.lanes import Why
-    from karptui.session.nodes import NodeEntry
-if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeFindings
     from karptui.disruption.blocker import Blocker
+    from karptui.disruption.lanes import Why
     from karptui.disruption.node_verdict import Verdict
+    from karptui.session.nodes import NodeEntry
 
 
 UNLIMITED_FROM: Final = 1_000_000
