@@ -87,8 +87,8 @@ def _is_alike(one: Held, other: Held) -> bool:
 def held_per_hour(entry: NodeEntry) -> float | None:
     """Return what would be saved per hour if nothing held a node that a method wants; None where that is not known.
 
-    Zero where no method wants it, where it would stay anyway, and where nothing holds it. While something has changed
-    and it is not simulated again, what was known last holds.
+    Zero where no method wants it, where it would stay anyway, where nothing holds it, and where what comes in its
+    place costs as much or more. While something has changed and it is not simulated again, what was known last holds.
     """
     found = entry.findings
     if found is None:
@@ -100,7 +100,10 @@ def held_per_hour(entry: NodeEntry) -> float | None:
         return None
     keeps_drain = any(blocker.blocks_drain for blocker in found.blockers)
     goes_anyway = found.outlook is not None and found.outlook.now.goes and not keeps_drain
-    return 0.0 if not freed.goes or goes_anyway else share_saved(entry, freed)
+    if not freed.goes or goes_anyway:
+        return 0.0
+    saved = share_saved(entry, freed)
+    return None if saved is None else max(0.0, saved)
 
 
 def share_saved(entry: NodeEntry, verdict: Verdict) -> float | None:

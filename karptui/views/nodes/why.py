@@ -108,7 +108,7 @@ WHY: Final[Column[NodeEntry]] = Column(
             "held_per_hour",
             lambda entry, _: held_per_hour(entry),
             NUMBER_OR_NULL,
-            "Dollars that would be saved then.",
+            "Dollars that would be saved then; 0 where its replacement would cost as much or more.",
         ),
         Value("lanes", lanes_values, LANES, flat=lanes_text),
         Value(

@@ -12,10 +12,11 @@ from karptui.karpenter import labels
 from karptui.session.costs import SETTLES_NS, Held, SteadyHeld, held_of, held_per_hour
 from karptui.session.nodes import NodeEntry, going_nodes
 from karptui.views.next import TABLE, saved_per_hour
-from karptui.views.row import Tone
+from karptui.views.nodes.why import held_cell
+from karptui.views.row import NOT_APPLICABLE, Tone
 from karptui.views.table import build_rows
 from karptui.views.why.sentences import held_fact, held_text, held_title
-from tests.builders import NOW_NS
+from tests.builders import NOW_NS, present
 from tests.views.why.test_words import analysed, entry
 
 
@@ -54,6 +55,15 @@ def test_a_reservation_is_billed_whether_it_is_used_or_not() -> None:
     assert (saved_per_hour(gone), held_per_hour(gone)) == (0.0, 0.0)
     other = (Replacement("general", ("m5.large",), 0.1, 1),)
     assert saved_per_hour(_with(known, outcome="replace", savings_per_hour=-0.1, replacements=other)) == -0.1
+
+
+def test_what_holds_a_node_whose_replacement_costs_more_holds_no_money() -> None:
+    dearer = (Replacement("general", ("m5.4xlarge",), 9.0, 1),)
+    made = _with(entry(analysed(), "dnd"), outcome="replace", savings_per_hour=-7.9, replacements=dearer)
+    assert present(saved_per_hour(made)) < 0.0  # Next says what it costs.
+    assert held_per_hour(made) == 0.0
+    assert held_of([made]) == Held()
+    assert held_cell(made, NOW_NS) == NOT_APPLICABLE
 
 
 def test_what_comes_in_place_of_a_node_has_no_price_before_it_is_chosen() -> None:
