@@ -291,6 +291,8 @@ def capacity_sentence(entries: Sequence[CapacityEntry], grouping: str) -> Pieces
     """Return what the whole comes to, the largest part first in words."""
     if not entries:
         return ()
+    if not entries[0].all_nodes:
+        return _without_nodes(entries)
     if grouping != "zone":
         largest = max(entries, key=lambda one: (one.total.per_hour, one.nodes))
         return (
@@ -314,10 +316,17 @@ def capacity_sentence(entries: Sequence[CapacityEntry], grouping: str) -> Pieces
     )
 
 
+def _without_nodes(entries: Sequence[CapacityEntry]) -> Pieces:
+    """Return how many NodeClaims there are where none has a node: shares of no nodes say nothing."""
+    claims, per_hour = sum(one.starting for one in entries), entries[0].all_per_hour
+    money = f", {per_hour_text(per_hour)} together" if per_hour else ""
+    return (("No node yet: ", Tone.STRONG), (f"{counted(claims, 'NodeClaim')} without one{money}", Tone.NORMAL))
+
+
 def _part(nodes: int, all_nodes: int, per_hour: float, all_per_hour: float) -> str:
     text = f"{count_text(nodes)} of {counted(all_nodes, 'node')} ({_percent(nodes, all_nodes)})"
     return f"{text} and {per_hour_text(per_hour)} of {per_hour_text(all_per_hour)}" if all_per_hour else text
 
 
 def _percent(part: float, whole: float) -> str:
-    return f"{100 * part / whole:.0f}%" if whole else "0%"
+    return f"{100 * part / whole:.0f}%"

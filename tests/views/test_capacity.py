@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from karptui.aws.money import per_hour_text
 from karptui.disruption.churn.last_hour import BIN_NS, BINS
 from karptui.disruption.churn.life import Life
 from karptui.disruption.churn.report import Churn, ChurnWindow, alive_by_pool
@@ -104,3 +105,15 @@ def test_the_sentence_names_the_largest_part() -> None:
     assert "of the nodes are spot" in said
     assert "is the largest: " in text_of(capacity_sentence(capacity_entries(NODES, "type"), "type"))
     assert capacity_sentence((), "pool") == ()
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS)
+def test_nodeclaims_without_any_node_are_no_part_of_nothing(grouping: str) -> None:
+    claims = [replace(one, node=None) for one in NODES if one.claim is not None][:2]
+    entries = capacity_entries(claims, grouping)
+    [per_hour] = {one.all_per_hour for one in entries}
+    money = f", {per_hour_text(per_hour)} together" if per_hour else ""
+    said = text_of(capacity_sentence(entries, grouping))
+    assert said == f"No node yet: 2 NodeClaims without one{money}"
+    bare = capacity_entries([replace(claims[0], price=None)], grouping)
+    assert text_of(capacity_sentence(bare, grouping)) == "No node yet: 1 NodeClaim without one"

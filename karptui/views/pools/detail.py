@@ -68,6 +68,8 @@ def overlap_lines(found: Overlap | None, overview: Overview, *, is_short: bool =
         return ((("overlap: ", Tone.MUTED), ("which pods match several pools is being worked out", Tone.ACTIVE)),)
     if not found.pods:
         return ()
+    if len(found.pools) < 2:
+        return _without_others(found)
     share = f" ({100 * found.several // found.pods}%)" if not is_short else ""
     head = f"{count_text(found.several)} of {count_text(found.pods)} pods{share} match several pools"
     pieces: list[tuple[str, Tone]] = [("overlap: ", Tone.MUTED), (head, Tone.STRONG if found.several else Tone.MUTED)]
@@ -84,8 +86,26 @@ def overlap_lines(found: Overlap | None, overview: Overview, *, is_short: bool =
     return tuple(lines)
 
 
+def _without_others(found: Overlap) -> tuple[Pieces, ...]:
+    """Return how many pods find no NodePool, or none with room, where no two can overlap; else nothing."""
+    of = f"of {counted(found.pods, 'pod')} "
+    pieces: list[tuple[str, Tone]] = []
+    if found.stranded:
+        text = f"{count_text(found.stranded)} {of}{_match(found.stranded)} a NodePool whose limits are used up"
+        pieces.append((text, Tone.FAULT))
+    if found.none:
+        lead = " · " if pieces else ""
+        text = f"{lead}{count_text(found.none)} {'' if pieces else of}{_match(found.none)} no NodePool"
+        pieces.append((text, Tone.WARNING))
+    return (tuple(pieces),) if pieces else ()
+
+
+def _match(pods: int) -> str:
+    return "matches" if pods == 1 else "match"
+
+
 def _matching(pods: int) -> str:
-    return f"{count_text(pods)} match{'es' * (pods == 1)}"
+    return f"{count_text(pods)} {_match(pods)}"
 
 
 def where_they_go(found: Overlap) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -135,6 +137,23 @@ def test_pods_that_limits_keep_waiting() -> None:
     assert said(overlap_of(view, is_short=True)) == (
         "overlap: 1 of 1 pods match several pools · 1 matches pools whose limits are used up"
     )
+
+
+def test_one_pool_overlaps_with_none() -> None:
+    pool = builders.a_nodepool(name="only")
+
+    def lines(*pods: Any, **fields: Any) -> list[str]:
+        held = Inventory(nodepools=(msgspec.structs.replace(pool, **fields),), pods=pods)
+        return said(overlap_of(story_a.story_view(held))).splitlines()
+
+    arm = builders.a_pod(name="arm", node_selector={"kubernetes.io/arch": "riscv"})
+    assert lines(builders.a_pod()) == []
+    assert lines(builders.a_pod(), arm) == ["1 of 2 pods matches no NodePool"]
+    full = builders.amounts({"cpu": "1"})
+    assert lines(builders.a_pod(), limits=full) == ["1 of 1 pod matches a NodePool whose limits are used up"]
+    assert lines(builders.a_pod(), arm, limits=full) == [
+        "1 of 2 pods matches a NodePool whose limits are used up · 1 matches no NodePool"
+    ]
 
 
 def test_pods_go_to_several_pools() -> None:
