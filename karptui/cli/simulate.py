@@ -25,7 +25,7 @@ from karptui.cli.options import (
     refuse_unused,
 )
 from karptui.cli.whatif_scenarios import parse_condition, run_scenarios, run_self_check
-from karptui.kube.units import first_of
+from karptui.kube.units import counted, first_of
 from karptui.sources.base import SourceError
 from karptui.views.sanitize import clean
 
@@ -138,6 +138,8 @@ def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: boo
     document["karpenterFound"] = snapshot.karpenter_version
     document["karpenterModelled"] = snapshot.settings.rules.version
     document["notModelled"] = not_modelled(snapshot.inventory, snapshot.settings)
+    if not prepared.pools and (untried := sorted(pod.key for pod in (*prepared.pending, *prepared.leaving))):
+        document["untried"] = untried
     document |= _disruption(prepared, solution, wanted=disruption or snapshot.with_disruption)
     return document
 
@@ -228,8 +230,13 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
         return
     decision = document["provisioning"]
     claims, nodes, errors = decision["newNodeClaims"], decision["existingNodes"], decision["podErrors"]
+    untried = document.get("untried", ())
     counts = f"new NodeClaims: {len(claims)}, existing nodes that take pods: {len(nodes)}"
-    yield f"  {counts}, pods without a place: {len(errors)}"
+    yield f"  {counts}, pods without a place: {len(errors) + len(untried)}"
+    if untried:
+        from karptui.views.pending.sentences import NO_USABLE_POOL
+
+        yield f"  {counted(len(untried), 'pod')} {'waits' if len(untried) == 1 else 'wait'}, as {NO_USABLE_POOL}"
     if claims:
         yield from _table([HEADINGS, *(_claim_row(claim) for claim in claims)])
     for node in nodes:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from karptui.cli.main import main
+from tests.hygiene.test_schemas import validator
 from tests.provisioning.scenarios import scenario
 
 CASES = Path(__file__).resolve().parents[2] / "docs" / "cases"
@@ -104,6 +105,29 @@ def test_names_cannot_act_on_a_terminal(tmp_path: Path, capsys: pytest.CaptureFi
     path = write(tmp_path, 1, name="evil\x1b[31m\nname")
     assert main(["simulate", path]) == 0
     assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("status", ["True", "False"])
+def test_pods_wait_untried_while_no_nodepool_is_usable(
+    status: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (CASES / "a-weights.yaml").read_text()
+    path = tmp_path / "case.yaml"
+    path.write_text(text.replace('{type: Ready, status: "True"}', f'{{type: Ready, status: "{status}"}}', 1))
+    is_usable = status == "True"
+    assert main(["simulate", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert f"pods without a place: {0 if is_usable else 5}" in printed
+    said = (
+        "  5 pods wait, as there is no usable NodePool: Karpenter does not even try the nodes that exist, and says"
+        " nothing\n"
+    )
+    assert (said in printed) is not is_usable
+    assert main(["simulate", str(path), "-o", "json"]) == 0
+    [answer] = lines(capsys)
+    assert len(answer.get("untried", ())) == (0 if is_usable else 5)
+    assert answer["provisioning"]["podErrors"] == {}
+    validator("simulate").validate(answer)
 
 
 def test_ties_and_what_is_not_modelled_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,6 +108,9 @@ MOST_PROBLEM: Final = 80
 """Letters of what Karpenter finds faulty about a pod that stand in a row; its own page has them all."""
 _FEW: Final = 36
 """Cells of what is computed at 80 columns."""
+NO_USABLE_POOL: Final = (
+    "there is no usable NodePool: Karpenter does not even try the nodes that exist, and says nothing"
+)
 _SENTENCES: Final[Mapping[Cause, str]] = {
     Cause.UNPLACED: "no NodePool and no node takes it",
     Cause.UNKNOWN: "not known whether Karpenter finds a place: instance types are known from nodes alone",
@@ -124,7 +127,7 @@ _SENTENCES: Final[Mapping[Cause, str]] = {
         "Karpenter passes over it without a word: its rules say karpenter.sh/nodepool DoesNotExist, and even a"
         " preference for that is enough"
     ),
-    Cause.NO_POOL: "there is no usable NodePool: Karpenter does not even try the nodes that exist, and says nothing",
+    Cause.NO_POOL: NO_USABLE_POOL,
     Cause.NODE: "has room on a node that exists: Karpenter waits for the scheduler to put it there",
     Cause.CLAIM: "Karpenter would launch a node for it",
     Cause.GATED: "scheduling gates hold it: neither the scheduler nor Karpenter looks at it until they are lifted",
