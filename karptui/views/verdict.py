@@ -64,12 +64,12 @@ def pending_reasons(report: PendingReport | None) -> Reasons:
     if report is None:
         return {}
     from karptui.pending.causes import FAULTY, Cause  # noqa: PLC0415 - with the engines, once they have answered
-    from karptui.views.pending.sentences import now_text  # noqa: PLC0415 - as above
+    from karptui.views.pending.sentences import now_words  # noqa: PLC0415 - as above
 
     def reason(group: PendingGroup) -> str:
         reasons = group.disagreements
         if group.cause in FAULTY or not reasons:
-            return now_text(group).lstrip("✘? ")
+            return now_words(group)
         said, place = (reasons[-1] if group.cause is Cause.NODE else reasons[0]).text, group.diagnosis.destination
         return said.replace(place.node, short_name(place.node)) if place is not None and place.node else said
 

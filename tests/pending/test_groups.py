@@ -19,7 +19,7 @@ from karptui.pending.messages import PodMessage
 from karptui.pending.study import PendingStudy, study_pending, waiting_pods
 from karptui.provisioning import prepare
 from karptui.state.inventory import state_of
-from karptui.views.pending.sentences import cause_sentence, now_text, requests_words
+from karptui.views.pending.sentences import cause_sentence, now_text, now_words, requests_words
 from tests.builders import (
     HOUR_NS,
     MINUTE_NS,
@@ -141,6 +141,11 @@ class TestTurns:
         group = only(report(a_pod(), nodes=(a_node(),)))
         assert group.cause is Cause.NODE
         assert now_text(group) == "→ node-1 of general"
+        assert now_words(group) == "there is room on node-1 of general"
+
+    def test_within_a_sentence_no_mark_stands(self) -> None:
+        assert now_words(only(report(a_pod()))).startswith("Karpenter would launch ")
+        assert now_words(only(report(a_pod(), nodepools=(a_nodepool(is_ready=False),)))) == "no usable NodePool"
 
     @pytest.mark.parametrize(
         ("room", "causes"),

@@ -97,12 +97,13 @@ def test_an_instance_that_does_not_join_costs_what_it_costs() -> None:
     assert (told.names, told.price_per_hour) == (("lost",), pytest.approx(0.4))
 
 
-def _pending_in(pod: Pod) -> tuple[tuple[ClusterFinding, ...], ClusterView]:
-    """Return what is found in a cluster with room on a node, and a pod that waits nevertheless."""
+def _pending_in(pod: Pod, *, has_node: bool = True) -> tuple[tuple[ClusterFinding, ...], ClusterView]:
+    """Return what is found in a cluster with room on a node, or without one, and a pod that waits nevertheless."""
+    node = a_node(name="node-1", instance_type="m5.2xlarge", cpu="7900m", memory="30Gi")
     state = state_of(
         Inventory(
-            nodes=(a_node(name="node-1", instance_type="m5.2xlarge", cpu="7900m", memory="30Gi"),),
-            nodeclaims=(a_claim(instance_type="m5.2xlarge"),),
+            nodes=(node,) if has_node else (),
+            nodeclaims=(a_claim(instance_type="m5.2xlarge"),) if has_node else (),
             nodepools=(a_nodepool(budgets=()),),
             pods=(pod,),
         )
@@ -129,6 +130,14 @@ def test_a_pod_that_waits_although_it_has_room_is_told_with_both_verdicts() -> N
     ]
     found, _ = _pending_in(fresh)
     assert [one.code for one in found] == [FindingCode.FINE]
+
+
+def test_pods_that_wait_although_a_node_would_be_launched_are_told_in_a_sentence() -> None:
+    found, view = _pending_in(a_pod(name="web", created_ns=NOW_NS - 6 * HOUR_NS), has_node=False)
+    reasons = pending_reasons(view.pending)
+    assert [sentence(one, NOW_NS, reasons) for one in found if one.code is FindingCode.PENDING] == [
+        "default/web waits 6h: Karpenter would launch m5.large or 1 other in general $0.1000/h"
+    ]
 
 
 def test_pods_that_wait_for_more_than_a_minute() -> None:

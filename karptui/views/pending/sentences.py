@@ -181,9 +181,13 @@ def destination_text(destination: PodDestination) -> str:
     if destination.node:
         pool = f" of {clean(destination.nodepool)}" if destination.nodepool else ""
         return f"{short_name(clean(destination.node))}{pool}"
+    return f"new {_launched_text(destination)}"
+
+
+def _launched_text(destination: PodDestination) -> str:
     others = others_text(destination.other_types)
     price = f" {node_price_text(destination.price_per_hour)}/h" if destination.price_per_hour is not None else ""
-    return f"new {clean(destination.instance_type)}{others} in {clean(destination.nodepool)}{price}"
+    return f"{clean(destination.instance_type)}{others} in {clean(destination.nodepool)}{price}"
 
 
 def others_text(count: int) -> str:
@@ -218,6 +222,17 @@ def now_text(group: PendingGroup) -> str:
     if len(problem) > MOST_PROBLEM:
         problem = f"{problem[:MOST_PROBLEM].rpartition(' ')[0] or problem[:MOST_PROBLEM]}…"
     return f"{mark}{group.cause}{f': {problem}' if problem else ''}"
+
+
+def now_words(group: PendingGroup) -> str:
+    """Return the same within a sentence: where its pods would go in words, and all else without a mark."""
+    text = now_text(group)
+    if not text.startswith("→"):
+        return text.lstrip("✘? ")
+    launched = [_launched_text(one) for one in group.destinations if not one.node]
+    if launched:
+        return f"Karpenter would launch {first_of(launched, 1)}"
+    return f"there is room on {first_of([destination_text(one) for one in group.destinations], 1)}"
 
 
 def _unknown_text(group: PendingGroup) -> str:
