@@ -21,6 +21,9 @@ from karptui.workers.workers import MOST_LOST, Question, WorkersError, packed, u
 
 ANSWER_SECONDS: Final = 10.0
 """How long a scheduler may take to answer."""
+FETCH_SECONDS: Final = 2.0
+"""How long fetching an answer may take before it is begun anew, at first: most are small, and where its worker has died
+this moment, the scheduler tries to reach it for 30 s (Dask's comm.timeouts.connect) while another has made it again."""
 EMPTY_SECONDS: Final = 60.0
 """How long a cluster may have no worker at all."""
 MOST_GIVEN_UP: Final = 20
@@ -53,7 +56,7 @@ class _Hope:
 
     def __init__(self, client: Any, address: str) -> None:
         self._client, self._address = client, address
-        self.seconds = ANSWER_SECONDS
+        self.seconds = FETCH_SECONDS
         """For how long the next answer is waited for at a time; what is large takes longer."""
         self._looked_at = self._empty_since = time.monotonic()
 

@@ -239,8 +239,9 @@ def test_an_answer_that_is_lost_while_it_is_fetched_is_asked_for_again(
     cluster = Answers(passing, True, False, False, True)
     workers = made_up(cluster, monkeypatch)
     assert list(in_order(workers.run(questions.times, {"by": 3}, range(4)))) == [0, 3, 6, 9]
-    first = far.ANSWER_SECONDS
+    first = far.FETCH_SECONDS
     assert cluster.asked_for[:5] == [first, first, 2 * first, 4 * first, first], "large ones need longer"
+    assert first < far.ANSWER_SECONDS, "a scheduler asks a worker that has just died for 30 s"
     assert passing.now < far.EMPTY_SECONDS + sum(cluster.asked_for)
 
 
