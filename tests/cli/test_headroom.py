@@ -13,6 +13,7 @@ from karptui.cli.main import main
 
 FRONT = "Deployment/web/front"
 POSTGRES = "StatefulSet/db/postgres"
+CASE = Path(__file__).resolve().parents[2] / "docs" / "cases" / "f-unplaced.yaml"
 MANIFEST = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -75,6 +76,23 @@ def test_fewer_than_asked_fails(capsys: pytest.CaptureFixture[str]) -> None:
     printed(capsys, FRONT, "--most", "100", "--at-least", "100", "-o", "csv")
     assert main(["headroom", "--demo", POSTGRES, "--most", "100", "--at-least", "80"]) == 3
     assert f"karptui headroom: --at-least 80: {POSTGRES}: 74 fit" in capsys.readouterr().err
+
+
+def test_more_than_usual_are_tried_where_more_are_asked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("karptui.plan.headroom.MOST", 10)
+    limited = tmp_path / "limited.yaml"
+    limited.write_text(CASE.read_text().replace("weight: 10\n", 'limits: {cpu: "16"}\n'))
+    words = ("headroom", "--snapshot", str(limited), "--no-aws", "--requests", "cpu=1,memory=1Gi", "-o", "json")
+    totals = {}
+    for at_least, status in ((1, 0), (15, 0), (16, 3)):
+        assert main([*words, "--at-least", str(at_least)]) == status
+        said = capsys.readouterr()
+        [document] = json.loads(said.out)
+        totals[at_least] = (document["beforeLimits"], document["beforeLimitsIsAtLeast"])
+        assert ("karptui headroom: --at-least 16: Pod/default/headroom: 15 fit" in said.err) == (status == 3)
+    assert totals == {1: (10, True), 15: (15, True), 16: (15, False)}
 
 
 def test_a_cluster_without_workloads_has_nothing_to_add(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
