@@ -6,18 +6,21 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec.structs import replace
+
 from karptui.advice.catalogue import BY_ID
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import advise
 from karptui.aws.evidence import NO_EVIDENCE, Evidence
 from karptui.disruption.study import DisruptionStudy
+from karptui.karpenter import labels
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.provisioning import prepare
-from tests.builders import NOW_NS, an_instance_type
+from tests.builders import NOW_NS, a_requirement, an_instance_type
 
 LARGE = an_instance_type(name="m5.large")
 XLARGE = an_instance_type(name="m5.xlarge", cpu="4", memory="16Gi", pods="58", prices={"on-demand": 0.192})
@@ -46,6 +49,14 @@ class Case:
     @property
     def id(self) -> str:
         return f"{self.rule}-{'finds' if self.says else 'quiet'}{'-' + self.name if self.name else ''}"
+
+
+def reserved_type(left: int) -> InstanceType:
+    """Return a type with so many instances left in a reservation."""
+    made = an_instance_type(name="m5.xlarge", prices={"reserved": 0.0})
+    held = made.offerings[0]
+    requirements = (*held.requirements, a_requirement(labels.RESERVATION_ID, "In", "cr-1"))
+    return replace(made, offerings=(replace(held, reservation_capacity=left, requirements=requirements),))
 
 
 def quiet(rule: str, *makes: Callable[[], Inventory], **setup: Any) -> list[Case]:

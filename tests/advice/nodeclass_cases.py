@@ -15,7 +15,7 @@ from karptui.karpenter.inventory import CapacityBuffer, Inventory
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.kube.objects import Condition
-from tests.advice.asking import LARGE, XLARGE, Case, quiet
+from tests.advice.asking import LARGE, XLARGE, Case, quiet, reserved_type
 from tests.builders import (
     HOUR_NS,
     MINUTE_NS,
@@ -103,14 +103,6 @@ def metrics(
             consolidation_timeouts=timeouts or {},
         )
     )
-
-
-def reserved_type(left: int) -> InstanceType:
-    """Return a type with so many instances left in a reservation."""
-    made = an_instance_type(name="m5.xlarge", prices={"reserved": 0.0})
-    held = made.offerings[0]
-    requirements = (*held.requirements, a_requirement(labels.RESERVATION_ID, "In", "cr-1"))
-    return replace(made, offerings=(replace(held, reservation_capacity=left, requirements=requirements),))
 
 
 def controlled(version: str = "1.14.1", **settings: str) -> Evidence:

@@ -15,7 +15,7 @@ from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget, NodePool
 from karptui.kube.node import Node
 from karptui.kube.taints import Taint, Toleration
-from tests.advice.asking import XLARGE, Case, quiet
+from tests.advice.asking import XLARGE, Case, quiet, reserved_type
 from tests.builders import (
     DAY_NS,
     HOUR_NS,
@@ -348,6 +348,34 @@ CASES = [
         ("2 of 2 nodes are spot ($0.08/h)", "does not fall back to on-demand"),
         INFO,
         types=SPOT_TYPES,
+    ),
+    Case(
+        "pool-capacity-type-open",
+        lambda: an_inventory(nodepools=(a_nodepool(requirements=()),)),
+        (
+            "new nodes are reserved while a reservation has room, else on-demand, as no spot is offered",
+            "Consolidation pins replacements that are not reserved to spot: these fail to launch",
+        ),
+        WARNING,
+        types=(an_instance_type(prices={"on-demand": 0.1}), reserved_type(3)),
+        name="reserved, no spot",
+    ),
+    Case(
+        "pool-capacity-type-open",
+        lambda: spot_nodes(requirements=()),
+        ("new nodes are reserved while a reservation has room, else spot wherever spot is offered; 2 of 2 nodes",),
+        INFO,
+        types=(SPOT_TYPES[0], reserved_type(3)),
+        name="reserved",
+    ),
+    Case(
+        "pool-capacity-type-open",
+        lambda: spot_nodes(requirements=()),
+        ("new nodes are spot wherever spot is offered; 2 of 2 nodes",),
+        INFO,
+        types=(SPOT_TYPES[0], reserved_type(3)),
+        settings={"FEATURE_GATES": "ReservedCapacity=false"},
+        name="reserved, but off",
     ),
     *quiet(
         "pool-capacity-type-open", lambda: pools(a_nodepool()), lambda: pools(a_nodepool(requirements=(), replicas=1))

@@ -77,7 +77,8 @@ def _lost(context: AdviceContext, pool: NodePool, nodeclass: Ec2NodeClass) -> di
     what="Neither requirements nor labels of a NodePool name karpenter.sh/capacity-type.",
     why="Such a pool counts as both. When consolidation replaces a node it pins the new one to spot, so that the "
     "launch fails rather than falls back to a dearer on-demand node; so it does even where only on-demand is offered. "
-    "A spot node of such a pool is never replaced by a cheaper on-demand type.",
+    "A spot node of such a pool is never replaced by a cheaper on-demand type. Reserved capacity comes before "
+    "both, and a claim that may be reserved is pinned to that alone.",
     source="computeConsolidation in pkg/controllers/disruption/consolidation.go",
     remedy="Name the capacity types that you want: In [on-demand], In [spot], or both on purpose.",
 )
@@ -89,15 +90,19 @@ def _capacity_type_open(context: AdviceContext) -> Iterator[Finding]:
         spot = [node for node in nodes if node.labels.get(CAPACITY_TYPE) == SPOT]
         sells = context.capacity_types_of(pool)
         no_spot = bool(sells) and SPOT not in sells
+        is_reserved = RESERVED in sells and context.settings.gate("ReservedCapacity")
+        these = "these fail" if is_reserved else "every replacement fails"
         consequence = (
-            "every replacement fails to launch, and the savings shown are too high"
+            f"{these} to launch, and the savings shown are too high"
             if no_spot
             else "the launch does not fall back to on-demand"
         )
         consolidates = pool.consolidation_policy != WHEN_EMPTY and pool.consolidate_after_ns is not None
-        consolidation = f" Consolidation pins its replacements to spot: {consequence}." if consolidates else ""
-        fact = f"{pool.name} does not say which capacity type it wants: new nodes "
-        fact += "are on-demand, as no spot is offered" if no_spot else "are spot wherever spot is offered"
+        pinned = "replacements that are not reserved" if is_reserved else "its replacements"
+        consolidation = f" Consolidation pins {pinned} to spot: {consequence}." if consolidates else ""
+        fact = f"{pool.name} does not say which capacity type it wants: new nodes are "
+        fact += "reserved while a reservation has room, else " if is_reserved else ""
+        fact += "on-demand, as no spot is offered" if no_spot else "spot wherever spot is offered"
         fact += f"; {share(len(spot), len(nodes))} nodes are spot{at_cost(context.cost(spot))}" if nodes else ""
         rest = {"key": CAPACITY_TYPE, "operator": "In", "values": ["on-demand"]}
         written = [*_requirements(pool.raw), rest]
