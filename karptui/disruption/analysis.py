@@ -58,6 +58,8 @@ class NodeFindings(msgspec.Struct, frozen=True, eq=False):
     """How far its end has come; None where nothing wants it."""
     recent_pods: int = 0
     """Pods that came to it in the last hour, those of DaemonSets left out."""
+    moving_pods: int = 0
+    """Pods that would have to move for it to be empty; those of DaemonSets and those that cost nothing do not count."""
     grace_ns: int | None = None
     """terminationGracePeriod of its NodeClaim, None without one."""
     price_per_hour: float | None = None

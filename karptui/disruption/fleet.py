@@ -142,6 +142,12 @@ class Fleet:
             found.reschedulable = tuple(pod for pod in found.listed if self.pods.is_reschedulable(pod))
         return found.reschedulable
 
+    def count_moving(self, node: StateNode) -> int:
+        """Return how many of those keep the node from being empty: the ones that cost something to evict."""
+        traits = self.pods.traits
+        # Written so that NaN counts, as it does for Emptiness.
+        return sum(1 for pod in self.reschedulable_pods(node) if not traits(pod.template).eviction_cost <= 0)
+
     def moving_cost(self, node: StateNode) -> float:
         """Return 1 and the positive eviction costs of the pods that come back elsewhere."""
         found = self._of(node)

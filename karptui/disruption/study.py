@@ -190,6 +190,7 @@ class DisruptionStudy:
             blockers=blockers,
             drain=None if drain.stage is DrainStage.IDLE else drain,
             recent_pods=len(arrivals(self.fleet, node)),
+            moving_pods=self.fleet.count_moving(node),
             grace_ns=node.claim.termination_grace_period_ns if node.claim is not None else None,
             price_per_hour=self._price(node),
             outlook=outlook,

@@ -35,6 +35,7 @@ from tests.builders import (
     a_requirement,
     an_event,
     an_instance_type,
+    an_owner,
     present,
 )
 from tests.disruption.making import LARGE, SMALL, TYPES, a_buffer, a_claim, consolidatable, drifted, prepared
@@ -150,6 +151,17 @@ def test_code(code: str, cluster: Mapping[str, Any]) -> None:
 def lanes(one: NodeFindings) -> dict[str, Any]:
     """Return what each method makes of a node, in a few words."""
     return {lane.method: (lane.is_wanted, lane.code, lane.outcome and str(lane.outcome)) for lane in one.lanes}
+
+
+def test_pods_that_keep_a_node_from_being_empty_are_those_that_would_have_to_move() -> None:
+    daemon = a_pod(name="daemon", node="node-1", owner=an_owner(kind="DaemonSet", name="logs"))
+    static = a_pod(name="static", node="node-1", owner=an_owner(kind="Node", name="node-1", api_version="v1"))
+    ended = a_pod(name="ended", node="node-1", phase="Succeeded")
+    free = a_pod(name="free", node="node-1", annotations={labels.POD_DELETION_COST: "-2147483648"})
+    one = found(pods=[daemon, static, ended, free, a_pod(name="web", node="node-1")])
+    assert (one.moving_pods, lanes(one)["Emptiness"]) == (1, (False, "NOT_EMPTY", None))
+    empty = found(pods=[daemon, static, ended, free])
+    assert (empty.moving_pods, lanes(empty)["Emptiness"][0]) == (0, True)
 
 
 def test_a_gate_that_concerns_no_method_that_wants_the_node_is_not_named() -> None:

@@ -63,7 +63,10 @@ def same(left: Analysis, right: Analysis) -> bool:
         return {
             key: [
                 [astuple(one) for one in found.blockers],
-                *(getattr(found, name) for name in ("why", "drain", "recent_pods", "grace_ns", "price_per_hour")),
+                *(
+                    getattr(found, name)
+                    for name in ("why", "drain", "recent_pods", "grace_ns", "price_per_hour", "moving_pods")
+                ),
             ]
             for key, found in analysis.findings.items()
         }

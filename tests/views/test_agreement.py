@@ -115,7 +115,7 @@ def _of_detail(entry: NodeEntry, now_ns: int) -> Iterator[str]:
     assert found is not None
     told = [_said(line) for line in why_lines(entry, None, now_ns)]
     for lane in found.lanes:
-        message = lane_message(entry, found, lane, now_ns)
+        message = lane_message(found, lane, now_ns)
         line = next((line for line in told if line.endswith(message)), "")
         mark = "✘" if lane.is_held else "✔" if lane.goes else "?" if lane.is_wanted else "–"
         if lane.goes and found.why.code is WhyCode.WAITS:

@@ -66,12 +66,12 @@ def short_method(name: str) -> str:
     return _SHORT.get(name, name)
 
 
-def lane_message(entry: NodeEntry, found: NodeFindings, lane: Lane, now_ns: int) -> str:
+def lane_message(found: NodeFindings, lane: Lane, now_ns: int) -> str:
     """Return in words what holds a method that wants a node, what it lacks, or what becomes of the node."""
     blocker = found.blockers[lane.blocker] if lane.blocker is not None else None
     if not lane.is_wanted:
         if lane.code == "NOT_EMPTY":
-            return f"has {counted(entry.pods.requested, 'pod')}" if entry.pods.requested else "not empty"
+            return f"has {counted(found.moving_pods, 'pod')} to move" if found.moving_pods else "not empty"
         if lane.code == "NOT_CONSOLIDATABLE":
             until = blocker.until_ns if blocker is not None else None
             left = (until - now_ns) // NS_PER_SECOND if until is not None else 0
@@ -141,7 +141,7 @@ def _line(lanes: Sequence[Lane], said: Pieces) -> Pieces:
 
 def _said(entry: NodeEntry, found: NodeFindings, lane: Lane, now_ns: int) -> Pieces:
     """Return what a method says of a node."""
-    message = lane_message(entry, found, lane, now_ns)
+    message = lane_message(found, lane, now_ns)
     if not lane.is_wanted:
         return (("–  ", Tone.MUTED), (message, Tone.MUTED))
     wanted = f"wanted{_since(entry, lane, now_ns)}  "
@@ -221,7 +221,7 @@ def lanes_values(entry: NodeEntry, now_ns: int) -> dict[str, Any] | None:
             "wanted": lane.is_wanted,
             "heldBy": lane.code if lane.is_held else "",
             "lacks": "" if lane.is_wanted else lane.code,
-            "message": lane_message(entry, found, lane, now_ns),
+            "message": lane_message(found, lane, now_ns),
         }
         for lane in found.lanes
     }

@@ -20,6 +20,7 @@ from karptui.disruption.node_verdict import Landing, Verdict
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.termination import InstanceWarning
 from karptui.session.nodes import NodeEntry
+from karptui.state.usage import NodeUsage
 from karptui.views.why.detail import landing_cell, no_landing_text, times_text, why_lines
 from karptui.views.why.lanes import lane_lines, lanes_values
 from karptui.views.why.sentences import QUOTED
@@ -208,6 +209,14 @@ def test_each_method_has_its_line_and_what_is_in_nobodys_way_is_said_to_be() -> 
     gates = (GateCheck(Gate.NODE_DND, is_open=False, message="Disruption is blocked"),)
     text = lines(idle, detail(*gates))
     assert " – node annotation  Disruption is blocked, in no method's way now" in text
+
+
+def test_emptiness_names_the_pods_that_would_have_to_move_and_none_of_daemonsets() -> None:
+    not_empty = replace(FOUND, lanes=(Lane("Emptiness", code="NOT_EMPTY"),), moving_pods=29)
+    own = NodeEntry(a_node(), a_nodeclaim(), NodeUsage(daemonset_pods=2, workload_pods=29), findings=not_empty)
+    assert said(lane_lines(own, NOW_NS)[0]).endswith("–  has 29 pods to move")
+    told = lanes_values(replace(own, findings=replace(not_empty, moving_pods=1)), NOW_NS)
+    assert (told or {})["Emptiness"]["message"] == "has 1 pod to move"
 
 
 def test_a_gate_that_is_shut_is_told_once_with_the_methods_it_keeps() -> None:
