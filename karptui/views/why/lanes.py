@@ -18,6 +18,7 @@ from karptui.views.why.sentences import refusal_parts, verdict_text
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeFindings
     from karptui.disruption.lanes import Lane
+    from karptui.disruption.repair import HealthDeletion
 
 REPAIR: Final = "Repair"
 EXPIRY: Final = "Expiry"
@@ -42,8 +43,9 @@ _LACKS: Final = {
 LANES: Final[Schema] = {
     "type": ["object", "null"],
     "description": (
-        "By method what it makes of the node, in Karpenter's order, with expiry and interruption; null where it is not"
-        " known or Karpenter does not manage the node."
+        "By method what it makes of the node, in Karpenter's order, with expiry and interruption, and Repair of an"
+        " unhealthy node also where a controller of its own deletes it; null where it is not known or Karpenter does"
+        " not manage the node."
     ),
     "additionalProperties": {
         "type": "object",
@@ -54,7 +56,13 @@ LANES: Final[Schema] = {
                 "type": "string",
                 "description": "Code of the first thing that holds it, or empty.",
             },
-            "lacks": {"type": "string", "description": "Where it is not wanted, code of what is missing."},
+            "lacks": {
+                "type": "string",
+                "description": (
+                    "Where it is not wanted, code of what is missing: NOT_EXPIRED, NO_WARNING from the cloud, TOLERATED"
+                    " of an unhealthy node whose time has not come."
+                ),
+            },
             "message": {"type": "string", "description": "The same in words."},
         },
     },
@@ -181,20 +189,29 @@ def _expiry_line(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
     return (((f" {EXPIRY:<{NAME_WIDTH}}", Tone.MUTED), (text, Tone.WARNING if is_due else Tone.MUTED)),)
 
 
-def _health_text(found: NodeFindings, now_ns: int) -> tuple[bool, str] | None:
-    """Return whether node repair deletes a node now, and when; None where nothing is wrong, or no controller does."""
-    if found.unhealthy is None:
-        return None
-    if found.unhealthy.is_tripped:
-        return False, "unhealthy, as are more than 20% of the nodes: none of them is deleted"
-    left = (found.unhealthy.at_ns - now_ns) // NS_PER_SECOND
-    when = f"in {duration_text(left)}" if left > 0 else "now"
-    return left <= 0, f"unhealthy: deleted {when} with its pods, whatever holds them"
+def _health_text(unhealthy: HealthDeletion, now_ns: int) -> str:
+    """Return when node repair deletes a node, or why it does not."""
+    if unhealthy.is_tripped:
+        return "unhealthy, as are more than 20% of the nodes: none of them is deleted"
+    left_ns = unhealthy.at_ns - now_ns
+    when = f"in {duration_text(max(left_ns // NS_PER_SECOND, 1))}" if left_ns > 0 else "now"
+    return f"unhealthy: deleted {when} with its pods, whatever holds them"
 
 
 def _health_line(found: NodeFindings, now_ns: int) -> tuple[Pieces, ...]:
-    said = _health_text(found, now_ns)
-    return () if said is None else (((f" {REPAIR:<{NAME_WIDTH}}", Tone.MUTED), (said[1], Tone.WARNING)),)
+    if found.unhealthy is None:
+        return ()
+    return (((f" {REPAIR:<{NAME_WIDTH}}", Tone.MUTED), (_health_text(found.unhealthy, now_ns), Tone.WARNING)),)
+
+
+def _health_values(unhealthy: HealthDeletion, now_ns: int) -> dict[str, Any]:
+    is_due = unhealthy.at_ns <= now_ns
+    return {
+        "wanted": is_due,
+        "heldBy": str(Code.REPAIR_TRIPPED) if is_due and unhealthy.is_tripped else "",
+        "lacks": "" if is_due else "TOLERATED",
+        "message": _health_text(unhealthy, now_ns),
+    }
 
 
 def _interruption_text(found: NodeFindings, now_ns: int) -> tuple[bool, str]:
@@ -225,10 +242,8 @@ def lanes_values(entry: NodeEntry, now_ns: int) -> dict[str, Any] | None:
         }
         for lane in found.lanes
     }
-    health = _health_text(found, now_ns)
-    if health is not None:
-        lacks = "" if health[0] else "TOLERATED"
-        lanes = {REPAIR: {"wanted": health[0], "heldBy": "", "lacks": lacks, "message": health[1]}} | lanes
+    if found.unhealthy is not None:
+        lanes = {REPAIR: _health_values(found.unhealthy, now_ns)} | lanes
     is_due, text = _expiry_text(entry, now_ns)
     is_warned, warning = _interruption_text(found, now_ns)
     return {

@@ -244,20 +244,22 @@ def test_a_lane_counts_pods_that_hold_the_node_in_other_ways() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unhealthy", "text", "is_wanted"),
+    ("unhealthy", "text", "held_by", "lacks"),
     [
-        (HealthDeletion(NOW_NS, False), "unhealthy: deleted now with its pods, whatever holds them", True),
-        (HealthDeletion(NOW_NS + MINUTE_NS, False), "unhealthy: deleted in 60s with its pods", False),
-        (HealthDeletion(NOW_NS, True), "more than 20% of the nodes: none of them is deleted", False),
+        (HealthDeletion(NOW_NS, False), "unhealthy: deleted now with its pods, whatever holds them", "", ""),
+        (HealthDeletion(NOW_NS + MINUTE_NS, False), "unhealthy: deleted in 60s with its pods", "", "TOLERATED"),
+        (HealthDeletion(NOW_NS, True), "more than 20% of the nodes: none of them is deleted", "REPAIR_TRIPPED", ""),
+        (HealthDeletion(NOW_NS + 1, True), "more than 20% of the nodes: none of them is deleted", "", "TOLERATED"),
     ],
 )
-def test_node_repair_beside_the_methods(unhealthy: HealthDeletion, text: str, is_wanted: bool) -> None:
+def test_node_repair_beside_the_methods(unhealthy: HealthDeletion, text: str, held_by: str, lacks: str) -> None:
     known = entry(analysed(), "dnd")
     assert known.findings is not None
     sick = replace(known, findings=replace(known.findings, unhealthy=unhealthy))
     assert text in "\n".join(map(said, why_lines(sick, None, NOW_NS)))
     told = present(lanes_values(sick, NOW_NS))["Repair"]
-    assert (told["wanted"], text in told["message"]) == (is_wanted, True)
+    assert (told["wanted"], told["heldBy"], told["lacks"]) == (not lacks, held_by, lacks)
+    assert text in told["message"]
     assert "Repair" not in present(lanes_values(known, NOW_NS))
 
 
