@@ -98,23 +98,26 @@ class EvidenceSource:
     @property
     def is_settled(self) -> bool:
         """Whether everybody who is asked has answered or refused at least once."""
-        known = self.latest()
-        statuses = [one for one in (known.metrics_status, known.controller_status) if one is not None]
-        if self._region:
-            statuses += known.fact_statuses.values()
+        metrics, aws, controller = self._heard()
+        statuses = [one.status for one in (metrics, controller) if one is not None]
+        if aws is not None and self._region:
+            statuses += aws.statuses.values()
         return all(status.phase is not FactPhase.WAITING for status in statuses)
 
     def latest(self) -> Evidence:
         """Return what is known now; the same object as long as there is nothing new."""
-        news = (
-            self._metrics.latest() if self._metrics is not None else None,
-            self._aws.latest() if self._aws is not None else None,
-            self._controller.latest() if self._controller is not None else None,
-        )
+        news = self._heard()
         if any(new is not known for new, known in zip(news, self._news, strict=True)):
             self._news = news
             self._latest = _joined(self._base, *news)
         return self._latest
+
+    def _heard(self) -> tuple[MetricsNews | None, AwsNews | None, ControllerNews | None]:
+        return (
+            self._metrics.latest() if self._metrics is not None else None,
+            self._aws.latest() if self._aws is not None else None,
+            self._controller.latest() if self._controller is not None else None,
+        )
 
 
 def _joined(

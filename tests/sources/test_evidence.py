@@ -111,6 +111,15 @@ def test_without_sources_nothing_changes() -> None:
     assert alone.is_settled
 
 
+def test_whoever_is_not_asked_is_not_waited_for() -> None:
+    kept = Evidence(
+        metrics_status=WAITING, controller_status=WAITING, fact_statuses=dict.fromkeys(FactKind, WAITING)
+    )  # of a moment when nobody had answered yet
+    alone = EvidenceSource(kept)
+    alone.use_region("us-east-1")
+    assert alone.is_settled
+
+
 def test_the_controller_is_asked_and_heard() -> None:
     controller = Spoken(ControllerNews(WAITING))
     joined = EvidenceSource(controller=cast("ControllerSource", controller))
