@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from karptui.aws.money import saved_text
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text
 from karptui.cli.options import (
@@ -287,4 +288,4 @@ def _method_lines(method: dict[str, Any]) -> Iterator[str]:
     yield f"  {method['name']}: {len(method['candidates'])} candidates, budgets {budgets or 'none'}"
     for command in method["commands"]:
         made = f" by {len(command['replacements'])} NodeClaim" if command["replacements"] else ""
-        yield f"    {command['decision']} {', '.join(command['candidates'])}{made}, saves {command['savings']:.4f} $/h"
+        yield f"    {command['decision']} {', '.join(command['candidates'])}{made}, {saved_text(command['savings'])}"

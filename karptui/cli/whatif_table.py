@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from karptui.aws.money import node_price_text
+from karptui.aws.money import node_price_text, saved_text
 from karptui.kube.units import first_of
 
 MAX_NAMES: Final = 3
@@ -213,5 +213,5 @@ def _next(side: dict[str, Any]) -> Iterator[str]:
     for command in side["commands"]:
         made = ", ".join(filter(None, (f"{one['nodePool']} {one['instanceType']}" for one in command["replacements"])))
         by = f" by {made}" if made else ""
-        saved = f"saves {command['savingsPerHour']:.4f} $/h"
+        saved = saved_text(command["savingsPerHour"])
         yield f"{command['method']}: {command['decision']} {first_of(command['nodes'], MAX_NAMES)}{by}, {saved}"

@@ -141,6 +141,12 @@ class NextReport(msgspec.Struct, frozen=True, gc=False):
     """Candidates about which nothing is sure: their provider's instance types are not known."""
     generation: int = 0
 
+    @property
+    def savings_per_hour(self) -> float | None:
+        """What those of its commands save of which that is known; None where it is of none."""
+        known = [one.savings_per_hour for one in self.commands if one.is_priced]
+        return sum(known) if known or not self.commands else None
+
 
 class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """One generation; the simulated parts may be of an older one."""

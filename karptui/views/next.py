@@ -83,10 +83,9 @@ def _asked(report: NextReport) -> str:
 
 
 def _command_lines(report: NextReport, late: str, *, has_prices: bool) -> list[Pieces]:
-    total = sum(one.savings_per_hour for one in report.commands)
     many = f", {count_text(len(report.commands))} commands" if len(report.commands) > 1 else ""
-    is_priced = has_prices and any(one.is_priced for one in report.commands)
-    saves = f", {saved_text(total)}" if is_priced else ""
+    saved = report.savings_per_hour if has_prices else None
+    saves = f", {saved_text(saved)}" if saved is not None else ""
     head = f"Next: {report.method} ({report.reason}){many}{saves}"
     lines: list[Pieces] = [((head, Tone.STRONG), (late, Tone.ACTIVE))]
     lines += [((f"  {_command_text(one)}", Tone.NORMAL),) for one in report.commands[:MOST_COMMANDS]]
@@ -325,12 +324,12 @@ def report_values(view: ClusterView) -> dict[str, Any] | None:
     return {
         "method": report.method or None,
         "reason": report.reason or None,
-        "savings_per_hour": sum(one.savings_per_hour for one in report.commands) if has_prices else None,
+        "savings_per_hour": report.savings_per_hour if has_prices else None,
         "commands": [
             {
                 "decision": one.decision,
                 "nodes": list(one.node_names),
-                "savings_per_hour": one.savings_per_hour if has_prices else None,
+                "savings_per_hour": one.savings_per_hour if has_prices and one.is_priced else None,
                 "replacements": [replacement_values(made) for made in one.replacements],
             }
             for one in report.commands

@@ -294,8 +294,15 @@ def test_nodes_without_a_price_are_counted() -> None:
         "after": figures,
         "sentence": "s",
     }
-    said = list(lines_of({**document, "priceDeltaPerHour": 0.0}))
+    side = {"commands": [_command(["a", "b"], -0.238), _command(["c"], 0.0)]}
+    said = list(lines_of({**document, "priceDeltaPerHour": 0.0, "nextBefore": side, "nextAfter": side}))
     assert "  nodes without a known price are left out: 1 -> 1, at most 0.2500 -> 0.2500 $/h more" in said
+    assert "    Drift: replace a, b, costs $0.2380/h more" in said
+    assert "    Drift: replace c, saves nothing" in said
+
+
+def _command(nodes: list[str], saved: float) -> dict[str, Any]:
+    return {"method": "Drift", "decision": "replace", "nodes": nodes, "replacements": [], "savingsPerHour": saved}
 
 
 def test_what_is_assumed_about_a_snapshot_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from karptui.cli.main import main
+from karptui.cli.simulate import lines_of
 from tests.hygiene.test_schemas import validator
 from tests.provisioning.scenarios import scenario
 
@@ -99,6 +100,15 @@ def test_events_of_pods_that_protect_a_node_that_goes_away(tmp_path: Path, capsy
     [said] = answer["events"]["Pod/ci/runner-1"]
     assert said.startswith("InvalidDoNotDisruptAnnotation")
     assert answer["provisioning"]["existingNodes"] == []
+
+
+@pytest.mark.parametrize(("saved", "said"), [(0.383, "saves $0.3830/h"), (-0.238, "costs $0.2380/h more")])
+def test_what_a_command_saves_is_said_as_everywhere(saved: float, said: str) -> None:
+    command = {"decision": "replace", "candidates": ["a", "b"], "replacements": [{}], "savings": saved}
+    drift = {"name": "Drift", "candidates": ["a"], "budgets": {"general": 1}, "commands": [command]}
+    decision: dict[str, Any] = {"newNodeClaims": [], "existingNodes": [], "podErrors": {}}
+    answer = {"name": "case", "provisioning": decision, "disruption": [drift], "notModelled": []}
+    assert f"    replace a, b by 1 NodeClaim, {said}" in list(lines_of(answer))
 
 
 def test_names_cannot_act_on_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from msgspec.structs import replace
+
+from karptui.disruption.analysis import NextCommand, NextReport
 from karptui.disruption.node_verdict import Replacement
 from karptui.disruption.study import DisruptionStudy
 from karptui.session.cluster_view import NO_VIEW, ClusterView
@@ -39,6 +42,23 @@ def test_the_next_command() -> None:
         "unhealthy": [],
         "error": None,
     }
+
+
+def test_what_is_saved_is_null_where_the_replacement_is_not_chosen_yet() -> None:
+    view = story_view()
+
+    def saved(*commands: NextCommand) -> tuple[object, list[object]]:
+        analysis = replace(
+            DisruptionStudy(prepare_view(view, NOW_NS)[0], 1).analysis, next=NextReport("Drift", "Drifted", commands)
+        )
+        values = report_values(ClusterView(view.state, view.statuses, view, analysis=analysis))
+        assert values is not None
+        return values["savings_per_hour"], [one["savings_per_hour"] for one in values["commands"]]
+
+    first, known = NextCommand("terminate-first", ("a",), (), 1.008), NextCommand("replace", ("b",), (), -0.238)
+    assert saved() == (0, [])
+    assert saved(first) == (None, [None])
+    assert saved(first, known) == (-0.238, [None, -0.238])
 
 
 def test_nodes_that_would_go() -> None:

@@ -398,6 +398,10 @@ def test_next_in_words(view: ClusterView) -> None:
     assert "Next: Drift (Drifted), 6 commands, saves $3.0000/h  (1 change ago; being worked out again)" in text
     assert "replace n0, n1, n2, n3, n4, n5, n6, n7 and 1 more → a or 1 other in p from $0.1000 for 2 pods" in text
     assert "and 2 more" in text
+    first = NextCommand("terminate-first", ("n2",), (), 1.008)
+    mixed = lines(NextReport("Drift", "Drifted", (one, first), generation=at))
+    assert mixed.startswith("Next: Drift (Drifted), 2 commands, saves $0.5000/h\n")
+    assert lines(NextReport("Drift", "Drifted", (first,), generation=at)).startswith("Next: Drift (Drifted)\n")
     assert replacement_text(Replacement("p", (), 0.0, 0)) == "a new node of p, from its template"
     static = Replacement("p", ("a", "b"), 0.1, 0, is_from_template=True)
     assert replacement_text(static) == "a or 1 other in p from $0.1000, from its template"
