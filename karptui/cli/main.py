@@ -126,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     prepare_streams()
     command: str | None = None
     try:
-        command, words = split(with_tour(sys.argv[1:] if argv is None else argv))
+        command, words = split(sys.argv[1:] if argv is None else argv)
         try:
             status = _execute(command, words)
         except SystemExit as end:
@@ -162,10 +162,13 @@ def _crashed(error: Exception, command: str | None) -> int:
 
 
 def _execute(command: str | None, words: list[str]) -> int:
-    named = next((word[7:] for word in words if word.startswith("--demo=")), None)
-    if named is not None:
-        print(f"karptui: --demo={named}: there is no such demo; there are {', '.join(DEMOS)}", file=sys.stderr)
+    refusal = _refused_demo(command, words)
+    if refusal:
+        from karptui.cli.errors import say
+
+        say(refusal, command or "")
         return 2
+    words = with_demo(words)
     if command is not None and "--demo" in words:
         # A command looks at the demo once, as it begins: there it stands still anyway.
         words = [word for word in words if word != "--still"]
@@ -205,18 +208,30 @@ def _leave_output() -> None:
 
 
 DEMOS: Final = (*"abcde", "still", "large")
-"""What may stand behind ``--demo=``: stories, and other ways to show the demo."""
-_DEMO_WORDS: Final = frozenset(f"--demo={name}" for name in DEMOS)
+"""What may stand behind ``--demo=``: stories, and other ways to show the demo; commands take ``still`` alone."""
+_DEMO: Final = "--demo="
 
 
-def with_tour(argv: Sequence[str]) -> list[str]:
+def _refused_demo(command: str | None, words: Sequence[str]) -> str:
+    """Return why what stands behind ``--demo=`` cannot be shown; empty where it can."""
+    known = DEMOS if command is None else ("still",)
+    word = next((word for word in words if word.startswith(_DEMO) and word.removeprefix(_DEMO) not in known), None)
+    if word is None:
+        return ""
+    if command is None:
+        return f"{word}: there is no such demo; there are {', '.join(known)}"
+    why = " is for the app" if word.removeprefix(_DEMO) in DEMOS else ": there is no such demo"
+    return f"{word}{why}; commands take --demo and --demo=still"
+
+
+def with_demo(words: Sequence[str]) -> list[str]:
     """Return the words with what ``--demo=a``, ``--demo=still`` and ``--demo=large`` name as a flag of its own."""
-    parts = (("--demo", *_of_demo(word[7:])) if word in _DEMO_WORDS else (word,) for word in argv)
+    parts = (("--demo", _of_demo(word.removeprefix(_DEMO))) if word.startswith(_DEMO) else (word,) for word in words)
     return [word for part in parts for word in part]
 
 
-def _of_demo(named: str) -> tuple[str]:
-    return (f"--{named}" if named in ("still", "large") else f"--tour={named}",)
+def _of_demo(named: str) -> str:
+    return f"--{named}" if named in ("still", "large") else f"--tour={named}"
 
 
 def split(argv: Sequence[str]) -> tuple[str | None, list[str]]:

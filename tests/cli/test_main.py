@@ -85,7 +85,11 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["nodes", "--as-group", "g"], "--as-group needs --as"),
         (["nodes"], "this is not a pod in a cluster; --demo and --snapshot need none"),
         (["--demo=z"], "--demo=z: there is no such demo; there are a, b, c, d, e, still, large"),
-        (["nodes", "--demo="], "--demo=: there is no such demo"),
+        (["--demo=\x1b[2J"], "karptui: --demo=␛[2J: there is no such demo"),
+        (["nodes", "--demo="], "karptui nodes: --demo=: there is no such demo; commands take --demo and --demo=still"),
+        (["budgets", "--demo=z"], "--demo=z: there is no such demo; commands take --demo and --demo=still"),
+        (["--demo=a", "budgets"], "karptui budgets: --demo=a is for the app; commands take --demo and --demo=still"),
+        (["budgets", "--demo=large"], "--demo=large is for the app; commands take --demo and --demo=still"),
         (["nodes", "--kubeconfig", "/none"], "/none"),
     ],
 )
@@ -100,8 +104,9 @@ def test_bad_usage_is_a_sentence_and_status_two(
 
 
 def test_a_command_takes_the_demo_that_stands_still(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["budgets", "--demo=still", "--filter", "pool=none"]) == 0
-    assert "no budgets match" in capsys.readouterr().err
+    for words in (["budgets", "--demo=still"], ["--demo=still", "budgets"], ["budgets", "--demo", "--still"]):
+        assert main([*words, "--filter", "pool=none"]) == 0
+        assert "no budgets match" in capsys.readouterr().err
 
 
 def test_lists_of_arguments_may_stand_behind_flags_too(capsys: pytest.CaptureFixture[str]) -> None:

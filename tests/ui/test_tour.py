@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from string import ascii_lowercase
 
 import pytest
 
-from karptui.cli.main import build_parser, main, with_tour
+from karptui.cli.main import DEMOS, build_parser, main, with_demo
 from karptui.cli.source import open_source
 from karptui.clock import FrozenClock
 from karptui.sources.base import Phase
@@ -104,10 +105,24 @@ def test_the_demo_stands_still_where_that_is_asked_for() -> None:
     assert {status.phase for status in mailbox.drain().statuses.values()} == {Phase.OFFLINE}
 
 
+def test_every_story_can_be_asked_for() -> None:
+    parser = build_parser(None)
+
+    def is_taken(letter: str) -> bool:
+        try:
+            parser.parse_args([f"--tour={letter}"])
+        except SystemExit:
+            return False
+        return True
+
+    assert list(filter(is_taken, ascii_lowercase)) == list(STORIES)
+    assert list(DEMOS) == [*STORIES, "still", "large"]
+
+
 def test_the_letter_stands_behind_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
-    assert with_tour(["--demo=d", "--theme", "x"]) == ["--demo", "--tour=d", "--theme", "x"]
-    assert with_tour(["--demo=still"]) == ["--demo", "--still"]
-    assert with_tour(["--demo=large"]) == ["--demo", "--large"]
-    assert with_tour(["nodes", "--demo"]) == ["nodes", "--demo"]
+    assert with_demo(["--demo=d", "--theme", "x"]) == ["--demo", "--tour=d", "--theme", "x"]
+    assert with_demo(["--demo=still"]) == ["--demo", "--still"]
+    assert with_demo(["--demo=large"]) == ["--demo", "--large"]
+    assert with_demo(["--demo"]) == ["--demo"]
     assert main(["--demo=f"]) == 2
     assert "--demo=f: there is no such demo; there are a, b" in capsys.readouterr().err
