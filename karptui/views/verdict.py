@@ -104,9 +104,9 @@ def _no_nodepools(one: ClusterFinding, _: int, __: Reasons) -> str:
 
 
 def _pool_gone(one: ClusterFinding, _: int, __: Reasons) -> str:
-    what, verb = ("NodePool", "is") if len(one.names) == 1 else ("NodePools", "are")
+    what, verb, whose = ("NodePool", "is", "it") if len(one.names) == 1 else ("NodePools", "are", "them")
     stays = "is neither consolidated nor replaced" if one.nodes == 1 else "are neither consolidated nor replaced"
-    return f"{what} {first_of(one.names, NAMED)} {verb} not there: {_on(one)} of it {stays}"
+    return f"{what} {first_of(one.names, NAMED)} {verb} not there: {_on(one)} of {whose} {stays}"
 
 
 def _pending(one: ClusterFinding, now_ns: int, reasons: Reasons) -> str:

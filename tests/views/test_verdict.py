@@ -69,6 +69,10 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
             "NodePool a is not there: 3 nodes of it are neither consolidated nor replaced",
         ),
         (
+            a_finding(FindingCode.POOL_GONE, names=("a", "b"), nodes=3),
+            "NodePools a, b are not there: 3 nodes of them are neither consolidated nor replaced",
+        ),
+        (
             a_finding(FindingCode.FINE, manner=Manner.NO_NODES),
             "there is no node, no NodeClaim and no NodePool",
         ),
