@@ -37,6 +37,7 @@ from karptui.widgets.themes import style_sheets, variable_defaults
 SIZE = (200, 60)
 TIMES = 40
 TURNS = 20_000
+THEMES = ("nord", "textual-dark")
 QUIET_SECONDS = 0.05
 """Between two keys, so that nothing of the first is left to be drawn."""
 YAML = "\n".join(f"{'  ' * (number % 4)}key-{number}: value # of a document" for number in range(400))
@@ -197,13 +198,34 @@ def own_area() -> TextArea:
     return area
 
 
-async def opened(rules: type[Stylesheet]) -> float:
-    """Return what opening every screen of karptui for the first time takes, in milliseconds of the processor."""
+def karptui_with(rules: type[Stylesheet]) -> module.KarptuiApp:
+    """Return karptui with a kind of style sheet."""
     module.StyleRules = rules  # type: ignore[misc,assignment]
     try:
-        app = module.KarptuiApp()
+        return module.KarptuiApp()
     finally:
         module.StyleRules = StyleRules  # type: ignore[misc]
+
+
+async def themed(rules: type[Stylesheet]) -> float:
+    """Return the median of what another theme takes the what-if, drawing included, in milliseconds of the processor."""
+    app = karptui_with(rules)
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("ctrl+t")
+        await pilot.pause()
+        taken = []
+        for theme in THEMES * (TIMES // 2):
+            await asyncio.sleep(QUIET_SECONDS)
+            began = time.process_time()
+            app.theme = theme
+            await pilot.pause()
+            taken.append(time.process_time() - began)
+    return statistics.median(taken) * 1000
+
+
+async def opened(rules: type[Stylesheet]) -> float:
+    """Return what opening every screen of karptui for the first time takes, in milliseconds of the processor."""
+    app = karptui_with(rules)
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()
         began = time.process_time()
@@ -260,6 +282,10 @@ def main() -> None:
         "style_rules: first opening of every screen, CPU": (
             lambda: asyncio.run(opened(StyleRules)),
             lambda: asyncio.run(opened(Stylesheet)),
+        ),
+        "style_rules: another theme for the what-if, CPU": (
+            lambda: asyncio.run(themed(StyleRules)),
+            lambda: asyncio.run(themed(Stylesheet)),
         ),
         "loop: 20,000 turns beside a busy thread, wall": (lambda: turned(screen_loop), lambda: turned(None)),
     }
