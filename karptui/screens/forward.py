@@ -12,7 +12,7 @@ from textual.content import Content
 
 from karptui.kube.durations import format_duration, parse_duration
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import duration_text, span_text
+from karptui.kube.units import duration_text, first_of, span_text
 from karptui.screens import routes
 from karptui.screens.destinations import PlayedBefore, ToForward, ToMoment
 from karptui.screens.dialogs import AskScreen
@@ -207,11 +207,10 @@ class ForwardScreen(ListScreen[PlayedStep]):
 
     def explain_item(self, item: PlayedStep) -> Pieces:
         """Say what happens, and with which pods."""
-        pods = ", ".join(clean(key) for key in item.step.pods[:_MOST_PODS])
-        rest = f" and {len(item.step.pods) - _MOST_PODS} more" if len(item.step.pods) > _MOST_PODS else ""
+        pods = clean(first_of(item.step.pods, _MOST_PODS))
         return (
             (clean(step_text(item.step, is_short=True)), Tone.NORMAL),
-            (f" · {pods}{rest}" if pods else "", Tone.MUTED),
+            (f" · {pods}" if pods else "", Tone.MUTED),
         )
 
     def name_of(self, item: PlayedStep) -> str:

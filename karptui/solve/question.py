@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod
+from karptui.kube.units import first_of
 from karptui.provisioning.pool_order import usable_pools
 from karptui.provisioning.reporter import Ask, Each, Reporter, one_by_one, silent
 from karptui.solve.answer import Criterion, Effort, Figures, Solved, Tried, ranked
@@ -254,6 +255,4 @@ def waiting_keys(outcome: ReplayOutcome) -> frozenset[str]:
 
 def names_of(pods: Iterable[Pod | str], most: int = 2) -> str:
     """Return some pods by name: ``a/b, a/c and 3 more``."""
-    keys = [one if isinstance(one, str) else one.key for one in pods]
-    more = f" and {len(keys) - most} more" if len(keys) > most else ""
-    return f"{', '.join(keys[:most])}{more}"
+    return first_of([one if isinstance(one, str) else one.key for one in pods], most)

@@ -127,9 +127,8 @@ def pool_overview(pool: str, found: Sequence[Headroom]) -> str:
         if most is not least:
             said[0] += f", up to {count_text(_takes(most))} of {most.sample.name}"
     if none:
-        names = ", ".join(one.sample.name for one in none[:_FEW])
-        more = f" and {len(none) - _FEW} others" if len(none) > _FEW else ""
-        said.append(f"{'none' if some else f'no new node of {pool}'} for {names}{more}: {none[0].pools[0].reason}")
+        names = first_of([one.sample.name for one in none], _FEW)
+        said.append(f"{'none' if some else f'no new node of {pool}'} for {names}: {none[0].pools[0].reason}")
     if rest:
         reach = verb(rest, "reaches", "reach")
         said.append(f"{counted(rest, 'workload')} {reach} no limit with {count_text(MOST)} more pods")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from unicodedata import east_asian_width
 
 from karptui.aws.money import per_hour_text, saved_text
-from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
-from karptui.kube.units import age_text, count_text, counted, duration_text, first_of
+from karptui.kube.timestamps import format_timestamp
+from karptui.kube.units import age_text, count_text, counted, first_of, span_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 
@@ -171,7 +171,7 @@ def _on(one: ClusterFinding) -> str:
 
 
 def _left(one: ClusterFinding, now_ns: int) -> str:
-    return duration_text(max((one.until_ns or 0) - now_ns, 0) // NS_PER_SECOND)
+    return span_text(max((one.until_ns or 0) - now_ns, 0))
 
 
 def _lands(one: ClusterFinding) -> str:

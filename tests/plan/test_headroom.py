@@ -209,6 +209,9 @@ def test_a_nodepool_without_room_says_what_stops_it() -> None:
     (web,) = headrooms(on, pool_samples(on, "general"), pool="general", most=60)
     told = pool_overview("general", (web,))
     assert told.startswith("no new node of general for ReplicaSet/default/web: no node more is within the limits")
+    web_name = "ReplicaSet/default/web"
+    told = pool_overview("general", (web,) * 5)
+    assert told.startswith(f"no new node of general for {web_name}, {web_name}, {web_name} and 2 more: no node")
     first, second = room_lines(web)
     assert first.startswith("on nodes that are there, of any NodePool: ")
     assert second.startswith("on new nodes of general: 0 more, then no node more is within the limits")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from karptui.aws.labels import CATEGORY, FAMILY, GENERATION
 from karptui.karpenter.labels import INSTANCE_TYPE
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.units import counted, verb
+from karptui.kube.units import counted, first_of, verb
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.template import template_requirements
 from karptui.provisioning.type_index import NO_PRICE
@@ -158,8 +158,7 @@ def _words(key: str, value: str, names: Sequence[str]) -> str:
     if key in (FAMILY, INSTANCE_TYPE):
         return value
     families = sorted({name.partition(".")[0] for name in names})
-    more = f" and {len(families) - _FEW} more" if len(families) > _FEW else ""
-    return f"{key.rpartition('-')[2]} {value} ({', '.join(families[:_FEW])}{more})"
+    return f"{key.rpartition('-')[2]} {value} ({first_of(families, _FEW)})"
 
 
 CRITERIA: Final = (

@@ -12,7 +12,7 @@ from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
-from karptui.kube.units import age_text, duration_text, short_age_text
+from karptui.kube.units import age_text, short_age_text, span_text
 from karptui.session.nodes import NodeEntry
 from karptui.views.row import Tone
 
@@ -166,7 +166,7 @@ def _reboot_bound(claim: NodeClaim) -> str:
         bound_ns = parse_duration(claim.annotations.get(karpenter_labels.REBOOT_GRACE_PERIOD, ""))
     except DurationError:
         return ""
-    return duration_text(max(bound_ns, _LEAST_REBOOT_DRAIN_NS) // NS_PER_SECOND) if bound_ns else ""
+    return span_text(max(bound_ns, _LEAST_REBOOT_DRAIN_NS)) if bound_ns else ""
 
 
 def _starting(node: Node, claim: NodeClaim | None) -> NodeStatus | None:
