@@ -281,7 +281,7 @@ class KarptuiApp(LivingApp):
 
     @property
     def cluster(self) -> Feed:
-        """The same, as screens ask it."""
+        """What follows the cluster, to be asked for what is looked at and for single objects."""
         return self.feed
 
     @property

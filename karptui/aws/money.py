@@ -24,18 +24,17 @@ def per_hour_text(amount: float, currency: str = "USD") -> str:
     return f"{_symbol(currency)}{amount:,.2f}/h"
 
 
-def saved_text(amount: float, *, digits: int = 4, currency: str = "USD") -> str:
+def saved_text(amount: float, *, digits: int = 4) -> str:
     """Return what a change saves per hour: ``saves $0.3830/h``, or ``costs $0.2380/h more`` where it saves less than 0.
 
     Args:
         amount: Saved per hour.
         digits: Behind the point.
-        currency: Of the amount.
     """
     said = f"{abs(amount):,.{digits}f}"
     if not float(said.replace(",", "")):
         return "saves nothing"
-    text = f"{_symbol(currency)}{said}/h"
+    text = f"${said}/h"
     return f"saves {text}" if amount > 0 else f"costs {text} more"
 
 

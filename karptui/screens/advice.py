@@ -203,7 +203,7 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
         return item[1].name
 
     def object_of(self, item: tuple[int, ObjectRef]) -> tuple[str, str]:
-        """Return the object under the cursor."""
+        """Return the row's object."""
         return item[1].kind, item[1].key
 
     def action_whatif(self) -> None:

@@ -169,7 +169,7 @@ def test_page_that_takes_too_much_is_asked_for_with_fewer_objects(
     assert bench.status.phase is Phase.LIVE
 
 
-def test_server_that_heeds_no_limit_is_told_of(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_that_keeps_to_no_limit_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(call: Call) -> None:
         call.error(400) if call.is_watch else call.json(listing(named(f"node-{i}") for i in range(200)))
 
