@@ -143,12 +143,9 @@ class PoolsScreen(ListScreen[PoolRow]):
 
     def action_share_out(self) -> None:
         """Ask for a proportion between the pool and the one it shares most pods with."""
-        if self.current is None:
-            return
         around = self.around(PoolsAround)
-        overlap = around.overlap if around is not None else None
-        name = self.current.name
-        routes.ask_for_proportion(self, overlap.partners_of(name) if overlap is not None else (name,))
+        if self.current is not None and around is not None:
+            routes.ask_for_proportion(self, around.partners_of(self.current.name))
 
     def action_open_types(self) -> None:
         """Show the instance types of the pool."""

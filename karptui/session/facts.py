@@ -92,6 +92,10 @@ class PoolsAround(msgspec.Struct, frozen=True, tag=True, eq=False):
     overlap: Overlap | None
     """None until it is worked out."""
 
+    def partners_of(self, pool: str) -> tuple[str, ...]:
+        """Return a NodePool and the one it shares most pods with; it alone until that is worked out."""
+        return self.overlap.partners_of(pool) if self.overlap is not None else (pool,)
+
 
 def pools_around(view: ClusterView, now_ns: int) -> PoolsAround:
     """Return what holds for all NodePools; takes as long as their rows."""

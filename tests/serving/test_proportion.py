@@ -10,6 +10,7 @@ from karptui.provisioning import prepare
 from karptui.provisioning.overlap import Overlap
 from karptui.serving.objects import proportion
 from karptui.session.cluster_view import NO_VIEW, ClusterView
+from karptui.session.facts import pools_around
 from karptui.session.questions import ProportionWanted
 from karptui.state.inventory import state_of
 from karptui.whatif.edits import ObjectRef
@@ -57,6 +58,13 @@ def test_the_pool_that_shares_most_pods_is_the_partner() -> None:
     assert overlap.partners_of("primary") == ("primary", "spare")
     assert overlap.partners_of("rest") == ("rest", "primary")
     assert overlap.partners_of("gone") == ("gone",)
+
+
+def test_a_pool_is_alone_until_it_is_known_who_shares_its_pods() -> None:
+    assert pools_around(VIEW, NOW_NS).partners_of("primary") == ("primary", "spare")
+    unknown = ClusterView(VIEW.state, VIEW.statuses, VIEW)
+    assert pools_around(unknown, NOW_NS).partners_of("primary") == ("primary",)
+    assert not proportion(unknown, ProportionWanted(pools=("primary",))).is_known
 
 
 def test_shares_begin_with_the_weights() -> None:
