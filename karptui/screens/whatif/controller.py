@@ -128,7 +128,8 @@ class WhatIf:
         self.cluster = cluster
         self.book = Workbook()
         self._kept = kept
-        self._is_restored = kept is None
+        self._last_time: tuple[Scenario, ...] | None = None
+        """What was kept and is not back in the book yet; None until it has been read."""
         self._reader = DocumentReader(cluster, self.book)
         self.documents = Documents(self.book.originals, self._crds)
         cluster.replays.subscribe(self._answered)
@@ -424,22 +425,24 @@ class WhatIf:
         Args:
             is_opening: Whether something is opened next: then it does not go into one of them.
         """
-        if self._is_restored or self._kept is None:
+        if self._kept is None:
             return 0
-        self._is_restored = True
-        scenarios = self._kept.read()
-        sheets = [sheet_of(scenario) for scenario in scenarios]
+        if self._last_time is None:
+            self._last_time = self._kept.read()
+        sheets = [sheet_of(scenario) for scenario in self._last_time]
         for sheet in sheets:
             await self._reader.remember(sheet.text)
+        if not self._last_time:
+            return 0  # there was nothing, or somebody else was quicker
+        self._last_time = ()
         self.book.put_behind(sheets, keeps_empty=is_opening)
-        if sheets:
-            self.changed()
+        self.changed()
         return len(sheets)
 
     def keep(self) -> None:
-        """Keep the scenarios that are not saved for the next start."""
-        if self._is_restored and self._kept is not None:
-            self._kept.write(self.book.unsaved())
+        """Keep the scenarios that are not saved for the next start, and those of last time that are not back yet."""
+        if self._kept is not None and self._last_time is not None:
+            self._kept.write((*self._last_time, *self.book.unsaved()))
 
     def exported(self, form: str) -> str:
         """Return the scenario in front as ``patch``, ``yaml``, ``diff`` or ``scenario``."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,6 +82,57 @@ async def test_what_is_not_saved_is_there_again_after_a_start(cluster: Cluster, 
     alone.book.note_saved(alone.book.unsaved())
     alone.keep()
     assert KEPT.read() == ()
+
+
+class SlowCluster(Cluster):
+    """A cluster whose objects come when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked_for, self.answers = asyncio.Event(), asyncio.Event()
+
+    async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        self.asked_for.set()
+        await self.answers.wait()
+        return await super().fetch_object(kind, key)
+
+
+async def test_who_leaves_while_scenarios_are_brought_back_finds_them_next_time(cluster: Cluster) -> None:
+    kept_before = WhatIf(cluster, KEPT)
+    await kept_before.restore()
+    await kept_before.open(LIGHTER)
+    kept_before.keep()
+    slow = SlowCluster()
+    left = WhatIf(slow, KEPT)
+    restoring = asyncio.create_task(left.restore())
+    await slow.asked_for.wait()
+    restoring.cancel()
+    await asyncio.gather(restoring, return_exceptions=True)
+    left.keep()
+    assert [one.name for one in KEPT.read()] == ["lighter"]
+    await left.open(CORDON)
+    left.keep()
+    left.keep()
+    assert [one.name for one in KEPT.read()] == ["lighter", "cordon"]
+    slow.answers.set()
+    assert (await left.restore(), await left.restore()) == (1, 0)
+    assert names(left) == ["lighter", "cordon"]
+    left.keep()
+    assert [one.name for one in KEPT.read()] == ["lighter", "cordon"]
+
+
+async def test_scenarios_brought_back_twice_at_once_are_there_once(cluster: Cluster) -> None:
+    kept_before = WhatIf(cluster, KEPT)
+    await kept_before.restore()
+    await kept_before.open(LIGHTER)
+    kept_before.keep()
+    slow = SlowCluster()
+    again = WhatIf(slow, KEPT)
+    both = asyncio.gather(again.restore(), again.restore())
+    await slow.asked_for.wait()
+    slow.answers.set()
+    assert sorted(await both) == [0, 1]
+    assert names(again) == ["lighter"]
 
 
 def test_the_file_is_its_owners_alone_and_of_one_cluster() -> None:
