@@ -235,7 +235,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         """Return whether rows may be on their way that are there already: the cluster is coming in, or looked into."""
         overview = self.host.border.overview()
         phases = {status.phase for status in overview.statuses.values()}
-        is_looked_into = overview.analysed is None and bool(overview.sizes["nodes"])
+        is_looked_into = overview.analysed is None and bool(overview.sizes["nodes"]) and not overview.is_out_of_reach
         return is_looked_into or bool(phases & {Phase.CONNECTING, Phase.SYNCING})
 
     def awaits(self, key: str) -> bool:

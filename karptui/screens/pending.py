@@ -104,7 +104,8 @@ class PendingScreen(ListScreen[PendingEntry]):
     def awaits_rows(self) -> bool:
         """Return whether rows are on their way: pods wait, and why is being worked out."""
         overview = self.host.border.overview()
-        return bool(overview.counts["pending"]) or super().awaits_rows()
+        is_looked_into = bool(overview.counts["pending"]) and not overview.is_out_of_reach
+        return is_looked_into or super().awaits_rows()
 
     def story_of(self, item: PendingEntry) -> tuple[Pieces, ...]:
         """Return why the pods wait and who said what."""

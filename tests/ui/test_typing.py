@@ -13,6 +13,7 @@ from textual.widgets import Input
 
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
+from karptui.decode.kinds import Kind
 from karptui.screens.frame import FrameScreen
 from karptui.screens.help import HelpScreen
 from karptui.screens.list_screen import ListScreen
@@ -22,6 +23,7 @@ from karptui.screens.text import TextScreen
 from karptui.screens.whatif.dialogs import ask_aside
 from karptui.screens.whatif.documents import DocumentReader, Made
 from karptui.screens.whatif.screen import WhatIfScreen
+from karptui.sources.base import Phase
 from karptui.whatif.opening import Opening
 from karptui.whatif.sheet import Sheet
 from karptui.widgets.info_line import InfoLine
@@ -30,7 +32,9 @@ from karptui.widgets.prompt import Prompt, PromptInput
 from karptui.widgets.row_table import RowTable
 from tests.builders import NOW_NS
 from tests.ui.conftest import MakeApp
-from tests.ui.stage import an_app, settled
+from tests.ui.fleet import a_fleet, status
+from tests.ui.stage import an_app, front, settled
+from tests.ui.test_states import Telling
 
 
 @pytest.fixture
@@ -213,6 +217,47 @@ async def test_keys_on_rows_that_are_on_their_way_wait_for_them_and_others_do_no
         await settled(pilot)
         assert isinstance(app.screen, WhatIfScreen)
         assert "name: gpu" in app.whatif.book.sheet.text
+
+
+def without_pools(phase: Phase) -> Telling:
+    """Return a fleet whose NodePools are not to be had, and nothing that follows from them."""
+    fleet = a_fleet()
+    del fleet.objects[Kind.NODEPOOL]
+    source = Telling(fleet)
+    source.reports = tuple(status(kind, phase if kind is Kind.NODEPOOL else Phase.LIVE) for kind in Kind)
+    return source
+
+
+@pytest.mark.parametrize("phase", [Phase.FORBIDDEN, Phase.NOT_INSTALLED])
+async def test_keys_do_not_wait_for_rows_that_cannot_come(make_app: MakeApp, phase: Phase) -> None:
+    async with make_app(source=without_pools(phase)).run_test(size=(120, 30)) as pilot:
+        app = await settled(pilot)
+        for digit in "2567":
+            await pilot.press(digit)
+            await settled(pilot)
+            assert not front(app, ListScreen).table.rows
+            await pilot.press("ctrl+t")
+            assert isinstance(app.screen, WhatIfScreen), digit
+            await pilot.press("escape")
+
+
+async def test_keys_wait_for_rows_three_seconds_and_once(make_app: MakeApp) -> None:
+    """Nobody knows whether rows come; once they did not, the keys of their screen do without."""
+    async with make_app(source=without_pools(Phase.CONNECTING)).run_test(size=(120, 30)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("2")
+        await settled(pilot)
+        type_at_once(app, "ctrl+t", "e")
+        await asyncio.sleep(2.5)
+        assert isinstance(app.screen, PoolsScreen)
+        assert "esc goes on without" in str(app.screen.query_one("#info", InfoLine).render())
+        await asyncio.sleep(1)
+        assert isinstance(app.screen, WhatIfScreen)
+        assert app.screen.focused is app.screen.edit_pane.editor
+        await pilot.press("escape", "escape")
+        assert isinstance(app.screen, PoolsScreen)
+        await pilot.press("ctrl+t")
+        assert isinstance(app.screen, WhatIfScreen)
 
 
 @pytest.fixture

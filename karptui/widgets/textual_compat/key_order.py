@@ -31,6 +31,8 @@ LOOKS_AT_ONCE: Final = 64
 LOOK_AGAIN_SECONDS: Final = 0.01
 IMPATIENT_SECONDS: Final = 1.0
 """A key that leaves, pressed so long after one that is not done yet, is for leaving it, and not typed ahead."""
+EARLY_SECONDS: Final = 3.0
+"""For so long keys wait for what they are for: nobody knows whether it comes."""
 OPENING: Final = frozenset({"opening", "asking", "moment"})
 """Groups of the workers that open something: keys behind are for what they open."""
 CALLED_OFF: Final = frozenset({"asking", "moment"})
@@ -75,6 +77,8 @@ class KeyOrder:
         self._since = 0.0
         """When the key was taken that is not done yet, or the first began to wait."""
         self._has_said = False
+        self._early: tuple[Screen[Any] | None, float] = (None, 0.0)
+        """Whose keys have waited for what they are for, and since when."""
 
     async def press(self, typed: Typed) -> None:
         """Have a key taken in its turn; one that leaves, at once where what is under way takes long."""
@@ -137,7 +141,16 @@ class KeyOrder:
         """Whether the first key has to wait: for what the one before it does, or for what it is for."""
         if any(map(_is_at_work, (*self._pumps, *self._pumps_in_front()))) or self._is_opening():
             return True
-        return not self._app.screen.is_mounted or self._is_early(self._kept[0])
+        return not self._app.screen.is_mounted or self._is_too_early(self._kept[0])
+
+    def _is_too_early(self, typed: Typed) -> bool:
+        """Whether to wait for what a key is for; where a screen's keys have waited in vain, the next do not."""
+        if not self._is_early(typed):
+            return False
+        now = asyncio.get_running_loop().time()
+        if self._early[0] is not self._app.screen:
+            self._early = self._app.screen, now
+        return now - self._early[1] < EARLY_SECONDS
 
     def _opening(self) -> list[Worker[Any]]:
         nodes = (self._app, *self._app.screen_stack[-1:])
