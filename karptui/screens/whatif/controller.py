@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -407,13 +406,13 @@ class WhatIf:
         Raises:
             FileError: when it cannot be read, or does not hold scenarios.
         """
-        scenarios: Sequence[Scenario] = open_scenarios(target)
-        for scenario in scenarios:
-            sheet = sheet_of(scenario)
+        sheets = [sheet_of(scenario) for scenario in open_scenarios(target)]
+        for sheet in sheets:
             await self._reader.remember(sheet.text)
+        for sheet in sheets:  # without a wait in between: what is called off has begun none
             self.book.begin(replace(sheet, name=self.book.free_name(sheet.name)))
             self.book.note_saved([self.scenario_in_front()])
-        return len(scenarios)
+        return len(sheets)
 
     def scenario_in_front(self) -> Scenario:
         """Return what the sheet in front asks, whatever was read of its text before."""

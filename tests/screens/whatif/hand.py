@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
@@ -82,6 +83,19 @@ class Cluster:
 
     async def crds(self) -> tuple[dict[str, Any], ...]:
         return ()
+
+
+class SlowCluster(Cluster):
+    """A cluster whose objects come when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked_for, self.answers = asyncio.Event(), asyncio.Event()
+
+    async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        self.asked_for.set()
+        await self.answers.wait()
+        return await super().fetch_object(kind, key)
 
 
 class Listener:

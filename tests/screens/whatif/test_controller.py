@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from karptui.whatif.edits import ObjectRef, RemoveNode, SetField
 from karptui.whatif.opening import Opening
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay
-from tests.screens.whatif.hand import Cluster, Keys, Listener, asked
+from tests.screens.whatif.hand import Cluster, Keys, Listener, SlowCluster, asked
 
 POOL = ObjectRef("NodePool", "general")
 
@@ -157,6 +158,24 @@ async def test_scenarios_go_to_a_file_and_come_back(whatif: WhatIf, tmp_path: Pa
     assert whatif.scenarios()[3].edits == whatif.scenarios()[0].edits
     with pytest.raises(FileError):
         await whatif.open_scenarios(str(tmp_path / "none.yaml"))
+
+
+async def test_a_file_that_is_called_off_while_it_is_opened_changes_nothing(whatif: WhatIf, tmp_path: Path) -> None:
+    target = str(tmp_path / "two.yaml")
+    await whatif.open(Opening("cordon", edits=(RemoveNode("node-0"),)))
+    await whatif.open(Opening("lighter", edits=(SetField(POOL, ("spec", "weight"), 5),), is_new=True))
+    whatif.save_scenarios(target)
+    slow = SlowCluster()
+    other = WhatIf(slow)
+    opening = asyncio.create_task(other.open_scenarios(target))
+    await slow.asked_for.wait()
+    opening.cancel()
+    await asyncio.gather(opening, return_exceptions=True)
+    assert [sheet.name for sheet in other.book.sheets] == ["unnamed"]
+    slow.answers.set()
+    assert await other.open_scenarios(target) == 2
+    assert [sheet.name for sheet in other.book.sheets] == ["cordon", "lighter"]
+    assert other.book.unsaved() == []
 
 
 async def test_nobody_is_told_once_the_screen_is_left(whatif: WhatIf, listener: Listener) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import stat
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +14,7 @@ from karptui.screens.whatif.kept import KeptScenarios
 from karptui.whatif.edits import CordonNode, ObjectRef, SetField
 from karptui.whatif.opening import Opening
 from karptui.whatif.scenario import Replay, Scenario
-from tests.screens.whatif.hand import Cluster
+from tests.screens.whatif.hand import Cluster, SlowCluster
 
 POOL = ObjectRef("NodePool", "general")
 LIGHTER = Opening("lighter", edits=(SetField(POOL, ("spec", "weight"), 5),), is_new=True)
@@ -82,19 +81,6 @@ async def test_what_is_not_saved_is_there_again_after_a_start(cluster: Cluster, 
     alone.book.note_saved(alone.book.unsaved())
     alone.keep()
     assert KEPT.read() == ()
-
-
-class SlowCluster(Cluster):
-    """A cluster whose objects come when the test says so."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked_for, self.answers = asyncio.Event(), asyncio.Event()
-
-    async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        self.asked_for.set()
-        await self.answers.wait()
-        return await super().fetch_object(kind, key)
 
 
 async def test_who_leaves_while_scenarios_are_brought_back_finds_them_next_time(cluster: Cluster) -> None:
