@@ -11,6 +11,7 @@ from textual.app import App
 from karptui.screens.frame import FrameScreen, takes_text
 from karptui.screens.host import host_of
 from karptui.session.pace import KEYBOARD
+from karptui.views.row import Tone
 from karptui.widgets.textual_compat.key_order import KeyOrder, Leaving, Typed, screen_ready
 
 _LEAVING: Final = {
@@ -33,7 +34,14 @@ class KeysInTurn:
         self._app, self._take = app, take
         self._early: list[events.Key] | None = []
         """Keys that came before there was a screen to take them; None from then on."""
-        self._order = KeyOrder(app, take, is_early=self._is_early, leaves=self._leaves, waits=self._say_waiting)
+        self._order = KeyOrder(
+            app,
+            take,
+            is_early=self._is_early,
+            leaves=self._leaves,
+            waits=self._say_waiting,
+            called_off=self._say_called_off,
+        )
 
     async def begin(self) -> None:
         """Hand on the keys that came before there was a screen."""
@@ -70,3 +78,6 @@ class KeysInTurn:
 
     def _say_waiting(self) -> None:
         host_of(self._app).tell("keys wait for what is being opened or worked out: esc goes on without")
+
+    def _say_called_off(self) -> None:
+        host_of(self._app).tell("called off: nothing is opened", Tone.MUTED)

@@ -36,7 +36,7 @@ EARLY_SECONDS: Final = 3.0
 OPENING: Final = frozenset({"opening", "asking", "moment"})
 """Groups of the workers that open something: keys behind are for what they open."""
 CALLED_OFF: Final = frozenset({"asking", "moment"})
-"""Those whose work is for a screen that is not there yet."""
+"""Those that a key back calls off, not the screen in front: they change nothing before what they open is there."""
 
 Typed: TypeAlias = events.Key | events.Paste
 
@@ -59,6 +59,7 @@ class KeyOrder:
         is_early: Callable[[Typed], bool] = lambda _: False,
         leaves: Callable[[Typed], Leaving | None] = lambda _: None,
         waits: Callable[[], object] = lambda: None,
+        called_off: Callable[[], object] = lambda: None,
     ) -> None:
         """Begin with no key.
 
@@ -68,9 +69,11 @@ class KeyOrder:
             is_early: Whether what a key is for is still on its way to the screen in front.
             leaves: Where a key leads that leaves what is in front; None for any other.
             waits: Says that keys wait for one that takes long.
+            called_off: Says that what they waited for does not come.
         """
         self._app, self._take = app, take
-        self._is_early, self._leaves, self._waits = is_early, leaves, waits
+        self._is_early, self._leaves = is_early, leaves
+        self._waits, self._called_off = waits, called_off
         self._kept: deque[Typed] = deque()
         self._pumps: tuple[MessagePump, ...] = ()
         """What the last key goes through."""
@@ -86,7 +89,9 @@ class KeyOrder:
         is_impatient = now - self._since >= IMPATIENT_SECONDS and (self._kept or self._is_opening())
         if is_impatient and (leaving := self._leaves(typed)):
             self._kept.clear()
-            if not self._call_off() or leaving is Leaving.ELSEWHERE:
+            if self._call_off() and leaving is Leaving.BACK:
+                self._called_off()
+            else:
                 await self._take_now(typed)
             return
         self._kept.append(typed)
