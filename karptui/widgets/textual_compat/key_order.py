@@ -80,6 +80,8 @@ class KeyOrder:
         self._since = 0.0
         """When the key was taken that is not done yet, or the first began to wait."""
         self._has_said = False
+        self._turn = 0
+        """Of the keys that are kept: what is looked for on behalf of others, which were dropped, is over."""
         self._early: tuple[Screen[Any] | None, float] = (None, 0.0)
         """Whose keys have waited for what they are for, and since when."""
 
@@ -99,40 +101,41 @@ class KeyOrder:
             self._has_said = False
             if not self._is_opening():
                 self._since = now
-            await self._take_next()
+            self._turn += 1
+            await self._take_next(self._turn)
 
-    async def _take_next(self, rounds: int = 0) -> None:
+    async def _take_next(self, turn: int, rounds: int = 0) -> None:
         """Take the first key, unless what the one before does is not done; called where the app is told of events."""
-        if not self._kept or not self._app.screen_stack:
+        if turn != self._turn or not self._kept or not self._app.screen_stack:
             return
-        ahead = not rounds and self._app.message_queue_size
-        if ahead or self._is_held():
-            self._look(rounds + 1)
+        is_behind_others = not rounds and self._app.message_queue_size
+        if is_behind_others or self._is_held():
+            self._look(turn, rounds + 1)
             return
         try:
             await self._take_now(self._kept.popleft())
         finally:
-            self._look(0)
+            self._look(turn, 0)
 
     async def _take_now(self, typed: Typed) -> None:
         self._since, self._has_said = asyncio.get_running_loop().time(), False
         self._pumps = self._pumps_in_front()
         await self._take(typed)
 
-    def _look(self, rounds: int, looks: int = 0) -> None:
+    def _look(self, turn: int, rounds: int, looks: int = 0) -> None:
         """Go on with the next key as soon as the one before is done."""
         loop = asyncio.get_running_loop()
-        if not self._kept:
+        if turn != self._turn or not self._kept:
             return
         if not self._app.is_running or not self._is_held():
-            self._app.call_later(self._take_next, rounds)
+            self._app.call_later(self._take_next, turn, rounds)
         elif looks < LOOKS_AT_ONCE:
-            loop.call_soon(self._look, rounds, looks + 1)
+            loop.call_soon(self._look, turn, rounds, looks + 1)
         else:
             if loop.time() - self._since >= IMPATIENT_SECONDS and not self._has_said:
                 self._has_said = True
                 self._waits()
-            loop.call_later(LOOK_AGAIN_SECONDS, self._look, rounds, looks)
+            loop.call_later(LOOK_AGAIN_SECONDS, self._look, turn, rounds, looks)
 
     def _pumps_in_front(self) -> tuple[MessagePump, ...]:
         """Return what has the keys and what it stands in, up to the screen."""
