@@ -59,6 +59,7 @@ class KeysInTurn:
                 return
         if is_end or isinstance(event, events.MouseDown):
             await screen_ready(self._app)
+            self._order.note_out_of_turn()
             await self._take(event)
         else:
             await self._order.press(event)

@@ -331,3 +331,28 @@ async def test_a_question_that_is_not_there_yet_is_called_off(make_app: MakeApp)
         assert "called off" not in str(detail.info.render())
         await pilot.press("q")
         assert isinstance(app.screen, PoolsScreen)
+
+
+async def test_a_key_right_behind_a_click_waits_for_what_the_click_opens(make_app: MakeApp) -> None:
+    """However long ago a key was pressed: nobody has waited for it yet."""
+    asked = asyncio.Event()
+    async with make_app().run_test(size=(120, 30)) as pilot:
+        app = await settled(pilot)
+
+        async def ask() -> None:
+            await asked.wait()
+            app.push_screen(HelpScreen(detail, ()))
+
+        await pilot.press("2", "enter")
+        detail = app.screen
+        assert isinstance(detail, FrameScreen)
+        await wait_long(pilot)
+        app.post_message(events.MouseDown(None, 1, 1, 0, 0, 1, False, False, False))
+        await pilot.pause()
+        ask_aside(detail, ask)
+        type_at_once(app, "escape")
+        await pilot.pause()
+        asked.set()
+        await settled(pilot)
+        assert app.screen is detail
+        assert "called off" not in str(detail.info.render())

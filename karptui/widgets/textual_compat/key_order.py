@@ -78,7 +78,7 @@ class KeyOrder:
         self._pumps: tuple[MessagePump, ...] = ()
         """What the last key goes through."""
         self._since = 0.0
-        """When the key was taken that is not done yet, or the first began to wait."""
+        """When the key or click was taken that is not done yet, or the first began to wait."""
         self._has_said = False
         self._turn = 0
         """Of the keys that are kept: what is looked for on behalf of others, which were dropped, is over."""
@@ -103,6 +103,11 @@ class KeyOrder:
                 self._since = now
             self._turn += 1
             await self._take_next(self._turn)
+
+    def note_out_of_turn(self) -> None:
+        """Note that a click, or a key that waits for none, is taken now: nobody has waited yet for what it opens."""
+        if not self._kept and not self._is_opening():
+            self._since = asyncio.get_running_loop().time()
 
     async def _take_next(self, turn: int, rounds: int = 0) -> None:
         """Take the first key, unless what the one before does is not done; called where the app is told of events."""
