@@ -235,7 +235,7 @@ async def test_keys_do_not_wait_for_rows_that_cannot_come(make_app: MakeApp, pha
         for digit in "2567":
             await pilot.press(digit)
             await settled(pilot)
-            assert not front(app, ListScreen).table.rows
+            assert not app.screen.query_one(RowTable).rows
             await pilot.press("ctrl+t")
             assert isinstance(app.screen, WhatIfScreen), digit
             await pilot.press("escape")
@@ -316,8 +316,7 @@ async def test_a_question_that_is_not_there_yet_is_called_off(make_app: MakeApp)
             app.push_screen(HelpScreen(detail, ()))
 
         await pilot.press("2", "enter")
-        detail = app.screen
-        assert isinstance(detail, FrameScreen)
+        detail = front(app, PoolDetailScreen)
         ask_aside(detail, ask)
         type_at_once(app, "down")
         await wait_long(pilot)
@@ -344,8 +343,7 @@ async def test_a_key_right_behind_a_click_waits_for_what_the_click_opens(make_ap
             app.push_screen(HelpScreen(detail, ()))
 
         await pilot.press("2", "enter")
-        detail = app.screen
-        assert isinstance(detail, FrameScreen)
+        detail = front(app, PoolDetailScreen)
         await wait_long(pilot)
         app.post_message(events.MouseDown(None, 1, 1, 0, 0, 1, False, False, False))
         await pilot.pause()
