@@ -7,7 +7,6 @@ Rules: ``GetAllowedDisruptionsByReason`` in ``pkg/apis/v1/nodepool.go`` and ``Bu
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
@@ -16,13 +15,13 @@ import msgspec
 
 from karptui.disruption.schedule import Schedule, ScheduleError, parse_schedule
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
+from karptui.karpenter.requirements import parse_integer
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.provisioning.state_node import StateNode
 
 UNLIMITED: Final = (1 << 31) - 1
 """What Karpenter takes where no budget applies."""
-_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 
 
 class Reason(StrEnum):
@@ -124,12 +123,13 @@ def scaled(value: str, nodes: int) -> int:
     Raises:
         BudgetValueError: when it is neither an integer nor a percentage.
     """
-    if _INTEGER.fullmatch(value):
-        return int(value)
-    percent = value.removesuffix("%")
-    if percent == value or not _INTEGER.fullmatch(percent):
+    whole = parse_integer(value)
+    if whole is not None:
+        return whole
+    percent = parse_integer(value[:-1]) if value.endswith("%") else None
+    if percent is None:
         raise BudgetValueError(f'nodes is "{value}", neither an integer nor a percentage')
-    return math.ceil(int(percent) * nodes / 100)
+    return math.ceil(percent * nodes / 100)
 
 
 class Window(msgspec.Struct, frozen=True, gc=False):

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from karptui.karpenter.requirements import parse_integer
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.timestamps import NS_PER_SECOND
 
@@ -185,9 +186,10 @@ def _value(text: str, names: dict[str, int]) -> int:
     named = names.get(text.lower())
     if named is not None:
         return named
-    if not _INTEGER.fullmatch(text):
-        raise ScheduleError(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax')
-    value = int(text)
+    value = parse_integer(text)
+    if value is None:
+        why = "value out of range" if _INTEGER.fullmatch(text) else "invalid syntax"
+        raise ScheduleError(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": {why}')
     if value < 0:
         raise ScheduleError(f"negative number ({value}) not allowed: {text}")
     return value

@@ -17,6 +17,7 @@ import msgspec
 from karptui.karpenter.do_not_disrupt import UNPROTECTED, DoNotDisruptValue, Protection, value_of
 from karptui.karpenter.labels import DISRUPTED_TAINT, DISRUPTION_COST, POD_DELETION_COST
 from karptui.karpenter.pdb_limits import PdbBlock, PdbLimits
+from karptui.karpenter.requirements import parse_integer
 from karptui.karpenter.settings import DEFAULTS, Settings
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
@@ -35,7 +36,6 @@ _DECIMAL: Final = re.compile(rf"[+-]?(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(
 _HEXADECIMAL: Final = re.compile(
     rf"[+-]?0[xX](?:_?{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})[pP][+-]?{_DIGITS}"
 )
-_WHOLE: Final = re.compile(r"[+-]?[0-9]+")
 _NAMED: Final = re.compile(r"[+-]?(inf|infinity)|nan", re.IGNORECASE | re.ASCII)
 
 
@@ -82,10 +82,8 @@ def _whole_cost(annotations: Mapping[str, str], settings: Settings) -> float | N
     written = annotations.get(DISRUPTION_COST)
     if written is None and not is_managing_costs(settings):
         written = annotations.get(POD_DELETION_COST)
-    if written is None or not _WHOLE.fullmatch(written):
-        return None
-    cost = int(written)
-    return float(cost) if -(1 << 31) <= cost < 1 << 31 else None
+    cost = parse_integer(written) if written is not None else None
+    return float(cost) if cost is not None and -(1 << 31) <= cost < 1 << 31 else None
 
 
 def unread_cost(template: PodTemplate, settings: Settings) -> str:
@@ -94,7 +92,7 @@ def unread_cost(template: PodTemplate, settings: Settings) -> str:
     It reads 32-bit whole numbers alone, and nothing while it writes these costs itself: those are below zero.
     """
     written = template.annotations.get(POD_DELETION_COST, "")
-    if not written or (is_managing_costs(settings) and _WHOLE.fullmatch(written) and int(written) < 0):
+    if not written or (is_managing_costs(settings) and (parse_integer(written) or 0) < 0):
         return ""
     return written if _whole_cost({POD_DELETION_COST: written}, settings) is None else ""
 

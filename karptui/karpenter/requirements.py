@@ -27,7 +27,9 @@ LTE: Final = "Lte"
 OPERATORS: Final = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, "Gt", "Lt", GTE, LTE)
 """Those that objects may spell."""
 
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_MOST_DIGITS: Final = 20
+"""Enough to tell that a number is out of range: Python refuses to read thousands of them."""
 _NOTHING: Final[frozenset[str]] = frozenset()
 _AUTO_MODE_CLASS: Final = f"{AUTO_MODE_GROUP}/nodeclass"
 _AUTO_MODE_WELL_KNOWN: Final = WELL_KNOWN | AUTO_MODE_LABELS
@@ -35,17 +37,23 @@ _AUTO_MODE_WELL_KNOWN: Final = WELL_KNOWN | AUTO_MODE_LABELS
 
 def parse_integer(text: str) -> int | None:
     """Return the base-10 64-bit integer that ``text`` spells, or None: no blanks, no underscores, no overflow."""
-    if _INTEGER.fullmatch(text) is None:
-        return None
-    value = int(text)
-    return value if MIN_INT64 <= value <= MAX_INT64 else None
+    value = _whole(text)
+    return value if value is not None and MIN_INT64 <= value <= MAX_INT64 else None
 
 
 def _bound(text: str) -> int:
     """Read a bound leniently: text that is no number counts as 0, one out of range as the nearest 64-bit number."""
+    return max(MIN_INT64, min(MAX_INT64, _whole(text) or 0))
+
+
+def _whole(text: str) -> int | None:
+    """Return a whole number, None for other text; of one far out of range the first digits."""
     if _INTEGER.fullmatch(text) is None:
-        return 0
-    return max(MIN_INT64, min(MAX_INT64, int(text)))
+        return None
+    if len(text) <= _MOST_DIGITS:
+        return int(text)
+    digits = text.lstrip("+-0")[:_MOST_DIGITS] or "0"
+    return -int(digits) if text.startswith("-") else int(digits)
 
 
 class Requirement(msgspec.Struct, frozen=True, cache_hash=True):

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from karptui.karpenter.repair_policies import RepairPolicy
+from karptui.karpenter.requirements import parse_integer
 from karptui.karpenter.rules import NEWEST, Rules, rules_for
 from karptui.kube.durations import parse_duration
 from karptui.kube.pod import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, TopologySpreadConstraint
@@ -253,9 +254,10 @@ def _boolean(text: str) -> bool:
 
 
 def _integer(text: str) -> int:
-    if not text.isascii() or re.fullmatch(r"[+-]?[0-9]+", text) is None or not -(1 << 63) <= int(text) < 1 << 63:
+    value = parse_integer(text)
+    if value is None:
         raise ValueError(text)
-    return int(text)
+    return value
 
 
 def _decimal(text: str) -> float:

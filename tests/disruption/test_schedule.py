@@ -78,6 +78,7 @@ def test_hits_are_strictly_later_and_on_the_minute() -> None:
         ("*/0 * * * *", "step of range should be a positive number: */0"),
         ("x * * * *", "failed to parse int from x"),
         ("0 0 * * */mon", "failed to parse int from mon"),
+        (f"{'9' * 5000} * * * *", "value out of range"),
         ("-1 * * * *", "failed to parse int from"),
         ("*/-1 * * * *", "negative number (-1) not allowed: -1"),
         ("@noon", "unrecognized descriptor: @noon"),

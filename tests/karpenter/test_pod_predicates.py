@@ -72,6 +72,8 @@ def test_eviction_cost(annotations: dict[str, str], priority: int, cost: float) 
         ({POD_DELETION_COST: "-Inf"}, DEFAULTS, 1.0),
         ({POD_DELETION_COST: "-1.4e8"}, DEFAULTS, 1.0),
         ({POD_DELETION_COST: "2147483648"}, DEFAULTS, 1.0),
+        ({POD_DELETION_COST: "9" * 5000}, DEFAULTS, 1.0),
+        ({POD_DELETION_COST: "0" * 5000 + "134217728"}, DEFAULTS, 2.0),
         ({POD_DELETION_COST: "134217728"}, MANAGED, 1.0),
         ({DISRUPTION_COST: "134217728", POD_DELETION_COST: "-134217728"}, DEFAULTS, 2.0),
         ({DISRUPTION_COST: "134217728", POD_DELETION_COST: "-134217728"}, AS_1_14, 0.0),

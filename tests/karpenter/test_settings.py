@@ -58,6 +58,7 @@ def test_reads_each_setting(name: str, text: str, field: str, expected: object) 
         ("RESERVED_ENIS", "1.5", "reserved_enis"),
         ("RESERVED_ENIS", "٣", "reserved_enis"),
         ("RESERVED_ENIS", "9223372036854775808", "reserved_enis"),
+        ("RESERVED_ENIS", "9" * 5000, "reserved_enis"),
     ],
 )
 def test_text_karpenter_cannot_read_leaves_the_default_and_is_named(name: str, text: str, field: str) -> None:

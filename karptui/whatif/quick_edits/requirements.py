@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from karptui.karpenter.requirements import Requirement
 from karptui.whatif.field_path import POOL_REQUIREMENTS, Path, value_at
 from karptui.whatif.quick_edits.fields import At, Body, Input, Option, QuickEdit, refuse
 from karptui.whatif.schema.offers import KnownValues
@@ -151,12 +152,8 @@ def _allowed(values: tuple[str, ...], requirement: Mapping[str, Any]) -> bool:
         case "DoesNotExist":
             return False
         case "Gt" | "Gte" | "Lt" | "Lte" as operator if wanted and wanted[0].isdecimal():
-            limit = int(wanted[0])
-            numbers = [int(value) for value in values if value.isdecimal()]
-            return any(
-                (number > limit if operator[0] == "G" else number < limit) or (operator[-1] == "e" and number == limit)
-                for number in numbers
-            )
+            bound = Requirement.of("", operator, wanted)
+            return any(bound.allows(value) for value in values)
         case _:
             return True
 

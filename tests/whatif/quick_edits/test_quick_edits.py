@@ -603,6 +603,8 @@ def a_requirement(key: str, operator: str, *values: str) -> dict[str, Any]:
         (("cpu", "Gt", "4"), {"c7i"}),
         (("cpu", "Lt", "5"), {"c7i-flex", "c7g"}),
         (("cpu", "Gte", "64"), {"c7i"}),
+        (("cpu", "Gt", "9" * 5000), set()),
+        (("cpu", "Lt", "9" * 5000), {"c7i-flex", "c7i", "c7g"}),
         (("zone", "In", "b"), {"c7i-flex", "c7g"}),
         (("arch", "DoesNotExist"), set()),
         (("arch", "Exists"), {"c7i-flex", "c7i", "c7g"}),

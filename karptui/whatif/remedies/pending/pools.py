@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from karptui.karpenter.labels import CAPACITY_TYPE, WELL_KNOWN, ZONE, is_restricted
 from karptui.karpenter.nodepool import NodePool
-from karptui.karpenter.requirements import KeyConflict, Requirements, UndefinedKey
+from karptui.karpenter.requirements import KeyConflict, Requirements, UndefinedKey, parse_integer
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, NODES
 from karptui.kube.selectors import NodeSelectorRequirement
@@ -66,8 +66,9 @@ def allow_value(pool: NodePool, index: int, value: str, kind: RemedyKind, words:
         left = [one for one in values if one != value]
         edit = set_pool(pool, (*path, "values"), left) if left else set_pool(pool, path, None)
         return once(kind, subject_of(pool), said, (edit,))
-    if requirement.operator in ("Gt", "Lt", "Gte", "Lte") and value.isdecimal():
-        bound = int(value) + {"Gt": -1, "Lt": 1}.get(requirement.operator, 0)
+    number = parse_integer(value)
+    if requirement.operator in ("Gt", "Lt", "Gte", "Lte") and number is not None:
+        bound = number + {"Gt": -1, "Lt": 1}.get(requirement.operator, 0)
         if bound >= 0 and [str(bound)] != values:
             return once(kind, subject_of(pool), said, (set_pool(pool, (*path, "values"), [str(bound)]),))
     return None
