@@ -282,6 +282,12 @@ def _pool_room(common: Any, name: Any, _reporter: Reporter) -> PoolRoom:
     edited, copies, most = common
     inventory = edited.inventory
     alone = tuple(pool for pool in inventory.nodepools if pool.name == name)
+    if name not in {pool.name for pool in edited.prepared.pools}:
+        pool = alone[0]
+        hurdle = _hurdle(pool)
+        return _closed(
+            edited, pool, f"NodePool {name} is {hurdle}, so that Karpenter launches nothing from it for pods"
+        )
     trial = PodTrial(edited, msgspec.structs.replace(inventory, nodepools=alone), copies)
     filled = trial.settled(most)
     total = trial.greatest(lambda count: not trial.settled(count).waiting, most, most - filled.waiting)
@@ -296,6 +302,19 @@ def _pool_room(common: Any, name: Any, _reporter: Reporter) -> PoolRoom:
         "" if is_at_least else trial.settled(total + 1).reason,
         tuple(use for pool in alone for use in _limits(edited, pool)),
     )
+
+
+def _hurdle(pool: NodePool) -> str:
+    """Return what keeps a NodePool from taking pods."""
+    if pool.is_deleting or pool.is_static:
+        return "being deleted" if pool.is_deleting else "static"
+    return "of another provider" if pool.is_ready else "not ready"
+
+
+def _closed(edited: Situation, pool: NodePool, reason: str) -> PoolRoom:
+    """Return what there is of a NodePool that is not usable: nothing."""
+    limits = tuple(_limits(edited, pool))
+    return PoolRoom(pool.name, 0, is_at_least=False, nodes=0, price_per_hour=0.0, reason=reason, limits=limits)
 
 
 def _limits(edited: Situation, pool: NodePool) -> Iterator[LimitUse]:
@@ -330,19 +349,7 @@ def _without_pools(
         new_nodes=0,
         price_per_hour=0.0,
         reason="" if is_at_least else NO_POOL,
-        pools=tuple(
-            PoolRoom(
-                pool.name,
-                0,
-                is_at_least=False,
-                nodes=0,
-                price_per_hour=0.0,
-                reason=NO_POOL,
-                limits=tuple(_limits(edited, pool)),
-            )
-            for pool in edited.inventory.nodepools
-            if pool.name in asked
-        ),
+        pools=tuple(_closed(edited, pool, NO_POOL) for pool in edited.inventory.nodepools if pool.name in asked),
         buffered=0,
         tried=len(copies),
         assumed=(*ASSUMED, *base.types.notes),

@@ -123,6 +123,35 @@ def test_a_nodepool_that_is_not_ready_takes_none() -> None:
     assert pool_overview("general", found).endswith("no NodePool is usable, so that Karpenter launches nothing")
 
 
+@pytest.mark.parametrize(
+    ("general", "why"),
+    [
+        ({**limited("8"), "status": {"conditions": [{"type": "Ready", "status": "False"}]}}, "not ready"),
+        (limited("8", replicas=2), "static"),
+        (
+            {**limited("8"), "metadata": {**limited("8")["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}},
+            "being deleted",
+        ),
+        (
+            limited(
+                "8", template={"spec": {"nodeClassRef": {"group": "kwok.sh", "kind": "KwokNodeClass", "name": "x"}}}
+            ),
+            "of another provider",
+        ),
+    ],
+)
+def test_a_nodepool_that_takes_none_beside_one_that_does_says_why(general: dict[str, Any], why: str) -> None:
+    on = cluster(pools=(general, limited("20", "other")))
+    found = headrooms(on, (sample_of(on, WEB),), most=40, pool="general")
+    room = found[0].pools[0]
+    assert (room.pods, room.is_at_least, room.nodes, [use.resource for use in room.limits]) == (0, False, 0, ["cpu"])
+    assert pool_overview("general", found) == (
+        f"no new node of general for ReplicaSet/default/web: "
+        f"NodePool general is {why}, so that Karpenter launches nothing from it for pods"
+    )
+    assert found[0].new_nodes > 0
+
+
 def test_a_buffer_is_filled_up_again_by_a_new_node() -> None:
     buffer = CapacityBuffer(
         name="spare", namespace="default", uid="b", scalable_kind="Deployment", scalable_name="web", replicas=2,
