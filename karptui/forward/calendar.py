@@ -78,7 +78,7 @@ class Calendar:
         world, now_ns = self._world, self._agenda.now_ns
         claim = world.claims.get(name)
         if claim is not None and not claim.is_deleting:
-            shown, moved = self._leaving(claim)
+            shown, moved = self.leaving(claim)
             world.delete_claim(claim, now_ns, ends_ns=now_ns)
             facts = {"method": HEALTH, "decision": str(Decision.DELETE)}
             self._agenda.note(StepKind.DISRUPT, nodes=(shown,), evictions=len(moved), pods=moved, **facts)
@@ -88,11 +88,11 @@ class Calendar:
         claim = world.claims.get(name)
         if claim is None or claim.is_deleting:
             return
-        shown, moved = self._leaving(claim)
+        shown, moved = self.leaving(claim)
         world.delete_claim(claim, self._agenda.now_ns)
         self._agenda.note(StepKind.EXPIRE, nodes=(shown,), evictions=len(moved), pods=moved)
 
-    def _leaving(self, claim: NodeClaim) -> tuple[str, tuple[str, ...]]:
+    def leaving(self, claim: NodeClaim) -> tuple[str, tuple[str, ...]]:
         """Return what a NodeClaim is shown as, and the pods that have to go elsewhere with it."""
         node = self._world.node_of(claim)
         pods = [pod for pod in self._world.pods_on(node.name) if controller_of(pod.owners)] if node is not None else []

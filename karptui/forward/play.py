@@ -91,7 +91,7 @@ class Play:
         )
         is_enabled = settings.gate("StaticCapacity")
         static = tuple(pool for pool in pools.values() if pool.is_static) if is_enabled else ()
-        self._static = StaticPools(world, agenda, launches, static, self.fleet)
+        self._static = StaticPools(world, agenda, self._calendar, launches, pools=static, fleet=self.fleet)
         self._pods = PodRuns(world, agenda, self._calendar, sight, durations=durations, seed=seed)
         self._queue = queue = CommandQueue(
             world, agenda, launches, durations=durations, sight=sight, pools=pools, most=most_commands

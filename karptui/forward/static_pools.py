@@ -15,6 +15,7 @@ from karptui.disruption.json_form import template_json
 from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.static_drift import headroom, is_refillable
 from karptui.forward.agenda import Agenda
+from karptui.forward.calendar import Calendar
 from karptui.forward.launching import Launches, template_order
 from karptui.forward.result import StepKind
 from karptui.forward.world import World
@@ -34,7 +35,9 @@ class StaticPools:
         self,
         world: World,
         agenda: Agenda,
+        calendar: Calendar,
         launches: Launches,
+        *,
         pools: tuple[NodePool, ...],
         fleet: Callable[[], Fleet],
     ) -> None:
@@ -43,12 +46,14 @@ class StaticPools:
         Args:
             world: The cluster.
             agenda: Where steps are noted.
+            calendar: Knows the pods that a NodeClaim takes with it.
             launches: Makes nodes.
             pools: Those that are static, where Karpenter heeds ``replicas``.
             fleet: Returns the cluster as disruption sees it now.
         """
         self._world = world
         self._agenda = agenda
+        self._calendar = calendar
         self._launches = launches
         self._pools = pools
         self._fleet = fleet
@@ -61,14 +66,13 @@ class StaticPools:
             books: What types cost, by NodePool.
         """
         for claim in self.surplus():
+            shown, moved = self._calendar.leaving(claim)
             self._world.delete_claim(claim, self._agenda.now_ns)
-            node = self._world.node_of(claim)
-            moved = tuple(sorted(pod.key for pod in self._world.pods_on(node.name))) if node is not None else ()
             self._agenda.note(
                 StepKind.DISRUPT,
                 method=DEPROVISIONING,
                 decision=str(Decision.DELETE),
-                nodes=(node.name if node is not None else claim.name,),
+                nodes=(shown,),
                 evictions=len(moved),
                 pods=moved,
             )
