@@ -167,7 +167,7 @@ class DisruptionStudy:
 
     def _found(self, key: str, node: StateNode) -> NodeFindings:
         known = self._before.findings.get(key)
-        unhealthy = self._unhealthy.get(node.name)
+        unhealthy = self._unhealthy.get(node.node_name)
         if known is not None and self._memory.is_unchanged(key, node) and known.unhealthy == unhealthy:
             return known if self._is_as_stopped_before else self._as_stopped(node, known)
         wanted = self._survey.should_disrupt.of(node)
