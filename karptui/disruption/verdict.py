@@ -26,6 +26,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import condition_of
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.provisioning.pool_order import served_pools
 
 MINUTE_NS: Final = 60 * NS_PER_SECOND
 LAUNCH_PATIENCE_NS: Final = 2 * MINUTE_NS
@@ -115,11 +116,12 @@ def _stopped(case: VerdictCase) -> Iterator[ClusterFinding]:
             key="3",
         )
     if any(one.code is Code.NO_NODEPOOLS for one in cluster):
+        served = served_pools(case.pools)
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.NO_NODEPOOLS,
-            names=tuple(pool.name for pool in case.pools),
-            detail=", ".join(_takes_no_pods(case.pools)),
+            names=tuple(pool.name for pool in served),
+            detail=", ".join(_takes_no_pods(served)),
             screen="pools",
             key="2",
         )

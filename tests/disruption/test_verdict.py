@@ -18,6 +18,7 @@ from karptui.disruption.cluster_findings import (
 from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.disruption.verdict import verdict_of
 from karptui.karpenter import labels
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.views.verdict import sentence
 from tests.builders import (
@@ -205,6 +206,15 @@ def test_nothing_is_said_to_come_next_where_nobody_knows_what_becomes_of_a_node(
     by_code = told(analysis, claims, pools=[sick])
     assert FindingCode.NEXT not in by_code
     assert by_code[FindingCode.NO_NODEPOOLS].detail == "not ready"
+
+
+def test_a_nodepool_of_another_provider_is_none_that_takes_no_pods() -> None:
+    foreign = a_nodepool(name="foreign", node_class_ref=NodeClassRef("kwok.sh", "KwokNodeClass", "default"))
+    pools = [a_nodepool(replicas=1), foreign]
+    claims = [a_claim(conditions=RIPE)]
+    analysis = study_all(DisruptionStudy(prepared(nodepools=pools, nodes=[a_node()], nodeclaims=claims), 1))
+    finding = told(analysis, claims, pools=pools)[FindingCode.NO_NODEPOOLS]
+    assert (finding.names, finding.detail) == (("general",), "static")
 
 
 def test_a_cluster_in_which_nothing_is_karpenters_is_not_told_as_a_healthy_one() -> None:
