@@ -174,8 +174,8 @@ def _region(nodes: Iterable[Node], nodeclass: Ec2NodeClass) -> str:
 
 
 def _takes_spot(inventory: Inventory, nodeclass: str) -> bool:
-    """Return whether a NodePool of a NodeClass may launch spot instances; without any, one may come."""
-    pools = [pool for pool in inventory.nodepools if pool.node_class_ref.name == nodeclass]
+    """Return whether a NodePool of an EC2NodeClass may launch spot instances; without any, one may come."""
+    pools = [pool for pool in inventory.nodepools if is_ec2(ref := pool.node_class_ref) and ref.name == nodeclass]
     return not pools or any(
         Requirements.from_labels(pool.template_labels).get(CAPACITY_TYPE).allows(SPOT)
         and Requirements.from_selectors(pool.requirements).get(CAPACITY_TYPE).allows(SPOT)

@@ -26,6 +26,7 @@ from tests.aws.builders import SUBNETS, some_settings
 
 FACTS = [instance_type_facts()["m5.large"]]
 AMIS = [{"id": "ami-1", "requirements": [{"key": ARCH, "operator": "In", "values": ["amd64"]}]}]
+EC2_DEFAULT = NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default")
 
 
 def a_class(name: str = "default", *, status: dict[str, Any] | None = None, **spec: Any) -> NodeClass:
@@ -66,9 +67,11 @@ def test_every_nodeclass_of_aws_is_resolved() -> None:
 @pytest.mark.parametrize(("kinds", "is_told"), [(("on-demand",), False), (("on-demand", "spot"), True), ((), True)])
 def test_prices_of_spot_are_missed_where_a_nodepool_may_launch_it(kinds: tuple[str, ...], is_told: bool) -> None:
     asks = (NodeSelectorRequirement("karpenter.sh/capacity-type", "In", kinds),) if kinds else ()
-    pool = NodePool(name="general", node_class_ref=NodeClassRef(name="default"), requirements=asks)
-    other = NodePool(name="other", node_class_ref=NodeClassRef(name="other"))
-    found = cluster_types(Inventory(nodeclasses=(a_class(),), nodepools=(pool, other)), some_settings(), facts=FACTS)
+    pool = NodePool(name="general", node_class_ref=EC2_DEFAULT, requirements=asks)
+    other = NodePool(name="other", node_class_ref=replace(EC2_DEFAULT, name="other"))
+    of_auto_mode = NodePool(name="auto", node_class_ref=NodeClassRef("eks.amazonaws.com", "NodeClass", "default"))
+    pools = (pool, other, of_auto_mode)
+    found = cluster_types(Inventory(nodeclasses=(a_class(),), nodepools=pools), some_settings(), facts=FACTS)
     assert any("no spot prices are known" in note for note in found.notes) is is_told
 
 
