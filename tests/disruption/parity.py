@@ -22,6 +22,8 @@ COMPARED = (
 )
 _OTHERS = re.compile(r" and (\d+) other\(s\)$")
 _UNPLACED = "Not all pods would schedule, "
+_NEXT_REASON = re.compile(r"; (?!key )")
+_CLASHES = re.compile(r"(incompatible (?:volume )?requirements, |)(.*)", re.DOTALL)
 
 
 def answer(snapshot: Mapping[str, Any], folder: Path = GOLDENS) -> dict[str, Any]:
@@ -77,8 +79,8 @@ def events(document: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _settled(line: str) -> str:
-    head, _, rest = line.partition(_UNPLACED if _UNPLACED in line else ": ")
-    if " => " not in rest:
+    head, separator, rest = line.partition(_UNPLACED)
+    if not separator:
         return line
     rest = re.sub(r"hostname-placeholder-\d+: \d+(, )?", "", rest)
     rest = re.sub(r"hostname-placeholder-\d+", "hostname-placeholder", rest)
@@ -89,6 +91,7 @@ def _settled(line: str) -> str:
 
 
 def _reasons(part: str) -> str:
-    """Return a pod's reasons in one order: those of one NodePool come in the order of a map."""
+    """Return a pod's reasons in one order: the keys that one NodePool clashes in come in the order of a map."""
     pod, arrow, reasons = part.strip().partition(" => ")
-    return pod + arrow + "; ".join(sorted(reasons.split("; ")))
+    by_pool = [_CLASHES.match(reason) for reason in _NEXT_REASON.split(reasons)]
+    return pod + arrow + "; ".join(f"{one[1]}{sorted(one[2].split('; '))}" for one in by_pool if one is not None)

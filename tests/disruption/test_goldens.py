@@ -38,6 +38,23 @@ def test_a_node_with_a_buffer_is_kept_once_the_provisioner_has_run() -> None:
     assert _differences(GOLDENS / "buffers.jsonl.gz") == {}
 
 
+def test_only_what_karpenter_leaves_to_a_map_is_compared_in_any_order() -> None:
+    first, second = (
+        "incompatible requirements, key a, a In [x] not in a In [y]",
+        "did not tolerate taint (taint=t:NoExecute)",
+    )
+    both = "incompatible requirements, key b, b In [x] not in b In [y]; key a, a In [x] not in a In [y]"
+    turned = "incompatible requirements, key a, a In [x] not in a In [y]; key b, b In [x] not in b In [y]"
+    assert _said(f"{first}; {second}") != _said(f"{second}; {first}")
+    assert _said(f"{second}; {both}; {second}") == _said(f"{second}; {turned}; {second}")
+    assert _said(f"{both}; {first}") != _said(f"{first}; {both}")
+    assert _said(both) != _said(first)
+
+
+def _said(reasons: str) -> dict[str, list[str]]:
+    return events({"events": {"Node/a": [f"Unconsolidatable: Not all pods would schedule, default/web => {reasons} "]}})
+
+
 def _differences(path: Path) -> dict[str, Any]:
     found = {}
     for scenario in scenarios(path):
