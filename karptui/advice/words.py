@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from karptui.aws.money import per_hour_text
-from karptui.kube.durations import format_duration
+from karptui.kube.durations import short_duration
 from karptui.kube.quantity import NANO, Quantity
 from karptui.kube.units import first_of, mebibytes_text
 
 NAMES_SHOWN: Final = 3
-_EMPTY_PARTS: Final = re.compile(r"(?<=[hm])0[ms](?:0s)?$")
 
 
 def listed(names: Iterable[str], most: int = NAMES_SHOWN) -> str:
@@ -21,8 +19,8 @@ def listed(names: Iterable[str], most: int = NAMES_SHOWN) -> str:
 
 
 def span(duration_ns: int) -> str:
-    """Return a duration without parts that are zero: ``24h``, ``1h30m``, ``45s``."""
-    return _EMPTY_PARTS.sub("", format_duration(duration_ns - duration_ns % 1_000_000_000))
+    """Return a duration in whole seconds, without parts that are zero: ``24h``, ``1h30m``, ``45s``."""
+    return short_duration(duration_ns - duration_ns % 1_000_000_000)
 
 
 def memory(amount_bytes: int) -> str:

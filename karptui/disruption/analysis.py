@@ -17,6 +17,7 @@ from karptui.disruption.blocker import Blocker
 from karptui.disruption.budget_calendar import PoolBudgets
 from karptui.disruption.budgets import BudgetState
 from karptui.disruption.codes import Code
+from karptui.disruption.command import Decision
 from karptui.disruption.drain import DrainState
 from karptui.disruption.gates import GateCheck
 from karptui.disruption.lanes import Lane, Why
@@ -119,7 +120,7 @@ class NextCommand(msgspec.Struct, frozen=True, gc=False):
     @property
     def is_priced(self) -> bool:
         """Whether its saving is known: what a template makes, or comes once the node is gone, has no price yet."""
-        return self.decision != "terminate-first" and not any(one.is_from_template for one in self.replacements)
+        return self.decision != Decision.TERMINATE_FIRST and not any(one.is_from_template for one in self.replacements)
 
 
 class NextReport(msgspec.Struct, frozen=True, gc=False):

@@ -20,6 +20,7 @@ _UNIT_NS: Final = {
 }
 _LIMIT_NS: Final = 1 << 63
 _MAX_WHOLE_DIGITS: Final = 19
+_EMPTY_PARTS: Final = re.compile(r"(?<=[hm])0[ms](?:0s)?$")
 _PART: Final = re.compile(r"([0-9]*)(?:(\.)([0-9]*))?([^0-9.]*)")
 
 
@@ -107,6 +108,11 @@ def format_duration(duration_ns: int) -> str:
     if hours:
         return f"{sign}{hours}h{minutes}m{tail}s"
     return f"{sign}{minutes}m{tail}s" if minutes else f"{sign}{tail}s"
+
+
+def short_duration(duration_ns: int) -> str:
+    """Return a duration as people write it, without parts that are zero: ``24h``, ``1h30m``, ``45s``, ``0s``."""
+    return _EMPTY_PARTS.sub("", format_duration(duration_ns))
 
 
 def _decimal(whole: int, fraction: int, places: int) -> str:

@@ -44,7 +44,7 @@ class Nominations:
     ) -> None:
         self._nodes = nodes
         self._claims = claims
-        self._is_karpenter_heard = has_karpenter_events
+        self._has_karpenter_events = has_karpenter_events
 
     def disagreements(
         self, diagnosis: Diagnosis, messages: PodMessages, since_ns: int, now_ns: int
@@ -73,7 +73,7 @@ class Nominations:
             age = age_text(said.at_ns, now_ns)
             text = f"Karpenter found no place {age} ago; computed now it has one: {_where(diagnosis.destination)}"
             yield Disagreement("has a place now", text)
-        elif said is None and self._is_karpenter_heard and _is_due(diagnosis) and waited_ns > SHORT_PATIENCE_NS:
+        elif said is None and self._has_karpenter_events and _is_due(diagnosis) and waited_ns > SHORT_PATIENCE_NS:
             text = f"it has waited for {age_text(since_ns, now_ns)}, and Karpenter, which speaks of others, is silent"
             yield Disagreement("Karpenter is silent", text)
         if diagnosis.cause is Cause.NODE and diagnosis.destination is not None and waited_ns > SHORT_PATIENCE_NS:

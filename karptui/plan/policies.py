@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -13,7 +12,7 @@ from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import Played, StepKind
 from karptui.forward.run import HORIZON_NS
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED, NodePool
-from karptui.kube.durations import DurationError, format_duration, parse_duration
+from karptui.kube.durations import DurationError, parse_duration, short_duration
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.plan.rollout import rollout, spent
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
@@ -26,8 +25,6 @@ NEVER: Final = "Never"
 AFTERS: Final = ("0s", "5m", "1h")
 """What is tried of consolidateAfter beside what is in use."""
 _MOST_OWN: Final = 3
-_ZEROS: Final = re.compile(r"(?<=[hm])(0m)?0s$")
-"""Units of a duration as Go writes it that add nothing: ``5m0s`` is the 5m that somebody has written."""
 ALL_COUNT: Final = "evictions and dollars are of everything that happens, drift, expiry and repair too"
 _PATH: Final = ("spec", "disruption")
 _NS_PER_HOUR: Final = 3600 * NS_PER_SECOND
@@ -286,7 +283,7 @@ def _edits(pool: NodePool, policy: str, after: str) -> tuple[AnyEdit, ...]:
 
 def _after_text(pool: NodePool) -> str:
     after_ns = pool.consolidate_after_ns
-    return NEVER if after_ns is None else _ZEROS.sub("", format_duration(after_ns))
+    return NEVER if after_ns is None else short_duration(after_ns)
 
 
 def _outcome(policy: str, after: str, edits: tuple[AnyEdit, ...], played: Played, horizon_ns: int) -> PolicyOutcome:

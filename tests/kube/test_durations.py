@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.kube.durations import DurationError, format_duration, parse_duration
+from karptui.kube.durations import DurationError, format_duration, parse_duration, short_duration
 
 from .vector_files import vectors
 
@@ -25,6 +25,13 @@ def test_reads_as_go_does(text: str, ns: int | None, canonical: str) -> None:
 @pytest.mark.parametrize(("ns", "text"), VECTORS["format"])
 def test_prints_as_go_does(ns: int, text: str) -> None:
     assert format_duration(ns) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["0s", "45s", "5m", "10m", "24h", "1h30m", "1h30m5s", "1h0m5s", "100h0m0.5s", "250ms", "-20m"]
+)
+def test_parts_that_are_zero_are_left_out_at_the_end(text: str) -> None:
+    assert short_duration(parse_duration(text)) == text
 
 
 @given(st.integers(min_value=-(1 << 62), max_value=1 << 62))

@@ -184,7 +184,7 @@ def test_other_prices_count_as_a_change_of_the_cluster_and_the_same_read_again_d
 
 @pytest.mark.parametrize("pools", [(), (a_nodepool(),)])
 def test_a_cluster_without_nodes_is_worked_out(pools: tuple[NodePool, ...]) -> None:
-    """Claims, Budgets and Next said for ever that it is being worked out."""
+    """Claims, Budgets and Next wait for this analysis: it comes without a node too."""
     source = MomentSource("empty", Inventory(nodepools=pools), NOW_NS)
     session = Session(source, analyst=Analyst(has_thread=False))
     session.start()

@@ -401,7 +401,7 @@ def test_pods_with_claims_of_their_own_are_not_equals() -> None:
 # How far it can be trusted, and its JSON
 
 
-def test_honesty() -> None:
+def test_what_is_approximated_and_what_is_not_modelled_is_said() -> None:
     start = fleet(*running(1, "node-1"))
     start.karpenter_version = "1.9.3"
     text = "kind: EC2NodeClass\napiVersion: karpenter.k8s.aws/v1\nmetadata: {name: x}\nspec: {amiSelectorTerms: []}\n"
