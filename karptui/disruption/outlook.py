@@ -54,7 +54,7 @@ class Prospect(msgspec.Struct, frozen=True, eq=False):
     refusals: Mapping[Method, Refusal] = MappingProxyType({})
     """Why methods that were tried before it come to nothing, or all of them where none takes the node."""
     moved: int = 0
-    """Pods on it for which another place was found."""
+    """Pods on it for which another place was found: none where the node has to go before its replacement comes."""
     kept: int = 0
     """Pods on it that may not be evicted now: Karpenter seeks no place for them."""
 
@@ -192,7 +192,8 @@ class Outlook:
         pods = candidate.reschedulable_pods
         may_go = self._fleet.pods.is_currently_reschedulable
         kept = sum(1 for pod in pods if pod.uid not in lifted and not may_go(pod))
-        return msgspec.structs.replace(prospect, moved=len(pods) - kept, kept=kept)
+        is_first = prospect.command is not None and prospect.command.terminate_first is not None
+        return msgspec.structs.replace(prospect, moved=0 if is_first else len(pods) - kept, kept=kept)
 
     def _try(self, candidate: Candidate, method: Method, pods: frozenset[str]) -> Command | Refusal | None:
         key = (candidate.name, method, pods)

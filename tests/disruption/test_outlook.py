@@ -37,6 +37,7 @@ from tests.builders import (
     present,
 )
 from tests.disruption.making import TYPES, a_buffer, a_claim, consolidatable, drifted, node_of, prepared
+from tests.provisioning.loading import GOLDENS, load, scenarios
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
 BIG: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
@@ -306,6 +307,15 @@ def test_conditions_are_read_by_their_status() -> None:
     claim = a_claim(instance_type="m5.2xlarge", conditions=(a_condition("Consolidatable", status="False"),))
     cluster = _cluster(claims=[claim])
     assert next_pass(cluster, observed_fleet(cluster)).acting is None
+
+
+def test_pods_of_a_node_that_goes_before_its_replacement_have_no_other_place_yet() -> None:
+    snapshots = (one["snapshot"] for one in scenarios(GOLDENS / "k115" / "k115-terminate.jsonl.gz"))
+    cluster = load(next(one for one in snapshots if one["name"] == "k115-terminate-001"))
+    fleet = observed_fleet(cluster)
+    node = next(one for one in fleet.nodes if one.name == "n1")
+    found = verdict_of(Outlook(cluster, fleet).now(node, BlockerSurvey(fleet).of(node)))
+    assert (found.method, found.is_first, found.moved, found.kept) == (Method.DRIFT, True, 0, 0)
 
 
 def test_as_things_are() -> None:
