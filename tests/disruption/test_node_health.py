@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from msgspec.structs import replace
 
 from karptui.disruption.repair import HealthDeletion
 from karptui.disruption.study import DisruptionStudy, study_all
-from karptui.karpenter.labels import REGISTERED
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.objects import Condition
 from tests.builders import MINUTE_NS, NOW_NS, a_node, present
 from tests.disruption.making import a_claim, prepared
 
 
-def _study(minutes: int, version: str, *, sick: int = 1, gate: str = "true", **fields: Any) -> DisruptionStudy:
+def _study(minutes: int, version: str, *, sick: int = 1, gate: str = "true") -> DisruptionStudy:
     """Return a study of six nodes of which some have not been ready for so long."""
     ready = Condition("Ready", "False", "KubeletNotReady", "", NOW_NS - minutes * MINUTE_NS)
     names = [f"node-{number}" for number in range(6)]
-    nodes = [a_node(name=name, **fields) for name in names]
+    nodes = [a_node(name=name) for name in names]
     nodes = [*(replace(node, conditions=(ready,)) for node in nodes[:sick]), *nodes[sick:]]
     settings = parse_settings({"FEATURE_GATES": f"NodeRepair={gate}"}, version)
     return DisruptionStudy(prepared(nodes=nodes, nodeclaims=[a_claim(name) for name in names], settings=settings), 1)
@@ -42,13 +39,6 @@ def test_before_1_15_a_controller_deletes_what_is_unhealthy(
     assert study.analysis.findings["claim/claim-node-5"].unhealthy is None
     study.ask_next()
     assert present(study.analysis.next).unhealthy == named
-
-
-def test_a_node_that_has_not_registered_is_deleted_too() -> None:
-    """Until then its state goes by the name of the NodeClaim."""
-    study = _study(31, "1.14.1", labels={REGISTERED: "false"})
-    found = study_all(study, ()).findings["claim/claim-node-0"]
-    assert (found.node_name, found.unhealthy) == ("node-0", HealthDeletion(NOW_NS - MINUTE_NS, is_tripped=False))
 
 
 def test_since_then_the_method_does() -> None:

@@ -14,8 +14,9 @@ from karptui.disruption.outlook import Outcome
 from karptui.disruption.simulation import Simulation, Simulator
 from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter import labels
+from karptui.karpenter.settings import parse_settings
 from karptui.provisioning.prepared import Prepared
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_nodepool, a_pod, present
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_nodepool, a_pod, present
 from tests.disruption.making import a_claim, consolidatable, drifted, prepared
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
@@ -289,3 +290,15 @@ def test_nodes_of_which_nothing_is_known_come_first_and_dear_ones_before_cheap_o
     study = DisruptionStudy(_cluster(nodes=nodes, nodeclaims=claims, pods=()), 1)
     list(study.survey())
     assert study.unsimulated() == (KEYS[1], KEYS[2], KEYS[0])
+
+
+def test_node_repair_is_told_of_a_node_that_has_not_registered() -> None:
+    """Until then its state goes by the name of the NodeClaim."""
+    sick = (a_condition("Ready", status="False", since_ns=NOW_NS - 31 * MINUTE_NS),)
+    nodes = [a_node(name=name, labels={labels.REGISTERED: "false"}) for name in NAMES]
+    nodes[0] = a_node(name=NAMES[0], labels={labels.REGISTERED: "false"}, conditions=sick)
+    settings = parse_settings({"FEATURE_GATES": "NodeRepair=true"}, "1.14.1")
+    claims = [a_claim(name) for name in NAMES]
+    cluster = prepared(nodes=nodes, nodeclaims=claims, nodepools=[a_nodepool()], settings=settings)
+    found = study_all(DisruptionStudy(cluster, 1), ()).findings[KEYS[0]]
+    assert (found.node_name, present(found.unhealthy).at_ns) == (NAMES[0], NOW_NS - MINUTE_NS)
