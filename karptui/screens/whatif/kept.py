@@ -16,6 +16,8 @@ from karptui.whatif.scenario import Scenario, ScenarioError, read_scenarios, wri
 MOST_BYTES: Final = 8 << 20
 """What such a file holds at most; more is not kept."""
 MOST_NAME: Final = 40
+UNREADABLE: Final = ".unreadable.yaml"
+"""What a file that could not be read is called from then on: another version may be able to read it."""
 
 
 class KeptScenarios:
@@ -32,10 +34,14 @@ class KeptScenarios:
         self._name = f"{readable}-{number}.yaml"
 
     def read(self) -> tuple[Scenario, ...]:
-        """Return what was kept; nothing where there is nothing, or nothing that can be read."""
-        with suppress(OSError, UnicodeDecodeError, ScenarioError):
+        """Return what was kept; nothing where there is nothing, or nothing that can be read, which is set aside."""
+        with suppress(OSError):
             path = self._path()
-            return read_scenarios(read_file(path, MOST_BYTES, is_regular=True).decode(), str(path))
+            data = read_file(path, MOST_BYTES, is_regular=True)
+            try:
+                return read_scenarios(data.decode(), str(path))
+            except (UnicodeDecodeError, ScenarioError):
+                path.replace(path.with_suffix(UNREADABLE))
         return ()
 
     def write(self, scenarios: Sequence[Scenario]) -> bool:

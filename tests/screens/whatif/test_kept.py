@@ -129,10 +129,19 @@ def test_the_file_is_its_owners_alone_and_of_one_cluster() -> None:
     assert path.name.startswith("prod-eu-1-")
     assert KeptScenarios("prod-eu-1").read() == ()
     assert [one.name for one in KEPT.read()] == ["a"]
-    path.write_text("no: [scenario")
-    assert KEPT.read() == ()
     assert KEPT.write([])
     assert list(path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("data", [b"no: [scenario", b"\xff\xfe"])
+def test_what_cannot_be_read_is_set_aside_and_not_written_over(data: bytes) -> None:
+    assert KEPT.write([Scenario("a", edits=(CordonNode("n"),))])
+    (path,) = (state_dir() / "whatif").iterdir()
+    path.write_bytes(data)
+    assert KEPT.read() == ()
+    assert KEPT.write([])
+    (aside,) = path.parent.iterdir()
+    assert (aside.name, aside.read_bytes()) == (f"{path.stem}.unreadable.yaml", data)
 
 
 def test_what_cannot_be_written_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
