@@ -24,6 +24,7 @@ from karptui.disruption.events import NODE_REPAIR_BLOCKED, Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import POD_GATES, Gate, GateCheck, iter_gates
 from karptui.disruption.simulation import Simulation, Simulator, remove_or_terminate_first
+from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DO_NOT_REPAIR, NODEPOOL
 from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim
 from karptui.karpenter.nodepool import is_aws
@@ -54,6 +55,11 @@ class Stop(NamedTuple):
 
     code: Gate | RepairCode
     message: str
+
+
+def _is_tripped(unhealthy: int, count: int) -> bool:
+    """Return whether more than a fifth of some nodes is unhealthy."""
+    return unhealthy > math.ceil(_UNHEALTHY_SHARE * count)
 
 
 def _tripped_message(pool: str) -> str:
@@ -224,7 +230,7 @@ class Repair:
             if pool:
                 total[pool] += 1
                 unhealthy[pool] += self._policies.is_unhealthy(node)
-        return frozenset(pool for pool, count in total.items() if unhealthy[pool] > math.ceil(_UNHEALTHY_SHARE * count))
+        return frozenset(pool for pool, count in total.items() if _is_tripped(unhealthy[pool], count))
 
     def _command(self, case: RepairCase, simulator: Simulator) -> Command | None:
         answer = self._answer(case, simulator)
@@ -300,29 +306,46 @@ def _health_deletions(fleet: Fleet) -> dict[str, HealthDeletion]:
     policies = [one for one in policies_of(fleet) if one.action is RepairAction.REPLACE]
     nodes = sorted(fleet.inventory.nodes, key=lambda node: node.name)
     ailing = {node.name: at_ns for node in nodes if (at_ns := legacy_ailment(policies, node)) is not None}
-    claims = {claim.provider_id: claim for claim in fleet.inventory.nodeclaims} if ailing else {}
+    if not ailing:
+        return {}
+    claims = _claims_by_instance(fleet.inventory)
+    total = Counter(node.labels.get(NODEPOOL) for node in nodes)
+    sick = Counter(node.labels.get(NODEPOOL) for node in nodes if node.name in ailing)
     found: dict[str, HealthDeletion] = {}
     for node in nodes:
         claim = claims.get(node.provider_id)
         if claim is None or node.name not in ailing:
             continue
         pool = claim.labels.get(NODEPOOL)
-        peers = [one for one in nodes if pool is None or one.labels.get(NODEPOOL) == pool]
-        is_tripped = sum(one.name in ailing for one in peers) > math.ceil(_UNHEALTHY_SHARE * len(peers))
+        unhealthy, count = (len(ailing), len(nodes)) if pool is None else (sick[pool], total[pool])
+        is_tripped = _is_tripped(unhealthy, count)
         if is_tripped or not claim.is_deleting:
             found[node.name] = HealthDeletion(ailing[node.name], is_tripped)
     return found
 
 
+def _claims_by_instance(inventory: Inventory) -> dict[str, NodeClaim]:
+    """Return NodeClaims by provider ID: not those without, nor those that share one, which Karpenter takes for none.
+
+    Rules: ``NodeClaimForNode`` in ``pkg/utils/node/node.go``.
+    """
+    count = Counter(claim.provider_id for claim in inventory.nodeclaims)
+    return {
+        claim.provider_id: claim
+        for claim in inventory.nodeclaims
+        if claim.provider_id and count[claim.provider_id] == 1
+    }
+
+
 def legacy_deletions(fleet: Fleet, recorder: Recorder) -> tuple[str, ...]:
     """Return the nodes that the controller of before deletes now; why others are not is said as Karpenter says it."""
-    pools = {claim.provider_id: claim.labels.get(NODEPOOL) for claim in fleet.inventory.nodeclaims}
-    of_node = {node.name: pools.get(node.provider_id) for node in fleet.inventory.nodes}
+    claims = _claims_by_instance(fleet.inventory)
+    of_node = {node.name: claims[node.provider_id] for node in fleet.inventory.nodes if node.provider_id in claims}
     due = {name: one for name, one in _health_deletions(fleet).items() if one.at_ns <= fleet.now_ns}
     for name in (name for name, one in due.items() if one.is_tripped):
         # Both texts as Karpenter writes them.
         message = "more than 20% nodes are unhealthy in the nodepool"
-        if of_node[name] is None:
+        if NODEPOOL not in of_node[name].labels:
             message = "more then 20% nodes are unhealthy in the cluster"
         recorder.publish("Node", name, NODE_REPAIR_BLOCKED, message)
     return tuple(name for name, one in due.items() if not one.is_tripped)
