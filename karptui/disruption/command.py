@@ -73,8 +73,7 @@ class RepairCase(msgspec.Struct, frozen=True, eq=False):
     @property
     def bound_ns(self) -> int | None:
         """How long its drain may take, None without a bound."""
-        bounds = (self.ailment.bound_ns, self.candidate.claim.termination_grace_period_ns)
-        return min((bound for bound in bounds if bound is not None), default=None)
+        return self.ailment.drain_bound(self.candidate.claim.termination_grace_period_ns)
 
 
 class Command(msgspec.Struct, frozen=True, eq=False):

@@ -160,10 +160,7 @@ def _before_deletion(fleet: Fleet, node: StateNode, claim: NodeClaim) -> DrainSt
 def _repair_bound(fleet: Fleet, node: StateNode, claim: NodeClaim) -> int | None:
     """Return how long the drain of a repair may take; None where nothing bounds it, or nothing is wrong any more."""
     ailment = Repair(fleet, Recorder()).ailment_of(node)
-    if ailment is None:
-        return None
-    bounds = (ailment.bound_ns, claim.termination_grace_period_ns)
-    return min((bound for bound in bounds if bound is not None), default=None)
+    return None if ailment is None else ailment.drain_bound(claim.termination_grace_period_ns)
 
 
 def _deletion_stage(claim: NodeClaim) -> tuple[DrainStage, int]:

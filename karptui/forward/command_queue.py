@@ -28,6 +28,7 @@ from karptui.forward.sight import Sight
 from karptui.forward.world import World
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.repair_policies import Ailment
 from karptui.kube.node import Node
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode, tracked
@@ -236,8 +237,7 @@ class CommandQueue:
             if pods:
                 self._sight.nominate(name, self._durations.nomination_ns)
         claims = [one.claim.name for one in candidates]
-        cases = command.repairs.values()
-        bounds_ns = {case.candidate.claim.name: bound for case in cases if (bound := case.bound_ns) is not None}
+        bounds_ns = _bounds((one.candidate.claim, one.ailment) for one in command.repairs.values())
         if awaited:
             self._await(Running(claims, awaited, now_ns, str(method), bounds_ns))
         else:
@@ -267,6 +267,12 @@ class CommandQueue:
                 kept = tuple(found for found in node.conditions if found.type == "Ready")
                 healthy = tuple(msgspec.structs.replace(found, status="True") for found in kept)
                 self._world.add_node(msgspec.structs.replace(node, conditions=healthy))
+
+
+def _bounds(repaired: Iterable[tuple[NodeClaim, Ailment]]) -> dict[str, int]:
+    """Return by NodeClaim how long the drains of repaired nodes may take, where Karpenter writes that down."""
+    found = ((claim.name, ailment.written_bound(claim.termination_grace_period_ns)) for claim, ailment in repaired)
+    return {name: bound_ns for name, bound_ns in found if bound_ns is not None}
 
 
 def _is_initialized(claim: NodeClaim | None) -> bool:

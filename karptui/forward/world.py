@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from karptui.disruption.termination import deadline_of
 from karptui.forward.journal import NODECLAIMS, NODES, PDBS, PODS, Changed, Journal
 from karptui.forward.pdb_credits import PdbCredits
 from karptui.forward.result import PodWait
@@ -319,7 +320,7 @@ class World:
         Args:
             names: Of the NodeClaims.
             now_ns: The instant.
-            bounds_ns: How long the drains of some may take, where something else than their grace periods says so.
+            bounds_ns: How long the drains of some may take at most, besides what their grace periods say.
         """
         for name in names:
             claim = self.claims.get(name)
@@ -333,11 +334,11 @@ class World:
         Args:
             claim: The NodeClaim.
             now_ns: The instant.
-            ends_ns: When its drain ends by force, where something else than its grace period says so.
+            ends_ns: When its drain ends by force at the latest, besides what its grace period says.
         """
         annotations = dict(claim.annotations)
         if ends_ns is not None:
-            annotations[TERMINATION_TIMESTAMP] = format_timestamp(ends_ns - ends_ns % NS_PER_SECOND)
+            annotations = _ended_by(claim, ends_ns)
         elif claim.termination_grace_period_ns is not None:
             ends_ns = now_ns + claim.termination_grace_period_ns
             annotations.setdefault(TERMINATION_TIMESTAMP, format_timestamp(ends_ns - ends_ns % NS_PER_SECOND))
@@ -469,6 +470,14 @@ class World:
 def _is_stateful(pod: Pod) -> bool:
     owner = controller_of(pod.owners)
     return owner is not None and owner.kind == _STATEFUL
+
+
+def _ended_by(claim: NodeClaim, ends_ns: int) -> dict[str, str]:
+    """Return a NodeClaim's annotations with when its drain ends by force: a deadline may come earlier, never later."""
+    known = deadline_of(claim)
+    if known is not None and known.at_ns <= ends_ns:
+        return dict(claim.annotations)
+    return {**claim.annotations, TERMINATION_TIMESTAMP: format_timestamp(ends_ns - ends_ns % NS_PER_SECOND)}
 
 
 def _disrupted(node: Node) -> tuple[Taint, ...]:

@@ -115,6 +115,17 @@ class Ailment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     bound_ns: int | None
     """The shortest drain bound of all that is wrong, None without one."""
 
+    def drain_bound(self, grace_ns: int | None) -> int | None:
+        """Return how long the drain of a NodeClaim of such a grace period may take, None without a bound."""
+        return min((bound for bound in (self.bound_ns, grace_ns) if bound is not None), default=None)
+
+    def written_bound(self, grace_ns: int | None) -> int | None:
+        """Return the same as far as Karpenter writes it down: not where only the grace period bounds the drain.
+
+        Rules: ``effectiveDrainBound`` in ``pkg/controllers/disruption/repair.go``.
+        """
+        return None if self.bound_ns is None else self.drain_bound(grace_ns)
+
 
 class RepairPolicies:
     """The policies of one provider."""

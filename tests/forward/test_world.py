@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from karptui.forward.world import World
+from karptui.karpenter.labels import TERMINATION_TIMESTAMP
 from karptui.kube.pod import Pod
-from tests.builders import NOW_NS, SECOND_NS, a_pod, an_owner
+from karptui.kube.timestamps import format_timestamp
+from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_pod, an_owner
 from tests.forward.making import a_pair, a_world
 
 
@@ -33,3 +37,28 @@ def test_a_pod_goes_when_its_end_begins_and_not_when_it_has_ended() -> None:
     world.evict(pod, NOW_NS, 30 * SECOND_NS)
     world.remove_pod(pod.uid, NOW_NS + 30 * SECOND_NS)
     assert last_event(world) == 0
+
+
+@pytest.mark.parametrize(
+    ("written_minutes", "bound_minutes", "grace_minutes", "ends_minutes"),
+    [
+        (None, 10, None, 10),
+        (60, 10, None, 10),
+        (5, 10, None, 5),
+        (60, None, 10, 60),
+        (None, None, 10, 10),
+    ],
+)
+def test_a_deadline_comes_earlier_but_never_later(
+    written_minutes: int | None, bound_minutes: int | None, grace_minutes: int | None, ends_minutes: int
+) -> None:
+    def at(minutes: int) -> str:
+        return format_timestamp(NOW_NS + minutes * MINUTE_NS)
+
+    written = {} if written_minutes is None else {TERMINATION_TIMESTAMP: at(written_minutes)}
+    grace_ns = None if grace_minutes is None else grace_minutes * MINUTE_NS
+    node, claim = a_pair("node-1", annotations=written, termination_grace_period_ns=grace_ns)
+    world = World(a_world((node, claim)))
+    bounds_ns = {} if bound_minutes is None else {claim.name: bound_minutes * MINUTE_NS}
+    world.delete_claims((claim.name,), NOW_NS, bounds_ns)
+    assert world.claims[claim.name].annotations[TERMINATION_TIMESTAMP] == at(ends_minutes)
