@@ -96,9 +96,7 @@ class Repair:
         """Return what is wrong with a node whose toleration is over, whatever holds its repair back."""
         if node.node is None:
             return None
-        rebooting = node.claim.condition(REBOOTING) if node.claim is not None else None
-        finished_ns = rebooting.last_transition_ns if rebooting is not None and rebooting.status == "False" else 0
-        return self._policies.ailment(node.node, self._fleet.now_ns, finished_ns)
+        return self._policies.ailment(node.node, self._fleet.now_ns, _rebooted_ns(node))
 
     def ailments(self) -> dict[str, Ailment]:
         """Return what is wrong by node."""
@@ -277,12 +275,19 @@ class Repair:
 _NODE_GATES: Final = frozenset({Gate.NOMINATED, Gate.NODE_DND, Gate.NO_NODEPOOL_LABEL})
 
 
+def _rebooted_ns(node: StateNode) -> int:
+    """Return when the last reboot of a node ended, since when it is tolerated at the earliest; 0 without one."""
+    rebooting = node.claim.condition(REBOOTING) if node.claim is not None else None
+    return rebooting.last_transition_ns if rebooting is not None and rebooting.status == "False" else 0
+
+
 def tolerated_until(fleet: Fleet) -> tuple[int, ...]:
     """Return the instants at which nodes have been unhealthy for too long, those to come; nothing without Repair."""
     if not is_repairing(fleet.settings):
         return ()
     policies = RepairPolicies(policies_of(fleet))
-    found = {at_ns for node in fleet.inventory.nodes for at_ns in policies.eligible(node)}
+    nodes = ((state.node, _rebooted_ns(state)) for state in fleet.nodes)
+    found = {at_ns for node, since_ns in nodes if node is not None for at_ns in policies.eligible(node, since_ns)}
     return tuple(sorted(at_ns for at_ns in found if at_ns > fleet.now_ns))
 
 

@@ -152,13 +152,7 @@ class RepairPolicies:
             now_ns: The instant.
             not_before_ns: Since when tolerations count at the earliest: the end of the last reboot.
         """
-        due: list[tuple[RepairPolicy, Condition, int]] = []
-        for condition in node.conditions:
-            since_ns = max(condition.last_transition_ns, node.created_ns, not_before_ns)
-            for policy in self._matching(condition):
-                eligible_ns = since_ns + policy.toleration_ns
-                if eligible_ns <= now_ns:
-                    due.append((policy, condition, eligible_ns))
+        due = [one for one in self._matches(node, not_before_ns) if one[2] <= now_ns]
         if not due:
             return None
         policy, condition, eligible_ns = min(due, key=_precedence)
@@ -171,11 +165,15 @@ class RepairPolicies:
             bound_ns=min((one.grace_ns for one, _, _ in due if one.grace_ns is not None), default=None),
         )
 
-    def eligible(self, node: Node) -> Iterator[int]:
-        """Yield when what is wrong with a node has been so for as long as it is tolerated."""
+    def eligible(self, node: Node, not_before_ns: int = 0) -> Iterator[int]:
+        """Yield when what is wrong with a node has been so for as long as it is tolerated; see `ailment`."""
+        return (eligible_ns for _, _, eligible_ns in self._matches(node, not_before_ns))
+
+    def _matches(self, node: Node, not_before_ns: int) -> Iterator[tuple[RepairPolicy, Condition, int]]:
         for condition in node.conditions:
-            since_ns = max(condition.last_transition_ns, node.created_ns)
-            yield from (since_ns + policy.toleration_ns for policy in self._matching(condition))
+            since_ns = max(condition.last_transition_ns, node.created_ns, not_before_ns)
+            for policy in self._matching(condition):
+                yield policy, condition, since_ns + policy.toleration_ns
 
     def _matching(self, condition: Condition) -> Iterable[RepairPolicy]:
         of_pair = [one for one in self._policies if one.holds_for(condition)]

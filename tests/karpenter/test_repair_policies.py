@@ -72,10 +72,28 @@ def test_replacing_governs_and_the_shortest_bound_holds() -> None:
     assert found.score == pytest.approx(1 + 50 / 30)
 
 
+@pytest.mark.parametrize(
+    ("policy", "grace_minutes", "drain", "written"),
+    [("5m", None, 5, 5), ("5m", 10, 5, 5), ("10m", 5, 5, 5), (None, 5, 5, None), (None, None, None, None)],
+)
+def test_a_grace_period_alone_is_not_written_down(
+    policy: str | None, grace_minutes: int | None, drain: int | None, written: int | None
+) -> None:
+    found = RepairPolicies(parse_policies([{**DEFAULT, "terminationGracePeriod": policy}])).ailment(
+        node_with(sick()), NOW_NS
+    )
+    assert found is not None
+    grace_ns = None if grace_minutes is None else grace_minutes * MINUTE_NS
+    bounds = (found.drain_bound(grace_ns), found.written_bound(grace_ns))
+    assert bounds == tuple(None if one is None else one * MINUTE_NS for one in (drain, written))
+
+
 def test_a_reboot_begins_the_toleration_anew() -> None:
     policies = RepairPolicies(parse_policies([DEFAULT]))
     assert policies.ailment(node_with(sick()), NOW_NS, NOW_NS - 29 * MINUTE_NS) is None
     assert policies.ailment(node_with(sick()), NOW_NS, NOW_NS - 30 * MINUTE_NS) is not None
+    assert list(policies.eligible(node_with(sick()))) == [NOW_NS - 30 * MINUTE_NS]
+    assert list(policies.eligible(node_with(sick()), NOW_NS - 10 * MINUTE_NS)) == [NOW_NS + 20 * MINUTE_NS]
 
 
 def test_the_controller_of_before_knows_no_reboot() -> None:
