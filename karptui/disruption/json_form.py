@@ -9,6 +9,7 @@ from karptui.disruption.blocker import Blocker
 from karptui.disruption.budgets import Reason
 from karptui.disruption.command import Command, Decision, Method, MethodResult, RepairCase
 from karptui.disruption.outlook import Outcome
+from karptui.disruption.repair import LEGACY_REPAIR
 from karptui.disruption.simulation import NewNode
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.repair_policies import Ailment
@@ -58,7 +59,7 @@ def legacy_repair_json(names: Iterable[str]) -> dict[str, Any]:
     """Return what the repair controller of before 1.15 would do, in the form of a method."""
     deleted = list(names)
     return {
-        "name": "LegacyRepair",
+        "name": LEGACY_REPAIR,
         "reason": str(Reason.UNHEALTHY),
         "candidates": deleted,
         "budgets": {},

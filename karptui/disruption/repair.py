@@ -39,6 +39,8 @@ _REBOOT_WINDOW_NS: Final = 24 * 3600 * NS_PER_SECOND
 _UNHEALTHY_SHARE: Final = 0.2
 NO_POOL: Final = "repair requires a NodePool to construct and budget a safe replacement"
 VETOED: Final = f'repair is blocked through the "{DO_NOT_REPAIR}" annotation'
+LEGACY_REPAIR: Final = "LegacyRepair"
+"""What the controller of before 1.15 is called beside the methods."""
 UNBOUNDED: Final = "repair requires a termination grace period to bypass blocking pods"
 
 
@@ -67,7 +69,10 @@ def _tripped_message(pool: str) -> str:
 
 
 def is_legacy(settings: Settings) -> bool:
-    """Return whether the controller of before is kept in its place."""
+    """Return whether the controller of before is kept in its place.
+
+    Only then `simulate` answers for it, in the place of the method; before 1.15 only Next tells of it, by `is_apart`.
+    """
     return settings.rules.has_repair_method and settings.gate(REPAIR_GATE) and settings.legacy_node_repair
 
 
@@ -76,12 +81,12 @@ def is_apart(settings: Settings) -> bool:
     return settings.gate(REPAIR_GATE) and not is_repairing(settings)
 
 
-def policies_of(fleet: Fleet) -> tuple[RepairPolicy, ...]:
+def policies_of(inventory: Inventory, settings: Settings) -> tuple[RepairPolicy, ...]:
     """Return the policies in force: those that were given, else the AWS provider's; none where those are not known."""
-    policies = fleet.settings.repair_policies
+    policies = settings.repair_policies
     if policies is not None:
         return policies
-    return aws_repair_policies(fleet.settings) if is_aws(fleet.inventory.nodepools) else ()
+    return aws_repair_policies(settings) if is_aws(inventory.nodepools) else ()
 
 
 class Repair:
@@ -90,7 +95,7 @@ class Repair:
     def __init__(self, fleet: Fleet, recorder: Recorder) -> None:
         self._fleet = fleet
         self._recorder = recorder
-        self._policies = RepairPolicies(policies_of(fleet))
+        self._policies = RepairPolicies(policies_of(fleet.inventory, fleet.settings))
 
     def ailment_of(self, node: StateNode) -> Ailment | None:
         """Return what is wrong with a node whose toleration is over, whatever holds its repair back."""
@@ -285,7 +290,7 @@ def tolerated_until(fleet: Fleet) -> tuple[int, ...]:
     """Return the instants at which nodes have been unhealthy for too long, those to come; nothing without Repair."""
     if not is_repairing(fleet.settings):
         return ()
-    policies = RepairPolicies(policies_of(fleet))
+    policies = RepairPolicies(policies_of(fleet.inventory, fleet.settings))
     nodes = ((state.node, _rebooted_ns(state)) for state in fleet.nodes)
     found = {at_ns for node, since_ns in nodes if node is not None for at_ns in policies.eligible(node, since_ns)}
     return tuple(sorted(at_ns for at_ns in found if at_ns > fleet.now_ns))
@@ -297,23 +302,25 @@ class HealthDeletion(msgspec.Struct, frozen=True, gc=False):
     at_ns: int
     is_tripped: bool
     """Whether more than a fifth of the nodes is unhealthy, so that none of them is deleted."""
+    is_going: bool = False
+    """Whether its NodeClaim is being deleted already, so that only its drain is ended by force."""
 
 
-def health_deletions(fleet: Fleet) -> dict[str, HealthDeletion]:
+def health_deletions(inventory: Inventory, settings: Settings) -> dict[str, HealthDeletion]:
     """Return by name when unhealthy nodes are deleted, where a controller of its own does that.
 
-    It deletes a node's NodeClaim and ends its drain at once: without budget, veto or a place for its pods.
+    It ends a node's drain at once and deletes its NodeClaim: without budget, veto or a place for its pods.
     """
-    return _health_deletions(fleet) if is_apart(fleet.settings) else {}
+    return _health_deletions(inventory, settings) if is_apart(settings) else {}
 
 
-def _health_deletions(fleet: Fleet) -> dict[str, HealthDeletion]:
-    policies = [one for one in policies_of(fleet) if one.action is RepairAction.REPLACE]
-    nodes = sorted(fleet.inventory.nodes, key=lambda node: node.name)
+def _health_deletions(inventory: Inventory, settings: Settings) -> dict[str, HealthDeletion]:
+    policies = [one for one in policies_of(inventory, settings) if one.action is RepairAction.REPLACE]
+    nodes = sorted(inventory.nodes, key=lambda node: node.name)
     ailing = {node.name: at_ns for node in nodes if (at_ns := legacy_ailment(policies, node)) is not None}
     if not ailing:
         return {}
-    claims = _claims_by_instance(fleet.inventory)
+    claims = _claims_by_instance(inventory)
     total = Counter(node.labels.get(NODEPOOL) for node in nodes)
     sick = Counter(node.labels.get(NODEPOOL) for node in nodes if node.name in ailing)
     found: dict[str, HealthDeletion] = {}
@@ -323,9 +330,7 @@ def _health_deletions(fleet: Fleet) -> dict[str, HealthDeletion]:
             continue
         pool = claim.labels.get(NODEPOOL)
         unhealthy, count = (len(ailing), len(nodes)) if pool is None else (sick[pool], total[pool])
-        is_tripped = _is_tripped(unhealthy, count)
-        if is_tripped or not claim.is_deleting:
-            found[node.name] = HealthDeletion(ailing[node.name], is_tripped)
+        found[node.name] = HealthDeletion(ailing[node.name], _is_tripped(unhealthy, count), claim.is_deleting)
     return found
 
 
@@ -346,11 +351,12 @@ def legacy_deletions(fleet: Fleet, recorder: Recorder) -> tuple[str, ...]:
     """Return the nodes that the controller of before deletes now; why others are not is said as Karpenter says it."""
     claims = _claims_by_instance(fleet.inventory)
     of_node = {node.name: claims[node.provider_id] for node in fleet.inventory.nodes if node.provider_id in claims}
-    due = {name: one for name, one in _health_deletions(fleet).items() if one.at_ns <= fleet.now_ns}
+    found = _health_deletions(fleet.inventory, fleet.settings)
+    due = {name: one for name, one in found.items() if one.at_ns <= fleet.now_ns}
     for name in (name for name, one in due.items() if one.is_tripped):
         # Both texts as Karpenter writes them.
         message = "more than 20% nodes are unhealthy in the nodepool"
         if NODEPOOL not in of_node[name].labels:
             message = "more then 20% nodes are unhealthy in the cluster"
         recorder.publish("Node", name, NODE_REPAIR_BLOCKED, message)
-    return tuple(name for name, one in due.items() if not one.is_tripped)
+    return tuple(name for name, one in due.items() if not one.is_tripped and not one.is_going)

@@ -92,7 +92,7 @@ class DisruptionStudy:
         self._survey = BlockerSurvey(self.fleet)
         self._memory = SurveyMemory(self.fleet, self._survey, before.memory)
         self._outlook = Outlook(prepared, self.fleet, self._survey.should_disrupt)
-        self._unhealthy = health_deletions(self.fleet)
+        self._unhealthy = health_deletions(self.fleet.inventory, self.fleet.settings)
         self._stopped = _stopped(self._survey.cluster)
         self._is_as_stopped_before = self._stopped == _stopped(before.cluster)
         self._nodes: dict[str, StateNode] = {}
@@ -350,7 +350,9 @@ class DisruptionStudy:
             asked=tuple((str(result.method), len(result.candidates)) for result in found.results),
             paused_by=found.paused_by,
             unhealthy=tuple(
-                name for name, one in self._unhealthy.items() if one.at_ns <= self.fleet.now_ns and not one.is_tripped
+                name
+                for name, one in self._unhealthy.items()
+                if one.at_ns <= self.fleet.now_ns and not one.is_tripped and not one.is_going
             ),
             error=found.error,
             unknown=len({one.name for result in found.results for one in result.candidates if one.is_type_guessed}),

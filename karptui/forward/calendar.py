@@ -1,11 +1,12 @@
-"""What time brings in a play: NodeClaims expire and become consolidatable, budgets open and close.
+"""What time brings in a play: NodeClaims expire and become consolidatable, unhealthy nodes go, budgets open and close.
 
-Rules: ``consolidation.go`` of ``pkg/controllers/nodeclaim/disruption``, and ``pkg/controllers/nodeclaim/expiration``.
+Rules: ``consolidation.go`` of ``pkg/controllers/nodeclaim/disruption``, ``pkg/controllers/nodeclaim/expiration``, and
+``pkg/controllers/node/health`` of v1.14.1, which is ``pkg/controllers/node/legacyrepair`` since.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Final
 
@@ -15,6 +16,7 @@ from karptui.disruption.budget_calendar import open_spans
 from karptui.disruption.budgets import read_window
 from karptui.disruption.command import Decision
 from karptui.disruption.consolidate_after import quiet_period
+from karptui.disruption.repair import LEGACY_REPAIR, health_deletions
 from karptui.disruption.schedule import ScheduleError
 from karptui.forward.agenda import Agenda, Turn
 from karptui.forward.result import StepKind
@@ -22,17 +24,18 @@ from karptui.forward.world import World
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.settings import Settings
 from karptui.kube.durations import DurationError
 from karptui.kube.objects import Condition, controller_of, with_condition, without_condition
-from karptui.kube.timestamps import ABSENT_NS
+from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 
 CONSOLIDATABLE: Final = "Consolidatable"
-HEALTH: Final = "LegacyRepair"
-"""What the controller of node repair that was there before the method is called."""
+_LOOK_AGAIN_NS: Final = 300 * NS_PER_SECOND
+"""When the controller of node repair looks again at a node that it left because too many others are unhealthy."""
 
 
 class Calendar:
-    """Dates of a cluster's NodeClaims and NodePools, each entered once."""
+    """Dates of a cluster's NodeClaims and NodePools, each entered once; NodeClaims whose date has come it deletes."""
 
     def __init__(self, world: World, agenda: Agenda, pools: Mapping[str, NodePool]) -> None:
         """Begin without any.
@@ -70,18 +73,35 @@ class Calendar:
             self._due.add((claim.name, expires_ns))
             self._agenda.at(expires_ns, partial(self._expire, claim.name), Turn.CALENDAR)
 
-    def expect_repair(self, claim: NodeClaim, at_ns: int) -> None:
-        """Enter when the controller of node repair deletes an unhealthy node, its pods with it."""
-        self._agenda.at(at_ns, partial(self._repair, claim.name), Turn.CALENDAR)
+    def expect_repairs(self, settings: Settings) -> None:
+        """Enter when the controller of node repair, where there is one, looks at the nodes that are unhealthy now."""
+        due: dict[int, list[str]] = {}
+        for name, one in health_deletions(self._world.inventory, settings).items():
+            due.setdefault(max(one.at_ns, self._agenda.now_ns), []).append(name)
+        for at_ns, names in due.items():
+            self._agenda.at(at_ns, partial(self._repair, names, settings), Turn.CALENDAR)
 
-    def _repair(self, name: str) -> None:
+    def _repair(self, names: Iterable[str], settings: Settings) -> None:
+        """Delete unhealthy nodes by force, their pods with them; look again later where too many others are."""
         world, now_ns = self._world, self._agenda.now_ns
-        claim = world.claims.get(name)
-        if claim is not None and not claim.is_deleting:
-            shown, moved = self.leaving(claim)
-            world.delete_claim(claim, now_ns, ends_ns=now_ns)
-            facts = {"method": HEALTH, "decision": str(Decision.DELETE)}
-            self._agenda.note(StepKind.DISRUPT, nodes=(shown,), evictions=len(moved), pods=moved, **facts)
+        found = health_deletions(world.inventory, settings)
+        left = []
+        for name in names:
+            one = found.get(name)
+            claim = world.claim_of(world.nodes[name]) if one is not None else None
+            if one is None or claim is None:
+                continue
+            if one.is_tripped:
+                left.append(name)
+            elif claim.is_deleting:
+                world.end_drain(claim, now_ns)
+            else:
+                shown, moved = self._leaving(claim)
+                world.delete_claim(claim, now_ns, ends_ns=now_ns)
+                facts = {"method": LEGACY_REPAIR, "decision": str(Decision.DELETE)}
+                self._agenda.note(StepKind.DISRUPT, nodes=(shown,), evictions=len(moved), pods=moved, **facts)
+        if left:
+            self._agenda.at(now_ns + _LOOK_AGAIN_NS, partial(self._repair, left, settings), Turn.CALENDAR)
 
     def _expire(self, name: str) -> None:
         world = self._world

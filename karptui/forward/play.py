@@ -11,7 +11,7 @@ import msgspec
 from karptui.disruption.chance import LIKELIEST, Chance
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import ReckonedPrices, pool_costs
-from karptui.disruption.repair import health_deletions, tolerated_until
+from karptui.disruption.repair import tolerated_until
 from karptui.forward.agenda import Agenda, Turn
 from karptui.forward.calendar import Calendar
 from karptui.forward.command_queue import CommandQueue
@@ -79,6 +79,7 @@ class Play:
         self._until_ns = until_ns
         self._durations = durations
         self._reporter = reporter
+        self._settings = settings
         self._calendar = Calendar(world, agenda, pools)
         self.sight = sight = Sight(world, agenda, pools, types, settings, pause=pause)
         self._drains = Drains(world, agenda, self._calendar, durations, sight.fleet)
@@ -179,12 +180,8 @@ class Play:
 
     def _expect_repairs(self) -> None:
         """Enter when nodes that are unhealthy have been so for too long; none falls ill or recovers in a play."""
-        fleet = self.sight.fleet()
-        for name, due in health_deletions(fleet).items():
-            claim = self.world.claim_of(self.world.nodes[name])
-            if claim is not None and not due.is_tripped:
-                self._calendar.expect_repair(claim, due.at_ns)
-        for at_ns in tolerated_until(fleet):
+        self._calendar.expect_repairs(self._settings)
+        for at_ns in tolerated_until(self.sight.fleet()):
             self._agenda.at(at_ns, self._agenda.wake, Turn.CALENDAR)
 
     def _react(self) -> None:

@@ -68,7 +68,7 @@ class World:
         self._tracked_at = -1
         """The version of which `_states` are."""
         self.pods_versions: dict[str, int] = {}
-        """Counts changes of the pods of each node."""
+        """Counts changes of the pods of each node, and of when its drain ends by force."""
         self.leaving = {claim.name: None for claim in inventory.nodeclaims if claim.is_deleting}
         """Names of the NodeClaims that are being deleted."""
         self.commanded: dict[str, None] = {}
@@ -346,6 +346,13 @@ class World:
         node = self.node_of(claim)
         if node is not None:
             self.add_node(msgspec.structs.replace(node, deletion_ns=now_ns, taints=_disrupted(node)))
+
+    def end_drain(self, claim: NodeClaim, ends_ns: int) -> None:
+        """End the drain of a NodeClaim that is being deleted by force, where nothing ends it earlier."""
+        self.add_claim(msgspec.structs.replace(claim, annotations=_ended_by(claim, ends_ns)))
+        node = self.node_of(claim)
+        if node is not None:
+            self._touch(node.name)
 
     def end_instance(self, claim: NodeClaim, now_ns: int) -> None:
         """Note that the instance of a NodeClaim is being terminated: from then on it uses no budget up."""

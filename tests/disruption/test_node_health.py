@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 import pytest
 from msgspec.structs import replace
 
-from karptui.disruption.fleet import Fleet
+from karptui.disruption.events import Recorder
 from karptui.disruption.methods import observed_fleet
-from karptui.disruption.repair import HealthDeletion, health_deletions
+from karptui.disruption.repair import HealthDeletion, health_deletions, legacy_deletions
 from karptui.disruption.study import DisruptionStudy, study_all
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
-from tests.builders import MINUTE_NS, NOW_NS, a_node, present
+from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodepool, present
 from tests.disruption.making import a_claim, prepared
 
 BEFORE: Final = parse_settings({"FEATURE_GATES": "NodeRepair=true"}, "1.14.1")
@@ -26,17 +29,18 @@ def _sick(name: str, provider_id: str | None = None, *, pool: str = "general", m
     return a_node(name=name, provider_id=provider_id, pool=pool, conditions=(ready,))
 
 
-def _fleet(**objects: Any) -> Fleet:
-    """Return a fleet under Karpenter 1.14.1 with node repair."""
-    return observed_fleet(prepared(settings=BEFORE, **objects))
+def _deletions(nodes: Iterable[Node], claims: Iterable[NodeClaim]) -> dict[str, HealthDeletion]:
+    """Return what Karpenter 1.14.1 with node repair would delete."""
+    return health_deletions(Inventory(nodepools=(a_nodepool(),), nodes=tuple(nodes), nodeclaims=tuple(claims)), BEFORE)
 
 
-def _study(minutes: int, version: str, *, sick: int = 1, gate: str = "true") -> DisruptionStudy:
+def _study(minutes: int, version: str, *, sick: int = 1, gate: str = "true", leaving: bool = False) -> DisruptionStudy:
     """Return a study of six nodes of which some have not been ready for so long."""
     names = [f"node-{number}" for number in range(6)]
     nodes = [*(_sick(name, minutes=minutes) for name in names[:sick]), *(a_node(name=name) for name in names[sick:])]
+    claims = [a_claim(name, deletion_ns=NOW_NS if leaving and name == names[0] else 0) for name in names]
     settings = parse_settings({"FEATURE_GATES": f"NodeRepair={gate}"}, version)
-    return DisruptionStudy(prepared(nodes=nodes, nodeclaims=[a_claim(name) for name in names], settings=settings), 1)
+    return DisruptionStudy(prepared(nodes=nodes, nodeclaims=claims, settings=settings), 1)
 
 
 @pytest.mark.parametrize(
@@ -67,12 +71,24 @@ def test_since_then_the_method_does() -> None:
 @pytest.mark.parametrize("provider_ids", [("",), ("aws:///us-east-1a/node-0", "aws:///us-east-1a/node-0")])
 def test_a_node_without_a_nodeclaim_of_its_own_is_left_alone(provider_ids: tuple[str, ...]) -> None:
     claims = [replace(a_claim("node-0"), name=f"claim-{at}", provider_id=one) for at, one in enumerate(provider_ids)]
-    assert health_deletions(_fleet(nodes=[_sick("node-0", provider_ids[0])], nodeclaims=claims)) == {}
+    assert _deletions([_sick("node-0", provider_ids[0])], claims) == {}
 
 
 def test_a_nodeclaim_without_nodepool_counts_all_nodes() -> None:
     alone = replace(a_claim("node-0"), labels={})
     nodes = [_sick("node-0"), _sick("node-1", pool="other"), *(a_node(name=f"well-{at}") for at in range(3))]
     for count, is_tripped in ((len(nodes), True), (len(nodes) + 1, False)):
-        fleet = _fleet(nodes=[*nodes, a_node(name="one-more")][:count], nodeclaims=[alone])
-        assert health_deletions(fleet) == {"node-0": HealthDeletion(NOW_NS - MINUTE_NS, is_tripped)}
+        found = _deletions([*nodes, a_node(name="one-more")][:count], [alone])
+        assert found == {"node-0": HealthDeletion(NOW_NS - MINUTE_NS, is_tripped)}
+
+
+def test_a_node_that_goes_already_is_not_deleted_again_but_drained_by_force() -> None:
+    study = _study(31, "1.14.1", leaving=True)
+    found = study_all(study, ()).findings["claim/claim-node-0"].unhealthy
+    assert found == HealthDeletion(NOW_NS - MINUTE_NS, is_tripped=False, is_going=True)
+    study.ask_next()
+    assert present(study.analysis.next).unhealthy == ()
+    kept = parse_settings({"FEATURE_GATES": "NodeRepair=true", "LEGACY_NODE_REPAIR": "true"}, "1.15.0")
+    for claim, names in ((a_claim("node-0"), ("node-0",)), (a_claim("node-0", deletion_ns=NOW_NS), ())):
+        fleet = observed_fleet(prepared(nodes=[_sick("node-0")], nodeclaims=[claim], settings=kept))
+        assert legacy_deletions(fleet, Recorder()) == names

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
+import pytest
 from msgspec.structs import replace
 
 from karptui.forward.result import StepKind
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import TERMINATION_TIMESTAMP
+from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.settings import parse_settings
+from karptui.kube.node import Node
 from karptui.kube.objects import Condition
-from tests.builders import MINUTE_NS, NOW_NS, a_pdb, a_pod
+from karptui.kube.pod import Pod
+from karptui.kube.timestamps import format_timestamp
+from tests.builders import MINUTE_NS, NOW_NS, a_condition, a_pdb, a_pod
 from tests.forward.making import a_pair, a_world, played, seconds, steps
 
 GATE: Final = {"FEATURE_GATES": "NodeRepair=true"}
@@ -63,3 +70,63 @@ def test_repair_looks_when_a_node_was_tolerated_and_ends_its_drain() -> None:
 
 def test_without_the_gate_nobody_looks_at_it() -> None:
     assert played(_sick(10), settings=parse_settings({}, "1.14.1")).steps == ()
+
+
+def _changed(world: Inventory, *conditions: Condition, **fields: Any) -> Inventory:
+    """Return a cluster whose first NodeClaim has further conditions and other fields."""
+    first, *others = world.nodeclaims
+    made = replace(first, conditions=(*first.conditions, *conditions), **fields)
+    return replace(world, nodeclaims=(made, *others))
+
+
+def test_a_reboot_that_ended_lately_begins_the_toleration_anew() -> None:
+    ended = a_condition("Rebooting", status="False", since_ns=NOW_NS - 10 * MINUTE_NS)
+    (repaired,) = steps(played(_changed(_sick(40), ended), settings=METHOD), StepKind.DISRUPT)
+    assert repaired.method == "Repair"
+    assert 20 * 60 <= seconds(repaired) <= 21 * 60
+
+
+@pytest.mark.parametrize(("ends_minutes", "gone_minutes"), [(None, 20), (60, 20), (5, 5)])
+def test_the_drain_of_an_unhealthy_node_that_goes_already_is_ended_by_force(
+    ends_minutes: int | None, gone_minutes: int
+) -> None:
+    written = {}
+    if ends_minutes is not None:
+        written = {TERMINATION_TIMESTAMP: format_timestamp(NOW_NS + ends_minutes * MINUTE_NS)}
+    going = _changed(_sick(10), deletion_ns=NOW_NS - MINUTE_NS, annotations=written)
+    for settings in (BEFORE, KEPT):
+        found = played(going, settings=settings)
+        assert steps(found, StepKind.DISRUPT) == [], "Karpenter deletes nothing that is being deleted"
+        (gone,) = steps(found, StepKind.DRAIN)
+        assert gone_minutes <= seconds(gone) / 60 < gone_minutes + 2
+
+
+def test_the_method_ends_no_drain_that_has_begun() -> None:
+    assert played(_changed(_sick(10), deletion_ns=NOW_NS - MINUTE_NS), settings=METHOD).steps == ()
+
+
+def _two_sick(minutes: int, others: Sequence[tuple[Node, NodeClaim]], pods: Sequence[Pod]) -> Inventory:
+    ready = Condition("Ready", "False", "KubeletNotReady", "", NOW_NS - minutes * MINUTE_NS)
+    sick = [a_pair(name, conditions=()) for name in ("sick-1", "sick-2")]
+    held = [a_pod(name=f"on-{node.name}", node=node.name, cpu="1500m", annotations=STAYS) for node, _ in sick]
+    return a_world(*((replace(node, conditions=(ready,)), claim) for node, claim in sick), *others, pods=[*held, *pods])
+
+
+def test_the_share_of_unhealthy_nodes_is_looked_at_when_one_is_to_be_deleted() -> None:
+    empty = [a_pair(f"empty-{number}") for number in range(4)]
+    found = played(_two_sick(10, empty, ()), settings=BEFORE)
+    assert {step.method for step in steps(found, StepKind.DISRUPT)} == {"Emptiness"}
+    assert found.end.nodes == 2, "two of two are more than a fifth"
+    assert found.is_quiescent
+
+
+def test_it_is_looked_at_again_every_five_minutes() -> None:
+    full = [a_pair(f"full-{number}", conditions=()) for number in range(3)]
+    pods = [a_pod(name=f"on-{node.name}", node=node.name, cpu="1500m", annotations=STAYS) for node, _ in full]
+    assert steps(played(_two_sick(40, full, pods), settings=BEFORE), StepKind.DISRUPT) == []
+    found = played(_two_sick(40, full, [*pods, a_pod(name="waits", cpu="1500m")]), settings=BEFORE)
+    deleted = steps(found, StepKind.DISRUPT)
+    assert [(step.method, step.nodes, seconds(step)) for step in deleted[:2]] == [
+        ("LegacyRepair", ("sick-1",), 5 * 60),
+        ("LegacyRepair", ("sick-2",), 5 * 60),
+    ], "two of five are more than a fifth, two of six are not"

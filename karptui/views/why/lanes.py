@@ -192,9 +192,12 @@ def _expiry_line(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
 def _health_text(unhealthy: HealthDeletion, now_ns: int) -> str:
     """Return when node repair deletes a node, or why it does not."""
     if unhealthy.is_tripped:
-        return "unhealthy, as are more than 20% of the nodes: none of them is deleted"
+        what = "its drain is not ended by force" if unhealthy.is_going else "none of them is deleted"
+        return f"unhealthy, as are more than 20% of the nodes: {what}"
     left_ns = unhealthy.at_ns - now_ns
     when = f"in {duration_text(max(left_ns // NS_PER_SECOND, 1))}" if left_ns > 0 else "now"
+    if unhealthy.is_going:
+        return f"unhealthy: its drain is ended by force {when}"
     return f"unhealthy: deleted {when} with its pods, whatever holds them"
 
 

@@ -248,6 +248,8 @@ def test_a_lane_counts_pods_that_hold_the_node_in_other_ways() -> None:
     [
         (HealthDeletion(NOW_NS, False), "unhealthy: deleted now with its pods, whatever holds them", "", ""),
         (HealthDeletion(NOW_NS + MINUTE_NS, False), "unhealthy: deleted in 60s with its pods", "", "TOLERATED"),
+        (HealthDeletion(NOW_NS, False, is_going=True), "unhealthy: its drain is ended by force now", "", ""),
+        (HealthDeletion(NOW_NS, True, is_going=True), ": its drain is not ended by force", "REPAIR_TRIPPED", ""),
         (HealthDeletion(NOW_NS, True), "more than 20% of the nodes: none of them is deleted", "REPAIR_TRIPPED", ""),
         (HealthDeletion(NOW_NS + 1, True), "more than 20% of the nodes: none of them is deleted", "", "TOLERATED"),
     ],
