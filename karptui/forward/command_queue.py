@@ -16,8 +16,11 @@ from typing import Final
 
 import msgspec
 
+from karptui.disruption.budgets import Reason
 from karptui.disruption.command import Command, Decision, Method
+from karptui.disruption.events import Recorder
 from karptui.disruption.json_form import command_json
+from karptui.disruption.repair import Repair
 from karptui.disruption.termination import command_condition, is_commanded
 from karptui.forward.agenda import Agenda, Turn
 from karptui.forward.durations import Durations
@@ -82,6 +85,8 @@ class Waiting(msgspec.Struct, frozen=True):
     node_name: str
     claim_name: str
     began_ns: int
+    reason: str
+    """Of the command, as the mark has it."""
     replacements: tuple[NodeClaim, ...]
     """Those that are still there."""
 
@@ -99,19 +104,22 @@ def waiting(nodes: Iterable[Node], claims: Iterable[NodeClaim]) -> list[Waiting]
     claims = tuple(claims)
     if not any(claim.is_true(DISRUPTION_REASON) for claim in claims):
         return []
-    held: list[tuple[int, Node, NodeClaim]] = []
+    held: list[tuple[int, str, Node, NodeClaim]] = []
     for key, node, claim in tracked(nodes, claims):
         state = StateNode(key, node, claim)
         mark = command_condition(state) if is_commanded(state) else None
         if mark is not None and node is not None and claim is not None:
-            held.append((mark.last_transition_ns, node, claim))
-    names = {claim.name for _, _, claim in held}
+            held.append((mark.last_transition_ns, mark.reason, node, claim))
+    names = {claim.name for *_, claim in held}
     made: dict[int, list[NodeClaim]] = {}
     for claim in claims:
-        begun = [mark_ns for mark_ns, _, _ in held if mark_ns <= claim.created_ns + _SKEW_NS]
+        begun = [mark_ns for mark_ns, *_ in held if mark_ns <= claim.created_ns + _SKEW_NS]
         if begun and claim.name not in names and claim.created_ns - max(begun) <= _MADE_WITHIN_NS:
             made.setdefault(max(begun), []).append(claim)
-    return [Waiting(node.name, claim.name, mark_ns, tuple(made.get(mark_ns, ()))) for mark_ns, node, claim in held]
+    return [
+        Waiting(node.name, claim.name, mark_ns, reason, tuple(made.get(mark_ns, ())))
+        for mark_ns, reason, node, claim in held
+    ]
 
 
 class CommandQueue:
@@ -150,10 +158,12 @@ class CommandQueue:
         self._running: list[Running] = []
         self.count = 0
         """Commands that have been carried out."""
-        for one in waiting(world.nodes.values(), world.claims.values()):
+        begun = waiting(world.nodes.values(), world.claims.values())
+        bounds_ns = _bounds_of(begun, sight)
+        for one in begun:
             if one.replacements:
                 world.hold(one.claim_name)
-                self._await(Running([one.claim_name], one.awaited, one.began_ns))
+                self._await(Running([one.claim_name], one.awaited, one.began_ns, bounds_ns=bounds_ns))
             else:
                 world.release(one.node_name)
 
@@ -267,6 +277,17 @@ class CommandQueue:
                 kept = tuple(found for found in node.conditions if found.type == "Ready")
                 healthy = tuple(msgspec.structs.replace(found, status="True") for found in kept)
                 self._world.add_node(msgspec.structs.replace(node, conditions=healthy))
+
+
+def _bounds_of(begun: Iterable[Waiting], sight: Sight) -> dict[str, int]:
+    """Return by NodeClaim how long the drains of nodes that are being repaired may take, by what is wrong with them."""
+    names = {one.claim_name for one in begun if one.reason == Reason.UNHEALTHY and one.replacements}
+    if not names:
+        return {}
+    fleet = sight.fleet()
+    repair = Repair(fleet, Recorder())
+    repaired = ((node.claim, repair.ailment_of(node)) for node in fleet.nodes)
+    return _bounds((claim, found) for claim, found in repaired if claim and found and claim.name in names)
 
 
 def _bounds(repaired: Iterable[tuple[NodeClaim, Ailment]]) -> dict[str, int]:

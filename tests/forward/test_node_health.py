@@ -10,14 +10,14 @@ from msgspec.structs import replace
 
 from karptui.forward.result import StepKind
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import TERMINATION_TIMESTAMP
+from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import format_timestamp
-from tests.builders import MINUTE_NS, NOW_NS, a_condition, a_pdb, a_pod
+from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_condition, a_pdb, a_pod
 from tests.forward.making import a_pair, a_world, played, seconds, steps
 
 GATE: Final = {"FEATURE_GATES": "NodeRepair=true"}
@@ -130,3 +130,20 @@ def test_it_is_looked_at_again_every_five_minutes() -> None:
         ("LegacyRepair", ("sick-1",), 5 * 60),
         ("LegacyRepair", ("sick-2",), 5 * 60),
     ], "two of five are more than a fifth, two of six are not"
+
+
+def test_a_repair_that_has_begun_ends_its_drain_too() -> None:
+    world = _sick(40)
+    began_ns = NOW_NS - 30 * SECOND_NS
+    mark = a_condition("DisruptionReason", reason="Unhealthy", since_ns=began_ns)
+    node, claim = a_pair("new", conditions=())
+    first, *others = world.nodes
+    held = replace(
+        _changed(world, mark),
+        nodes=(replace(first, taints=(DISRUPTED_TAINT,)), *others, node),
+    )
+    made = replace(claim, created_ns=began_ns + SECOND_NS)
+    full = a_pod(name="full", node="new", cpu="1500m")
+    held = replace(held, nodeclaims=(*held.nodeclaims, made), pods=(*held.pods, full))
+    (gone,) = steps(played(held, settings=METHOD), StepKind.DRAIN)
+    assert 10 <= seconds(gone) / 60 < 12
