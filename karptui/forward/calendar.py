@@ -96,7 +96,7 @@ class Calendar:
             elif claim.is_deleting:
                 world.end_drain(claim, now_ns)
             else:
-                shown, moved = self._leaving(claim)
+                shown, moved = self.leaving(claim)
                 world.delete_claim(claim, now_ns, ends_ns=now_ns)
                 facts = {"method": LEGACY_REPAIR, "decision": str(Decision.DELETE)}
                 self._agenda.note(StepKind.DISRUPT, nodes=(shown,), evictions=len(moved), pods=moved, **facts)
