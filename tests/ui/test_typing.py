@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from textual import events
@@ -273,6 +274,12 @@ def let_go(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     return event
 
 
+async def ask_once(asked: asyncio.Event, screen: FrameScreen) -> None:
+    """Open something in front of a screen as soon as somebody is to be asked."""
+    await asked.wait()
+    screen.app.push_screen(HelpScreen(screen, ()))
+
+
 async def wait_long(pilot: Pilot[None]) -> None:
     await asyncio.sleep(10)
     await pilot.pause()
@@ -310,14 +317,9 @@ async def test_a_question_that_is_not_there_yet_is_called_off(make_app: MakeApp)
     asked = asyncio.Event()
     async with make_app().run_test(size=(120, 30)) as pilot:
         app = await settled(pilot)
-
-        async def ask() -> None:
-            await asked.wait()
-            app.push_screen(HelpScreen(detail, ()))
-
         await pilot.press("2", "enter")
         detail = front(app, PoolDetailScreen)
-        ask_aside(detail, ask)
+        ask_aside(detail, partial(ask_once, asked, detail))
         type_at_once(app, "down")
         await wait_long(pilot)
         assert "esc goes on without" in str(detail.info.render())
@@ -337,17 +339,12 @@ async def test_a_key_right_behind_a_click_waits_for_what_the_click_opens(make_ap
     asked = asyncio.Event()
     async with make_app().run_test(size=(120, 30)) as pilot:
         app = await settled(pilot)
-
-        async def ask() -> None:
-            await asked.wait()
-            app.push_screen(HelpScreen(detail, ()))
-
         await pilot.press("2", "enter")
         detail = front(app, PoolDetailScreen)
         await wait_long(pilot)
         app.post_message(events.MouseDown(None, 1, 1, 0, 0, 1, False, False, False))
         await pilot.pause()
-        ask_aside(detail, ask)
+        ask_aside(detail, partial(ask_once, asked, detail))
         type_at_once(app, "escape")
         await pilot.pause()
         asked.set()

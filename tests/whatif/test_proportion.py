@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import PodTemplate
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.field_path import POOL_REQUIREMENTS
@@ -23,7 +24,7 @@ KNOWN = ("primary", "rest", "spare")
 SPOT = {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}
 
 
-def a_pool(name: str, *requirements: Mapping[str, object]) -> object:
+def a_pool(name: str, *requirements: Mapping[str, object]) -> NodePool:
     written = {"spec": {"template": {"spec": {"requirements": list(requirements)}}}}
     return a_nodepool(name=name, raw=written)
 
@@ -87,7 +88,7 @@ def test_edits() -> None:
         EditedOwner(one, template),
         EditedOwner(ObjectRef("Deployment", "bare", "shop"), bare),
     )
-    edits = proportion_edits({"primary": 2, "spare": 1}, pools, owners)  # type: ignore[arg-type]
+    edits = proportion_edits({"primary": 2, "spare": 1}, pools, owners)
     spread = {
         "maxSkew": 1,
         "topologyKey": LABEL,

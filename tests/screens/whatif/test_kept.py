@@ -26,6 +26,14 @@ def names(whatif: WhatIf) -> list[str]:
     return [sheet.name for sheet in whatif.book.sheets]
 
 
+async def keep_lighter(cluster: Cluster) -> None:
+    """Leave one scenario that is not saved for the next start."""
+    whatif = WhatIf(cluster, KEPT)
+    await whatif.restore()
+    await whatif.open(LIGHTER)
+    whatif.keep()
+
+
 async def test_a_remedy_begins_a_scenario_of_its_own_and_the_same_one_once(whatif: WhatIf) -> None:
     await whatif.open(Opening("general", (POOL,)))
     whatif.put_text(whatif.book.sheet.text.replace("weight: 50", "weight: 60"), "typing")
@@ -84,10 +92,7 @@ async def test_what_is_not_saved_is_there_again_after_a_start(cluster: Cluster, 
 
 
 async def test_who_leaves_while_scenarios_are_brought_back_finds_them_next_time(cluster: Cluster) -> None:
-    kept_before = WhatIf(cluster, KEPT)
-    await kept_before.restore()
-    await kept_before.open(LIGHTER)
-    kept_before.keep()
+    await keep_lighter(cluster)
     slow = SlowCluster()
     left = WhatIf(slow, KEPT)
     restoring = asyncio.create_task(left.restore())
@@ -108,10 +113,7 @@ async def test_who_leaves_while_scenarios_are_brought_back_finds_them_next_time(
 
 
 async def test_scenarios_brought_back_twice_at_once_are_there_once(cluster: Cluster) -> None:
-    kept_before = WhatIf(cluster, KEPT)
-    await kept_before.restore()
-    await kept_before.open(LIGHTER)
-    kept_before.keep()
+    await keep_lighter(cluster)
     slow = SlowCluster()
     again = WhatIf(slow, KEPT)
     both = asyncio.gather(again.restore(), again.restore())
