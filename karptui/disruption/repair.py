@@ -305,6 +305,10 @@ class HealthDeletion(msgspec.Struct, frozen=True, gc=False):
     is_going: bool = False
     """Whether its NodeClaim is being deleted already, so that only its drain is ended by force."""
 
+    def deletes(self, now_ns: int) -> bool:
+        """Whether the node is deleted at an instant."""
+        return self.at_ns <= now_ns and not self.is_tripped and not self.is_going
+
 
 def health_deletions(inventory: Inventory, settings: Settings) -> dict[str, HealthDeletion]:
     """Return by name when unhealthy nodes are deleted, where a controller of its own does that.
@@ -352,11 +356,10 @@ def legacy_deletions(fleet: Fleet, recorder: Recorder) -> tuple[str, ...]:
     claims = _claims_by_instance(fleet.inventory)
     of_node = {node.name: claims[node.provider_id] for node in fleet.inventory.nodes if node.provider_id in claims}
     found = _health_deletions(fleet.inventory, fleet.settings)
-    due = {name: one for name, one in found.items() if one.at_ns <= fleet.now_ns}
-    for name in (name for name, one in due.items() if one.is_tripped):
+    for name in (name for name, one in found.items() if one.at_ns <= fleet.now_ns and one.is_tripped):
         # Both texts as Karpenter writes them.
         message = "more than 20% nodes are unhealthy in the nodepool"
         if NODEPOOL not in of_node[name].labels:
             message = "more then 20% nodes are unhealthy in the cluster"
         recorder.publish("Node", name, NODE_REPAIR_BLOCKED, message)
-    return tuple(name for name, one in due.items() if not one.is_tripped and not one.is_going)
+    return tuple(name for name, one in found.items() if one.deletes(fleet.now_ns))

@@ -349,11 +349,7 @@ class DisruptionStudy:
             commands=tuple(billed_command(_command(one), self._prices) for one in found.commands),
             asked=tuple((str(result.method), len(result.candidates)) for result in found.results),
             paused_by=found.paused_by,
-            unhealthy=tuple(
-                name
-                for name, one in self._unhealthy.items()
-                if one.at_ns <= self.fleet.now_ns and not one.is_tripped and not one.is_going
-            ),
+            unhealthy=tuple(name for name, one in self._unhealthy.items() if one.deletes(self.fleet.now_ns)),
             error=found.error,
             unknown=len({one.name for result in found.results for one in result.candidates if one.is_type_guessed}),
             generation=self._generation,
