@@ -15,7 +15,7 @@ from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.kubelet import expressions, for_type
 from karptui.aws.market import Market
 from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError
-from karptui.aws.offerings import PlacementGroup, incompatibility, sold_as
+from karptui.aws.offerings import PlacementGroup, SoldAs, incompatibility, sold_as
 from karptui.aws.overhead import overhead
 from karptui.karpenter.instance_type import InstanceType, Overhead
 from karptui.karpenter.nodeclass import EC2_KIND
@@ -46,7 +46,8 @@ def instance_types(
         placement_group: The NodeClass's placement group, where it has one.
         discovered_memory_bytes: Memory that nodes of a type have reported, by type; see `karptui.aws.observed`.
         before: What the same facts, NodeClass and settings came to with another market or other reports: what types
-            hold and keep back is taken over from it where nothing was reported anew.
+            hold and keep back is taken over from it where nothing was reported anew, and what they are sold as where
+            that is as it was.
 
     Raises:
         NodeClassError: The NodeClass has no subnets, or a value that Karpenter refuses or crashes on.
@@ -56,6 +57,8 @@ def instance_types(
     known = instance_type_facts().values() if facts is None else facts
     chosen = as_tables_say(known, settings.rules.provider_tables)
     held = _held(chosen, nodeclass, settings, discovered_memory_bytes, before)
+    sold_before = tuple(SoldAs(one.requirements, one.offerings) for one in before.types) if before is not None else ()
+    sold_as_of_each = sold_as(chosen, nodeclass, settings, market, placement_group, before=sold_before)
     return tuple(
         InstanceType(
             name=one.name,
@@ -64,9 +67,7 @@ def instance_types(
             overhead=kept,
             offerings=sold.offerings,
         )
-        for one, (amounts, kept), sold in zip(
-            chosen, held, sold_as(chosen, nodeclass, settings, market, placement_group), strict=True
-        )
+        for one, (amounts, kept), sold in zip(chosen, held, sold_as_of_each, strict=True)
     )
 
 

@@ -30,6 +30,7 @@ from karptui.karpenter.instance_type import Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, RESERVED, SPOT, ZONE
 from karptui.karpenter.rules import Rules
 from karptui.karpenter.settings import Settings
+from karptui.kube.recent import Recent
 from karptui.kube.selectors import NodeSelectorRequirement
 
 PARTITION: Final = "partition"
@@ -199,9 +200,6 @@ def _reserved_requirements(
     )
 
 
-_MOST_KNOWN: Final = 8
-
-
 class SoldAs(NamedTuple):
     """One type's."""
 
@@ -209,16 +207,15 @@ class SoldAs(NamedTuple):
     offerings: tuple[Offering, ...]
 
 
-class _Sold(NamedTuple):
-    """What some inputs came to, and which these were."""
+class _Inputs(NamedTuple):
+    """What labels and offerings follow from."""
 
-    inputs: tuple[Any, ...]
-    market: Market
-    found: tuple[SoldAs, ...]
+    decisive: tuple[Any, ...]
+    market: tuple[Any, ...]
 
 
-_known: Final[list[_Sold]] = []
-"""The last ones."""
+_known: Final[Recent[_Inputs, tuple[SoldAs, ...]]] = Recent(most=16, patience=64)
+"""What they came to; those that an edit or an outage has left behind are let go."""
 
 
 def sold_as(
@@ -227,6 +224,8 @@ def sold_as(
     settings: Settings,
     market: Market,
     placement_group: PlacementGroup | None,
+    *,
+    before: tuple[SoldAs, ...] = (),
 ) -> tuple[SoldAs, ...]:
     """Return labels and offerings of these types: the same objects where only what nodes hold or keep back changes.
 
@@ -239,8 +238,9 @@ def sold_as(
         settings: The gate ReservedCapacity and the rules of the version count.
         market: What the region sells, and at what price.
         placement_group: The NodeClass's, where it has one.
+        before: What the same types came to in another market; by default, what was asked for last.
     """
-    inputs = (
+    decisive = (
         facts,
         nodeclass.family,
         nodeclass.zones,
@@ -253,14 +253,13 @@ def sold_as(
         settings.rules,
         placement_group,
     )
-    alike = [one for one in tuple(_known) if one.inputs == inputs]
-    for known in alike:
-        if msgspec.structs.astuple(known.market) == msgspec.structs.astuple(market):
-            return known.found
-    made = (_sold_as(one, nodeclass, settings, market, placement_group) for one in facts)
-    found = tuple(map(_shared, alike[0].found, made)) if alike else tuple(made)
-    _known[:] = (_Sold(inputs, market, found), *_known[: _MOST_KNOWN - 1])
-    return found
+
+    def make() -> tuple[SoldAs, ...]:
+        known = before or next((found for inputs, found in _known.items() if inputs.decisive == decisive), ())
+        made = (_sold_as(one, nodeclass, settings, market, placement_group) for one in facts)
+        return tuple(map(_shared, known, made)) if known else tuple(made)
+
+    return _known.get(_Inputs(decisive, msgspec.structs.astuple(market)), make)
 
 
 def _shared(known: SoldAs, made: SoldAs) -> SoldAs:

@@ -66,16 +66,18 @@ class Recent(Generic[KeyT, ValueT]):
         return made
 
     def values(self) -> tuple[ValueT, ...]:
-        """Return every answer that is kept, the last that was asked for first as far as that is known."""
-        return tuple(one.value for one in self._kept)
+        """Return every answer that is kept, the last that was asked for first."""
+        return tuple(value for _, value in self.items())
 
     def items(self) -> tuple[tuple[KeyT, ValueT], ...]:
         """Return what they were made of as well."""
-        return tuple((one.key, one.value) for one in self._kept)
+        return tuple((one.key, one.value) for one in self._by_question())
 
     def _asked_lately(self) -> tuple[_Kept[KeyT, ValueT], ...]:
-        kept = sorted(self._kept, key=lambda one: -one.asked)
-        return tuple(one for one in kept if not self._is_outdated(one))
+        return tuple(one for one in self._by_question() if not self._is_outdated(one))
+
+    def _by_question(self) -> list[_Kept[KeyT, ValueT]]:
+        return sorted(self._kept, key=lambda one: -one.asked)
 
     def _is_outdated(self, one: _Kept[KeyT, ValueT]) -> bool:
         return self._questions - one.asked > self._patience

@@ -21,6 +21,7 @@ from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.node import Node
 from karptui.kube.quantity import of_units
+from karptui.kube.recent import Recent
 from karptui.kube.selectors import NodeSelectorRequirement
 from tests.aws.builders import SUBNETS, some_settings
 
@@ -147,7 +148,7 @@ def test_zones_of_nodes() -> None:
     assert node_zones(nodes) == (SubnetZone("us-east-1a", "use1-az4"), SubnetZone("us-east-1c", ""))
 
 
-def test_the_same_inputs_come_to_the_same_types_and_others_do_not() -> None:
+def test_the_same_inputs_come_to_the_same_types_and_others_do_not(forgetful: None) -> None:
     def sold_out(region: str, zones: Iterable[SubnetZone]) -> Market:
         refused = frozenset({OfferingKey("spot", "m5.large", "us-east-1a")})
         return replace(built_in_market(region, zones), sold_out=refused)
@@ -159,24 +160,50 @@ def test_the_same_inputs_come_to_the_same_types_and_others_do_not() -> None:
     assert len({id(one) for one in types}) == 3
 
 
-def test_what_is_sold_out_changes_its_own_type_alone() -> None:
+def two_types(*sold_out: str) -> tuple[InstanceType, ...]:
+    """Resolve m5.large and c5.large, some of them sold out on spot in one zone."""
+
+    def market_of(region: str, zones: Iterable[SubnetZone]) -> Market:
+        refused = frozenset(OfferingKey("spot", name, "us-east-1a") for name in sold_out)
+        return replace(built_in_market(region, zones), sold_out=refused)
+
     facts = [instance_type_facts()[name] for name in ("m5.large", "c5.large")]
+    inventory = Inventory(nodeclasses=(a_class(),))
+    return cluster_types(inventory, some_settings(), facts=facts, market_of=market_of).by_nodeclass["default"].types
 
-    def types(*sold_out: str) -> tuple[InstanceType, ...]:
-        def market_of(region: str, zones: Iterable[SubnetZone]) -> Market:
-            refused = frozenset(OfferingKey("spot", name, "us-east-1a") for name in sold_out)
-            return replace(built_in_market(region, zones), sold_out=refused)
 
-        inventory = Inventory(nodeclasses=(a_class(),))
-        return cluster_types(inventory, some_settings(), facts=facts, market_of=market_of).by_nodeclass["default"].types
+@pytest.fixture
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin without anything that other tests have resolved."""
+    monkeypatch.setattr("karptui.aws.cluster_types._known", Recent(most=16, patience=64))
+    monkeypatch.setattr("karptui.aws.offerings._known", Recent(most=16, patience=64))
 
-    (m5, c5), (m5_refused, c5_then) = types(), types("m5.large")
+
+def test_what_is_sold_out_changes_its_own_type_alone(forgetful: None) -> None:
+    (m5, c5), (m5_refused, c5_then) = two_types(), two_types("m5.large")
     assert c5_then.offerings is c5.offerings
     assert m5_refused.offerings != m5.offerings
     assert [m5_refused.requirements is m5.requirements, c5_then.requirements is c5.requirements] == [True, True]
 
 
-def test_memory_that_a_node_reports_changes_its_own_type_alone() -> None:
+def test_what_is_as_it_was_is_taken_from_what_was_asked_for_last(forgetful: None) -> None:
+    _, c5 = two_types()
+    _, c5_refused = two_types("c5.large")
+    assert two_types()[1] is c5
+    assert two_types("m5.large")[1].offerings is c5.offerings is not c5_refused.offerings
+
+
+def test_what_others_come_to_takes_away_nothing_that_is_kept(forgetful: None) -> None:
+    m5, c5 = two_types()
+    for number in range(20):
+        resolve(a_class(placementGroupSelector={"name": str(number)}))
+        assert two_types()[1] is c5
+    m5_refused, c5_then = two_types("m5.large")
+    assert c5_then.offerings is c5.offerings
+    assert m5_refused.requirements is m5.requirements
+
+
+def test_memory_that_a_node_reports_changes_its_own_type_alone(forgetful: None) -> None:
     facts = [instance_type_facts()[name] for name in ("m5.large", "c5.large")]
 
     def types(*nodes: Node) -> tuple[InstanceType, ...]:

@@ -35,6 +35,14 @@ def test_no_more_are_kept_than_that_and_the_oldest_goes() -> None:
     assert recent.get("b", Answer) is not second
 
 
+def test_the_last_that_was_asked_for_comes_first() -> None:
+    recent: Recent[str, Answer] = Recent(most=3, patience=9)
+    first, second = recent.get("a", Answer), recent.get("b", Answer)
+    assert recent.values() == (second, first)
+    recent.get("a", Answer)
+    assert recent.items() == (("a", first), ("b", second))
+
+
 @pytest.mark.parametrize("most", [2, 16])
 def test_what_nobody_asks_for_is_let_go(most: int) -> None:
     recent: Recent[str, Answer] = Recent(most=most, patience=3)
