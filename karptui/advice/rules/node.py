@@ -110,7 +110,8 @@ _LONGEST: Final = 200
     title="one pod blocks all disruption",
     what="A node is being deleted, and by simulation a pod on it that needs another place finds none.",
     why="Every simulated removal also places the pods of nodes that are on their way out. If one of them fits nowhere "
-    "the simulation fails, whichever node was asked about, and that node's event names a pod that is not on it.",
+    "the simulation fails, whichever node was asked about, and that node's event names a pod that is not on it. Only "
+    "empty nodes are consolidated without a simulation.",
     source="SimulateScheduling in pkg/controllers/disruption/helpers.go",
     remedy="Make room for that pod, change what it asks, or delete it.",
 )
@@ -134,7 +135,7 @@ def _deleting_blocks_all(context: AdviceContext) -> Iterator[Finding]:
         ),
         fact=f"{counted(len(stuck), 'pod')} of {counted(len(nodes), 'node')} on the way out ({listed(nodes)}) "
         f"{verb(len(stuck), 'fits', 'fit')} nowhere ({listed(pod.key for pod in stuck)}): until they do, no node "
-        f"anywhere is drifted away or consolidated. {stuck[0].key}: {shown}",
+        f"anywhere is drifted away, and of consolidation only empty nodes go. {stuck[0].key}: {shown}",
     )
 
 
