@@ -74,6 +74,8 @@ class Headroom(msgspec.Struct, frozen=True, kw_only=True):
     """How many kube-scheduler puts on the nodes that are ready now."""
     on_starting: int
     """How many of ``fits`` go to nodes that are still starting."""
+    on_launched: int = 0
+    """How many of ``fits`` go to nodes that are launched anyway, for pods that wait today."""
     fits: int
     """How many come before Karpenter launches a node for them, or for a CapacityBuffer that they take room from."""
     is_fits_at_least: bool
@@ -111,6 +113,7 @@ class Headroom(msgspec.Struct, frozen=True, kw_only=True):
             "pods": self.pods,
             "startAtOnce": self.starts,
             "onStartingNodes": self.on_starting,
+            "onLaunchedNodes": self.on_launched,
             "beforeNode": self.fits,
             "beforeNodeIsAtLeast": self.is_fits_at_least,
             "nodes": [{"node": name, "pods": count} for name, count in self.nodes],
@@ -250,6 +253,7 @@ def headroom(
         pods=_alike(base, sample),
         starts=len(_placed(edited, copies)),
         on_starting=sum(nodes[state.name] for state in edited.prepared.states if not state.is_initialized),
+        on_launched=fits - nodes.total(),
         fits=fits,
         is_fits_at_least=fits == most,
         nodes=tuple(nodes.most_common()),
@@ -361,7 +365,12 @@ def _requests(copies: Sequence[Pod]) -> tuple[tuple[str, str], ...]:
 
 
 def _placed(edited: Situation, copies: Sequence[Pod]) -> dict[str, str]:
-    """Return what kube-scheduler puts on nodes that are ready, by uid; it knows nothing of CapacityBuffers."""
+    """Return what kube-scheduler puts on nodes that are ready, by uid: after pods that wait today, which are older.
+
+    It knows nothing of CapacityBuffers.
+    """
     prepared = edited.prepared
-    bound = World(edited.inventory).bound
-    return Scheduler(prepared, closed_nodes(prepared), random.Random(0), bound).place(copies)  # noqa: S311 - decides between equals
+    world = World(edited.inventory)
+    scheduler = Scheduler(prepared, closed_nodes(prepared), random.Random(0), world.bound)  # noqa: S311 - decides between equals
+    placed = scheduler.place(world.unbound())
+    return {pod.uid: placed[pod.uid] for pod in copies if pod.uid in placed}

@@ -29,15 +29,23 @@ def headline(found: Headroom) -> str:
     if not found.total:
         return f"no more pod {name} finds a place: {found.reason}"
     if found.is_fits_at_least:
-        return f"{_at_least(found.fits)} pods {name} fit on the nodes that are there"
+        return f"{_at_least(found.fits)} pods {name} fit on {_nodes_text(found)}"
     return f"{_fitting(found, name)}; {_beyond(found)}"
 
 
 def _fitting(found: Headroom, name: str) -> str:
     count = found.fits
     if count:
-        return f"{counted(count, 'more pod')} {name} {verb(count, 'fits', 'fit')} on the nodes that are there"
+        return f"{counted(count, 'more pod')} {name} {verb(count, 'fits', 'fit')} on {_nodes_text(found)}"
     return f"no more pod {name} fits on the nodes that are there"
+
+
+def _nodes_text(found: Headroom) -> str:
+    """Return on which nodes pods fit before one is launched for them."""
+    if not found.on_launched:
+        return "the nodes that are there"
+    launched = "nodes that are launched anyway, for pods that wait"
+    return f"the nodes that are there and on {launched}" if found.on_launched < found.fits else launched
 
 
 def _beyond(found: Headroom) -> str:
@@ -63,7 +71,8 @@ def more_lines(found: Headroom) -> Iterator[str]:
     if found.nodes:
         first = ", ".join(f"{count_text(count)} on {name}" for name, count in found.nodes[:_FEW])
         rest = f" and others on {counted(len(found.nodes) - _FEW, 'node')}" if len(found.nodes) > _FEW else ""
-        yield f"where: {first}{rest}"
+        anyway = f"; {count_text(found.on_launched)} on nodes that are launched anyway" if found.on_launched else ""
+        yield f"where: {first}{rest}{anyway}"
 
 
 def _starting(found: Headroom) -> str:
@@ -111,7 +120,8 @@ def overview(found: Sequence[Headroom]) -> str:
             else f"the next pod of {least.sample.name} needs a new node"
         )
     if not said:
-        said.append(f"{_at_least(found[0].tried)} pods of each workload fit on the nodes that are there")
+        launching = next((one for one in found if one.on_launched), found[0])
+        said.append(f"{_at_least(found[0].tried)} pods of each workload fit on {_nodes_text(launching)}")
     return "; ".join(said)
 
 
@@ -170,7 +180,7 @@ def room_lines(found: Headroom) -> Iterator[str]:
     """Yield what is said of one workload on a NodePool."""
     room = found.pools[0]
     fits = _at_least(found.fits) if found.is_fits_at_least else count_text(found.fits)
-    yield f"on nodes that are there, of any NodePool: {fits} more"
+    yield f"on {_nodes_text(found).removeprefix('the ')}, of any NodePool: {fits} more"
     takes = _at_least(room.pods) if room.is_at_least else count_text(room.pods)
     new = f"on new nodes of {room.pool_name}: {takes} more"
     on = f" on {counted(room.nodes, 'node')} ({per_hour_text(room.price_per_hour)})" if room.pods else ""
@@ -240,7 +250,7 @@ POOL_TABLE: Final[TableSpec[Headroom]] = TableSpec(
         ),
         text_column(Heading("requests", "ASKS", "What one pod asks for.", 18, 32, drop_order=3), requests_text),
         count_column(
-            number_heading("fit", "NO NODE", "How many more fit on nodes that are there, of any NodePool."),
+            number_heading("fit", "NO NODE", "How many more fit before Karpenter launches a node, of any NodePool."),
             lambda row: row.fits,
             is_at_least=lambda row: row.is_fits_at_least,
         ),

@@ -79,6 +79,34 @@ def test_pods_that_keep_each_other_away_get_a_node_each() -> None:
     assert (found.next_pool, found.next_type) == ("general", "m5.large on-demand us-east-1a")
 
 
+def test_room_on_nodes_that_are_launched_anyway_is_not_on_nodes_that_are_there() -> None:
+    full = a_pod(name="full", node="b", cpu="1900m")
+    waiting = a_pod(name="waits", cpu="2500m", owner=an_owner(name="large"))
+    on = cluster(a_pod(name="more", node="a", cpu="600m"), full, waiting)
+    found = headroom(on, sample_of(on, WEB), most=60)
+    assert found.on_launched == found.fits - sum(count for _, count in found.nodes) > 0
+    assert " fit on the nodes that are there and on nodes that are launched anyway, for pods that wait; " in headline(
+        found
+    )
+    few = headroom(on, sample_of(on, WEB), most=found.fits, pools=())
+    assert " or more pods of each workload fit on the nodes that are there and on nodes" in overview([few])
+    assert list(more_lines(found))[-1].endswith(f"; {found.on_launched} on nodes that are launched anyway")
+    crowded = cluster(full, waiting, a_pod(name="more", node="a", cpu="1200m"))
+    assert " fit on nodes that are launched anyway, for pods that wait; " in headline(
+        headroom(crowded, sample_of(crowded, WEB), most=60)
+    )
+
+
+def test_what_starts_at_once_comes_after_pods_that_wait_today() -> None:
+    waiting = tuple(a_pod(name=f"waits-{n}", cpu="600m") for n in range(2))
+    found, with_waiting = (
+        headroom(on, sample_of(on, ObjectRef("Pod", "web-1", "default")), most=30, pools=())
+        for on in (cluster(), cluster(*waiting))
+    )
+    assert (found.starts, found.fits) == (5, 5)
+    assert (with_waiting.starts, with_waiting.fits) == (3, 3)
+
+
 def test_each_nodepool_is_asked_by_itself() -> None:
     tainted = {
         "template": {"spec": {**POOL["spec"]["template"]["spec"], "taints": [{"key": "x", "effect": "NoSchedule"}]}}
