@@ -207,7 +207,7 @@ class Session:
 
     def fetch_raw(self, kind: str, key: str) -> str:
         """Return an object as YAML, or a comment that says why not; may take as long as a request."""
-        from karptui.decode.yaml_text import to_yaml  # noqa: PLC0415 - slow to import, and only this needs it
+        from karptui.kube.yaml_text import to_yaml  # noqa: PLC0415 - slow to import, and only this needs it
 
         try:
             return to_yaml(self.fetch_object(kind, key))

@@ -10,8 +10,8 @@ import msgspec
 import yaml
 
 from karptui.decode.errors import field_error
-from karptui.decode.yaml_text import Dumper, YamlError, load_documents, to_yaml
 from karptui.kube.objects import object_words
+from karptui.kube.yaml_text import Dumper, YamlError, load_documents, to_yaml
 from karptui.whatif.edits import AnyEdit, PutObject, SetField
 from karptui.whatif.field_path import PathError, parse_path, path_text
 

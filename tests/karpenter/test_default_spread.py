@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from karptui.karpenter.settings import SettingsError, SpreadError, parse_scheduler_config, parse_settings
+from karptui.karpenter.scheduler_config import SpreadError, parse_scheduler_config
+from karptui.karpenter.settings import SettingsError, parse_settings
 from karptui.kube.pod import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 
 ZONAL = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": DO_NOT_SCHEDULE}
@@ -30,9 +31,60 @@ def test_constraints_are_read_from_json_and_yaml() -> None:
     assert parse_scheduler_config(f"{text} whenUnsatisfiable: DoNotSchedule}}\n") == (one,)
 
 
+def constraint(fields: str) -> str:
+    return f"podTopologySpread: {{defaultConstraints: [{{{fields}, whenUnsatisfiable: DoNotSchedule}}]}}"
+
+
+SPREAD = constraint("maxSkew: 1, topologyKey: zone")
+
+
+@pytest.mark.parametrize(
+    ("text", "skew", "key"),
+    [
+        # What Karpenter 1.15.0 reads: fields in whatever case, numbers and text as YAML and JSON turn them over.
+        (SPREAD.replace("podT", "PodT").replace("default", "DEFAULT"), 1, "zone"),
+        (constraint("max\u017fKew: 1, topology\u212aey: zone"), 1, "zone"),
+        (constraint("maxSkew: 1.0, topologyKey: zone"), 1, "zone"),
+        (constraint("maxSkew: 1e9, topologyKey: zone"), 1_000_000_000, "zone"),
+        (constraint("maxSkew: 0o10, topologyKey: zone"), 8, "zone"),
+        (constraint("maxSkew: !!float 1, topologyKey: zone"), 1, "zone"),
+        (constraint("maxSkew: 1, topologyKey: 1"), 1, "1"),
+        (constraint("maxSkew: 1, topologyKey: yes"), 1, "true"),
+        (constraint("maxSkew: 1, topologyKey: 1.10"), 1, "1.1"),
+        (constraint("maxSkew: 1, topologyKey: 2024-01-01"), 1, "2024-01-01"),
+        # A field twice in different cases: the last in the order of their letters, and null says nothing.
+        (constraint("maxSkew: 1, topologyKey: zone, maxskew: 2"), 2, "zone"),
+        (constraint("maxSkew: 1, topologyKey: zone, MaxSkew: 2"), 1, "zone"),
+        (constraint("maxSkew: 1, topologyKey: zone, maxskew: null"), 1, "zone"),
+        # What follows the first document is not looked at.
+        (f"{SPREAD}\n---\nbanana: 1\n", 1, "zone"),
+        (f"{SPREAD}\n---\n[[[: {{", 1, "zone"),
+        (f"# ours\n---\n{SPREAD}\n...\n]]", 1, "zone"),
+    ],
+)
+def test_forms_that_karpenter_reads(text: str, skew: int, key: str) -> None:
+    (found,) = parse_scheduler_config(text)
+    assert (found.max_skew, found.topology_key, found.when_unsatisfiable) == (skew, key, DO_NOT_SCHEDULE)
+
+
+def test_an_empty_document_before_another_asks_for_nothing() -> None:
+    assert parse_scheduler_config(f"---\n---\n{SPREAD}") == ()
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        (constraint("maxSkew: 1.5, topologyKey: zone"), "maxSkew is 1.5, must be a whole number"),
+        (constraint("maxSkew: 2147483648, topologyKey: zone"), "must be a whole number"),
+        (constraint("maxSkew: true, topologyKey: zone"), "must be a whole number"),
+        (constraint('maxSkew: "1", topologyKey: zone'), "must be a whole number"),
+        (constraint("maxSkew: 1, topologyKey: 1e21"), "no label name"),
+        (constraint("maxSkew: 1, topologyKey: [zone]"), "topologyKey is a list, must be text"),
+        (constraint("maxSkew: 1, maxSkew: 1, topologyKey: zone"), "'maxSkew' stands twice"),
+        ("podTopologySpread: {defaultConstraints: [null]}", "maxSkew must be greater"),
+        ("podTopologySpread: {defaultConstraints: {}}", "defaultConstraints is a mapping, must be a list"),
+        ("podTopologySpread: text", "podTopologySpread is 'text', must be a mapping"),
+        ("[]", "the document is a list, must be a mapping"),
         ("podTopologySpread: [", "cannot be read"),
         ('{"profiles": []}', "profiles"),
         (written({**ZONAL, "maxSkew": 0}), "maxSkew"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from karptui.decode.yaml_text import to_yaml
+from karptui.kube.yaml_text import to_yaml
 from karptui.whatif.difference import difference
 from karptui.whatif.edits import AnyEdit, CordonNode, DeleteObject, ObjectRef, PutObject, SetField, SetSetting
 from karptui.whatif.edits.apply import apply

@@ -16,8 +16,8 @@ import msgspec
 import yaml
 
 from karptui.decode.errors import field_error
-from karptui.decode.yaml_text import YamlError, load_documents
 from karptui.files import read_file
+from karptui.kube.yaml_text import YamlError, load_documents
 from karptui.sources.cluster.errors import KubeconfigError, one_line
 
 ENV_FILES: Final = "KUBECONFIG"

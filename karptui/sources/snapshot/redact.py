@@ -16,10 +16,11 @@ import msgspec
 
 from karptui.aws.repair_policies import aws_repair_policies
 from karptui.decode.kinds import kind_of, may_hold_nodeclasses
-from karptui.decode.yaml_text import YamlError, load_documents
 from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES, NODEPOOL, WELL_KNOWN
+from karptui.karpenter.scheduler_config import SpreadError, read_document
 from karptui.karpenter.settings import Settings
 from karptui.kube.generated_names import ORIGIN_LABELS, TEMPLATE_HASH
+from karptui.kube.yaml_text import YamlError, load_documents
 from karptui.sources.snapshot.pseudonyms import ORIGIN, VALUE, Pseudonyms
 from karptui.sources.snapshot.public_text import (
     PUBLIC_KEYS,
@@ -183,9 +184,12 @@ class Redactor:
         if name != "SCHEDULER_CONFIG":
             return self._text(value)
         try:
-            documents = load_documents(value.encode("utf-8", "replace"))
-        except YamlError:
-            return self._text(value)
+            documents: list[Any] = [read_document(value)]
+        except SpreadError:  # what Karpenter refuses holds names all the same
+            try:
+                documents = load_documents(value.encode("utf-8", "replace"))
+            except YamlError:
+                return self._text(value)
         made = [self._any(one, "", "") for one in documents]
         return msgspec.json.encode(made[0] if len(made) == 1 else made).decode()
 

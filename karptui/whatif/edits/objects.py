@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from karptui.decode.errors import DecodeError
 from karptui.decode.kinds import Kind, kind_of
 from karptui.decode.reader import KindReader
-from karptui.decode.yaml_text import YamlError, load_documents
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.pod_predicates import UNSCHEDULABLE
@@ -18,6 +17,7 @@ from karptui.kube.node import cordoned
 from karptui.kube.objects import Condition, OwnerReference, with_condition
 from karptui.kube.pod import Pod
 from karptui.kube.workload import DaemonSet, Workload
+from karptui.kube.yaml_text import YamlError, load_documents
 from karptui.whatif.edits import EditError, ObjectRef
 from karptui.whatif.edits.document import as_stored
 from karptui.whatif.edits.draft import ClusterDraft, is_namespaced

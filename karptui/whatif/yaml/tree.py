@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 import yaml
 
-from karptui.decode.yaml_scalars import key_text, resolve_plain
+from karptui.kube.yaml_scalars import key_text, resolve_plain
 from karptui.whatif.field_path import Path
 
 

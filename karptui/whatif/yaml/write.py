@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import yaml
 
-from karptui.decode.yaml_scalars import resolve_plain
+from karptui.kube.yaml_scalars import resolve_plain
 
 WIDTH = 100
 """Longest list in brackets, with its indentation."""

@@ -15,6 +15,7 @@ from karptui.aws.case import answer, parse_case
 from karptui.aws.nodeclass import NodeClassError
 from karptui.decode import event, karpenter, node, pod_wire, storage, wire, workload
 from karptui.decode.kinds import Kind
+from karptui.karpenter.scheduler_config import parse_scheduler_config
 from karptui.kube.generated_names import stem
 from karptui.sources.snapshot.public_text import is_public, is_public_key
 from karptui.sources.snapshot.reader import SnapshotReader
@@ -169,6 +170,15 @@ def test_what_decides_stays() -> None:
     assert pod["spec"]["nodeSelector"]["kubernetes.io/arch"] == "amd64"
     assert node["metadata"]["labels"]["topology.kubernetes.io/zone"] == "us-east-1a"
     assert node["spec"]["providerID"].startswith("aws:///us-east-1a/i-")
+
+
+def test_a_scheduler_configuration_stays_what_karpenter_takes_it_to_say() -> None:
+    one = "{maxSkew: 2.0, TopologyKey: acme.example/rack, whenUnsatisfiable: DoNotSchedule}"
+    text = f"PodTopologySpread: {{defaultConstraints: [{one}]}}\n---\nfor: somebody else\n"
+    document = Redactor(KEY).redact_document({"settings": {"SCHEDULER_CONFIG": text}})
+    (found,) = parse_scheduler_config(document["settings"]["SCHEDULER_CONFIG"])
+    assert (found.max_skew, found.when_unsatisfiable) == (2, "DoNotSchedule")
+    assert "acme" not in found.topology_key
 
 
 def test_pseudonyms_are_the_same_each_time_and_others_with_another_key() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from karptui.decode.yaml_text import load_documents
 from karptui.disruption.analysis import Analysis, NodeFindings
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code
@@ -22,6 +21,7 @@ from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.taints import Toleration
+from karptui.kube.yaml_text import load_documents
 from karptui.provisioning import prepare
 from karptui.whatif.edits import CordonNode, DeleteObject, ObjectRef, PutObject, ScaleWorkload, SetField
 from karptui.whatif.edits.apply import apply

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from karptui.decode.yaml_text import YamlError, load_documents
+from karptui.kube.yaml_text import YamlError, load_documents
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.field_path import path_text
 from karptui.whatif.yaml.parse import parse

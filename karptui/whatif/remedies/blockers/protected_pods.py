@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from karptui.decode.yaml_text import to_yaml
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.blocker import Blocker
 from karptui.karpenter.labels import DO_NOT_DISRUPT, HOSTNAME, NODEPOOL
@@ -18,6 +17,7 @@ from karptui.kube.taints import Taint, Toleration
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import span_text
 from karptui.kube.workload import workload_labels
+from karptui.kube.yaml_text import to_yaml
 from karptui.whatif.edits import AnyEdit, CordonNode, ObjectRef, PutObject, SetField
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, ChangedObjects, effect_of, ref_of
 from karptui.whatif.scenario import Replay

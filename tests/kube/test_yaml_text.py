@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from karptui.decode.yaml_text import YamlError, load_documents, to_yaml
+from karptui.kube.yaml_text import YamlError, load_documents, load_first, to_yaml
 
 
 @pytest.mark.parametrize(
@@ -123,3 +123,14 @@ def test_writes_what_it_reads() -> None:
     value = {"b": "on", "a": ["1", 1, None, True, "2026-01-01", "é"]}
     assert load_documents(to_yaml(value).encode()) == [value]
     assert list(load_documents(to_yaml(value).encode())[0]) == ["b", "a"]
+
+
+class TestFirst:
+    def test_is_all_that_is_looked_at(self) -> None:
+        assert load_first(b"a: 1\n---\n[[[: {") == {"a": 1}
+        assert load_first(b"") is load_first(b"---\n---\na: 1") is None
+
+    @pytest.mark.parametrize("text", [b"{a: 1, a: 2}", b"- &x {a: 1}\n- {<<: *x, a: 2}", b"b: {a: 1, 'a': 1}"])
+    def test_refuses_a_key_that_stands_twice(self, text: bytes) -> None:
+        with pytest.raises(YamlError, match="'a' stands twice"):
+            load_first(text)

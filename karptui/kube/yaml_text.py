@@ -6,12 +6,13 @@ What a scalar means is decided by ``yaml_scalars``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import yaml
 
-from karptui.decode.yaml_scalars import Scalar, key_text, resolve_plain
+from karptui.kube.yaml_scalars import Scalar, key_text, resolve_plain
 
 MAX_EXPANDED_NODES: Final = 5_000_000
 """Values that a document may come to once its aliases are followed."""
@@ -51,6 +52,10 @@ class _Loader(_Scalars, yaml.CSafeLoader):
     """The C parser with kubectl's rule for plain scalars."""
 
 
+class _StrictLoader(_Loader):
+    """Refuses a mapping that says a key twice, of its own or by way of ``<<``."""
+
+
 class Dumper(_Scalars, yaml.CSafeDumper):
     """Quotes text that the loader would read as something else, such as ``y`` and ``0o17``."""
 
@@ -65,19 +70,40 @@ def load_documents(text: bytes, loader: type[yaml.CSafeLoader] = _Loader) -> lis
     Raises:
         YamlError: when it is not YAML, or its aliases multiply without end.
     """
-    try:
+    with _one_error():
         _check_depth(text)
         documents = [document for document in yaml.load_all(text, Loader=loader) if document is not None]
+    if b"*" in text and b"&" in text:
+        for document in documents:
+            _check_size(document)
+    return documents
+
+
+def load_first(text: bytes) -> Any:
+    """Return the first document as strict readers of Kubernetes do: what follows is not looked at, no key stands twice.
+
+    Raises:
+        YamlError: as with `load_documents`, and for a key that stands twice in one mapping.
+    """
+    with _one_error():
+        _check_depth(text)
+        document = next(yaml.load_all(text, Loader=_StrictLoader), None)
+    if b"*" in text and b"&" in text:
+        _check_size(document)
+    return document
+
+
+@contextmanager
+def _one_error() -> Iterator[None]:
+    """Turn what PyYAML raises into the one error of this module."""
+    try:
+        yield
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise YamlError(f"{where}{error.problem or error.context}") from None
     except yaml.YAMLError as error:
         raise YamlError(str(error)) from None
-    if b"*" in text and b"&" in text:
-        for document in documents:
-            _check_size(document)
-    return documents
 
 
 def to_yaml(value: Any) -> str:
@@ -126,6 +152,17 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any]:
         _key(loader.construct_object(key, deep=True), key): loader.construct_object(value, deep=True)
         for key, value in node.value
     }
+
+
+def _strict_mapping(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any]:
+    found = _mapping(loader, node)
+    if len(found) < len(node.value):
+        keys = [_key(loader.construct_object(key, deep=True), key) for key, _ in node.value]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise yaml.constructor.ConstructorError(
+            problem=f"the key {twice!r:.60} stands twice in one mapping", problem_mark=node.start_mark
+        )
+    return found
 
 
 def _key(key: Hashable, node: yaml.Node) -> str:
@@ -180,3 +217,4 @@ for _kind, _wanted in ((bool, "true or false"), (int, "a whole number"), (float,
 _Loader.add_constructor(_TAG + "timestamp", _text)
 for _tag in (*(_TAG + name for name in ("binary", "set", "omap", "pairs")), None):
     _Loader.add_constructor(_tag, _foreign)
+_StrictLoader.add_constructor(_TAG + "map", _strict_mapping)
