@@ -27,7 +27,8 @@ from karptui.views.churn.sentences import (
     summary_lines,
 )
 from karptui.views.row import Pieces, Tone
-from karptui.widgets.sentences import hanging, phrase
+from karptui.views.wrapping import hanging
+from karptui.widgets.sentences import phrase
 
 CONSEQUENCES: Final[Mapping[str, str]] = {
     "NodeClaim": "Without NodeClaims nothing can be told of what comes and goes.",

@@ -28,7 +28,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.study import HORIZONS_NS
 from karptui.views.table import Rows
-from karptui.widgets.sentences import hanging
+from karptui.views.wrapping import hanging
 
 if TYPE_CHECKING:
     from karptui.whatif.scenario import Scenario

@@ -24,7 +24,8 @@ from karptui.views.pools.detail import DAEMONSETS, cluster_lines, cost_text, dae
 from karptui.views.pools.sentences import pool_sentences
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.widgets.sentences import hanging, phrase
+from karptui.views.wrapping import hanging
+from karptui.widgets.sentences import phrase
 
 WORKING: Final = "working out the order of NodePools and their types…"
 CONSEQUENCES: Final[Mapping[str, str]] = {

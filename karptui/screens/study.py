@@ -24,9 +24,9 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.study import Study
 from karptui.views.table import Rows
+from karptui.views.wrapping import hanging
 from karptui.whatif.opening import Opening
 from karptui.whatif.scenario import Scenario
-from karptui.widgets.sentences import hanging
 
 
 class StudyScreen(ListScreen[Any]):

@@ -14,8 +14,8 @@ from karptui.session.packing import Bin, Block, PackedNode
 from karptui.session.whatif_questions import PackedFound
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, short_name
-from karptui.views.whatif.placements import wrapped
 from karptui.views.whatif.totals import mode_text
+from karptui.views.wrapping import wrapped
 from karptui.whatif.scenario import Scenario
 
 RESOURCES: Final = ("cpu", "memory")
@@ -185,13 +185,13 @@ def packed_lines(found: PackedFound, scenario: Scenario, resource: str, width: i
         width: Cells of a line.
     """
     if found.problem:
-        return wrapped(((f"✘ {clean(found.problem)}", Tone.FAULT),), width)
-    lines = list(wrapped(((packed_sentence(found), Tone.STRONG),), width))
+        return wrapped([((f"✘ {clean(found.problem)}", Tone.FAULT),)], width)
+    lines = list(wrapped([((packed_sentence(found), Tone.STRONG),)], width))
     mode = f"{clean(scenario.name)}, {mode_text(scenario.replay)}"
     said = [f"{mode}: both sides replayed, + a new node as its cheapest type"]
     if found.left_out:
         said.append(f"{counted(found.left_out, 'node')} on the way out or of unknown size not drawn")
-    lines += wrapped(((" · ".join(said), Tone.MUTED),), width)
+    lines += wrapped([((" · ".join(said), Tone.MUTED),)], width)
     if not found.nodes:
         return tuple(lines)
     bins = [one for node in found.nodes for one in (node.before, node.after) if one is not None]

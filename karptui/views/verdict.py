@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from unicodedata import east_asian_width
 
 from karptui.aws.money import per_hour_text, saved_text
 from karptui.kube.timestamps import format_timestamp
 from karptui.kube.units import age_text, count_text, counted, first_of, span_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, short_name
+from karptui.views.wrapping import cells, wrapped_from
 
 if TYPE_CHECKING:
     from karptui.disruption.cluster_findings import ClusterFinding
@@ -23,8 +23,6 @@ MARKS: Final[Mapping[str, tuple[str, Tone]]] = {
     "info": ("·", Tone.MUTED),
 }
 NAMED: Final = 2
-MOST_NARROW: Final = 20
-"""Cells that a line has at least."""
 QUOTED: Final = 90
 _REFUSALS: Final[Mapping[str, str]] = {
     "InsufficientInstanceCapacity": "EC2 is out of capacity for it",
@@ -343,37 +341,11 @@ def _lines(one: ClusterFinding, text: str, width: int, money: int, keys: int) ->
     is_quiet = str(one.severity) == "info"
     tail = f"  {money_text(one):>{money}}" if money else ""
     tail += f"  {one.key:<{keys}}"
-    first, *others = _broken(text, max(width - 3 - len(tail), MOST_NARROW), max(width - 3, MOST_NARROW))
     own = Tone.MUTED if is_quiet else Tone.NORMAL
-    blanks = " " * max(width - 3 - len(tail) - _cells(first), 0)
-    head: Pieces = ((f" {mark} ", tone), (f"{first}{blanks}", own), (tail, Tone.MUTED if is_quiet else tone))
-    return (head, *(((f"   {line}", own),) for line in others))
-
-
-def _broken(text: str, first: int, others: int) -> list[str]:
-    """Return text as lines broken between words; a word that is longer than a line is broken where the line ends."""
-    lines, room = [""], first
-    for word in text.split(" "):
-        line = f"{lines[-1]} {word}" if lines[-1] else word
-        if _cells(line) <= room:
-            lines[-1] = line
-            continue
-        rest = word
-        if lines[-1]:
-            lines.append("")
-            room = others
-        while _cells(rest) > room:
-            cut = max(sum(1 for end in range(len(rest)) if _cells(rest[: end + 1]) <= room), 1)
-            lines[-1], rest = rest[:cut], rest[cut:]
-            lines.append("")
-            room = others
-        lines[-1] = rest
-    return lines
-
-
-def _cells(text: str) -> int:
-    """Return how many cells a text takes."""
-    return len(text) if text.isascii() else sum(2 if east_asian_width(one) in "WF" else 1 for one in text)
+    ((first, _),), *others = wrapped_from(((f"   {text}", own),), width, 3, cells(tail))
+    blanks = " " * (width - cells(first) - cells(tail))
+    head = ((f" {mark} ", tone), (f"{first[3:]}{blanks}", own), (tail, Tone.MUTED if is_quiet else tone))
+    return (head, *others)
 
 
 def verdict_values(findings: Iterable[ClusterFinding], now_ns: int, reasons: Reasons) -> list[dict[str, Any]]:

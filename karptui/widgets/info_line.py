@@ -11,7 +11,8 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from karptui.views.row import Pieces, Tone
-from karptui.widgets.sentences import phrase, wrapped
+from karptui.views.wrapping import wrapped
+from karptui.widgets.sentences import phrase
 
 
 class InfoLine(Widget):

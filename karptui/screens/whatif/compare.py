@@ -30,9 +30,10 @@ from karptui.views.whatif.compare import (
     sweep_sentence,
 )
 from karptui.views.whatif.totals import mode_text
+from karptui.views.wrapping import wrapped
 from karptui.whatif.scenario import Replay
 from karptui.whatif.sweep import Sweep, SweepPoint
-from karptui.widgets.sentences import Sentences, wrapped
+from karptui.widgets.sentences import Sentences
 
 
 class CompareScreen(FrameScreen):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from enum import StrEnum
@@ -35,6 +34,7 @@ from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.usage import shortages_text
+from karptui.views.wrapping import wrapped_below, wrapped_from
 
 _SHORTAGE: Final = re.compile(r"(\S+) (\S+) asked, (\S+) left")
 
@@ -336,11 +336,8 @@ def _run_on(pieces: list[tuple[str, Tone]], words: tuple[str, str, Tone], at: in
         yield (*pieces, (mark.rstrip(), tone))
         pieces, at = [(" " * 4, Tone.NORMAL)], 4
         mark, room = "", width - 4
-    wrapped = textwrap.wrap(text, max(room, 10)) or [""]
-    tone_of_text = Tone.NORMAL if tone is Tone.FAULT else tone
-    yield (*pieces, (mark, tone), (wrapped[0], tone_of_text))
-    for rest in wrapped[1:]:
-        yield ((" " * (at + len(mark)), Tone.NORMAL), (rest, tone_of_text))
+    line = (*pieces, (mark, tone), (text, Tone.NORMAL if tone is Tone.FAULT else tone))
+    yield from wrapped_from(line, width, at + len(mark))
 
 
 def _left(row: GateRow, indent: int, width: int) -> Iterator[Pieces]:
@@ -351,8 +348,7 @@ def _left(row: GateRow, indent: int, width: int) -> Iterator[Pieces]:
     text = "types: " + " → ".join(parts)
     if row.carried:
         text += f"; DaemonSets ask {row.carried} of a new node"
-    for line in textwrap.wrap(text, max(width - indent, 10)):
-        yield ((" " * indent, Tone.NORMAL), (line, Tone.MUTED))
+    yield from wrapped_below(((" " * indent, Tone.NORMAL), (text, Tone.MUTED)), width)
 
 
 NODES_TABLE: Final[TableSpec[NodeRefusal]] = TableSpec(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -66,19 +65,6 @@ def heading(key: str, title: str, note: str = "", tone: Tone = Tone.STRONG) -> R
 def listed(names: Iterable[str], kind: str, indent: str = "      ") -> tuple[Detail, ...]:
     """Return a line for each object of a kind, which leads to it."""
     return tuple(Detail(((f"{indent}{name}", Tone.NORMAL),), Target(kind, name)) for name in names)
-
-
-def wrapped(pieces: Pieces, width: int) -> tuple[Pieces, ...]:
-    """Return a line in as many rows as it takes, the later ones as far in as the first."""
-    text = "".join(part for part, _ in pieces)
-    if len(text) <= width:
-        return (pieces,)
-    indent = " " * (len(text) - len(text.lstrip()))
-    rows = textwrap.wrap(text, max(width, len(indent) + 20), subsequent_indent=indent, break_on_hyphens=False)
-    (lead, lead_tone), *rest = pieces
-    tone = max(rest, key=lambda piece: len(piece[0]))[1] if rest else lead_tone
-    first = ((lead, lead_tone), (rows[0][len(lead) :], tone)) if rows[0].startswith(lead) else ((rows[0], tone),)
-    return (first, *(((row, tone),) for row in rows[1:]))
 
 
 MOST_TYPES = 40

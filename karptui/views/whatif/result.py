@@ -22,9 +22,9 @@ from karptui.views.whatif.placements import (
     move_lines,
     node_lines,
     still_pending_lines,
-    wrapped,
 )
 from karptui.views.whatif.totals import pool_lines
+from karptui.views.wrapping import wrapped_below
 from karptui.whatif.accuracy import Accuracy
 from karptui.whatif.difference import BlockerLine, Difference
 from karptui.whatif.difference_lines import BudgetChange, CommandLine, DriftLine, NextLines
@@ -274,12 +274,12 @@ def opened(lines: tuple[ResultLine, ...], keys: frozenset[str], width: int) -> t
     shown: list[ResultLine] = []
     for line in lines:
         if line.wraps:
-            rows = wrapped(line.pieces, width)
+            rows = wrapped_below(line.pieces, width)
             shown += [ResultLine(f"{line.key}#{number}", row, target=line.target) for number, row in enumerate(rows)]
             continue
         shown.append(line)
         if line.key in keys:
-            details = [(row, detail.target) for detail in line.details for row in wrapped(detail.pieces, width)]
+            details = [(row, detail.target) for detail in line.details for row in wrapped_below(detail.pieces, width)]
             shown += [
                 ResultLine(f"{line.key}#{number}", row, target=target or line.target)
                 for number, (row, target) in enumerate(details)

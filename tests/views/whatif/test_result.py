@@ -5,9 +5,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from karptui.views.row import Pieces, Tone
-from karptui.views.whatif.placements import Detail, ResultLine, wrapped
+from karptui.views.whatif.placements import Detail, ResultLine
 from karptui.views.whatif.result import blocker_lines, opened, result_lines
 from karptui.views.whatif.totals import beside, figures, mode_sentence, mode_text, pool_lines, short_lines, totals_lines
+from karptui.views.wrapping import wrapped_below
 from karptui.whatif.difference import BlockerLine
 from karptui.whatif.difference_lines import ABSENT, PlaceKind, PodPlace
 from karptui.whatif.scenario import Replay
@@ -301,7 +302,7 @@ def test_a_line_opens_to_its_details_and_long_reasons_go_on_below() -> None:
     rows = opened((why,), frozenset(), 40)
     assert len(rows) > 1
     assert all(text(row.pieces).startswith("    r") for row in rows)
-    assert wrapped((("short", Tone.GOOD),), 40) == ((("short", Tone.GOOD),),)
+    assert wrapped_below((("short", Tone.GOOD),), 40) == ((("short", Tone.GOOD),),)
 
 
 def test_every_mode_has_a_name_and_a_sentence() -> None:

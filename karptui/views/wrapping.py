@@ -1,0 +1,141 @@
+"""Lines broken between words, measured in the cells of a terminal: the one place where lines are broken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
+from typing import Final
+from unicodedata import category, east_asian_width
+
+from karptui.views.row import Pieces, Tone
+from karptui.views.sanitize import clean
+
+SEPARATOR: Final = "·"
+"""Stands between parts of a sentence; at the start of a line the break says as much."""
+LEAST: Final = 12
+"""Cells of text that a line has at least, however far in it begins."""
+MOST_KEPT: Final = 256
+"""Lines that are kept broken: the same are shown again with every change of the cluster."""
+_WORDS: Final = re.compile(r"^ +|[^ ]+ *")
+"""Words with the blanks behind them; blanks at the start come by themselves."""
+_PARTS: Final = re.compile(r"[^=,/]*[=,/]+ *|[^=,/]+")
+"""Parts of a word that is wider than a line: a label's domain, key and value, the items of a list."""
+_MARKS: Final = frozenset({"Mn", "Mc", "Me"})
+_JAMO: Final = frozenset({*range(0x1160, 0x1200), *range(0xD7B0, 0xD800)})
+"""Hangul vowels and finals, drawn within the syllable before them."""
+
+
+def cells(text: str) -> int:
+    """Return how many cells of a terminal a clean text takes."""
+    return len(text) if text.isascii() else sum(map(_cells_of, text))
+
+
+@lru_cache(maxsize=4096)
+def _cells_of(char: str) -> int:
+    if category(char) in _MARKS or ord(char) in _JAMO:
+        return 0
+    return 2 if east_asian_width(char) in "WF" else 1
+
+
+def hanging(lines: Iterable[Pieces], width: int, indent: int = 3) -> tuple[Pieces, ...]:
+    """Return lines no wider than a width in cells, broken between words, and none that begins with a separator.
+
+    Args:
+        lines: The lines.
+        width: Cells there are; lines come back as they are where there is hardly any room.
+        indent: Blanks before every further line.
+    """
+    if not width or width < 4 * indent:
+        return tuple(lines)
+    return tuple(part for line in lines for part in _broken(line, width, indent, 0))
+
+
+def wrapped(lines: Iterable[Pieces], width: int) -> tuple[Pieces, ...]:
+    """Return lines no wider than a width in cells, broken between words, with nothing set in.
+
+    Args:
+        lines: The lines.
+        width: Cells there are; lines come back as they are while it is not known.
+    """
+    return tuple(_joined(line) for line in hanging(lines, width, 0))
+
+
+def wrapped_from(line: Pieces, width: int, column: int, tail: int = 0) -> tuple[Pieces, ...]:
+    """Return a line broken between words, each further one beginning at a column; `LEAST` cells are always there.
+
+    Args:
+        line: The line, with what stands before the column.
+        width: Cells there are.
+        column: Where its text begins.
+        tail: Cells at the end of the first line that something else takes.
+    """
+    broken = _broken(line, max(width, column + tail + LEAST), column, tail)
+    return tuple(_joined(one) for one in broken)
+
+
+def wrapped_below(line: Pieces, width: int) -> tuple[Pieces, ...]:
+    """Return a line broken between words, each further one as far in as the first."""
+    text = "".join(part for part, _ in line)
+    return wrapped_from(line, width, len(text) - len(text.lstrip(" ")))
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _broken(line: Pieces, width: int, indent: int, tail: int) -> tuple[Pieces, ...]:
+    return tuple(_lines_of(line, width, indent, tail))
+
+
+def _lines_of(line: Pieces, width: int, indent: int, tail: int) -> Iterator[Pieces]:
+    made: list[tuple[str, Tone]] = []
+    used, room, is_first = 0, width - tail, True
+    for text, tone in line:
+        for word in _fitting(_WORDS.findall(clean(text)), width - indent):
+            rest = word
+            while used + cells(rest.rstrip()) > room:
+                if used <= indent:  # a word that is wider than the line is broken where the line ends
+                    head = _head(rest, room - used)
+                    made.append((head, tone))
+                    rest = rest[len(head) :]
+                yield tuple(made)
+                made, used, room, is_first = [(" " * indent, Tone.NORMAL)], indent, width, False
+                rest = rest.lstrip()
+            if used == indent and not is_first and rest.rstrip() == SEPARATOR:
+                continue
+            made.append((rest, tone))
+            used += cells(rest)
+    if is_first or used > indent:
+        yield tuple(made)
+
+
+def _fitting(words: Iterable[str], room: int) -> Iterator[str]:
+    """Yield words; in place of one that has no room in a line its parts, as many together as have room."""
+    for word in words:
+        if cells(word.rstrip()) <= room:
+            yield word
+            continue
+        run = ""
+        for part in _PARTS.findall(word):
+            if run and cells((run + part).rstrip()) > room:
+                yield run
+                run = ""
+            run += part
+        yield run
+
+
+def _head(word: str, room: int) -> str:
+    """Return as much of a word as has room, but always a character."""
+    end, used = 1, cells(word[0])
+    while end < len(word) and used + cells(word[end]) <= room:
+        used += cells(word[end])
+        end += 1
+    return word[:end]
+
+
+def _joined(line: Pieces) -> Pieces:
+    """Return a line of words with those of one tone in one piece, and without the blank that it was broken at."""
+    pieces = [("".join(text for text, _ in run), tone) for tone, run in groupby(line, key=itemgetter(1))]
+    if pieces:
+        pieces[-1] = (pieces[-1][0].rstrip(), pieces[-1][1])
+    return tuple(pieces)

@@ -1,0 +1,82 @@
+"""Lines broken between words, in cells."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from karptui.views.row import Pieces, Tone
+from karptui.views.sanitize import clean
+from karptui.views.wrapping import LEAST, cells, hanging, wrapped, wrapped_below, wrapped_from
+
+
+def broken(text: str, width: int, indent: int = 0) -> list[str]:
+    first, between, rest = text.partition(" · ")
+    pieces = tuple((part, Tone.NORMAL) for part in (first, between, rest))
+    return ["".join(word for word, _ in line).rstrip() for line in hanging((pieces,), width, indent)]
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "indent", "expected"),
+    [
+        pytest.param("node abc · of def", 10, 0, ["node abc ·", "of def"], id="a separator that fits stays"),
+        pytest.param("node abcd · of def", 10, 0, ["node abcd", "of def"], id="one that does not is the break itself"),
+        pytest.param("node abcd · of def", 9, 0, ["node abcd", "of def"], id="where the line is full"),
+        pytest.param("nodes abcdef · of", 13, 2, ["nodes abcdef", "  of"], id="and what follows is set in"),
+        pytest.param("node abcd ·", 9, 0, ["node abcd"], id="nothing behind it leaves no empty line"),
+        pytest.param("a · b", 0, 0, ["a · b"], id="no width yet"),
+        pytest.param("", 10, 0, [""], id="an empty line"),
+        pytest.param("is team.io/role=web now", 12, 0, ["is team.io/", "role=web now"], id="a label between its parts"),
+        pytest.param("is team.io/role=web", 9, 0, ["is", "team.io/", "role=web"], id="in a line of its own"),
+        pytest.param("spot,on-demand,x", 13, 2, ["spot,", "  on-demand,x"], id="a list between its items"),
+        pytest.param("abcdefghijkl a", 10, 0, ["abcdefghij", "kl a"], id="a word without parts where the line ends"),
+    ],
+)
+def test_no_line_begins_with_a_separator(text: str, width: int, indent: int, expected: list[str]) -> None:
+    assert broken(text, width, indent) == expected
+
+
+@given(st.lists(st.text("ab界", min_size=1, max_size=6), min_size=1, max_size=14), st.integers(12, 40))
+def test_lines_keep_their_words_and_their_width(words: list[str], width: int) -> None:
+    lines = broken(" · ".join(words), width)
+    assert all(cell_len(line) <= width for line in lines)
+    assert not any(line.lstrip().startswith("·") for line in lines)
+    assert [word for line in lines for word in line.split() if word != "·"] == words
+
+
+def texts(lines: tuple[Pieces, ...]) -> list[str]:
+    return ["".join(part for part, _ in line) for line in lines]
+
+
+def test_wide_characters_count_as_the_cells_they_take() -> None:
+    line = (("日本語 日本語 日本語", Tone.NORMAL),)
+    assert texts(wrapped([line], 13)) == ["日本語 日本語", "日本語"]
+    assert texts(wrapped([line], 12)) == ["日本語", "日本語", "日本語"]
+    assert texts(wrapped([(("日本語" * 3, Tone.NORMAL),)], 8)) == ["日本語日", "本語日本", "語"]
+    lines = wrapped_below((("    " + "理由 " * 12, Tone.NORMAL),), 30)
+    assert all(text.startswith("    理") and cell_len(text) <= 30 for text in texts(lines))
+    assert [len(text) for text in texts(lines)] == [18, 18, 9]
+
+
+def test_the_column_the_tail_and_the_tones_are_kept() -> None:
+    line = ((" ! ", Tone.WARNING), ("one two three four five", Tone.NORMAL), (" six", Tone.STRONG))
+    assert wrapped_from(line, 30, 3, 8) == (
+        ((" ! ", Tone.WARNING), ("one two three four", Tone.NORMAL)),
+        (("   five", Tone.NORMAL), (" six", Tone.STRONG)),
+    )
+    assert texts(wrapped_from(line, 5, 3, 8)) == texts(wrapped_from(line, 3 + 8 + LEAST, 3, 8))
+
+
+def test_cells_are_those_that_are_drawn() -> None:
+    """Of every letter, mark and number of the first plane, as Textual measures them."""
+    other = [
+        char
+        for char in map(chr, range(0x20, 0x10000))
+        if unicodedata.category(char)[0] in "LMNPSZ" and cells(shown := clean(char)) != cell_len(shown)
+    ]
+    assert all(unicodedata.category(char) == "So" for char in other), "only symbols that a later Unicode made wide"
+    assert len(other) < 100
