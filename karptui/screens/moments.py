@@ -13,7 +13,7 @@ from karptui.screens.destinations import ToForward, ToMoment
 from karptui.screens.host import host_of
 from karptui.screens.registry import ENTRIES
 from karptui.session.border import PlayMoment
-from karptui.session.moments import Visits
+from karptui.session.moments import Visit, Visits
 from karptui.views.row import Tone
 
 
@@ -50,11 +50,12 @@ class MomentScreens:
 
     async def _enter(self, to: ToMoment) -> None:
         opened = _Opened(to.back, self._app.screen, self._app.current_mode)
-        if await self._visits.enter(to.moment):
+        visit = await self._visits.enter(to.moment)
+        if visit is Visit.SHOWN:
             self._opened.append(opened)
             self._host.open_screen(ENTRIES[0].name)
             self._host.poll_now()
-        else:
+        elif visit is Visit.NOT_KEPT:
             self._host.tell("this play is not kept any more: r plays again", Tone.WARNING)
 
     def step(self, by: int) -> None:
@@ -62,9 +63,10 @@ class MomentScreens:
         self._work(partial(self._step, by))
 
     async def _step(self, by: int) -> None:
-        if await self._visits.step(by):
+        visit = await self._visits.step(by)
+        if visit is Visit.SHOWN:
             self._host.poll_now()
-        else:
+        elif visit is Visit.NOT_KEPT:
             self._host.tell("the play ends here" if by > 0 else "the play begins here")
 
     def leave(self) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
@@ -22,7 +23,6 @@ from karptui.sources.mailbox import Mailbox
 from karptui.sources.snapshot.source import put_all
 
 if TYPE_CHECKING:
-    from karptui.session.feed import Feed
     from karptui.whatif.situation import Situation
 
 _MOST_KEPT: Final = 8
@@ -111,14 +111,31 @@ class MomentSource:
         return ()
 
 
+class Visit(Enum):
+    """What became of showing a moment."""
+
+    SHOWN = "shown"
+    NOT_KEPT = "not kept"
+    """There is no such play any more, or no such moment of it."""
+    OVERTAKEN = "overtaken"
+    """Something else is shown by now."""
+
+
+class Shown(Protocol):
+    """Whose cluster is on the screens."""
+
+    session: Session
+    clock: Clock
+
+
 class Visits:
     """Moments of plays in place of the cluster that is followed, which goes on meanwhile; one within the other."""
 
-    def __init__(self, feed: Feed, kept: KeptPlays, analyst_of: Callable[[], Analyst]) -> None:
+    def __init__(self, feed: Shown, kept: KeptPlays, analyst_of: Callable[[], Analyst]) -> None:
         """Begin with the cluster as it is.
 
         Args:
-            feed: Owns the session that is shown.
+            feed: Has the session that is shown.
             kept: The plays.
             analyst_of: Makes what works out why nodes are still here.
         """
@@ -129,27 +146,33 @@ class Visits:
         self.moment: PlayMoment | None = None
         """The moment that is shown; None for the cluster as it is."""
 
-    async def enter(self, moment: PlayMoment) -> bool:
-        """Show a moment in place of what is shown, until `leave`; return whether it is to be had."""
+    async def enter(self, moment: PlayMoment) -> Visit:
+        """Show a moment in place of what is shown, until `leave`."""
         feed = self._feed
         outer = feed.session, feed.clock, self.moment
-        session = await asyncio.to_thread(self._session_at, moment)
-        if session is None or feed.session is not outer[0]:
-            return False
+        session = await self._made(moment)
+        if session is None:
+            return Visit.NOT_KEPT
+        if feed.session is not outer[0]:
+            session.stop()
+            return Visit.OVERTAKEN
         self._outer.append(outer)
         self._show(session, FrozenClock(moment.at_ns), moment)
-        return True
+        return Visit.SHOWN
 
-    async def step(self, by: int) -> bool:
-        """Show a later moment of the same play, or an earlier one; return whether there is one."""
+    async def step(self, by: int) -> Visit:
+        """Show a later moment of the same play, or an earlier one."""
         feed, moment = self._feed, self.moment.stepped(by) if self.moment is not None else None
         before = feed.session
-        session = await asyncio.to_thread(self._session_at, moment) if moment is not None else None
-        if moment is None or session is None or feed.session is not before:
-            return False
+        session = await self._made(moment) if moment is not None else None
+        if moment is None or session is None:
+            return Visit.NOT_KEPT
+        if feed.session is not before:
+            session.stop()
+            return Visit.OVERTAKEN
         self._show(session, FrozenClock(moment.at_ns), moment)
         before.stop()
-        return True
+        return Visit.SHOWN
 
     def leave(self) -> bool:
         """Go back to what was shown before; return whether anything was."""
@@ -167,6 +190,15 @@ class Visits:
     def _show(self, session: Session, clock: Clock, moment: PlayMoment | None) -> None:
         self._feed.session, self._feed.clock, self.moment = session, clock, moment
 
+    async def _made(self, moment: PlayMoment) -> Session | None:
+        """Make the cluster of a moment in a thread; where that is called off, it is ended as soon as it is made."""
+        making = asyncio.create_task(asyncio.to_thread(self._session_at, moment))
+        try:
+            return await asyncio.shield(making)
+        except asyncio.CancelledError:
+            making.add_done_callback(_end)
+            raise
+
     def _session_at(self, moment: PlayMoment) -> Session | None:
         play = self._kept.get(moment.play)
         if play is None:
@@ -178,6 +210,11 @@ class Visits:
         session.start()
         session.poll()
         return session
+
+
+def _end(making: asyncio.Task[Session | None]) -> None:
+    if not making.cancelled() and making.exception() is None and (session := making.result()) is not None:
+        session.stop()
 
 
 def lasting(evidence: Evidence, situation: Situation) -> Evidence:

@@ -1,0 +1,133 @@
+"""Moments that are shown in place of the cluster, and what is left of one that is called off."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from karptui.aws.evidence import NO_EVIDENCE
+from karptui.clock import Clock, FrozenClock
+from karptui.forward.journal import Journal
+from karptui.karpenter.inventory import Inventory
+from karptui.session.analyst import Analyst
+from karptui.session.border import PlayMoment
+from karptui.session.moments import KeptPlay, KeptPlays, Visit, Visits
+from karptui.session.session import Session
+from tests.builders import NOW_NS
+
+LONGEST_SECONDS = 30.0
+INSTANTS = (NOW_NS, NOW_NS + 1)
+
+
+class Screens:
+    """What shows one cluster, and another in its place."""
+
+    def __init__(self) -> None:
+        self.session = Session(None)
+        self.clock: Clock = FrozenClock(NOW_NS)
+
+
+class Watched(Analyst):
+    """Says when it is stopped."""
+
+    def __init__(self, any_stopped: threading.Event) -> None:
+        super().__init__()
+        self.is_stopped, self._any_stopped = False, any_stopped
+
+    def stop(self) -> None:
+        super().stop()
+        self.is_stopped = True
+        self._any_stopped.set()
+
+
+class Making:
+    """Makes analysts, and waits with each until it may."""
+
+    def __init__(self) -> None:
+        self.is_begun, self.may_go_on, self.any_stopped = threading.Event(), threading.Event(), threading.Event()
+        self.made: list[Watched] = []
+
+    def __call__(self) -> Analyst:
+        self.is_begun.set()
+        assert self.may_go_on.wait(LONGEST_SECONDS)
+        self.made.append(Watched(self.any_stopped))
+        return self.made[-1]
+
+
+@pytest.fixture
+def kept() -> KeptPlays:
+    plays = KeptPlays()
+    plays.keep(KeptPlay(Inventory(), Journal(), NO_EVIDENCE))
+    return plays
+
+
+def moment(play: int = 1) -> PlayMoment:
+    return PlayMoment(play=play, at_ns=NOW_NS, instants=INSTANTS)
+
+
+def analyst_threads() -> int:
+    return sum(thread.name == "analyst" for thread in threading.enumerate())
+
+
+async def on_the_way(making: Making, visit: Callable[[], Awaitable[Visit]]) -> asyncio.Task[Visit]:
+    """Begin a visit, and return it once its cluster is being made."""
+    making.is_begun.clear()
+    making.may_go_on.clear()
+    task = asyncio.ensure_future(visit())
+    assert await asyncio.to_thread(making.is_begun.wait, LONGEST_SECONDS)
+    return task
+
+
+async def test_a_moment_that_is_called_off_is_ended(kept: KeptPlays) -> None:
+    screens, making, before = Screens(), Making(), analyst_threads()
+    visits, shown = Visits(screens, kept, making), screens.session
+    task = await on_the_way(making, lambda: visits.enter(moment()))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    making.may_go_on.set()
+    assert await asyncio.to_thread(making.any_stopped.wait, LONGEST_SECONDS)
+    assert screens.session is shown
+    assert visits.moment is None
+    assert analyst_threads() == before
+
+
+async def test_a_moment_that_something_else_has_overtaken_is_ended(kept: KeptPlays) -> None:
+    screens, making = Screens(), Making()
+    visits = Visits(screens, kept, making)
+    entering = await on_the_way(making, lambda: visits.enter(moment()))
+    screens.session = other = Session(None)
+    making.may_go_on.set()
+    assert await entering is Visit.OVERTAKEN
+    assert making.made[0].is_stopped
+    assert screens.session is other
+
+    assert await visits.enter(moment()) is Visit.SHOWN
+    stepping = await on_the_way(making, lambda: visits.step(1))
+    assert visits.leave()
+    making.may_go_on.set()
+    assert await stepping is Visit.OVERTAKEN
+    assert all(one.is_stopped for one in making.made)
+    assert screens.session is other
+
+
+async def test_a_step_ends_the_moment_before_it(kept: KeptPlays) -> None:
+    screens, making = Screens(), Making()
+    making.may_go_on.set()
+    visits = Visits(screens, kept, making)
+    assert await visits.enter(moment()) is Visit.SHOWN
+    assert await visits.step(1) is Visit.SHOWN
+    assert [one.is_stopped for one in making.made] == [True, False]
+    assert visits.moment is not None
+    assert visits.moment.at_ns == INSTANTS[1]
+    assert await visits.step(1) is Visit.NOT_KEPT
+    visits.end()
+    assert making.made[1].is_stopped
+
+
+async def test_a_play_that_is_not_kept_any_more_is_said(kept: KeptPlays) -> None:
+    making = Making()
+    assert await Visits(Screens(), kept, making).enter(moment(play=2)) is Visit.NOT_KEPT
