@@ -173,17 +173,31 @@ def _execute(command: str | None, words: list[str]) -> int:
         # A command looks at the demo once, as it begins: there it stands still anyway.
         words = [word for word in words if word != "--still"]
     if command is None and words and not words[0].startswith("-"):
-        print(f"karptui: there is no command {words[0]!r}; {_hint(words[0])}", file=sys.stderr)
-        return 2
+        return _say_no_command(words[0])
     if words == ["--version"]:
         print(f"karptui {__version__}")
         return 0
     parser = build_parser(command)
     args, unknown = parser.parse_known_args(words)
     own = parser_of(parser, command)
+    if command is None and unknown and not unknown[0].startswith("-"):
+        return _say_no_command(unknown[0])
     if unknown and not _take_late(own, args, unknown):
-        own.error(f"unrecognized arguments: {' '.join(unknown)}")
+        own.error(_unrecognized(command, unknown))
     return int(import_module(f"karptui.cli.{command or OPEN}").run(args))
+
+
+def _say_no_command(word: str) -> int:
+    print(f"karptui: there is no command {word!r}; {_hint(word)}", file=sys.stderr)
+    return 2
+
+
+def _unrecognized(command: str | None, unknown: Sequence[str]) -> str:
+    """Return what is wrong with words that nothing takes."""
+    flag = unknown[0].partition("=")[0]
+    if command is not None and any(flag in action.option_strings for action in build_parser()._actions):  # noqa: SLF001 - as in `parser_of`
+        return f"{flag} is for the app, which opens without a command"
+    return f"unrecognized arguments: {' '.join(unknown)}"
 
 
 def _take_late(parser: argparse.ArgumentParser, args: argparse.Namespace, words: Sequence[str]) -> bool:
@@ -252,7 +266,8 @@ def _takes_value(flag: str, command: str) -> bool:
     """Whether what follows this word is the flag's value: ``--context nodes`` names a context."""
     if not flag.startswith("-") or "=" in flag:
         return False
-    actions = parser_of(build_parser(command), command)._actions  # noqa: SLF001 - argparse offers no other way
+    own, app = parser_of(build_parser(command), command), build_parser()
+    actions = (*own._actions, *app._actions)  # noqa: SLF001 - argparse offers no other way
     return not any(flag in action.option_strings and action.nargs == 0 for action in actions)
 
 

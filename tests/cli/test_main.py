@@ -72,7 +72,10 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["node"], "there is no command 'node'; did you mean nodes?"),
         (["qqq"], "there is no command 'qqq'; the commands are nodes, pools, pods"),
+        (["--demo", "nods"], "karptui: there is no command 'nods'; did you mean nodes?"),
         (["--nonsense"], "unrecognized arguments: --nonsense"),
+        (["--theme=nord", "--demo", "nodes"], "karptui nodes: --theme is for the app, which opens without a command"),
+        (["--wide", "nodes"], "karptui nodes: --wide is for the app"),
         (["nodes", "-o", "xml"], "invalid choice: 'xml'"),
         (["nodes", "--now", "yesterday"], "'yesterday' is not an RFC 3339 timestamp"),
         (["nodes", "--request-timeout", "soon"], "'soon' is not a duration such as 10s or 1m"),
@@ -104,7 +107,12 @@ def test_bad_usage_is_a_sentence_and_status_two(
 
 
 def test_a_command_takes_the_demo_that_stands_still(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (["budgets", "--demo=still"], ["--demo=still", "budgets"], ["budgets", "--demo", "--still"]):
+    for words in (
+        ["budgets", "--demo=still"],
+        ["--demo=still", "budgets"],
+        ["budgets", "--demo", "--still"],
+        ["--demo", "--still", "budgets"],
+    ):
         assert main([*words, "--filter", "pool=none"]) == 0
         assert "no budgets match" in capsys.readouterr().err
 
