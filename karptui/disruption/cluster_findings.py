@@ -44,6 +44,8 @@ class FindingCode(StrEnum):
     NODE_DND = "NODE_DND"
     PDB = "PDB"
     BUDGET = "BUDGET"
+    LEAVING = "LEAVING"
+    """Nodes that have been on their way out for long, with nothing known to hold them."""
     DRIFT = "DRIFT"
     """Drift that does not advance."""
     TIMED_OUT = "TIMED_OUT"
@@ -71,6 +73,25 @@ class Manner(StrEnum):
     """Nothing is wrong, and there are no nodes either."""
     NOT_KARPENTERS = "not-karpenters"
     """Nothing is wrong, and no node is Karpenter's."""
+
+
+class Leaving(StrEnum):
+    """How far a node has come that takes long to go."""
+
+    WAITS = "waits"
+    """Its drain has not begun."""
+    ENDING = "ending"
+    """Its pods are told to end, and have not."""
+    EVICTED = "evicted"
+    """Its pods are still being evicted."""
+    UNDRAINED = "undrained"
+    """No pod is in the way, and it is not called drained."""
+    VOLUMES = "volumes"
+    INSTANCE = "instance"
+    NO_NODE = "no-node"
+    """Only the NodeClaim is left."""
+    NODE_ALONE = "node-alone"
+    """The Node is being deleted, and its NodeClaim is not, or not there."""
 
 
 class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,6 +140,8 @@ class VerdictNode(msgspec.Struct, frozen=True, eq=False):
     """Dollars per hour that are saved once Karpenter goes on."""
     not_ready_ns: int | None = None
     """Since when it has not been ready; None while it is."""
+    deleted_ns: int | None = None
+    """Since when it or its NodeClaim is being deleted; None while neither is."""
 
 
 class PendingLine(msgspec.Struct, frozen=True):

@@ -27,12 +27,14 @@ from karptui.disruption.termination import (
 )
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.pod import Pod
-from karptui.kube.timestamps import ABSENT_NS
+from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode
 
 _DRAINED: Final = "Drained"
 _DETACHED: Final = "VolumesDetached"
 _TERMINATING: Final = "InstanceTerminating"
+LONG_NS: Final = 30 * 60 * NS_PER_SECOND
+"""A node that goes takes minutes; one that has taken for so long is reported."""
 _GRACE_ELAPSED: Final = "TerminationGracePeriodElapsed"
 
 
@@ -119,7 +121,7 @@ def drain_state(fleet: Fleet, node: StateNode) -> DrainState:
         return DrainState(DrainStage.IDLE)
     if not claim.is_deleting:
         return _before_deletion(fleet, node, claim)
-    stage, since_ns = _deletion_stage(claim)
+    stage, since_ns = deletion_stage(claim)
     deadline = deadline_of(claim)
     waiting = waiting_pods(fleet, node, deadline) if stage in (DrainStage.DELETING, DrainStage.DRAINING) else ()
     return DrainState(
@@ -163,7 +165,8 @@ def _repair_bound(fleet: Fleet, node: StateNode, claim: NodeClaim) -> int | None
     return None if ailment is None else ailment.drain_bound(claim.termination_grace_period_ns)
 
 
-def _deletion_stage(claim: NodeClaim) -> tuple[DrainStage, int]:
+def deletion_stage(claim: NodeClaim) -> tuple[DrainStage, int]:
+    """Return how far the deletion of a NodeClaim has come, and since when, as its conditions say."""
     drained, detached = claim.condition(_DRAINED), claim.condition(_DETACHED)
     if claim.is_true(_TERMINATING):
         condition = claim.condition(_TERMINATING)

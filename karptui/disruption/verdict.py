@@ -7,10 +7,9 @@ follows from comes as plain lines.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from karptui.disruption.blocker import Blocker
 from karptui.disruption.cluster_findings import (
     ClusterFinding,
     FindingCode,
@@ -20,8 +19,9 @@ from karptui.disruption.cluster_findings import (
     VerdictCase,
     VerdictNode,
 )
-from karptui.disruption.codes import CODES, Code, WhyCode
+from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
+from karptui.disruption.held import held, leaving_for_long, manner_of, own_blockers, sum_of
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import condition_of
@@ -49,7 +49,8 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
         *_pools(case),
         *_gone_pools(case),
         *_unhealthy(case),
-        *_held(case),
+        *held(case),
+        *leaving_for_long(case),
         *_drift(case),
         *_timed_out(case),
         *_missing(case),
@@ -95,7 +96,7 @@ def _timed_out(case: VerdictCase) -> Iterator[ClusterFinding]:
 def _stopped(case: VerdictCase) -> Iterator[ClusterFinding]:
     cluster = case.analysis.cluster if case.analysis is not None else ()
     waiting = [line for line in case.nodes if line.findings is not None and line.findings.why.code is WhyCode.WAITS]
-    price = _sum(line.would_save for line in waiting)
+    price = sum_of(line.would_save for line in waiting)
     unsynced = [one for one in cluster if one.code is Code.UNSYNCED]
     if unsynced:
         since = min((one.since_ns for one in unsynced if one.since_ns), default=None)
@@ -220,7 +221,7 @@ def _stuck_claims(case: VerdictCase) -> Iterator[ClusterFinding]:
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.CLAIM_STUCK,
-            price_per_hour=None if said else _sum(prices[claim.name] for claim in claims),
+            price_per_hour=None if said else sum_of(prices[claim.name] for claim in claims),
             # Nothing says when a node that was there has gone.
             since_ns=None if manner else min((claim.created_ns for claim in claims if claim.created_ns), default=None),
             objects=tuple(f"NodeClaim/{claim.name}" for claim in claims),
@@ -272,7 +273,7 @@ def _gone_pools(case: VerdictCase) -> Iterator[ClusterFinding]:
         yield ClusterFinding(
             severity=FindingSeverity.WARNING,
             code=FindingCode.POOL_GONE,
-            price_per_hour=_sum(line.per_hour for line in lines),
+            price_per_hour=sum_of(line.per_hour for line in lines),
             objects=tuple(f"Node/{line.name}" for line in lines),
             names=tuple(sorted(gone)),
             nodes=len(lines),
@@ -289,7 +290,7 @@ def _unhealthy(case: VerdictCase) -> Iterator[ClusterFinding]:
         yield ClusterFinding(
             severity=FindingSeverity.ERROR if is_long else FindingSeverity.WARNING,
             code=FindingCode.UNHEALTHY,
-            price_per_hour=_sum(line.per_hour for line in sick),
+            price_per_hour=sum_of(line.per_hour for line in sick),
             since_ns=since,
             objects=tuple(f"Node/{line.name}" for line in sick),
             names=tuple(line.name for line in sick),
@@ -298,87 +299,6 @@ def _unhealthy(case: VerdictCase) -> Iterator[ClusterFinding]:
             key="^z",
             filter_text="status=NotReady",
         )
-
-
-_HELD: Final = {
-    WhyCode.DND: (FindingCode.POD_DND, "blockers", "6", "kind=POD-DND"),
-    WhyCode.NODE_DND: (FindingCode.NODE_DND, "blockers", "6", "kind=NODE-DND"),
-    WhyCode.PDB: (FindingCode.PDB, "blockers", "6", "kind=PDB*"),
-    WhyCode.BUDGET: (FindingCode.BUDGET, "budgets", "7", ""),
-    WhyCode.REPAIR: (FindingCode.REPAIR_HELD, "blockers", "6", ""),
-}
-
-
-def _held(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield what holds nodes that a method wants, each node under what holds it first."""
-    groups: dict[tuple[WhyCode, Manner], list[VerdictNode]] = {}
-    for line in case.nodes:
-        found = line.findings
-        if found is None or not found.is_held or (found.freed is not None and not found.freed.goes):
-            # A node that would stay anyway costs nothing by what stands in its way.
-            continue
-        why = found.why.code
-        if why is WhyCode.DRAIN and len(found.why.codes) > 1:
-            why = found.why.codes[1]
-        elif why is WhyCode.BUDGET and found.why.method == Method.DRIFT:
-            continue
-        if why in _HELD:
-            groups.setdefault((why, _manner(line, why, case.closed_pdbs)), []).append(line)
-    for (why, manner), lines in groups.items():
-        yield _of_holders(why, manner, lines)
-
-
-def _manner(line: VerdictNode, why: WhyCode, closed_pdbs: Collection[str]) -> Manner:
-    """Return whether what holds a node may open, and by what."""
-    own = _own(line, why)
-    if why is WhyCode.PDB:
-        is_closed = any(one.code is Code.PDB_MULTIPLE or one.value in closed_pdbs for one in own)
-        return Manner.NEVER if is_closed else Manner.PLAIN
-    if why is not WhyCode.BUDGET or any(one.until_ns is not None for one in own):
-        return Manner.PLAIN
-    return Manner.USED_UP if line.findings is not None and line.findings.why.of else Manner.NEVER
-
-
-def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode]) -> ClusterFinding:
-    code, screen, key, filter_text = _HELD[why]
-    own = [one for line in lines for one in _own(line, why)]
-    ends = [one.until_ns for one in own]
-    until = None if None in ends or not ends else max(end for end in ends if end is not None)
-    is_over = code is FindingCode.BUDGET and until is not None
-    objects = [one.object_ref for one in own if one.object_ref]
-    if code is FindingCode.PDB:
-        objects += [f"PodDisruptionBudget/{key}" for one in own for key in one.value.split()]
-    return ClusterFinding(
-        severity=FindingSeverity.INFO if is_over else FindingSeverity.WARNING,
-        code=code,
-        price_per_hour=_sum(line.held for line in lines),
-        is_partial=any(line.findings is not None and line.findings.freed is None for line in lines),
-        since_ns=min((one.since_ns for one in own if one.since_ns), default=None),
-        until_ns=until,
-        objects=tuple(dict.fromkeys(objects)),
-        names=tuple(name for name, _ in Counter(_name(one, code) for one in own).most_common()),
-        nodes=len(lines),
-        pods=len({one.object_key for one in own if one.object_kind == "Pod"}),
-        recent_pods=sum(line.findings.recent_pods for line in lines if line.findings is not None),
-        detail=next((one.message for one in own if code is FindingCode.REPAIR_HELD), ""),
-        manner=manner,
-        screen=screen,
-        key=key,
-        filter_text=filter_text,
-    )
-
-
-def _own(line: VerdictNode, why: WhyCode) -> list[Blocker]:
-    blockers = line.findings.blockers if line.findings is not None else ()
-    return [one for one in blockers if one.is_wanted and CODES[one.code].why is why]
-
-
-def _name(blocker: Blocker, code: FindingCode) -> str:
-    if code is FindingCode.POD_DND:
-        return blocker.origin.partition("/")[2] or blocker.object_key
-    if code is FindingCode.PDB:
-        return blocker.value.replace(" ", " + ")
-    return blocker.object_key
 
 
 def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -399,8 +319,10 @@ def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
             continue
         reasons = Counter(_drift_reason(line) for line in lines)
         reason = reasons.most_common(1)[0][0]
-        manners = Counter(_manner(line, WhyCode.BUDGET, ()) for line in lines if _drift_reason(line) == reason)
-        ends = [one.until_ns for line in lines for one in _own(line, WhyCode.BUDGET) if one.until_ns is not None]
+        manners = Counter(manner_of(line, WhyCode.BUDGET, ()) for line in lines if _drift_reason(line) == reason)
+        ends = [
+            one.until_ns for line in lines for one in own_blockers(line, WhyCode.BUDGET) if one.until_ns is not None
+        ]
         is_budget = reason == Code.BUDGET_ZERO
         yield ClusterFinding(
             severity=FindingSeverity.WARNING,
@@ -493,8 +415,3 @@ def _turn(line: VerdictNode) -> tuple[int, float, str]:
     order = [str(method) for method in Method]
     method = line.findings.why.method if line.findings is not None else ""
     return (order.index(method) if method in order else len(order), -(line.would_save or 0.0), line.name)
-
-
-def _sum(amounts: Iterable[float | None]) -> float | None:
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known) if known else None

@@ -77,6 +77,11 @@ def _line(entry: NodeEntry) -> VerdictNode:
         not_ready_ns=(ready.last_transition_ns if ready is not None else 0)
         if is_sick and (ready is None or ready.status != "True")
         else None,
+        deleted_ns=min(
+            (item.deletion_ns for item in (node, entry.claim) if item is not None and item.is_deleting), default=None
+        )
+        if entry.is_managed
+        else None,
     )
 
 

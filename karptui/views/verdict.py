@@ -209,6 +209,37 @@ def _shut(one: ClusterFinding, now_ns: int) -> str:
     return "is used up by nodes that go or are not ready" if one.manner == "used-up" else "never opens"
 
 
+_LEAVING: Final[Mapping[str, str]] = {
+    "waits": "{its} drain has not begun",
+    "ending": "{pods} there {take} long to end",
+    "evicted": "{pods} there {are} still being evicted",
+    "undrained": "no pod is in the way, and Karpenter does not call {it} drained",
+    "volumes": "drained, and volumes are still attached",
+    "instance": "drained, and the instance is still there",
+    "no-node": "no Node is left, and a finalizer keeps {its} NodeClaim",
+    "node-alone": "only the Node is deleted, and a finalizer keeps it",
+}
+
+
+def _leaving(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    is_one, is_one_pod = one.nodes == 1, one.pods == 1
+    what = _LEAVING[one.detail].format(
+        its="its" if is_one else "their",
+        it="it" if is_one else "them",
+        pods=counted(one.pods, "pod"),
+        take="takes" if is_one_pod else "take",
+        are="is" if is_one_pod else "are",
+    )
+    ends = ""
+    if one.manner == "never":
+        ends = "; no terminationGracePeriod ends that"
+    elif one.until_ns is not None:
+        ends = f"; by force in {_left(one, now_ns)}" if one.until_ns > now_ns else "; terminationGracePeriod is over"
+    names = first_of([short_name(name) for name in one.names], NAMED)
+    been = "has been on its way out" if is_one else "have been on their way out"
+    return f"{names} {been}{_since(one, now_ns)}: {what}{ends}"
+
+
 def _drift(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     is_budget = one.detail == "BUDGET_ZERO"
     reason = f"the disruption budget {_shut(one, now_ns)}" if is_budget else _DRIFT_HELD.get(one.detail, one.detail)
@@ -267,6 +298,7 @@ _SENTENCES: Final = {
     "NODE_DND": _node_dnd,
     "PDB": _pdb,
     "BUDGET": _budget,
+    "LEAVING": _leaving,
     "DRIFT": _drift,
     "TIMED_OUT": _timed_out,
     "NO_PERMISSION": _no_permission,

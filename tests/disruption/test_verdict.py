@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+from msgspec.structs import replace
+
 from karptui.disruption.analysis import Analysis
 from karptui.disruption.cluster_findings import (
     ClusterFinding,
     FindingCode,
     FindingSeverity,
+    Leaving,
     LimitLine,
     Manner,
     PendingLine,
@@ -20,6 +24,7 @@ from karptui.disruption.verdict import verdict_of
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import DisruptionBudget
+from karptui.kube.objects import Condition
 from karptui.views.verdict import sentence
 from tests.builders import (
     DAY_NS,
@@ -294,3 +299,61 @@ def test_passes_that_run_out_of_time_are_told_the_more_often_the_worse() -> None
         " nodes late in its order are not looked at"
     )
     assert timed_out(0) is None
+
+
+def leaving(*conditions: Condition, minutes: int = 31, **objects: Any) -> ClusterFinding | None:
+    """Return what is found of a node that was deleted so many minutes ago."""
+    ago_ns = NOW_NS - minutes * MINUTE_NS
+    given: dict[str, Any] = {"instance_type": "m5.2xlarge", "deletion_ns": ago_ns, "conditions": conditions}
+    given |= objects.pop("claim", {})
+    objects = {"nodes": [a_node(**BIG)], "nodeclaims": [a_claim(**given)], **objects}
+    analysis = study_all(DisruptionStudy(prepared(nodepools=[a_nodepool(budgets=())], **objects), 1))
+    alone = [replace(line, deleted_ns=ago_ns) for line in lines(analysis, objects["nodeclaims"])]
+    case = VerdictCase(now_ns=NOW_NS, nodes=alone, analysis=analysis)
+    return next((one for one in verdict_of(case) if one.code is FindingCode.LEAVING), None)
+
+
+@pytest.mark.parametrize(
+    ("stage", "conditions", "pods"),
+    [
+        (Leaving.WAITS, (), ()),
+        (Leaving.UNDRAINED, (a_condition("Drained", status="Unknown"),), ()),
+        (Leaving.EVICTED, (a_condition("Drained", status="Unknown"),), (a_pod(node="node-1"),)),
+        (
+            Leaving.ENDING,
+            (a_condition("Drained", status="Unknown"),),
+            (a_pod(node="node-1", deletion_ns=NOW_NS + 5 * MINUTE_NS),),
+        ),
+        (Leaving.VOLUMES, (a_condition("Drained"), a_condition("VolumesDetached", status="Unknown")), ()),
+        (Leaving.INSTANCE, (a_condition("Drained"), a_condition("VolumesDetached")), ()),
+    ],
+)
+def test_a_node_that_takes_long_to_go_says_how_far_it_has_come(stage: Leaving, conditions: Any, pods: Any) -> None:
+    told_of = leaving(*conditions, pods=pods)
+    assert told_of is not None
+    assert (told_of.detail, told_of.nodes, told_of.pods) == (stage, 1, len(pods))
+    assert (told_of.since_ns, told_of.until_ns, told_of.price_per_hour) == (NOW_NS - 31 * MINUTE_NS, None, 0.4)
+    assert told_of.manner == (Manner.PLAIN if stage is Leaving.INSTANCE else Manner.NEVER)
+    assert leaving(*conditions, pods=pods, minutes=29) is None
+
+
+def test_what_ends_a_long_way_out_is_told_and_what_holds_it_is_told_by_that() -> None:
+    bounded = leaving(claim={"termination_grace_period_ns": HOUR_NS})
+    assert bounded is not None
+    assert (bounded.manner, bounded.until_ns) == (Manner.PLAIN, NOW_NS + 30 * MINUTE_NS)
+    protected = [a_pod(node="node-1", annotations=PROTECTED)]
+    assert leaving(a_condition("Drained", status="Unknown"), pods=protected) is None
+
+
+def test_only_the_claim_or_only_the_node_is_left() -> None:
+    ago_ns = NOW_NS - HOUR_NS
+    claim = a_nodeclaim(name="left", node="gone", deletion_ns=ago_ns)
+    cases = (
+        VerdictNode("gone", "general", claim, has_node=False, deleted_ns=ago_ns),
+        VerdictNode("node-1", "general", None, has_node=True, deleted_ns=ago_ns),
+    )
+    told_of = [one for one in verdict_of(VerdictCase(now_ns=NOW_NS, nodes=cases)) if one.code is FindingCode.LEAVING]
+    assert [(one.detail, one.objects) for one in told_of] == [
+        (Leaving.NO_NODE, ("NodeClaim/left",)),
+        (Leaving.NODE_ALONE, ("Node/node-1",)),
+    ]

@@ -26,7 +26,18 @@ from karptui.session.verdict import verdict_of_view
 from karptui.sources.base import Phase
 from karptui.state.inventory import state_of
 from karptui.views.verdict import pending_reasons, sentence
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_nodepool, a_pdb, a_pod, amounts
+from tests.builders import (
+    HOUR_NS,
+    MINUTE_NS,
+    NOW_NS,
+    a_condition,
+    a_node,
+    a_nodeclaim,
+    a_nodepool,
+    a_pdb,
+    a_pod,
+    amounts,
+)
 from tests.disruption.making import TYPES, a_claim, consolidatable
 from tests.ui.fleet import a_fleet, status, view_of
 
@@ -162,3 +173,9 @@ def test_a_budget_of_pods_that_never_opens_is_told_from_one_that_is_used_up() ->
 def test_a_node_that_would_stay_anyway_is_held_by_nothing() -> None:
     pods = (a_pod(name="db", node="node-1", cpu="6", labels={"app": "web"}),)
     assert FindingCode.PDB not in found_in(pods=pods, pdbs=(a_pdb(max_unavailable=0),))
+
+
+def test_a_node_that_has_been_deleted_for_long_is_found_in_a_cluster() -> None:
+    claim = a_claim(deletion_ns=NOW_NS - HOUR_NS, conditions=(a_condition("Drained"),))
+    told = found_in(nodeclaims=(claim,))[FindingCode.LEAVING]
+    assert (told.names, told.since_ns, told.detail) == (("node-1",), NOW_NS - HOUR_NS, "volumes")

@@ -145,6 +145,14 @@ def rebooting(step: str, **annotations: str) -> NodeClaim:
         ),
         (
             NodeEntry(
+                node(), claim(deletion_ns=NOW_NS - 3 * MINUTE, conditions=conditions("Drained", "VolumesDetached"))
+            ),
+            "Terminating 3m",
+            Tone.LEAVING,
+            "the instance is terminated next",
+        ),
+        (
+            NodeEntry(
                 node(deletion_ns=NOW_NS - MINUTE), claim(conditions=conditions("Drained", "InstanceTerminating"))
             ),
             "Terminating 60s",

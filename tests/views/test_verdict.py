@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.disruption.cluster_findings import ClusterFinding, FindingCode, FindingSeverity, Manner
+from karptui.disruption.cluster_findings import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner
 from karptui.views.verdict import Room, money_text, sentence, verdict_pages
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS
 
@@ -108,6 +108,29 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
         (
             a_finding(FindingCode.NODE_DND, names=("node-1",), nodes=1, recent_pods=1),
             "1 node says do-not-disrupt for 60m, which has no time limit: node-1, and 1 an hour keep landing there",
+        ),
+        (
+            a_finding(FindingCode.LEAVING, names=("a",), nodes=1, detail=Leaving.WAITS, manner=Manner.NEVER),
+            "a has been on its way out for 60m: its drain has not begun; no terminationGracePeriod ends that",
+        ),
+        (
+            a_finding(FindingCode.LEAVING, names=("a", "b"), nodes=2, pods=1, detail=Leaving.ENDING, until_ns=NOW_NS),
+            "a, b have been on their way out for 60m: 1 pod there takes long to end; terminationGracePeriod is over",
+        ),
+        (
+            a_finding(
+                FindingCode.LEAVING,
+                names=("a", "b"),
+                nodes=2,
+                pods=4,
+                detail=Leaving.EVICTED,
+                until_ns=NOW_NS + 5 * MINUTE_NS,
+            ),
+            "a, b have been on their way out for 60m: 4 pods there are still being evicted; by force in 5m",
+        ),
+        (
+            a_finding(FindingCode.LEAVING, names=("a",), nodes=1, detail=Leaving.NO_NODE),
+            "a has been on its way out for 60m: no Node is left, and a finalizer keeps its NodeClaim",
         ),
         (
             a_finding(FindingCode.POOL_AT_LIMIT, names=("general",), detail="cpu 48 of 48"),

@@ -12,7 +12,7 @@ from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, listed, nano_amount, share, span
 from karptui.disruption.codes import Code
 from karptui.disruption.do_not_disrupt import protects_node
-from karptui.disruption.drain import DrainStage
+from karptui.disruption.drain import LONG_NS, DrainStage
 from karptui.disruption.termination import deadline_of
 from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE, NODEPOOL
 from karptui.karpenter.nodeclaim import claim_key
@@ -139,9 +139,6 @@ def _deleting_blocks_all(context: AdviceContext) -> Iterator[Finding]:
     )
 
 
-_DRAINED_LONG_NS: Final = 30 * 60 * NS_PER_SECOND
-
-
 @rule(
     "node-drain-without-end",
     title="a drain without an end",
@@ -160,7 +157,7 @@ def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
         if node.node is not None
         and node.claim is not None
         and node.claim.is_deleting
-        and context.now_ns - node.claim.deletion_ns > _DRAINED_LONG_NS
+        and context.now_ns - node.claim.deletion_ns >= LONG_NS
         and deadline_of(node.claim) is None
     ]
     if not found:

@@ -140,6 +140,9 @@ def _leaving(node: Node, claim: NodeClaim | None) -> NodeStatus:
     if claim is not None and claim.is_true("InstanceTerminating"):
         return NodeStatus("Terminating", Tone.LEAVING, since, "drained; the instance is being terminated", 3)
     if claim is not None and claim.is_true("Drained"):
+        detached = claim.condition("VolumesDetached")
+        if detached is not None and (detached.status == "True" or detached.reason == "TerminationGracePeriodElapsed"):
+            return NodeStatus("Terminating", Tone.LEAVING, since, "drained; the instance is terminated next", 3)
         return NodeStatus("Detaching", Tone.LEAVING, since, "drained; volumes are being detached", 3)
     drained = claim.condition("Drained") if claim is not None else None
     said = _said(drained)

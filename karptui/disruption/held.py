@@ -1,0 +1,177 @@
+"""Findings about nodes that something holds, and about those that take long to go although nothing is known to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
+
+from karptui.disruption.blocker import Blocker
+from karptui.disruption.cluster_findings import (
+    ClusterFinding,
+    FindingCode,
+    FindingSeverity,
+    Leaving,
+    Manner,
+    VerdictCase,
+    VerdictNode,
+)
+from karptui.disruption.codes import CODES, Code, WhyCode
+from karptui.disruption.command import Method
+from karptui.disruption.drain import LONG_NS, DrainStage, Hold, deletion_stage
+from karptui.disruption.termination import STUCK_ALLOWANCE_NS, deadline_of
+
+_HELD: Final = {
+    WhyCode.DND: (FindingCode.POD_DND, "blockers", "6", "kind=POD-DND"),
+    WhyCode.NODE_DND: (FindingCode.NODE_DND, "blockers", "6", "kind=NODE-DND"),
+    WhyCode.PDB: (FindingCode.PDB, "blockers", "6", "kind=PDB*"),
+    WhyCode.BUDGET: (FindingCode.BUDGET, "budgets", "7", ""),
+    WhyCode.REPAIR: (FindingCode.REPAIR_HELD, "blockers", "6", ""),
+}
+
+
+def held(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield what holds nodes that a method wants, each node under what holds it first."""
+    groups: dict[tuple[WhyCode, Manner], list[VerdictNode]] = {}
+    for line in case.nodes:
+        found = line.findings
+        if found is None or not found.is_held or (found.freed is not None and not found.freed.goes):
+            # A node that would stay anyway costs nothing by what stands in its way.
+            continue
+        why = _holder(line)
+        if why in _HELD and not (why is WhyCode.BUDGET and found.why.method == Method.DRIFT):
+            groups.setdefault((why, manner_of(line, why, case.closed_pdbs)), []).append(line)
+    for (why, manner), lines in groups.items():
+        yield _of_holders(why, manner, lines)
+
+
+def manner_of(line: VerdictNode, why: WhyCode, closed_pdbs: Collection[str]) -> Manner:
+    """Return whether what holds a node may open, and by what."""
+    own = own_blockers(line, why)
+    if why is WhyCode.PDB:
+        is_closed = any(one.code is Code.PDB_MULTIPLE or one.value in closed_pdbs for one in own)
+        return Manner.NEVER if is_closed else Manner.PLAIN
+    if why is not WhyCode.BUDGET or any(one.until_ns is not None for one in own):
+        return Manner.PLAIN
+    return Manner.USED_UP if line.findings is not None and line.findings.why.of else Manner.NEVER
+
+
+def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode]) -> ClusterFinding:
+    code, screen, key, filter_text = _HELD[why]
+    own = [one for line in lines for one in own_blockers(line, why)]
+    ends = [one.until_ns for one in own]
+    until = None if None in ends or not ends else max(end for end in ends if end is not None)
+    is_over = code is FindingCode.BUDGET and until is not None
+    objects = [one.object_ref for one in own if one.object_ref]
+    if code is FindingCode.PDB:
+        objects += [f"PodDisruptionBudget/{key}" for one in own for key in one.value.split()]
+    return ClusterFinding(
+        severity=FindingSeverity.INFO if is_over else FindingSeverity.WARNING,
+        code=code,
+        price_per_hour=sum_of(line.held for line in lines),
+        is_partial=any(line.findings is not None and line.findings.freed is None for line in lines),
+        since_ns=min((one.since_ns for one in own if one.since_ns), default=None),
+        until_ns=until,
+        objects=tuple(dict.fromkeys(objects)),
+        names=tuple(name for name, _ in Counter(_name(one, code) for one in own).most_common()),
+        nodes=len(lines),
+        pods=len({one.object_key for one in own if one.object_kind == "Pod"}),
+        recent_pods=sum(line.findings.recent_pods for line in lines if line.findings is not None),
+        detail=next((one.message for one in own if code is FindingCode.REPAIR_HELD), ""),
+        manner=manner,
+        screen=screen,
+        key=key,
+        filter_text=filter_text,
+    )
+
+
+def own_blockers(line: VerdictNode, why: WhyCode) -> list[Blocker]:
+    """Return the blockers of a node that a code of WHY stands for, where a method wants it."""
+    blockers = line.findings.blockers if line.findings is not None else ()
+    return [one for one in blockers if one.is_wanted and CODES[one.code].why is why]
+
+
+def _name(blocker: Blocker, code: FindingCode) -> str:
+    if code is FindingCode.POD_DND:
+        return blocker.origin.partition("/")[2] or blocker.object_key
+    if code is FindingCode.PDB:
+        return blocker.value.replace(" ", " + ")
+    return blocker.object_key
+
+
+def _holder(line: VerdictNode) -> WhyCode | None:
+    """Return what a node is told to be held by: of a drain, what holds that up."""
+    if line.findings is None:
+        return None
+    why = line.findings.why
+    return why.codes[1] if why.code is WhyCode.DRAIN and len(why.codes) > 1 else why.code
+
+
+_ENDED_BY_GRACE: Final = frozenset({Leaving.WAITS, Leaving.ENDING, Leaving.EVICTED, Leaving.UNDRAINED, Leaving.VOLUMES})
+"""How far a node has come where terminationGracePeriod ends the wait."""
+
+
+def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield nodes that have been on their way out for long, those left out that are told by what holds them."""
+    groups: dict[tuple[Leaving, bool], list[VerdictNode]] = {}
+    for line in case.nodes:
+        is_long = line.deleted_ns is not None and case.now_ns - line.deleted_ns >= LONG_NS
+        if not is_long or (_holder(line) in _HELD and line.findings is not None and line.findings.is_held):
+            continue
+        stage = _leaving(line, sees_nodes=case.sees_nodes)
+        groups.setdefault((stage, stage in _ENDED_BY_GRACE and _forced_ns(line) is None), []).append(line)
+    for (stage, is_endless), lines in groups.items():
+        ends = [end for line in lines if (end := _forced_ns(line)) is not None]
+        drains = [line.findings.drain for line in lines if line.findings is not None]
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.LEAVING,
+            price_per_hour=sum_of(line.per_hour for line in lines),
+            since_ns=min((line.deleted_ns for line in lines if line.deleted_ns is not None), default=None),
+            until_ns=max(ends, default=None) if stage in _ENDED_BY_GRACE else None,
+            objects=tuple(_object(line) for line in lines),
+            names=tuple(line.name for line in lines),
+            nodes=len(lines),
+            pods=sum(len(drain.holders) for drain in drains if drain is not None),
+            detail=stage,
+            manner=Manner.NEVER if is_endless else Manner.PLAIN,
+            screen="claims",
+            key="3",
+        )
+
+
+def _object(line: VerdictNode) -> str:
+    return f"Node/{line.name}" if line.has_node or line.claim is None else f"NodeClaim/{line.claim.name}"
+
+
+def _forced_ns(line: VerdictNode) -> int | None:
+    """Return when terminationGracePeriod has ended a drain at the latest; None where nothing ends it."""
+    deadline = deadline_of(line.claim) if line.claim is not None else None
+    return None if deadline is None else deadline.at_ns + STUCK_ALLOWANCE_NS
+
+
+def _leaving(line: VerdictNode, *, sees_nodes: bool) -> Leaving:
+    """Return how far a node has come on its way out."""
+    claim = line.claim
+    if claim is None or not claim.is_deleting:
+        return Leaving.NODE_ALONE
+    stage, _ = deletion_stage(claim)
+    if stage is DrainStage.INSTANCE:
+        return Leaving.INSTANCE
+    if not line.has_node and sees_nodes:
+        return Leaving.NO_NODE
+    if stage is DrainStage.VOLUMES:
+        return Leaving.VOLUMES
+    drain = line.findings.drain if line.findings is not None else None
+    holds = {pod.hold for pod in drain.holders} if drain is not None else set()
+    if Hold.TERMINATING in holds:
+        return Leaving.ENDING
+    if holds:
+        return Leaving.EVICTED
+    return Leaving.WAITS if stage is DrainStage.DELETING else Leaving.UNDRAINED
+
+
+def sum_of(amounts: Iterable[float | None]) -> float | None:
+    """Return the sum of what is known; None where nothing is."""
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) if known else None
