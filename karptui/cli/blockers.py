@@ -100,6 +100,7 @@ def _print(rows: list[dict[str, Any]], form: str) -> None:
         return
     if not rows:
         print("no blockers", file=sys.stderr)
+        return
     cells = [[_cell(name, row[name]) for name in COLUMNS] for row in without_idle(rows)]
     headings = list(COLUMNS.values())
     widths = [max(len(line[i]) for line in (headings, *cells)) for i in range(len(headings))]

@@ -5,6 +5,7 @@ Of providers whose list is not known: what nodes show of their types, and Karpen
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -32,7 +33,7 @@ from karptui.karpenter.labels import (
 )
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.nodeclass import EC2_KIND, is_auto_mode, is_ec2
+from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_auto_mode, is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube import resources
@@ -228,8 +229,8 @@ def offered_types_of(view: ClusterView) -> OfferedTypes:
 def offered_types(inventory: Inventory, settings: Settings, evidence: Evidence) -> OfferedTypes:
     """Return what the NodePools of a cluster choose from.
 
-    Types are those that came with a snapshot, else what each EC2NodeClass comes to, else what nodes of other
-    providers report.
+    Types are those that came with a snapshot, else what each EC2NodeClass comes to (one that was not read is assumed),
+    else what nodes of other providers report.
 
     Args:
         inventory: The cluster.
@@ -238,15 +239,16 @@ def offered_types(inventory: Inventory, settings: Settings, evidence: Evidence) 
     """
     if evidence.instance_types is not None:
         return OfferedTypes(evidence.instance_types, _NO_NODECLASSES)
+    assumed = assumed_nodeclasses(inventory)
     resolved = cluster_types(
-        inventory,
+        msgspec.structs.replace(inventory, nodeclasses=(*inventory.nodeclasses, *assumed)),
         settings,
         market_of=markets_of(evidence, has_overlays=bool(inventory.overlays)),
         facts=live_instance_types(evidence.facts).values(),
     )
     by_pool: dict[str, Sequence[InstanceType]] = {}
     auto_mode = _AutoMode(inventory, settings, evidence)
-    notes: list[str] = []
+    notes = [assumed_text(one) for one in assumed]
     seen: tuple[InstanceType, ...] | None = None
     for pool in inventory.nodepools:
         found = resolved.of(pool.node_class_ref)
@@ -261,6 +263,47 @@ def offered_types(inventory: Inventory, settings: Settings, evidence: Evidence) 
         else:
             notes.append(f"NodePool {pool.name}: no instance types are known for {EC2_KIND} {pool.node_class_ref.name}")
     return OfferedTypes(by_pool, resolved, tuple(dict.fromkeys(notes)))
+
+
+_ALIASES: Final = (("Bottlerocket", "bottlerocket"), ("Amazon Linux 2023", "al2023"), ("Amazon Linux 2", "al2"))
+"""What images of nodes call themselves, and the alias that selects them."""
+
+
+def assumed_nodeclasses(inventory: Inventory) -> tuple[NodeClass, ...]:
+    """Return the EC2NodeClasses that exist and were not read, as plain as can be: nodes' zones and their image.
+
+    That one exists is known by the Ready condition of its NodePools, which Karpenter sets only then. Without nodes
+    nothing can be assumed.
+    """
+    read = {one.name for one in inventory.nodeclasses if is_ec2(one)}
+    refs = {pool.node_class_ref for pool in inventory.nodepools if is_ec2(pool.node_class_ref) and pool.is_ready}
+    zones = [{"zone": one.name, "zoneID": one.zone_id} for one in node_zones(inventory.nodes)]
+    images = Counter(
+        alias
+        for node in inventory.nodes
+        if (alias := next((alias for image, alias in _ALIASES if node.os_image.startswith(image)), ""))
+    )
+    alias = next((alias for alias, _ in images.most_common(1)), "al2023")
+    return tuple(
+        NodeClass(
+            name=ref.name,
+            group=ref.group,
+            kind=ref.kind,
+            spec={"amiSelectorTerms": [{"alias": f"{alias}@latest"}]},
+            status={"subnets": zones},
+        )
+        for ref in sorted(refs, key=lambda one: one.name)
+        if zones and ref.name not in read
+    )
+
+
+def assumed_text(nodeclass: NodeClass) -> str:
+    """Return that an EC2NodeClass was not read, and what is assumed of it."""
+    alias = nodeclass.spec["amiSelectorTerms"][0]["alias"]
+    return (
+        f"{EC2_KIND} {nodeclass.name} was not read: {alias} in the zones of the nodes is assumed, with the kubelet's "
+        "defaults"
+    )
 
 
 def _seen(inventory: Inventory, evidence: Evidence) -> tuple[InstanceType, ...]:

@@ -170,7 +170,8 @@ class PoolEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_o
     first: TypeEntry | None
     """What Karpenter reckons cheapest of those that are left; None where others are not known."""
     furthest: TypeEntry | None
-    """Where none is left: of those that the requirements allow the one that comes through most filters."""
+    """Where none is left: of those that the requirements allow the one that comes through most filters, then lacks
+    least."""
     carries: tuple[Carried, ...]
     """What new nodes carry, by type, from the least to the most: types that are left, else those that carry any."""
     heaviest: Carried | None

@@ -157,7 +157,7 @@ class TypesOfPool:
     def _furthest(self, wanted: list[TypeVerdict]) -> list[TypeVerdict]:
         if self.left or not wanted:
             return []
-        return [max(wanted, key=lambda one: _STEPS.index(one.removed_by or Filter.LIMITS))]
+        return [max(wanted, key=lambda one: (_STEPS.index(one.removed_by or Filter.LIMITS), -_scarcity(one)))]
 
     def _carries(self) -> tuple[Carried, ...]:
         looked_at = self.left or [one for one in self.found.verdicts if one.daemon_pods]
@@ -216,6 +216,11 @@ class TypesOfPool:
             default=None,
         )
         return NextType(best.name, best.on_demand or best.spot) if best is not None else None
+
+
+def _scarcity(verdict: TypeVerdict) -> float:
+    """Return how many times over the scarcest resource of a type is asked for, as refusals of pods measure it."""
+    return max((one.need.nano / max(one.room.nano, 1) for one in verdict.shortages), default=0.0)
 
 
 def _shortage(entry: TypeEntry, requests: ResourceList) -> dict[str, Quantity]:
@@ -291,7 +296,11 @@ def _types_of(
         nodeclass_types=nodeclass_types,
         facts=live_instance_types(evidence.facts) if nodeclass is not None else {},
         observed=observed,
-        origin=_origin(pool, evidence),
+        origin=_origin(
+            pool,
+            evidence,
+            is_read=nodeclass_key(pool.node_class_ref.kind, pool.node_class_ref.name) in view.state.nodeclasses,
+        ),
     )
     return TypesOfPool(
         found,
@@ -312,7 +321,7 @@ def _nodeclass(view: ClusterView, pool: NodePool) -> Ec2NodeClass | None:
         return None
 
 
-def _origin(pool: NodePool, evidence: Evidence) -> str:
+def _origin(pool: NodePool, evidence: Evidence, *, is_read: bool) -> str:
     if evidence.instance_types is not None:
         return "recorded with the snapshot"
     ref = pool.node_class_ref
@@ -321,7 +330,8 @@ def _origin(pool: NodePool, evidence: Evidence) -> str:
     if not is_ec2(ref):
         return "what nodes report: the provider's list is not known"
     has_facts = evidence.facts.instance_types is not None
-    return f"{EC2_KIND} {ref.name}, {'EC2' if has_facts else 'built-in catalogue'}"
+    known = "" if is_read else ", which was not read, as plain as can be"
+    return f"{EC2_KIND} {ref.name}{known}, {'EC2' if has_facts else 'built-in catalogue'}"
 
 
 def _problem(pool: NodePool, resolved: ClusterTypes, evidence: Evidence, *, has_types: bool) -> str:

@@ -93,7 +93,7 @@ def story_lines(outcome: PolicyOutcome) -> Iterator[str]:
         always = ", with every seed" if outcome.spread is not None else ""
         yield f"another one saves as much with as few evictions, and is better in one of them{always}"
     if outcome.kept:
-        named = ", ".join(f"{words} {count_text(count)}" for words, count in outcome.kept)
+        named = ", ".join(f"{count_text(count)} by {words}" for words, count in outcome.kept)
         yield f"nodes that are kept at the end: {named}"
 
 

@@ -146,7 +146,7 @@ CASES = [
         lambda: Inventory(
             nodepools=(a_nodepool(),),
             nodes=(a_node(), a_node(name="other", pool="")),
-            nodeclaims=(a_nodeclaim(),),
+            nodeclaims=(a_nodeclaim(), a_nodeclaim(name="starts", node="", stage="Launched")),
             pods=(a_pod(node="other"),),
         ),
         ("1 of 2 nodes is not Karpenter's (other)", "1 workload pod runs on them."),

@@ -108,3 +108,13 @@ def test_what_was_assumed_is_said_aside(tmp_path: Path, capsys: pytest.CaptureFi
     read = capsys.readouterr()
     assert json.loads(read.out) == []
     assert "karptui blockers: PodDisruptionBudget web/odd: the API refuses its selector" in read.err
+
+
+def test_without_blockers_there_is_a_sentence_and_no_empty_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "empty.json"
+    path.write_text('{"apiVersion": "v1", "kind": "List", "items": []}')
+    assert main(["blockers", str(path)]) == 0
+    told = capsys.readouterr()
+    assert (told.out, "no blockers" in told.err) == ("", True)

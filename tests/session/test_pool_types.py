@@ -31,7 +31,7 @@ from tests.builders import NOW_NS, a_node, a_nodeclaim, a_nodepool, a_pod, a_req
 
 KWOK = replace(a_nodepool(name="other"), node_class_ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "k"))
 INVENTORY = Inventory(
-    nodepools=(a_nodepool(name="own"), KWOK, replace(KWOK, name="also")),
+    nodepools=(a_nodepool(name="own", is_ready=False), KWOK, replace(KWOK, name="also")),
     nodes=(a_node(pool="other"),),
 )
 

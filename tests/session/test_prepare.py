@@ -22,7 +22,7 @@ def test_types_that_came_with_a_snapshot_hold_for_all() -> None:
 
 
 def test_without_a_nodeclass_nothing_is_known_and_other_providers_types_are_those_seen() -> None:
-    own = a_nodepool(name="own")
+    own = a_nodepool(name="own", is_ready=False)
     other = replace(a_nodepool(name="other"), node_class_ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "k"))
     inventory = Inventory(nodepools=(own, other), nodes=(a_node(pool="other"),))
     offered = offered_types(inventory, Settings(), Evidence())
@@ -33,3 +33,20 @@ def test_without_a_nodeclass_nothing_is_known_and_other_providers_types_are_thos
     assert "NodePool own: no instance types are known for EC2NodeClass default" in notes
     told = "the instance types and prices of KWOKNodeClass are not known: 1 type seen on 1 node stand for them"
     assert f"NodePool other: {told}" in notes
+
+
+def test_a_nodeclass_that_a_ready_nodepool_has_and_nobody_read_is_assumed_with_zones_and_image_of_the_nodes() -> None:
+    node = replace(a_node(pool="own"), os_image="Bottlerocket OS 1.49.0 (aws-k8s-1.33)")
+    offered = offered_types(Inventory(nodepools=(a_nodepool(name="own"),), nodes=(node,)), Settings(), Evidence())
+    assert isinstance(offered.types, Mapping)
+    assert len(offered.types["own"]) > 1000
+    assert offered.notes[-1] == (
+        "EC2NodeClass default was not read: bottlerocket@latest in the zones of the nodes is assumed, "
+        "with the kubelet's defaults"
+    )
+
+
+def test_without_nodes_nothing_is_assumed_of_a_nodeclass() -> None:
+    offered = offered_types(Inventory(nodepools=(a_nodepool(name="own"),)), Settings(), Evidence())
+    assert offered.types == {}
+    assert offered.notes == ("NodePool own: no instance types are known for EC2NodeClass default",)

@@ -387,10 +387,11 @@ def _unmanaged(context: AdviceContext) -> Iterator[Finding]:
         )
     if others:
         pods = sum(1 for node in others for pod in node.pods if context.fleet.pods.is_reschedulable(pod))
+        all_nodes = sum(node.node is not None for node in context.fleet.nodes)
         yield Finding(
             severity=Severity.INFO,
             objects=node_refs(others),
-            fact=f"{share(len(others), len(context.fleet.nodes))} nodes {verb(len(others), 'is', 'are')} not "
+            fact=f"{share(len(others), all_nodes)} nodes {verb(len(others), 'is', 'are')} not "
             f"Karpenter's ({listed(node.name for node in others)}): it may place pods there and never removes or "
             f"replaces them. {counted(pods, 'workload pod')} {verb(pods, 'runs', 'run')} on them.",
         )

@@ -62,7 +62,7 @@ def test_types_without_any_offering_or_room() -> None:
     heavy = builders.a_daemonset(memory="900Gi")
     view = view_of(builders.a_nodepool(), daemonsets=(heavy,))
     (row,) = pool_rows(view)
-    assert text_of(types_line(row)).startswith("✘ no type is left: ")
+    assert text_of(types_line(row)).startswith("✘ no type is left: m5.4xlarge comes furthest, then ")
     assert "up to" not in text_of(carries_line(row))
     assert daemon_note(daemon_rows(view, row.name)[0])[0].startswith("without it room on m5.large, m5.xlarge")
 
