@@ -288,4 +288,7 @@ def _method_lines(method: dict[str, Any]) -> Iterator[str]:
     yield f"  {method['name']}: {len(method['candidates'])} candidates, budgets {budgets or 'none'}"
     for command in method["commands"]:
         made = f" by {len(command['replacements'])} NodeClaim" if command["replacements"] else ""
-        yield f"    {command['decision']} {', '.join(command['candidates'])}{made}, {saved_text(command['savings'])}"
+        # What a template makes, or comes once the node is gone, has no price: Karpenter counts the whole node as saved.
+        is_open = "terminateFirstReason" in command or any(one["cheapestPrice"] < 0 for one in command["replacements"])
+        saves = "" if is_open else f", {saved_text(command['savings'])}"
+        yield f"    {command['decision']} {', '.join(command['candidates'])}{made}{saves}"

@@ -213,5 +213,6 @@ def _next(side: dict[str, Any]) -> Iterator[str]:
     for command in side["commands"]:
         made = ", ".join(filter(None, (f"{one['nodePool']} {one['instanceType']}" for one in command["replacements"])))
         by = f" by {made}" if made else ""
-        saved = saved_text(command["savingsPerHour"])
-        yield f"{command['method']}: {command['decision']} {first_of(command['nodes'], MAX_NAMES)}{by}, {saved}"
+        saved = command["savingsPerHour"]
+        saves = "" if saved is None else f", {saved_text(saved)}"
+        yield f"{command['method']}: {command['decision']} {first_of(command['nodes'], MAX_NAMES)}{by}{saves}"

@@ -17,7 +17,6 @@ from karptui.disruption.blocker import Blocker
 from karptui.disruption.budget_calendar import PoolBudgets
 from karptui.disruption.budgets import BudgetState
 from karptui.disruption.codes import Code
-from karptui.disruption.command import Decision
 from karptui.disruption.drain import DrainState
 from karptui.disruption.gates import GateCheck
 from karptui.disruption.lanes import Lane, Why
@@ -115,12 +114,8 @@ class NextCommand(msgspec.Struct, frozen=True, gc=False):
     decision: str
     node_names: tuple[str, ...]
     replacements: tuple[Replacement, ...]
-    savings_per_hour: float
-
-    @property
-    def is_priced(self) -> bool:
-        """Whether its saving is known: what a template makes, or comes once the node is gone, has no price yet."""
-        return self.decision != Decision.TERMINATE_FIRST and not any(one.is_from_template for one in self.replacements)
+    savings_per_hour: float | None
+    """None where nobody can say: `Command.known_savings`."""
 
 
 class NextReport(msgspec.Struct, frozen=True, gc=False):
@@ -145,7 +140,7 @@ class NextReport(msgspec.Struct, frozen=True, gc=False):
     @property
     def savings_per_hour(self) -> float | None:
         """What those of its commands save of which that is known; None where it is of none."""
-        known = [one.savings_per_hour for one in self.commands if one.is_priced]
+        known = [one.savings_per_hour for one in self.commands if one.savings_per_hour is not None]
         return sum(known) if known or not self.commands else None
 
 
@@ -204,9 +199,10 @@ def billed_command(command: NextCommand, settings: PriceSettings) -> NextCommand
     if settings == LIST_PRICES:
         return command
     fewer_nodes = len(command.node_names) - len(command.replacements)
+    saved = command.savings_per_hour
     return msgspec.structs.replace(
         command,
-        savings_per_hour=settings.saved(command.savings_per_hour, fewer_nodes),
+        savings_per_hour=None if saved is None else settings.saved(saved, fewer_nodes),
         replacements=_billed(command.replacements, settings),
     )
 

@@ -113,6 +113,19 @@ class Command(msgspec.Struct, frozen=True, eq=False):
             return 0.0
         return self.source_price - sum(node.estimated_price() for node in self.replacements)
 
+    @property
+    def known_savings(self) -> float | None:
+        """What it does save per hour; None where nobody can say yet.
+
+        Karpenter counts an unknown price as 0. What a template makes, or comes once the nodes are gone, has no price.
+        """
+        is_open = self.from_template or self.terminate_first is not None
+        prices = (
+            *(candidate.price for candidate in self.candidates),
+            *(node.estimated_price() for node in self.replacements),
+        )
+        return self.savings if self.is_reboot or not (is_open or 0.0 in prices) else None
+
     def announce(self, recorder: Recorder) -> None:
         """Say that a replacement was found, as consolidation does before anything is decided."""
         for candidate in self.candidates:

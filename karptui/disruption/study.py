@@ -410,7 +410,7 @@ def _command(command: Command) -> NextCommand:
         decision=str(command.decision),
         node_names=tuple(candidate.node.node_name for candidate in command.candidates),
         replacements=replacements_of(command),
-        savings_per_hour=command.savings,
+        savings_per_hour=command.known_savings,
     )
 
 

@@ -377,7 +377,7 @@ def _next(case: VerdictCase) -> Iterator[ClusterFinding]:
         yield ClusterFinding(
             severity=FindingSeverity.INFO,
             code=FindingCode.NEXT,
-            price_per_hour=first.savings_per_hour if first.is_priced else None,
+            price_per_hour=first.savings_per_hour,
             objects=tuple(f"Node/{name}" for name in first.node_names),
             names=first.node_names,
             nodes=len(first.node_names),

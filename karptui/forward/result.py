@@ -59,7 +59,10 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Of a command: what its nodes are to Karpenter, which takes any of those that are alike, sorted."""
     claims: tuple[dict[str, Any], ...] = ()
     """NodeClaims that come, in the form of ``karptui simulate``."""
-    savings_per_hour: float = 0.0
+    savings_per_hour: float | None = None
+    """Of a command: what it saves; None where nobody can say: `Command.known_savings`."""
+    reckoned_savings: float = 0.0
+    """The same as Karpenter counts it, an unknown price as 0."""
     evictions: int = 0
     pods: tuple[str, ...] = ()
     """``namespace/name`` of the pods that it moves or places."""
@@ -74,7 +77,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         document |= {
             "candidates": list(self.nodes),
             "replacements": list(self.claims),
-            "savings": self.savings_per_hour,
+            "savings": self.reckoned_savings,
             "evictions": self.evictions,
             "pods": list(self.pods),
         }

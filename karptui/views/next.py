@@ -329,7 +329,7 @@ def report_values(view: ClusterView) -> dict[str, Any] | None:
             {
                 "decision": one.decision,
                 "nodes": list(one.node_names),
-                "savings_per_hour": one.savings_per_hour if has_prices and one.is_priced else None,
+                "savings_per_hour": one.savings_per_hour if has_prices else None,
                 "replacements": [replacement_values(made) for made in one.replacements],
             }
             for one in report.commands

@@ -94,12 +94,13 @@ def _because(found: NextPass) -> str:
 def _command_line(method: Method, command: Command, settings: PriceSettings) -> CommandLine:
     made = [(node.pool_name, node.type_names[0] if node.type_names else "") for node in command.replacements]
     made += [(command.candidates[0].pool.name, "")] * command.from_template
+    saved = None if settings.is_disabled else command.known_savings
     return CommandLine(
         method=str(method),
         decision=str(command.decision),
         nodes=tuple(sorted(candidate.node.node_name for candidate in command.candidates)),
         replacements=tuple(made),
-        savings_per_hour=settings.saved(command.savings, len(command.candidates) - len(made)),
+        savings_per_hour=None if saved is None else settings.saved(saved, len(command.candidates) - len(made)),
     )
 
 

@@ -210,7 +210,8 @@ class CommandLine(msgspec.Struct, frozen=True):
     nodes: tuple[str, ...]
     replacements: tuple[tuple[str, str], ...]
     """NodePool and cheapest type of each new node."""
-    savings_per_hour: float
+    savings_per_hour: float | None
+    """None where prices are off, or nobody can say: `Command.known_savings`."""
 
 
 class NextLines(msgspec.Struct, frozen=True):

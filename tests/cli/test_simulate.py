@@ -104,11 +104,19 @@ def test_events_of_pods_that_protect_a_node_that_goes_away(tmp_path: Path, capsy
 
 @pytest.mark.parametrize(("saved", "said"), [(0.383, "saves $0.3830/h"), (-0.238, "costs $0.2380/h more")])
 def test_what_a_command_saves_is_said_as_everywhere(saved: float, said: str) -> None:
-    command = {"decision": "replace", "candidates": ["a", "b"], "replacements": [{}], "savings": saved}
-    drift = {"name": "Drift", "candidates": ["a"], "budgets": {"general": 1}, "commands": [command]}
+    command = {
+        "decision": "replace",
+        "candidates": ["a", "b"],
+        "replacements": [{"cheapestPrice": 0.1}],
+        "savings": saved,
+    }
+    bare: dict[str, Any] = {**command, "replacements": [{"cheapestPrice": -1}]}
+    drift = {"name": "Drift", "candidates": ["a"], "budgets": {"general": 1}, "commands": [command, bare]}
     decision: dict[str, Any] = {"newNodeClaims": [], "existingNodes": [], "podErrors": {}}
     answer = {"name": "case", "provisioning": decision, "disruption": [drift], "notModelled": []}
-    assert f"    replace a, b by 1 NodeClaim, {said}" in list(lines_of(answer))
+    lines = list(lines_of(answer))
+    assert f"    replace a, b by 1 NodeClaim, {said}" in lines
+    assert "    replace a, b by 1 NodeClaim" in lines, "what a template makes has no price yet"
 
 
 def test_names_cannot_act_on_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

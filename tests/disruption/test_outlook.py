@@ -109,6 +109,19 @@ def test_drift_takes_it_whatever_the_price() -> None:
     assert _without(_cluster(pods=nowhere, claims=[claim]), code="POD_DND").outcome is Outcome.NO
 
 
+def test_what_a_command_saves_is_known_where_every_price_is() -> None:
+    pods = [a_pod(node="node-1", annotations=PROTECTED)]
+    claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
+    command = present(_without(_cluster(pods=pods, claims=[claim]), code="POD_DND").command)
+    assert command.known_savings == command.savings == pytest.approx(0.3)
+
+    node = a_node(**{**BIG, "instance_type": "m9.unheard-of"})
+    claim = a_claim(instance_type="m9.unheard-of", conditions=(drifted(),))
+    command = present(_without(_cluster(pods=pods, nodes=[node], claims=[claim]), code="POD_DND").command)
+    assert command.savings == pytest.approx(-0.1), "Karpenter counts the unknown price as 0"
+    assert command.known_savings is None
+
+
 def test_a_budget_that_opens() -> None:
     pool = a_nodepool(budgets=(DisruptionBudget("0", "0 9 * * *", "8h"),))
     assert _without(_cluster(pool=pool)).outcome is Outcome.DELETE
@@ -132,6 +145,7 @@ def test_static_nodepools() -> None:
     assert (prospect.outcome, prospect.method) == (Outcome.REPLACE, Method.STATIC_DRIFT)
     # Karpenter prices no replacement from a template.
     assert prospect.savings_per_hour == 0.0
+    assert present(prospect.command).known_savings is None
     (made,) = verdict_of(prospect).replacements
     assert (made.type_names, made.price_per_hour, made.is_from_template) == (("m5.large", "m5.2xlarge"), 0.1, True)
     assert _without(_cluster(pool=pool)).outcome is Outcome.NO

@@ -18,7 +18,7 @@ from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
 from karptui.provisioning.reporter import Cancelled
-from karptui.views.forward.sentences import longest_waits, waits_text
+from karptui.views.forward.sentences import longest_waits, step_text, waits_text
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, SECOND_NS, a_nodepool, a_pdb, a_pod, a_requirement, an_owner
 from tests.forward.making import TYPES, a_pair, a_world, played, seconds, steps
 
@@ -78,10 +78,12 @@ def a_static_world(*capacity_types: str) -> Inventory:
 STATIC = Settings(gates={"StaticCapacity": True})
 
 
-def test_what_a_bare_template_saves_is_told_as_karpenter_tells_it() -> None:
+def test_what_a_bare_template_saves_is_told_as_karpenter_tells_it_to_scripts_alone() -> None:
     found = played(a_static_world("on-demand"), settings=STATIC)
     replaced = steps(found, StepKind.DISRUPT)[0]
-    assert (replaced.method, replaced.decision, replaced.savings_per_hour) == ("StaticDrift", "replace", 0.1)
+    assert (replaced.method, replaced.decision, replaced.as_json()["savings"]) == ("StaticDrift", "replace", 0.1)
+    assert replaced.savings_per_hour is None
+    assert "$" not in step_text(replaced)
 
 
 def test_a_node_stays_where_nothing_is_on_offer_to_replace_it() -> None:

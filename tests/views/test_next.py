@@ -55,7 +55,7 @@ def test_what_is_saved_is_null_where_the_replacement_is_not_chosen_yet() -> None
         assert values is not None
         return values["savings_per_hour"], [one["savings_per_hour"] for one in values["commands"]]
 
-    first, known = NextCommand("terminate-first", ("a",), (), 1.008), NextCommand("replace", ("b",), (), -0.238)
+    first, known = NextCommand("terminate-first", ("a",), (), None), NextCommand("replace", ("b",), (), -0.238)
     assert saved() == (0, [])
     assert saved(first) == (None, [None])
     assert saved(first, known) == (-0.238, [None, -0.238])

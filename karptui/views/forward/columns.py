@@ -13,7 +13,7 @@ from karptui.kube.units import clock_text, count_text, first_of
 from karptui.session.whatif_questions import PlayFound
 from karptui.views.column import Column, Field, FieldKind, Heading
 from karptui.views.forward.sentences import AS_IT_IS, MAX_NAMES, SHOWN, claims_text
-from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import short_name
 from karptui.views.table import Sort, TableSpec
 from karptui.views.why.lanes import short_method
@@ -68,6 +68,8 @@ def _why(row: PlayedStep) -> Cell:
 
 def _saves(row: PlayedStep) -> Cell:
     saved = row.step.savings_per_hour
+    if saved is None and row.step.kind is StepKind.DISRUPT:
+        return NOT_AVAILABLE
     return Cell(node_price_text(saved), Tone.STRONG) if saved else NOT_APPLICABLE
 
 

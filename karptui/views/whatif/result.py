@@ -157,23 +157,26 @@ def next_lines(difference: Difference) -> tuple[ResultLine, ...]:
 
 
 def _side_lines(key: str, title: str, side: NextLines) -> tuple[ResultLine, ...]:
-    total = sum(one.savings_per_hour for one in side.commands)
-    note = saved_text(total) if side.commands else side.because or "nothing to do"
+    known = [one.savings_per_hour for one in side.commands if one.savings_per_hour is not None]
+    if known:
+        note = saved_text(sum(known))
+    else:
+        note = counted(len(side.commands), "command") if side.commands else side.because or "nothing to do"
     return (heading(key, title, note), *(_command_line(key, one) for one in side.commands))
 
 
 def _command_line(key: str, one: CommandLine) -> ResultLine:
-    made = f" → {', '.join(f'{kind} in {pool}' for pool, kind in one.replacements)}" if one.replacements else ""
+    new = ", ".join(f"{kind or 'a new node'} in {pool}" for pool, kind in one.replacements)
+    made = f" → {new}" if new else ""
     details = listed(one.nodes, "Node")
+    saved = one.savings_per_hour
+    saves = () if saved is None else ((f"  {saved_text(saved)}", Tone.GOOD if saved > 0 else Tone.MUTED),)
     return ResultLine(
         f"{key}/{one.method}/{one.nodes[0] if one.nodes else ''}",
         (
             (f"    {one.method}: ", Tone.MUTED),
             (f"{one.decision} {first_of(one.nodes, MOST_NAMES)}{made}", Tone.NORMAL),
-            (
-                f"  {saved_text(one.savings_per_hour)}",
-                Tone.GOOD if one.savings_per_hour > 0 else Tone.MUTED,
-            ),
+            *saves,
         ),
         details=details,
         target=Target("Node", one.nodes[0]) if one.nodes else None,

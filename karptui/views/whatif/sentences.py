@@ -325,7 +325,7 @@ def _command_text(one: CommandLine) -> str:
     kinds = " and ".join(f"{count_text(count)} new {name or 'node'}" for name, count in made.items())
     by = f" by {kinds}" if made else ""
     saved = one.savings_per_hour
-    saves = f", saving {node_price_text(saved)}/h" if saved >= LEAST_CHANGE else ""
+    saves = f", saving {node_price_text(saved)}/h" if saved is not None and saved >= LEAST_CHANGE else ""
     return f"{one.decision} {nodes}{by} ({one.method}){saves}"
 
 

@@ -273,22 +273,26 @@ def test_figures_stand_beside_the_nodepools_where_there_is_room() -> None:
 def test_budgets_and_the_next_command_of_both_sides() -> None:
     command = CommandLine("Emptiness", "delete", ("n1",), (), 0.5)
     replace = CommandLine("Drift", "replace", ("n2",), (("general", "m7i.large"),), 0.0)
+    open_ended = CommandLine("StaticDrift", "replace", ("n3",), (("general", ""),), None)
     lines = result_lines(
         a_difference(
             mode=Replay.NEXT,
             budgets=(BudgetChange("general", "Drifted", None, 1, None, 0),),
             next_before=NextLines((), "every budget is used up"),
-            next_after=NextLines((command, replace)),
+            next_after=NextLines((command, replace, open_ended)),
         )
     )
     assert texts(lines) == [
         "Karpenter's next command, edited  saves $0.5000/h",
         "    Emptiness: delete n1  saves $0.5000/h",
         "    Drift: replace n2 → m7i.large in general  saves nothing",
+        "    StaticDrift: replace n3 → a new node in general",
         "As things are now  every budget is used up",
         "Disruption budgets",
         "    general Drifted  no limit → 1 nodes  left now no limit → 0",
     ]
+    unsaid = result_lines(a_difference(next_before=NextLines(()), next_after=NextLines((open_ended,))))
+    assert texts(unsaid)[0] == "Karpenter's next command, edited  1 command", "nobody can say what it saves"
     quiet = result_lines(a_difference(next_before=NextLines(()), next_after=NextLines(())))
     assert texts(quiet) == ["Karpenter's next command, now and edited  nothing to do"], "what is the same stands once"
 

@@ -400,7 +400,7 @@ def test_next_in_words(view: ClusterView) -> None:
     assert "Next: Drift (Drifted), 6 commands, saves $3.0000/h  (1 change ago; being worked out again)" in text
     assert "replace n0, n1, n2, n3, n4, n5, n6, n7 and 1 more → a or 1 other in p from $0.1000 for 2 pods" in text
     assert "and 2 more" in text
-    first = NextCommand("terminate-first", ("n2",), (), 1.008)
+    first = NextCommand("terminate-first", ("n2",), (), None)
     mixed = lines(NextReport("Drift", "Drifted", (one, first), generation=at))
     assert mixed.startswith("Next: Drift (Drifted), 2 commands, saves $0.5000/h\n")
     assert lines(NextReport("Drift", "Drifted", (first,), generation=at)).startswith("Next: Drift (Drifted)\n")
