@@ -84,6 +84,8 @@ class Scheduler:
         columns = prepared.columns.index
         self._columns = [(name, columns.get(name), need) for name, need in _DEFAULT_REQUESTS.items()]
         self._domains_by_key: dict[str, list[str]] = {}
+        self._filled_scores: dict[int, tuple[list[int], dict[tuple[int, ...], int]]] = {}
+        """Of nodes on which something was placed, by index: the room then, and the scores of it."""
         self._enough = enough(len(prepared.destinations))
         self.first = first % max(len(prepared.destinations), 1)
         """Index of the node with which the next search begins."""
@@ -155,20 +157,25 @@ class Scheduler:
         return equals[0] if len(equals) == 1 else self._rng.choice(equals)
 
     def _room_scores(self, row: tuple[int, ...], nodes: Iterable[Destination]) -> list[int]:
-        """Return the score of each node's room for a pod; of those on which nothing was placed yet it is remembered."""
+        """Return the score of each node's room for a pod, which is remembered as long as nothing is placed there."""
         filled = self._run.node_check.filled
+        filled_scores = self._filled_scores
         scores = []
         for node in nodes:
-            if node.index in filled:
-                score = self._resources(row, node, filled[node.index].room)
+            index = node.index
+            if index in filled:
+                room = filled[index].room
+                found = filled_scores.get(index)
+                if found is None or found[0] is not room:
+                    found = filled_scores[index] = (room, {})
+                known = found[1]
             else:
-                known = node.scores
-                if row in known:
-                    score = known[row]
-                else:
-                    if len(known) >= _MOST_SCORES:
-                        known.clear()
-                    score = known[row] = self._resources(row, node, node.room)
+                room, known = node.room, node.scores
+            score = known.get(row)
+            if score is None:
+                if len(known) >= _MOST_SCORES:
+                    known.clear()
+                score = known[row] = self._resources(row, node, room)
             scores.append(score)
         return scores
 

@@ -46,6 +46,8 @@ class PodTrial:
         self._rest = tuple(pod for pod in inventory.pods if pod.key not in self.keys)
         own = situation if inventory is situation.inventory else situation.derive(inventory)
         self._prepared = own.prepared
+        self._latest = self._prepared
+        """What the cluster with so many of them is made from next: it hands on what no pod without a node changes."""
         self._inventory = inventory
         self.solved: Callable[[int], Solution] = cache(lambda count: solve(self._with(count)))
         """What one pass decides with so many of them."""
@@ -55,13 +57,14 @@ class PodTrial:
     def _with(self, count: int) -> Prepared:
         pods = (*self._rest, *self._copies[:count])
         inventory = msgspec.structs.replace(self._inventory, pods=pods)
-        return self._prepared.later(
+        self._latest = self._latest.later(
             inventory,
             self._prepared.states,
             self._prepared.now_ns,
             pods={pod.uid: pod for pod in pods},
             unbound=[pod for pod in pods if not pod.node_name],
         )
+        return self._latest
 
     def greatest(self, holds: Callable[[int], bool], most: int, guess: int) -> int:
         """Return the greatest count for which something holds that holds for every lesser one; 0 always counts.
