@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -30,6 +30,7 @@ from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim
 from karptui.karpenter.nodepool import is_aws
 from karptui.karpenter.repair_policies import Ailment, RepairAction, RepairPolicies, RepairPolicy, legacy_ailment
 from karptui.karpenter.settings import Settings
+from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode
 
@@ -192,10 +193,21 @@ class Repair:
         since_ns = self._fleet.now_ns - _REBOOT_WINDOW_NS
         return sum(1 for at_ns in self._fleet.settings.reboot_history.get(claim.name, ()) if at_ns > since_ns)
 
+    @cached_property
+    def _ended(self) -> Mapping[str, Sequence[Pod]]:
+        """The pods that have ended and are not being deleted, by Node: they count where nodes are equally urgent."""
+        found: dict[str, list[Pod]] = {}
+        for pod in self._fleet.inventory.pods:
+            if pod.node_name and pod.is_terminal and not pod.is_terminating:
+                found.setdefault(pod.node_name, []).append(pod)
+        return found
+
     def _legacy_cost(self, candidate: Candidate) -> float:
-        fleet, claim = self._fleet, candidate.claim
+        fleet, claim, node = self._fleet, candidate.claim, candidate.node
         traits = fleet.pods.traits
-        cost = sum(traits(pod.template).eviction_cost for pod in fleet.pods_of(candidate.node))
+        ended = self._ended.get(node.node.name, ()) if node.node is not None else ()
+        pods = sorted((*fleet.pods_of(node), *ended), key=lambda pod: (pod.namespace, pod.name))
+        cost = sum(traits(pod.template).eviction_cost for pod in pods)
         if claim.expire_after_ns:
             left = 1 - (fleet.now_ns - claim.created_ns) / claim.expire_after_ns
             cost *= min(max(left, 0.0), 1.0)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import msgspec
 
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVED
+from karptui.karpenter.requirements import Requirement
 from karptui.karpenter.rules import Rules
 from karptui.kube import resources
 from karptui.kube.objects import Condition, KubeObject
@@ -42,12 +43,26 @@ class Offering(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
         Until 1.14 a full reservation was not available in the first place.
         """
-        return self.is_available and not (rules.has_room_apart and self.reservation_capacity <= 0 and self.is_reserved)
+        is_held = rules.has_room_apart and self.reservation_capacity <= 0
+        return self.is_available and not (is_held and self._may_be_reserved)
+
+    @property
+    def _may_be_reserved(self) -> bool:
+        """Whether its capacity type is one of which some is reserved: any type, or any but spot, counts as well."""
+        asked = [one for one in self.requirements if one.key == CAPACITY_TYPE]
+        return bool(asked) and all(
+            RESERVED in one.values
+            if one.operator == "In"
+            else Requirement.of(one.key, one.operator, one.values).allows(RESERVED)
+            for one in asked
+        )
 
     @property
     def is_reserved(self) -> bool:
         """Whether it is capacity that somebody has reserved."""
-        return any(one.key == CAPACITY_TYPE and RESERVED in one.values for one in self.requirements)
+        return any(
+            one.key == CAPACITY_TYPE and one.operator == "In" and RESERVED in one.values for one in self.requirements
+        )
 
 
 class InstanceType(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):

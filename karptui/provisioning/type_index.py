@@ -130,7 +130,7 @@ NO_PRICE: Final = float("inf")
 class OfferingKind:
     """Offerings of any types that have the same requirements and are available."""
 
-    __slots__ = ("capacity_type", "prices", "requirements", "reservation_id", "roomy", "rows")
+    __slots__ = ("capacity_type", "may_be_reserved", "prices", "requirements", "reservation_id", "roomy", "rows")
 
     def __init__(self, requirements: Requirements) -> None:
         self.requirements = requirements
@@ -142,12 +142,20 @@ class OfferingKind:
         """Type and price per hour of each that a node can be launched into."""
         self.capacity_type = single_value(requirements, CAPACITY_TYPE)
         self.reservation_id = single_value(requirements, RESERVATION_ID)
+        asked = requirements.find(CAPACITY_TYPE)
+        self.may_be_reserved = asked is not None and asked.allows(RESERVED)
+        """Whether it is held to the room of a reservation: ``Launchable`` asks whether the capacity type allows one."""
 
 
 def single_value(requirements: Requirements, key: str) -> str:
-    """Return a value of a key, empty where it is undefined; of several the first in text order."""
+    """Return a value of a key, empty where it is undefined; of several the first in text order.
+
+    Of a key that may be anything, or anything but some values, Karpenter draws a number: that equals none it looks for.
+    """
     requirement = requirements.find(key)
-    return min(requirement.values, default="") if requirement is not None else ""
+    if requirement is None or requirement.complement:
+        return ""
+    return min(requirement.values, default="")
 
 
 class PriceOrder:
@@ -242,7 +250,7 @@ class TypeIndex:
                     kind.rows |= 1 << self._override_row(i, offering, rows)
                 else:
                     kind.rows |= 1 << i
-                is_full = kind.capacity_type == RESERVED and offering.reservation_capacity <= 0
+                is_full = kind.may_be_reserved and offering.reservation_capacity <= 0
                 if not (is_full and self._rules.has_room_apart):
                     kind.prices.append((i, offering.price_per_hour))
                     kind.roomy |= 1 << i

@@ -1,7 +1,8 @@
 """Seeded comparison with Karpenter's own AWS provider.
 
 Opt in with KARPTUI_AWS_ORACLE=/path/to/the/oracle and KARPTUI_AWS_FACTS=/folder/with/instance-types.json.gz;
-KARPTUI_AWS_SEED and KARPTUI_AWS_COUNT choose other variants and more of them.
+KARPTUI_AWS_SEED and KARPTUI_AWS_COUNT choose other variants and more of them, KARPTUI_AWS_VERSION says which version of
+the provider the oracle runs (1.14.1).
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from typing import Any
 
 import pytest
 
-from karptui.aws.case import answer, parse_case
+from karptui.aws.case import TypesCase, answer, parse_case
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.instance_types import allocatable, instance_types
-from tests.aws.comparison import differences
+from karptui.whatif.drift.hashes import ec2_nodeclass_hash
+from tests.aws.comparison import answer_differences, differences
 from tests.aws.variants import REGIONS, make_variants
 
 ORACLE, FACTS = os.environ.get("KARPTUI_AWS_ORACLE"), os.environ.get("KARPTUI_AWS_FACTS")
 SEED, COUNT = int(os.environ.get("KARPTUI_AWS_SEED", "1")), int(os.environ.get("KARPTUI_AWS_COUNT", "8"))
+NEWER = os.environ.get("KARPTUI_AWS_VERSION", "").startswith("1.15")
 
 pytestmark = [
     pytest.mark.oracle,
@@ -31,7 +34,7 @@ pytestmark = [
 
 @pytest.mark.parametrize("region", REGIONS)
 def test_types_are_those_of_the_provider(region: str, tmp_path: Path) -> None:
-    variants = make_variants(SEED, COUNT, region, tuple(instance_type_facts()))
+    variants = make_variants(SEED, COUNT, region, tuple(instance_type_facts()), newer=NEWER)
     job = {
         "region": region,
         "instanceTypes": str(Path(str(FACTS)) / "instance-types.json.gz"),
@@ -43,18 +46,28 @@ def test_types_are_those_of_the_provider(region: str, tmp_path: Path) -> None:
     found = []
     for variant in variants:
         golden = json.loads((tmp_path / f"{variant['name']}.json").read_text())
-        case = {key: value for key, value in variant.items() if key != "types"}
-        made = answer(parse_case(case), variant["types"])
-        found += [f"{variant['name']}: {one}" for one in differences(golden, made) + texts_that_differ(golden, case)]
+        case = {key: value for key, value in variant.items() if key != "types"} | {"karpenter": golden["karpenter"]}
+        parsed = parse_case(case)
+        made = answer(parsed, variant["types"])
+        own = differences(golden, made) + texts_that_differ(golden, parsed)
+        if NEWER:
+            own += answer_differences(golden, made)
+            nodeclass_hash = ec2_nodeclass_hash(parsed.given, version=parsed.settings.rules.nodeclass_hash)
+            own += [] if nodeclass_hash == golden["answers"]["hash"]["value"] else [f"hash: karptui {nodeclass_hash}"]
+        found += [f"{variant['name']}: {one}" for one in own]
     assert not found, f"{len(found)} differences, the first:\n" + "\n".join(one[:1000] for one in found[:3])
 
 
-def texts_that_differ(golden: dict[str, Any], document: dict[str, Any]) -> list[str]:
+def texts_that_differ(golden: dict[str, Any], case: TypesCase) -> list[str]:
     """Return where allocatable quantities are written otherwise than by Kubernetes."""
-    case = parse_case(document)
     facts = [instance_type_facts()[name] for name in golden["types"]]
     resolved = instance_types(
-        case.nodeclass, case.settings, case.market, facts=facts, discovered_memory_bytes=case.discovered_memory_bytes
+        case.nodeclass,
+        case.settings,
+        case.market,
+        facts=facts,
+        placement_group=case.placement_group,
+        discovered_memory_bytes=case.discovered_memory_bytes,
     )
     texts = {one.name: {name: str(amount) for name, amount in allocatable(one).items()} for one in resolved}
     return [

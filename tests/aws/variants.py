@@ -33,6 +33,28 @@ STORAGE = ("2Gi", "3G", "0.3Ti", "100000000", "1", "5e9")
 PERCENTS = ("5%", "12.5%", "33.3%", "0%", "100%", "100.0%", "99.99%", "0.01%", "7.77%", "1.1%", "50%", "3%", "14.29%")
 VOLUMES = ("20Gi", "100Gi", "250G", "1Ti", "64T", "58Ti", "1Gi", "33G")
 DEVICES = ("/dev/xvda", "/dev/xvdb", "/dev/sda1", "/dev/sdf")
+EXPRESSIONS = (
+    "max_pods - 1",
+    "max(20, max_pods / 2)",
+    "110",
+    "vcpus * 8",
+    "max_pods * 1.0",
+    "memory_mib / 512",
+    "default_enis * (ipv4_per_eni - 1) + 2",
+    "vcpus > 8 ? 250 : 58",
+    "instance_type",
+    "100 / (vcpus - 2)",
+    "max_pods - 4000",
+)
+AMOUNTS = (
+    "vcpus * 20",
+    "max_pods * 11 + 255",
+    "100 - 200",
+    "max(255.5, max_pods * 11.0)",
+    "vcpus / 0",
+    "min(vcpus, 4) * 10.9",
+)
+"""Kubelet expressions, some of which fail on some types."""
 REGIONS = {
     "us-east-1": "use1",
     "eu-west-1": "euw1",
@@ -43,10 +65,84 @@ REGIONS = {
 }
 
 
-def make_variants(seed: int, count: int, region: str, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return variants of one region for the provider's `resolve` job; `karptui types` reads the same documents."""
+def make_variants(
+    seed: int, count: int, region: str, names: Sequence[str], *, newer: bool = False
+) -> list[dict[str, Any]]:
+    """Return variants of one region for the provider's `resolve` job; `karptui types` reads the same documents.
+
+    Those for 1.15 hold kubelet expressions, refused offerings, launches, enclaves and devices beside.
+    """
     chance = random.Random(f"{seed}/{region}")
-    return [_variant(chance, f"{region}-{number}", region, names) for number in range(count)]
+    made = [_variant(chance, f"{region}-{number}", region, names) for number in range(count)]
+    for variant in made if newer else ():
+        _add_newer(chance, variant)
+    return made
+
+
+def _add_newer(chance: random.Random, variant: dict[str, Any]) -> None:
+    names, zones = variant["types"], [zone["name"] for zone in variant["zones"]]
+    spec, status = variant["nodeClass"]["spec"], variant["nodeClass"]["status"]
+    variant["extras"] = True
+    reserved = [one["id"] for one in status.get("capacityReservations", ())]
+    gates = [
+        f"{gate}={chance.choice(('true', 'true', 'false'))}"
+        for gate in ("NodeClassCEL", "DRANVIDIAGPU", "DRAEFA")
+        if chance.random() < 0.5
+    ]
+    if gates:
+        variant["settings"]["AWS_FEATURE_GATES"] = ",".join(gates)
+    if chance.random() < 0.4:
+        variant["settings"]["IGNORE_DRA_REQUESTS"] = chance.choice((True, False, False))
+    if chance.random() < 0.5:
+        kubelet = spec.setdefault("kubelet", {})
+        if chance.random() < 0.6:
+            kubelet["maxPods"] = chance.choice(EXPRESSIONS)
+        for field in ("kubeReserved", "systemReserved"):
+            for key in ("cpu", "memory", "ephemeral-storage"):
+                if chance.random() < 0.2:
+                    kubelet.setdefault(field, {})[key] = chance.choice(AMOUNTS)
+    if chance.random() < 0.3:
+        spec["enclaveOptions"] = {"enabled": chance.random() < 0.7}
+    if chance.random() < 0.5:
+        variant["unavailable"] = [
+            {"capacityType": usage, "type": chance.choice(names), "zone": chance.choice(zones)}
+            | ({"reservation": chance.choice(reserved)} if usage == "reserved" and reserved else {})
+            for usage in chance.choices(("spot", "on-demand", "reserved"), k=8)
+        ]
+    if chance.random() < 0.6:
+        variant["launch"] = _launch(chance, names, zones, reserved)
+
+
+def _launch(
+    chance: random.Random, names: Sequence[str], zones: Sequence[str], reserved: Sequence[str]
+) -> dict[str, Any]:
+    usages = chance.choice(
+        (["on-demand"], ["spot"], ["reserved"], ["spot", "on-demand"], ["on-demand", "reserved", "spot"])
+    )
+    rules: list[dict[str, Any]] = [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": usages}]
+    choices: tuple[tuple[str, str, Sequence[str]], ...] = (
+        ("topology.kubernetes.io/zone", "In", sorted(chance.sample(zones, chance.randint(1, len(zones))))),
+        ("node.kubernetes.io/instance-type", "In", sorted(chance.sample(names, min(len(names), 15)))),
+        ("karpenter.k8s.aws/instance-cpu", "Gt", ["3"]),
+        ("karpenter.k8s.aws/instance-category", "NotIn", ["c", "t"]),
+        ("karpenter.k8s.aws/capacity-reservation-type", "In", [chance.choice(("default", "capacity-block"))]),
+        ("karpenter.k8s.aws/instance-gpu-count", chance.choice(("Exists", "DoesNotExist")), []),
+        ("karpenter.k8s.aws/capacity-reservation-id", "In", [chance.choice(reserved)] if reserved else []),
+        ("topology.k8s.aws/zone-id", "Exists", []),
+    )
+    for key, operator, values in choices:
+        if chance.random() < 0.25 and (values or operator not in ("In", "NotIn", "Gt")):
+            rules.append({"key": key, "operator": operator} | ({"values": values} if values else {}))
+    requests = {
+        "cpu": chance.choice(("1", "100m", "7.5", "30")),
+        "memory": chance.choice(("1Gi", "0.5Gi", "100G", "1500m")),
+        "pods": chance.choice(("1", "8", "40")),
+        "nvidia.com/gpu": chance.choice(("1", "8")),
+        "vpc.amazonaws.com/efa": "1",
+        "ephemeral-storage": chance.choice(("15Gi", "30Gi")),
+    }
+    wanted = {key: value for key, value in requests.items() if chance.random() < (0.1 if "/" in key else 0.5)}
+    return {"requirements": rules, "requests": wanted}
 
 
 def _variant(chance: random.Random, name: str, region: str, all_names: Sequence[str]) -> dict[str, Any]:
@@ -103,7 +199,9 @@ def _variant(chance: random.Random, name: str, region: str, all_names: Sequence[
 def _spec(chance: random.Random) -> dict[str, Any]:
     spec: dict[str, Any] = {"role": "node", "subnetSelectorTerms": [], "securityGroupSelectorTerms": []}
     if chance.random() < 0.2:
-        spec["amiFamily"] = chance.choice(("Custom", "AL2", "AL2023", "Bottlerocket", "Windows2022"))
+        spec["amiFamily"] = chance.choice(
+            ("Custom", "Custom", "AL2", "AL2023", "Bottlerocket", "Windows2019", "Windows2022", "Windows2025")
+        )
         spec["amiSelectorTerms"] = [{"id": "ami-0123456789abcdef0"}]
     else:
         spec["amiSelectorTerms"] = [{"alias": chance.choice(ALIASES)}]
@@ -155,9 +253,10 @@ def _kubelet(chance: random.Random) -> dict[str, Any]:
             )
             if chance.random() < 0.7
         }
-    if chance.random() < 0.2:
-        kubelet["evictionSoft"] = {"memory.available": "20%"}
-        kubelet["evictionSoftGracePeriod"] = {"memory.available": "2m0s"}
+    if chance.random() < 0.4:
+        soft = {"memory.available": (*PERCENTS, *MEMORY), "nodefs.available": (*PERCENTS, *STORAGE)}
+        kubelet["evictionSoft"] = {key: chance.choice(found) for key, found in soft.items() if chance.random() < 0.7}
+        kubelet["evictionSoftGracePeriod"] = dict.fromkeys(kubelet["evictionSoft"], "2m0s")
     return kubelet
 
 

@@ -8,8 +8,9 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
+from karptui.disruption.command import Method
 from karptui.disruption.events import Recorder
-from karptui.disruption.methods import observed_fleet
+from karptui.disruption.methods import observed_fleet, simulate
 from karptui.disruption.repair import HealthDeletion, health_deletions, legacy_deletions
 from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.inventory import Inventory
@@ -17,7 +18,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
-from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodepool, present
+from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodepool, a_pod, present
 from tests.disruption.making import a_claim, prepared
 
 BEFORE: Final = parse_settings({"FEATURE_GATES": "NodeRepair=true"}, "1.14.1")
@@ -92,3 +93,16 @@ def test_a_node_that_goes_already_is_not_deleted_again_but_drained_by_force() ->
     for claim, names in ((a_claim("node-0"), ("node-0",)), (a_claim("node-0", deletion_ns=NOW_NS), ())):
         fleet = observed_fleet(prepared(nodes=[_sick("node-0")], nodeclaims=[claim], settings=kept))
         assert legacy_deletions(fleet, Recorder()) == names
+
+
+def test_of_nodes_equally_urgent_the_one_that_is_cheaper_to_drain_is_repaired_and_ended_pods_count() -> None:
+    """Hold ``GetPods`` of pkg/utils/node/node.go, from which pkg/controllers/disruption/types.go sums the cost."""
+    names = [f"node-{number}" for number in range(12)]
+    nodes = [*(_sick(name) for name in names[:2]), *(a_node(name=name) for name in names[2:])]
+    claims = [a_claim(name) for name in names]
+    settings = parse_settings({"FEATURE_GATES": "NodeRepair=true"}, "1.15.0")
+    for ended, repaired in (((), "node-0"), (("node-0",), "node-1"), (("node-0", "node-1"), "node-0")):
+        pods = [a_pod(name=f"job-of-{name}", node=name, phase="Failed") for name in ended]
+        made = prepared(nodes=nodes, nodeclaims=claims, pods=pods, settings=settings)
+        (repair,) = simulate(made, [Method.REPAIR]).methods
+        assert [one.name for command in repair.commands for one in command.candidates] == [repaired]

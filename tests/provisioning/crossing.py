@@ -363,7 +363,8 @@ class Cross:
                 node.pop("values", None)
                 node.update(self._requirement(node["key"]))
             else:
-                node[key] = self.r.choice(_TWISTS[key])
+                chosen = self.r.choice(_TWISTS[key])
+                node[key] = str(chosen) if key == "price" and isinstance(node[key], str) else chosen
 
     def _spots(self, node: Any, *, of_offering: bool = False) -> Iterator[tuple[Json, str]]:
         """Yield places that may be changed; offerings name their zone, capacity type and reservation."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID, ZONE
 from karptui.karpenter.requirements import Requirement, Requirements
-from karptui.karpenter.rules import RULES_1_14_1
+from karptui.karpenter.rules import NEWEST, RULES_1_14_1
 from karptui.provisioning import type_index
 from karptui.provisioning.amounts import AmountIndex, roomy
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, catalogue_of
@@ -177,6 +177,27 @@ class TestOfferings:
         catalogue = Catalogue([one])
         assert catalogue.reservation_capacity == {"cr-1": 1}
         assert [kind.reservation_id for kind in catalogue.reserved_kinds] == ["cr-1"]
+
+    @pytest.mark.parametrize(
+        ("operator", "values", "is_reserved", "needs_room"),
+        [
+            ("In", ("reserved",), True, True),
+            ("In", ("spot",), False, False),
+            ("NotIn", ("spot",), False, True),
+            ("NotIn", ("reserved",), False, False),
+            ("Exists", (), False, True),
+            ("DoesNotExist", (), False, False),
+        ],
+    )
+    def test_only_a_reservation_is_reserved_but_whatever_may_be_one_needs_room(
+        self, operator: str, values: tuple[str, ...], is_reserved: bool, needs_room: bool
+    ) -> None:
+        """Hold what ``CapacityType`` and ``Launchable`` of pkg/cloudprovider/types.go say of a capacity type."""
+        offering = Offering(requirements=(a_requirement(CAPACITY_TYPE, operator, *values),), price_per_hour=1.0)
+        index = Catalogue([InstanceType(name="t", requirements=(), capacity={}, offerings=(offering,))]).index
+        assert (offering.is_reserved, offering.is_launchable(NEWEST)) == (is_reserved, not needs_room)
+        assert (bool(index.reserved_kinds), bool(index.offering_kinds[0].roomy)) == (is_reserved, not needs_room)
+        assert offering.is_launchable(RULES_1_14_1)
 
     def test_custom_offering_keys_are_noticed(self) -> None:
         offering = Offering(requirements=(a_requirement("example.com/rack", "In", "r1"),), price_per_hour=1.0)
