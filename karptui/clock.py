@@ -26,7 +26,7 @@ class SystemClock:
 
 
 class FrozenClock(msgspec.Struct):
-    """A clock that stands at one instant until it is told otherwise: tests, snapshots taken elsewhere."""
+    """A clock that stands at one instant until it is set to another: tests, snapshots taken elsewhere."""
 
     instant_ns: int
     """Nanoseconds since the epoch."""

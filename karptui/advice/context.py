@@ -297,7 +297,7 @@ class AdviceContext:
         return {node.node.name: node for node in self.fleet.nodes if node.node is not None}
 
     def nodes_with(self, pods: Iterable[Pod], *, managed: bool = True) -> tuple[StateNode, ...]:
-        """Return the nodes that pods run on, each once; only those that Karpenter manages unless told otherwise."""
+        """Return the nodes that pods run on, each once; only those that Karpenter manages unless asked for all."""
         found = {pod.node_name: self.node_by_name.get(pod.node_name) for pod in pods if pod.node_name}
         return tuple(node for node in found.values() if node is not None and (node.claim is not None or not managed))
 

@@ -26,7 +26,7 @@ def eni_limited_pods(facts: InstanceTypeFacts, reserved_enis: int, efa_only_on_f
 
 
 def max_pods(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, reserved_enis: int) -> int:
-    """Return the number of pods that the kubelet is told to accept.
+    """Return the number of pods that the kubelet is configured to accept.
 
     ``maxPods: 0`` is a value, ``podsPerCore: 0`` is none; neither prefix delegation nor IPv6 is known to Karpenter.
     """

@@ -60,7 +60,7 @@ def _load(args: argparse.Namespace) -> Loaded:
     loaded = load(args, (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB))
     reason = unready_because(loaded.view)
     if reason:
-        raise UsageError(f"what comes next cannot be told: {reason}")
+        raise UsageError(f"what comes next is not known: {reason}")
     before = loaded.view
     prepared, notes = prepare_view(before, loaded.now_ns)
     study = DisruptionStudy(prepared, before.state.generation, prices=before.evidence.price_settings)

@@ -235,9 +235,9 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     counts = f"new NodeClaims: {len(claims)}, existing nodes that take pods: {len(nodes)}"
     yield f"  {counts}, pods without a place: {len(errors) + len(untried)}"
     if untried:
-        from karptui.views.pending.sentences import NO_USABLE_POOL
+        from karptui.views.pending.sentences import NO_POOLS_PASSED_OVER
 
-        yield f"  {counted(len(untried), 'pod')} {'waits' if len(untried) == 1 else 'wait'}, as {NO_USABLE_POOL}"
+        yield f"  {counted(len(untried), 'pod')} {'waits' if len(untried) == 1 else 'wait'}; {NO_POOLS_PASSED_OVER}"
     if claims:
         yield from _table([HEADINGS, *(_claim_row(claim) for claim in claims)])
     for node in nodes:

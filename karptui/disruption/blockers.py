@@ -14,6 +14,7 @@ from karptui.disruption.command import Method
 from karptui.disruption.events import EventMessages
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import Gate, GateCheck, iter_node_gates
+from karptui.disruption.no_place import NO_POOLS
 from karptui.disruption.pod_blockers import PodBlockers
 from karptui.disruption.pool_blockers import PoolBlockers
 from karptui.disruption.repair import RepairCode, Stop
@@ -79,9 +80,8 @@ class BlockerSurvey:
         ]
         pools = self.fleet.pools.values()
         if pools and not any(pool.is_ready and not pool.is_deleting and not pool.is_static for pool in pools):
-            message = "no NodePool can take pods: none is ready, dynamic and not being deleted"
             blocks = frozenset({Method.DRIFT, Method.MULTI_NODE, Method.SINGLE_NODE})
-            found.append(Blocker(code=Code.NO_NODEPOOLS, blocks=blocks, message=message, is_wanted=True))
+            found.append(Blocker(code=Code.NO_NODEPOOLS, blocks=blocks, message=NO_POOLS, is_wanted=True))
         return tuple(found)
 
     def of(self, node: StateNode, wanted: WantedBy | None = None) -> tuple[Blocker, ...]:

@@ -41,7 +41,7 @@ class Outcome(StrEnum):
     NO = "no"
     """It stays: something else holds it, nothing wants it, or its pods have no cheaper place."""
     UNKNOWN = "unknown"
-    """It cannot be told: what is missing is not in the cluster's objects."""
+    """Not known: what is missing is not in the cluster's objects."""
 
 
 class Prospect(msgspec.Struct, frozen=True, eq=False):
@@ -74,7 +74,7 @@ _UNKNOWN: Final = Prospect(Outcome.UNKNOWN)
 _NOT_LIFTED: Final = frozenset(
     {Code.NO_NODE, Code.NOT_INITIALIZED, Code.NODEPOOL_UNRESOLVED, Code.NO_NODEPOOL_LABEL, Code.INSTANCE_TYPE_UNKNOWN}
 )
-"""Without these the node would not be the node that is seen: what would follow cannot be told."""
+"""Without these the node would not be the node that is seen: what would follow is not known."""
 _RIPENING: Final = frozenset({FilterCode.NOT_CONSOLIDATABLE, FilterCode.NEVER})
 _OUTCOMES: Final = {
     Decision.DELETE: Outcome.DELETE,

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from karptui.disruption.no_place import NO_POOLS
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.forward.scheduling import Scheduler, closed_nodes
 from karptui.forward.world import World
@@ -25,7 +26,6 @@ from karptui.whatif.situation import Situation, WhatIfBase
 
 MOST: Final = 1000
 """Pods up to which it is tried, unless somebody says otherwise."""
-NO_POOL: Final = "no NodePool is usable, so that Karpenter launches nothing"
 ASSUMED: Final = (
     "the pods come at once, as when their workload is scaled, and are alike",
     "pods that wait today look for a place beside them",
@@ -352,8 +352,8 @@ def _without_pools(
         is_total_at_least=is_at_least,
         new_nodes=0,
         price_per_hour=0.0,
-        reason="" if is_at_least else NO_POOL,
-        pools=tuple(_closed(edited, pool, NO_POOL) for pool in edited.inventory.nodepools if pool.name in asked),
+        reason="" if is_at_least else NO_POOLS,
+        pools=tuple(_closed(edited, pool, NO_POOLS) for pool in edited.inventory.nodepools if pool.name in asked),
         buffered=0,
         tried=len(copies),
         assumed=(*ASSUMED, *base.types.notes),

@@ -103,7 +103,7 @@ class StateNode:
 
     @cached_property
     def is_ending(self) -> bool:
-        """Whether its instance has been told to end."""
+        """Whether its instance is being terminated."""
         return self.claim is not None and self.claim.is_true("InstanceTerminating")
 
     @cached_property

@@ -31,7 +31,7 @@ from karptui.views.wrapping import hanging
 from karptui.widgets.sentences import phrase
 
 CONSEQUENCES: Final[Mapping[str, str]] = {
-    "NodeClaim": "Without NodeClaims nothing can be told of what comes and goes.",
+    "NodeClaim": "Without NodeClaims it is not known what comes and goes.",
     "Event": "Without events only what karptui has seen go itself is known.",
     "Pod": "Pods that had to move are not seen.",
 }
@@ -137,7 +137,7 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
 
     def explain(self) -> Pieces:
         """Say how rows are paired."""
-        text = "what came is told from times and reasons: Karpenter does not write down what replaces what"
+        text = "what came in place is inferred from times and reasons: Karpenter does not write down what replaces what"
         return ((text, Tone.MUTED),)
 
     def story_of(self, item: ReplacedClaim) -> tuple[Pieces, ...]:

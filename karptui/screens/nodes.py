@@ -215,7 +215,7 @@ class NodesScreen(ListScreen[NodeEntry]):
         """Return what columns say that have no room, and what else there is to say of a node with a reason."""
         item, facts = self.current, super().row_facts()
         if item is not None and item.delta is not None and delta_text(item.delta):
-            # A node that is not what was promised is told as long as anything has room.
+            # A node that is not what was promised is said as long as anything has room.
             facts = sorted(facts, key=lambda fact: not fact[0][0].startswith(DELTA_WORDS))
         if item is None or item.findings is None:
             return facts

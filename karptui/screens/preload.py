@@ -56,7 +56,7 @@ class Preloader:
             turns.take()
             if self._stopped.wait(KEY_PAUSE_SECONDS):
                 return
-            with contextlib.suppress(Exception):  # whoever opens the screen is told
+            with contextlib.suppress(Exception):  # opening the screen shows the fault
                 import_module(name)
         from karptui.whatif.schema.schema import shipped_schemas  # noqa: PLC0415 - one of those modules
 

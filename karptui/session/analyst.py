@@ -46,7 +46,7 @@ class _Job(NamedTuple):
     view: ClusterView
     now_ns: int
     awaits_prices: bool
-    """Whether what keeps nodes is all that can be said yet: what would come of removals is told with prices."""
+    """Whether what keeps nodes is all that can be said yet: removals are simulated once prices are known."""
 
 
 class Superseded(Exception):  # noqa: N818 - not an error
@@ -66,7 +66,7 @@ class Analyst:
         """Make one that has nothing to do yet.
 
         Args:
-            has_thread: whether it works by itself; without a thread it works while it is told to catch up.
+            has_thread: whether it works by itself; without a thread it works when `catch_up` is called.
             clock: tells seconds that pass.
             keyboard: whoever types there is not held up.
         """

@@ -36,7 +36,7 @@ def unknown_because(statuses: Mapping[str, KindStatus]) -> str:
     if status.phase in _ON_THE_WAY or (status.phase == "disconnected" and not status.count):
         return "NodeClaims are on their way"
     if status.phase == "forbidden":
-        return "NodeClaims may not be listed: what comes and goes cannot be told"
+        return "NodeClaims may not be listed: what comes and goes is not known"
     if status.phase == "not installed":
         return "the cluster does not know NodeClaims: Karpenter is not installed"
     return ""

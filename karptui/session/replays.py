@@ -138,7 +138,7 @@ class Replayer:
                 continue
             except Exception as error:  # noqa: BLE001 - whatever it is, the screen has to live on and say so
                 crash.record(error, "replaying a what-if")
-                with suppress(Exception):  # whoever is told may be what fails
+                with suppress(Exception):  # the listener itself may be what fails
                     self._give(question, _failed(question, error))
 
     def _work(self, question: ReplayQuestion) -> None:

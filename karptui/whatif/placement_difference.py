@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from karptui.aws.prices import LIST_PRICES, NodePrices, settings_of
-from karptui.disruption.no_place import NoPlace, PoolMiss, reason_of
+from karptui.disruption.no_place import NO_POOLS, NoPlace, PoolMiss, reason_of
 from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.simulation import no_place
 from karptui.karpenter.labels import NODEPOOL
@@ -30,7 +30,6 @@ from karptui.whatif.difference_lines import (
 )
 from karptui.whatif.outcome import ReplayOutcome, cost_of_option
 
-NO_POOLS: Final = "no NodePool can take pods: none is ready, dynamic and not being deleted"
 PASSED_OVER: Final = "Karpenter does not look at it"
 KEEPS_AWAY: Final = "its own rules keep it off NodePools, so Karpenter passes over it without a word"
 MOST_EXPLAINED: Final = 16

@@ -119,7 +119,7 @@ class TestTurns:
         group = only(report(a_pod(), nodepools=(a_nodepool(is_ready=False),)))
         assert group.cause is Cause.NO_POOL
         assert group.is_faulty
-        assert now_text(group) == "✘ no usable NodePool"
+        assert now_text(group) == "✘ no NodePool can take pods"
 
     def test_no_pool_with_a_type(self) -> None:
         inventory = Inventory(pods=(a_pod(),), nodepools=(a_nodepool(),))
@@ -145,7 +145,7 @@ class TestTurns:
 
     def test_within_a_sentence_no_mark_stands(self) -> None:
         assert now_words(only(report(a_pod()))).startswith("Karpenter would launch ")
-        assert now_words(only(report(a_pod(), nodepools=(a_nodepool(is_ready=False),)))) == "no usable NodePool"
+        assert now_words(only(report(a_pod(), nodepools=(a_nodepool(is_ready=False),)))) == "no NodePool can take pods"
 
     @pytest.mark.parametrize(
         ("room", "causes"),

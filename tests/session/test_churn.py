@@ -28,7 +28,7 @@ def a_view(phase: Phase | None = Phase.LIVE, *, count: int = 3, events: Phase = 
         (Phase.DISCONNECTED, 3, ""),
         (Phase.DISCONNECTED, 0, "NodeClaims are on their way"),
         (Phase.SYNCING, 1, "NodeClaims are on their way"),
-        (Phase.FORBIDDEN, 0, "NodeClaims may not be listed: what comes and goes cannot be told"),
+        (Phase.FORBIDDEN, 0, "NodeClaims may not be listed: what comes and goes is not known"),
         (Phase.NOT_INSTALLED, 0, "the cluster does not know NodeClaims: Karpenter is not installed"),
         (None, 0, ""),
     ],

@@ -217,7 +217,7 @@ async def test_before_claims_are_there(make_app: MakeApp) -> None:
         await pilot.press("o", "enter", "y")
         await pilot.resize_terminal(90, 30)
         await settled(pilot)
-        assert "NodeClaims may not be listed: what comes and goes cannot be told" in screen_text(app)
+        assert "NodeClaims may not be listed: what comes and goes is not known" in screen_text(app)
         await pilot.press("r")
         await settled(pilot)
         await pilot.press("o", "n")

@@ -1,4 +1,4 @@
-"""Calls to the AWS APIs: page after page, backing off when told to, and what their errors mean."""
+"""Calls to the AWS APIs: page after page, backing off when throttled, and what their errors mean."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def export_cluster(
         connection: the API server and the user.
         request_seconds: how long the server may be silent in answering.
         keep: gives what is kept of an object as soon as it has come, None for nothing.
-        progress: told the resource and how many objects of it have come.
+        progress: called with the resource and how many objects of it have come.
 
     Raises:
         SourceError: when the server cannot be reached, or no credential can be had.

@@ -142,7 +142,7 @@ class Reflector:
         self._outage = Outage()
 
     def run(self, stopped: threading.Event) -> None:
-        """Follow the collection until told to stop."""
+        """Follow the collection until stopped."""
         self._report(Phase.CONNECTING)
         for seconds in self.attempts(stopped):
             if seconds > 0 and not stopped.is_set():
@@ -170,7 +170,7 @@ class Reflector:
                     for changes in changed:
                         self._put(changes)
             except SourceError as error:
-                # Being told to stop looks like a failure, which is nobody's business.
+                # Being stopped looks like a failure, which is nobody's business.
                 seconds = 0.0 if stopped.is_set() else self._failed(error)
             except Exception as error:  # noqa: BLE001  a thread that dies would leave a screen that looks alive
                 during = f"following {self.resource.title}"

@@ -77,7 +77,7 @@ class Reflectors:
         self._turns = SpacedTurns(self._waits, FORBIDDEN_SECONDS)
 
     def run(self) -> None:
-        """Follow until told to stop."""
+        """Follow until stopped."""
         self._announce(Phase.CONNECTING, *(resource.kind for resource in LATER), *OPTIONAL)
         self._follow(NODES)
         self.rediscover()

@@ -1,4 +1,4 @@
-"""What a server has told of its versions: after a restore from a backup it knows less, or tells another past.
+"""Which versions a server has named: after a restore from a backup it knows fewer, or others.
 
 Source: the Kubernetes document "API Concepts", sections on resource versions; KEP-5504, comparable resource versions.
 """

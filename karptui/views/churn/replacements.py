@@ -182,7 +182,7 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
                 "successors",
                 lambda item, _: [one.claim for one in item.successors],
                 TEXTS,
-                "NodeClaims that came in its place, told from times and reasons.",
+                "NodeClaims that came in its place, inferred from times and reasons.",
             ),
             Value(
                 "same_type",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from karptui.aws.money import node_price_text
-from karptui.disruption.no_place import NO_TYPES, NO_ZONE_WORDS
+from karptui.disruption.no_place import NO_POOLS, NO_TYPES, NO_ZONE_WORDS
 from karptui.karpenter.labels import ZONE
 from karptui.kube import resources
 from karptui.kube.pod import Pod
@@ -108,9 +108,7 @@ MOST_PROBLEM: Final = 80
 """Letters of what Karpenter finds faulty about a pod that stand in a row; its own page has them all."""
 _FEW: Final = 36
 """Cells of what is computed at 80 columns."""
-NO_USABLE_POOL: Final = (
-    "there is no usable NodePool: Karpenter does not even try the nodes that exist, and says nothing"
-)
+NO_POOLS_PASSED_OVER: Final = f"{NO_POOLS}: Karpenter does not even try the nodes that exist, and says nothing"
 _SENTENCES: Final[Mapping[Cause, str]] = {
     Cause.UNPLACED: "no NodePool and no node takes it",
     Cause.UNKNOWN: "not known whether Karpenter finds a place: instance types are known from nodes alone",
@@ -127,7 +125,7 @@ _SENTENCES: Final[Mapping[Cause, str]] = {
         "Karpenter passes over it without a word: its rules say karpenter.sh/nodepool DoesNotExist, and even a"
         " preference for that is enough"
     ),
-    Cause.NO_POOL: NO_USABLE_POOL,
+    Cause.NO_POOL: NO_POOLS_PASSED_OVER,
     Cause.NODE: "has room on a node that exists: Karpenter waits for the scheduler to put it there",
     Cause.CLAIM: "Karpenter would launch a node for it",
     Cause.GATED: "scheduling gates hold it: neither the scheduler nor Karpenter looks at it until they are lifted",
@@ -216,7 +214,7 @@ def now_text(group: PendingGroup) -> str:
         arrow = "→ "
         return f"{arrow}{first_of([destination_text(one) for one in group.destinations], 1)}"
     if group.cause is Cause.NO_POOL:
-        return "✘ no usable NodePool"
+        return "✘ no NodePool can take pods"
     mark = "✘ " if group.cause in (Cause.IGNORED, Cause.SILENT, Cause.LOST_NODE) else ""
     problem = clean(next(iter(group.diagnosis.problems), "")) if group.cause is Cause.IGNORED else ""
     if len(problem) > MOST_PROBLEM:

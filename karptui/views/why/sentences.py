@@ -337,7 +337,7 @@ def refusal_text(verdict: Verdict) -> str:
 def verdict_text(verdict: Verdict, *, would: bool = True) -> str:
     """Return what becomes of a node in words."""
     if not verdict.goes:
-        return refusal_text(verdict) or ("cannot be told" if verdict.outcome == "unknown" else "stays")
+        return refusal_text(verdict) or ("not known" if verdict.outcome == "unknown" else "stays")
     saves = f", {saved_text(verdict.savings_per_hour)}" if verdict.savings_per_hour else ""
     if verdict.outcome == "delete":
         how = "it is empty" if verdict.method == "Emptiness" else _moved_text(verdict)
@@ -389,7 +389,7 @@ def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
         return [(f"would go only without all of them: {freed.outcome} (simulated)", Tone.NORMAL)]
     reason = refusal_text(freed)
     words = f"would stay anyway (simulated){f': {reason}' if reason else ''}"
-    return [("what would follow cannot be told" if alone == "unknown" else words, Tone.MUTED)]
+    return [("what would follow is not known" if alone == "unknown" else words, Tone.MUTED)]
 
 
 def _ends(found: NodeFindings) -> bool:

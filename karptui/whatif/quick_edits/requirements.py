@@ -120,7 +120,7 @@ NO_TYPE: Final = "no instance type that the other requirements allow has it"
 def values_left(requirements: Any, key: str, types: Types) -> frozenset[str] | None:
     """Return the values of a label that instance types have which the other requirements allow.
 
-    None where that cannot be told: no type is known, or none has the label.
+    None where that is not known: no type is known, or none has the label.
     """
     if not any(key in labels for labels in types):
         return None

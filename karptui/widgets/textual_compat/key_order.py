@@ -110,7 +110,7 @@ class KeyOrder:
             self._since = asyncio.get_running_loop().time()
 
     async def _take_next(self, turn: int, rounds: int = 0) -> None:
-        """Take the first key, unless what the one before does is not done; called where the app is told of events."""
+        """Take the first key, unless what the one before does is not done; called where the app receives events."""
         if turn != self._turn or not self._kept or not self._app.screen_stack:
             return
         is_behind_others = not rounds and self._app.message_queue_size

@@ -118,7 +118,7 @@ def heard() -> list[signal.Signals]:
 
 
 def die_of(number: int) -> None:
-    """Let a signal do what it does to a program that does not hear it, so that a shell or a service is told of it."""
+    """Let a signal do what it does to a program that does not hear it, so that a shell or a service sees it."""
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
 

@@ -109,7 +109,7 @@ def _with_outlook(
         (_with_outlook(Verdict(Outcome.NO), by_code={Code.POD_DND: Outcome.NO}), "would stay anyway (simulated)"),
         (
             _with_outlook(Verdict(Outcome.UNKNOWN), by_code={Code.POD_DND: Outcome.UNKNOWN}),
-            "what would follow cannot be told",
+            "what would follow is not known",
         ),
     ],
 )

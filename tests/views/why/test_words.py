@@ -168,7 +168,7 @@ def test_a_sentence_before_the_simulation() -> None:
     ("verdict", "text"),
     [
         (Verdict(Outcome.NO), "stays"),
-        (Verdict(Outcome.UNKNOWN), "cannot be told"),
+        (Verdict(Outcome.UNKNOWN), "not known"),
         (Verdict(Outcome.NO, refusal_message="Can't"), "Can't"),
         (Verdict(Outcome.DELETE), "delete"),
         (Verdict(Outcome.DELETE, "Emptiness", 0.5), "would be deleted: it is empty, saves $0.5000/h"),

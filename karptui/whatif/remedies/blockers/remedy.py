@@ -44,7 +44,7 @@ class Effect(msgspec.Struct, frozen=True, gc=False):
     kept: int = 0
     """Nodes that stay all the same: something else holds them, or their pods have no cheaper place."""
     unknown: int = 0
-    """Nodes that have not been simulated yet, or of which it cannot be told."""
+    """Nodes that have not been simulated yet, or of which it is not known."""
     untried: int = 0
     """Nodes of which just these blockers were never taken away together: a what-if tells."""
     saves_per_hour: float = 0.0

@@ -94,7 +94,7 @@ def _percent_step(percent: float) -> AttemptStep:
 
 
 def _guess(question: UnplacedPods, pool: NodePool, miss: PoolExplanation) -> float | None:
-    """Return the percent by which the memory of the nearest type fits, None where it cannot be told."""
+    """Return the percent by which the memory of the nearest type fits, None where it is not known."""
     nearest = miss.nearest
     nodeclass = _nodeclass(question, pool)
     if nearest is None or nodeclass is None:
