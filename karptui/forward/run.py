@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -22,6 +22,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import format_duration
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import counted, verb
 from karptui.provisioning.instance_types import InstanceTypes
 from karptui.provisioning.not_modelled import not_modelled
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
@@ -90,6 +91,7 @@ def forward(
     played = play.run()
     is_measured = simulation_seconds is not None
     assumed, left_out = premises(inventory, settings, durations, is_instant=is_instant, is_measured=is_measured)
+    assumed += tuple(_foreign(inventory))
     return msgspec.structs.replace(
         played,
         kept=kept_nodes(play.fleet()),
@@ -170,6 +172,15 @@ def _assumptions(durations: Durations, usual_seconds: float | None, *, is_instan
     ]
 
 
+def _foreign(inventory: Inventory) -> Iterator[str]:
+    """Yield that nodes which Karpenter did not make count as nodes and not in dollars; nothing where there are none."""
+    claimed = {claim.provider_id for claim in inventory.nodeclaims}
+    count = sum(1 for node in inventory.nodes if node.provider_id not in claimed)
+    if count:
+        counts = verb(count, "counts", "count")
+        yield f"{counted(count, 'node')} that Karpenter did not make {counts} among the nodes, and not in $/h"
+
+
 def _job_assumptions(inventory: Inventory) -> list[str]:
     usual = job_times(inventory.pods).usual
     running = sorted({kind_of(pod) for pod in inventory.pods if pod.is_active} & usual.keys())
@@ -190,7 +201,8 @@ def _left_out(inventory: Inventory) -> list[str]:
     ]
     if jobs:
         others = "" if jobs == kinds.total() else "other "
-        said.insert(0, f"{jobs} {others}pods of Jobs run on to the end: how long they take is not known")
+        pods, go_on = counted(jobs, f"{others}pod"), verb(jobs, "runs", "run")
+        said.insert(0, f"{pods} of Jobs {go_on} on to the end: how long they take is not known")
     return said
 
 

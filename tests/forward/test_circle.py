@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from karptui.forward.circle import circle_of
-from karptui.forward.result import Moment, Played, Step, StepKind
+from karptui.forward.result import Moment, Played, PodWait, Step, StepKind
 from karptui.views.forward.sentences import headline
 from tests.builders import NOW_NS, SECOND_NS
 
@@ -67,3 +67,6 @@ def test_the_first_sentence_says_that_it_goes_in_a_circle() -> None:
         "goes in a circle from 12:01:30Z on, every 60s (Single: replace 1 node, Single: replace 1 node),"
         " 5 evictions each time; 9 nodes, $4.00/h after 60m"
     )
+    waits = (PodWait("a/never", NOW_NS, None), PodWait("a/moved", NOW_NS + 120 * SECOND_NS, None))
+    waiting = headline(replace(played, circle=circle_of(played), waits=waits))
+    assert waiting == f"{told}; 1 pod without a node"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from karptui.disruption.command import Method
 from karptui.disruption.methods import NextPass
@@ -19,7 +20,18 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
 from karptui.provisioning.reporter import Cancelled
 from karptui.views.forward.sentences import longest_waits, step_text, waits_text
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, SECOND_NS, a_nodepool, a_pdb, a_pod, a_requirement, an_owner
+from tests.builders import (
+    HOUR_NS,
+    MINUTE_NS,
+    NOW_NS,
+    SECOND_NS,
+    a_node,
+    a_nodepool,
+    a_pdb,
+    a_pod,
+    a_requirement,
+    an_owner,
+)
 from tests.forward.making import TYPES, a_pair, a_world, played, seconds, steps
 
 STAYS = {"karpenter.sh/do-not-disrupt": "true"}
@@ -374,3 +386,10 @@ def test_a_node_that_has_not_registered_goes_by_the_name_of_its_nodeclaim() -> N
     labels = {key: value for key, value in node.labels.items() if key != REGISTERED}
     found = played(a_world((msgspec.structs.replace(node, labels=labels), claim)))
     assert [(one.method, one.nodes) for one in steps(found, StepKind.DISRUPT)] == [("Emptiness", (claim.name,))]
+
+
+def test_nodes_of_others_count_among_the_nodes_and_the_dollars_say_so() -> None:
+    said = "1 node that Karpenter did not make counts among the nodes, and not in $/h"
+    own = a_world(a_pair("node-1"))
+    assert said in played(replace(own, nodes=(*own.nodes, a_node(name="foreign")))).assumptions
+    assert said not in played(own).assumptions

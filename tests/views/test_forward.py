@@ -61,6 +61,8 @@ def test_nothing_to_do_is_said() -> None:
     assert said == "nothing is disrupted and nothing launched: 5 nodes, $2.50/h"
     foreign = headline(a_play(moments=(Moment(NOW_NS, 1, 0.0, 0),)))
     assert foreign == "nothing is disrupted and nothing launched: 1 node, none of which Karpenter has a price for"
+    waiting = headline(a_play(moments=(Moment(NOW_NS, 5, 2.5, 2),)))
+    assert waiting == "nothing is disrupted and nothing launched: 5 nodes, $2.50/h; 2 pods without a node"
 
 
 def test_steps_in_words() -> None:

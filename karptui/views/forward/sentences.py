@@ -32,13 +32,18 @@ def headline(played: Played) -> str:
     took = span_text(played.until_ns - played.from_ns)
     commands = sum(1 for step in played.steps if step.kind is StepKind.DISRUPT)
     if not commands and not any(step.kind is StepKind.PROVISION for step in played.steps):
-        return f"nothing is disrupted and nothing launched: {_sizes(first, last)}"
+        return f"nothing is disrupted and nothing launched: {_sizes(first, last)}{_pending_text(last.pending)}"
     if played.circle is not None:
-        return f"{circle_text(played.circle)}; {_sizes(first, last)} after {took}"
+        begun_ns = played.circle.from_ns
+        never = sum(1 for wait in played.waits if wait.until_ns is None and wait.from_ns < begun_ns)
+        return f"{circle_text(played.circle)}; {_sizes(first, last)} after {took}{_pending_text(never)}"
     end = f"within {took}, then nothing more" if played.is_quiescent else f"after {took}, and it goes on"
     by = f"{counted(commands, 'command')}, {counted(played.evictions, 'eviction')}"
-    pending = f"; {counted(last.pending, 'pod')} without a node" if last.pending else ""
-    return f"{_sizes(first, last)} ({per_hour_change_text(change)}) {end}: {by}{pending}"
+    return f"{_sizes(first, last)} ({per_hour_change_text(change)}) {end}: {by}{_pending_text(last.pending)}"
+
+
+def _pending_text(pending: int) -> str:
+    return f"; {counted(pending, 'pod')} without a node" if pending else ""
 
 
 def circle_text(circle: Circle) -> str:
