@@ -1,9 +1,9 @@
-"""Random fleets and crossed scenarios, asked of Karpenter's own code too.
+"""Random fleets, crossed scenarios and fleets with oddities, asked of Karpenter's own code too.
 
 Opt in with KARPTUI_ORACLE=/path/to/the/oracle. KARPTUI_ORACLE_FLEETS says how many fleets (300), KARPTUI_ORACLE_CROSSES
-how many crosses (300), KARPTUI_ORACLE_SEED where they begin, KARPTUI_ORACLE_VERSION which version the oracle is
-(1.14.1). Karpenter breaks ties by chance, so it is asked again where it differs: what it never answers in 25 runs is a
-difference.
+how many crosses (300), KARPTUI_ORACLE_ODDITIES how many fleets with oddities (300), KARPTUI_ORACLE_SEED where they
+begin, KARPTUI_ORACLE_VERSION which version the oracle is (1.14.1). Karpenter breaks ties by chance, so it is asked
+again where it differs: what it never answers in 25 runs is a difference.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pytest
 from tests.disruption.fleet_generator import FleetGenerator
 from tests.disruption.parity import answer, decisions, events
 from tests.provisioning.crossing import cross, stock
+from tests.provisioning.oddities import odd
 
 ORACLE = os.environ.get("KARPTUI_ORACLE", "")
 VERSION = os.environ.get("KARPTUI_ORACLE_VERSION", "")
@@ -39,6 +40,12 @@ def test_crossed_scenarios_are_decided_as_karpenter_decides_them(tmp_path: Path)
     seeds = [f"{SEED}-{number}" for number in range(int(os.environ.get("KARPTUI_ORACLE_CROSSES", "300")))]
     crosses = [cross(seed, source, version=VERSION) for seed in seeds]
     assert _differing({one["name"]: one for one in crosses}, tmp_path) == []
+
+
+def test_odd_fleets_are_decided_as_karpenter_decides_them(tmp_path: Path) -> None:
+    names = [f"{SEED}-{number}" for number in range(int(os.environ.get("KARPTUI_ORACLE_ODDITIES", "300")))]
+    fleets = [odd(name, FleetGenerator(name, VERSION).snapshot(name), version=VERSION) for name in names]
+    assert _differing({one["name"]: one for one in fleets}, tmp_path) == []
 
 
 def _differing(snapshots: Mapping[str, Mapping[str, Any]], folder: Path) -> list[str]:

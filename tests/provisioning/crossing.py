@@ -72,8 +72,8 @@ _SETTINGS: Final = (
     ("PREFERENCE_POLICY", ("Ignore", "Respect")),
     ("MIN_VALUES_POLICY", ("BestEffort", "Strict")),
 )
-_GATES: Final = ("SpotToSpotConsolidation=true", "NodeOverlay=true", "ReservedCapacity=false", "StaticCapacity=true")
-_NEWER_GATES: Final = (
+GATES: Final = ("SpotToSpotConsolidation=true", "NodeOverlay=true", "ReservedCapacity=false", "StaticCapacity=true")
+NEWER_GATES: Final = (
     "NodeRepair=true", "TerminateFirstDrift=true", "TerminateFirstRepair=true", "PodDeletionCostManagement=true",
 )  # fmt: skip
 
@@ -409,7 +409,7 @@ class Cross:
             key, values = self.r.choice(_SETTINGS)
             settings[key] = self.r.choice(values)
         else:
-            gates = _GATES + (_NEWER_GATES if self.newer else ())
+            gates = GATES + (NEWER_GATES if self.newer else ())
             self._join_settings(base, {"FEATURE_GATES": self.r.choice(gates)})
 
 

@@ -1,12 +1,13 @@
 """Seeded comparison with Karpenter's own code, and with snapshots of one's own.
 
 Opt in with KARPTUI_ORACLE, the path of the program that runs Karpenter's code. KARPTUI_ORACLE_SCENARIOS says how many
-scenarios (200), KARPTUI_ORACLE_CROSSES how many crosses of scenarios (200), KARPTUI_ORACLE_SEED where their seeds begin
-(0), KARPTUI_ORACLE_VERSION which version of Karpenter the program runs (1.14.1), and KARPTUI_ORACLE_SNAPSHOTS names
-folders whose snapshots are compared too. Counts by kind are printed. Karpenter breaks ties at random and reports any
-one of several failing rules, so it is asked again before an answer counts as wrong. Where ours says that chance had a
-part we throw dice too, and if none of our answers is one of Karpenter's the snapshot is counted apart; at least its
-shape has to be one of Karpenter's then: how many pods on which nodes and on how many claims of which NodePool.
+scenarios (200), KARPTUI_ORACLE_CROSSES how many crosses of scenarios (200), KARPTUI_ORACLE_ODDITIES how many scenarios
+with oddities (200), KARPTUI_ORACLE_SEED where their seeds begin (0), KARPTUI_ORACLE_VERSION which version of Karpenter
+the program runs (1.14.1), and KARPTUI_ORACLE_SNAPSHOTS names folders whose snapshots are compared too. Counts by kind
+are printed. Karpenter breaks ties at random and reports any one of several failing rules, so it is asked again before
+an answer counts as wrong. Where ours says that chance had a part we throw dice too, and if none of our answers is one
+of Karpenter's the snapshot is counted apart; at least its shape has to be one of Karpenter's then: how many pods on
+which nodes and on how many claims of which NodePool.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from karptui.provisioning.solution import solve
 from tests.provisioning.crossing import Stock, cross, stock
 from tests.provisioning.differential import Karpenter, ask, thrown
 from tests.provisioning.loading import load
+from tests.provisioning.oddities import STEPS, odd
 from tests.provisioning.scenario_kinds import KINDS, kinds_of
 from tests.provisioning.scenarios import scenario
 
@@ -33,6 +35,7 @@ SEED = int(os.environ.get("KARPTUI_ORACLE_SEED", "0"))
 SCENARIOS = int(os.environ.get("KARPTUI_ORACLE_SCENARIOS", "200"))
 FOLDERS = [Path(name) for name in os.environ.get("KARPTUI_ORACLE_SNAPSHOTS", "").split(os.pathsep) if name]
 CROSSES = int(os.environ.get("KARPTUI_ORACLE_CROSSES", "200"))
+ODDITIES = int(os.environ.get("KARPTUI_ORACLE_ODDITIES", "200"))
 BATCH = 50
 CROSSED_SCENARIOS = 200
 THROWS = 200
@@ -115,6 +118,22 @@ def test_decides_crossed_scenarios_alike(tmp_path: Path, capsys: pytest.CaptureF
     assert tally.differing == {}
 
 
+@pytest.mark.oracle
+@needs_oracle
+def test_decides_odd_scenarios_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    version = VERSION.get("karpenterVersion", "")
+    tally = Tally()
+    files = []
+    for seed in range(SEED, SEED + ODDITIES):
+        files.append(tmp_path / f"{seed}.json")
+        files[-1].write_text(json.dumps(odd(str(seed), scenario(seed), version=version)))
+    for batch in batches(files):
+        tally.compare(batch)
+    with capsys.disabled():
+        print(tally)  # noqa: T201 - the counts are what it is run for
+    assert tally.differing == {}
+
+
 def crossed_stock(*, newer: bool) -> Stock:
     """Return scenarios of one rule each, and seeded ones beside them."""
     return Stock([*stock(newer=newer).scenarios, *map(scenario, range(CROSSED_SCENARIOS))])
@@ -145,3 +164,14 @@ def test_crosses_hold_more_kinds_than_what_they_are_made_of() -> None:
     assert kinds[1] > 1.2 * kinds[0]
     names = [[(thing["kind"], thing["metadata"]["uid"]) for thing in one["objects"]] for one in crosses]
     assert sum(len(set(own)) == len(own) for own in names) > 20
+
+
+def test_every_oddity_shows_on_some_scenario_and_is_the_same_for_the_same_seed() -> None:
+    bases = [json.loads(json.dumps(scenario(seed))) for seed in range(12)]
+    idle = [step.__name__ for step in STEPS if all(_is_untouched(base, odd("1", base, steps=[step])) for base in bases)]
+    assert idle == []
+    assert odd("1", bases[0], version="1.15.0") == odd("1", bases[0], version="1.15.0")
+
+
+def _is_untouched(base: dict[str, object], made: dict[str, object]) -> bool:
+    return made == {**base, "name": made["name"]}

@@ -1,0 +1,102 @@
+"""A snapshot that is made odd: what may be picked of it, and put beside."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, Final
+
+from tests.provisioning.crossing import ZONE, Json
+
+EBS_ZONE: Final = "topology.ebs.csi.aws.com/zone"
+HOSTNAME: Final = "kubernetes.io/hostname"
+CAPACITY_TYPE: Final = "karpenter.sh/capacity-type"
+INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
+FAMILY: Final = "karpenter.k8s.aws/instance-family"
+RESERVATION: Final = "karpenter.k8s.aws/capacity-reservation-id"
+
+
+class Odd:
+    """What may be done to one snapshot."""
+
+    def __init__(self, chance: random.Random, base: Json, *, newer: bool) -> None:
+        self.r = chance
+        self.base = base
+        self.newer = newer
+        self.serial = 0
+
+    def some(self, kind: str) -> Json:
+        """Return an object of a kind; a thing of its own, that nobody sees, where there is none."""
+        found = [one for one in self.base["objects"] if one["kind"] == kind]
+        return self.r.choice(found) if found else {"metadata": {}, "spec": {}, "status": {}}
+
+    def pod(self) -> Json:
+        return self.some("Pod")
+
+    def container(self) -> Json:
+        containers = self.pod()["spec"].get("containers") or [{}]
+        found: Json = self.r.choice(containers)
+        return found
+
+    def pool(self) -> Json:
+        """Return a NodePool's spec."""
+        found: Json = self.some("NodePool")["spec"]
+        return found
+
+    def pool_template(self) -> Json:
+        template: Json = self.pool().setdefault("template", {}).setdefault("spec", {})
+        template.setdefault("requirements", [])
+        return template
+
+    def type(self) -> Json:
+        found: Json = self.r.choice(self.base["instanceTypes"] or [{"offerings": [], "requirements": []}])
+        return found
+
+    def offering(self) -> Json:
+        found: Json = self.r.choice(self.type()["offerings"] or [{"requirements": []}])
+        return found
+
+    def values(self, key: str) -> list[str]:
+        """Return the values that types have of a label."""
+        found = {
+            value
+            for one in self.base["instanceTypes"]
+            for rule in one["requirements"]
+            if rule["key"] == key
+            for value in rule.get("values") or ()
+        }
+        return sorted(found) or ["none"]
+
+    def add(self, api_version: str, kind: str, name: str, namespace: str = "", **fields: Any) -> Json:
+        self.serial += 1
+        name = f"{name}-odd-{self.serial}"
+        meta: Json = {"name": name, "uid": f"odd-{kind}-{name}", "creationTimestamp": "2026-11-20T09:00:00Z"}
+        if namespace:
+            meta["namespace"] = namespace
+        made = {"apiVersion": api_version, "kind": kind, "metadata": meta | fields.pop("metadata", {}), **fields}
+        self.base["objects"].append(made)
+        return made
+
+    def rule(self) -> Json:
+        key = self.r.choice(
+            (ZONE, CAPACITY_TYPE, INSTANCE_TYPE, FAMILY, "karpenter.sh/nodepool", "example.com/team",
+             "karpenter.k8s.aws/instance-cpu", RESERVATION, "kubernetes.io/os", HOSTNAME, "karpenter.sh/initialized",
+             "karpenter.sh/registered", "topology.kubernetes.io/region", "kubernetes.io/arch")
+        )  # fmt: skip
+        operators = ["In", "In", "NotIn", "Exists", "DoesNotExist"]
+        values = self.values(key)
+        if key.endswith("-cpu"):
+            operators += ["Gt", "Lt"] + (["Gte", "Lte"] if self.newer else [])
+            values = ["0", "1", "4", "8"]
+        operator = self.r.choice(operators)
+        rule: Json = {"key": key, "operator": operator}
+        if operator in ("In", "NotIn"):
+            rule["values"] = self.r.sample(values, min(len(values), self.r.choice((1, 2))))
+        elif operator not in ("Exists", "DoesNotExist"):
+            rule["values"] = [self.r.choice(values)]
+        return rule
+
+    def gate(self, gate: str) -> None:
+        settings = self.base.setdefault("settings", {})
+        gates = dict(one.split("=") for one in settings.get("FEATURE_GATES", "").split(",") if one)
+        gates |= dict([gate.split("=")])
+        settings["FEATURE_GATES"] = ",".join("=".join(one) for one in gates.items())
