@@ -52,6 +52,8 @@ _ORDER: Final = (RESERVED, SPOT, ON_DEMAND)
 _LAUNCH_NS: Final = 300 * NS_PER_SECOND
 _REGISTER_NS: Final = 900 * NS_PER_SECOND
 """How long a NodeClaim may take until it is launched, and from then on until its node has joined."""
+_TIMES_USUAL: Final = 5
+"""A node that takes so many times as long as usual to be ready is in trouble."""
 
 
 class LaunchOrder(msgspec.Struct, frozen=True, eq=False):
@@ -212,6 +214,21 @@ def given_up_ns(claim: NodeClaim) -> int | None:
     return None if since[0].last_transition_ns == ABSENT_NS else since[0].last_transition_ns + since[1]
 
 
+def is_stuck(claim: NodeClaim, usual_ns: int, now_ns: int) -> bool:
+    """Whether a node has joined and is not ready so long after that it is in trouble, as far as anybody can tell.
+
+    Karpenter ends no node for it (pkg/controllers/nodeclaim/lifecycle/liveness.go knows launches and registrations).
+    How long is long nobody says: as long as Karpenter gives a node to join, or five times what is usual.
+
+    Args:
+        claim: Its NodeClaim.
+        usual_ns: How long nodes of its NodePool take.
+        now_ns: The instant.
+    """
+    has_joined = claim.is_true("Registered") and not claim.is_true("Initialized") and not claim.is_deleting
+    return has_joined and now_ns - max(_REGISTER_NS, _TIMES_USUAL * usual_ns) > claim.created_ns != ABSENT_NS
+
+
 class Launches:
     """The NodeClaims of a play that are made, until their nodes take pods."""
 
@@ -235,11 +252,16 @@ class Launches:
         self._sight = sight
         self._rules = rules
         self._made = 0
+        self._stuck: set[str] = set()
+        """NodeClaims whose nodes are taken to stay as they are."""
 
     @property
     def is_any_starting(self) -> bool:
         """Whether a node is on its way."""
-        return any(not one.is_deleting and not one.is_true("Initialized") for one in self._world.claims.values())
+        return any(
+            not one.is_deleting and not one.is_true("Initialized") and one.name not in self._stuck
+            for one in self._world.claims.values()
+        )
 
     def prepare(self, order: LaunchOrder) -> Launch | None:
         """Return the NodeClaim that an order comes to; None where nothing is on offer."""
@@ -260,7 +282,11 @@ class Launches:
         if claim.is_true("Initialized") or claim.is_deleting:
             return
         now_ns = self._agenda.now_ns
-        start_ns = max(claim.created_ns, 0) + self._durations.start_of(claim.labels.get(NODEPOOL, ""))
+        usual_ns = self._durations.start_of(claim.labels.get(NODEPOOL, ""))
+        if is_stuck(claim, usual_ns, now_ns):
+            self._stuck.add(claim.name)
+            return
+        start_ns = max(claim.created_ns, 0) + usual_ns
         lost_ns = given_up_ns(claim)
         if lost_ns is not None and lost_ns <= max(start_ns, now_ns):
             self._agenda.at(lost_ns, partial(self._give_up, claim.name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 import msgspec
 
@@ -16,17 +17,20 @@ from karptui.forward.circle import circle_of
 from karptui.forward.durations import INSTANT, Durations, observed, simulation_ns
 from karptui.forward.jobs import job_times, kind_of
 from karptui.forward.journal import Journal
+from karptui.forward.launching import is_stuck
 from karptui.forward.play import Play
 from karptui.forward.result import KeptNode, Played
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import format_duration
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import counted, verb
+from karptui.kube.units import counted, duration_text, first_of, verb
 from karptui.provisioning.instance_types import InstanceTypes
 from karptui.provisioning.not_modelled import not_modelled
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 
+_MOST_NAMES: Final = 3
 HORIZON_NS = 6 * 3600 * NS_PER_SECOND
 """How far a play goes unless somebody says otherwise."""
 
@@ -90,7 +94,7 @@ def forward(
         play.delete_node(name)
     played = play.run()
     is_measured = simulation_seconds is not None
-    assumed, left_out = premises(inventory, settings, durations, is_instant=is_instant, is_measured=is_measured)
+    assumed, left_out = premises(inventory, settings, durations, now_ns, is_instant=is_instant, is_measured=is_measured)
     assumed += tuple(_foreign(inventory))
     return msgspec.structs.replace(
         played,
@@ -105,6 +109,7 @@ def premises(
     inventory: Inventory,
     settings: Settings,
     durations: Durations,
+    now_ns: int,
     *,
     is_instant: bool = False,
     is_measured: bool = False,
@@ -115,12 +120,17 @@ def premises(
         inventory: The cluster.
         settings: Karpenter's own.
         durations: How long things take.
+        now_ns: When the play begins.
         is_instant: Whether it was played without time.
         is_measured: Whether Karpenter's metrics say what its passes take.
     """
     usual = None if is_measured else assumed_seconds(len(inventory.nodes))
     return (
-        (*_assumptions(durations, usual, is_instant=is_instant), *_job_assumptions(inventory)),
+        (
+            *_stuck_nodes(inventory, durations, now_ns),
+            *_assumptions(durations, usual, is_instant=is_instant),
+            *_job_assumptions(inventory),
+        ),
         (*not_modelled(inventory, settings, keeps_replicas=True), *_left_out(inventory)),
     )
 
@@ -179,6 +189,19 @@ def _foreign(inventory: Inventory) -> Iterator[str]:
     if count:
         counts = verb(count, "counts", "count")
         yield f"{counted(count, 'node')} that Karpenter did not make {counts} among the nodes, and not in $/h"
+
+
+def _stuck_nodes(inventory: Inventory, durations: Durations, now_ns: int) -> list[str]:
+    claims = [
+        one for one in inventory.nodeclaims if is_stuck(one, durations.start_of(one.labels.get(NODEPOOL, "")), now_ns)
+    ]
+    if not claims:
+        return []
+    oldest = min(claims, key=lambda one: one.created_ns)
+    names = first_of(sorted(one.node_name or one.name for one in claims), _MOST_NAMES)
+    stays = "is not ready" if len(claims) == 1 else "are not ready"
+    since = f"{'' if len(claims) == 1 else 'up to '}{duration_text((now_ns - oldest.created_ns) // NS_PER_SECOND)}"
+    return [f"{names} {stays} {since} after the NodeClaim, and taken to stay so: Karpenter ends no node for that"]
 
 
 def _job_assumptions(inventory: Inventory) -> list[str]:

@@ -148,7 +148,7 @@ def drain_groups(
         if pod.node_name in going and is_reschedulable(pod) and not predicates.is_disruptable(pod)
     )
     played = play.run()
-    assumed, left_out = premises(inventory, settings, durations)
+    assumed, left_out = premises(inventory, settings, durations, now_ns)
     costs = list(_costs(played.series, drain.nodes, prices))
     return GroupDrain(
         at_once=at_once,

@@ -10,13 +10,14 @@ from karptui.forward.durations import Durations
 from karptui.forward.launching import given_up_ns
 from karptui.forward.play import Play
 from karptui.forward.result import Failure, StepKind
-from karptui.karpenter.labels import DISRUPTED_TAINT
+from karptui.forward.run import premises
+from karptui.karpenter.labels import DISRUPTED_TAINT, INITIALIZED
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.settings import Settings
 from karptui.kube.node import Node
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.forward.sentences import step_text
-from tests.builders import NOW_NS, a_condition, a_nodeclaim, a_pod, amounts
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_nodeclaim, a_pod, amounts
 from tests.forward.making import TYPES, a_pair, a_world, played, seconds, steps
 
 BEGAN_NS = NOW_NS - 40 * NS_PER_SECOND
@@ -117,6 +118,21 @@ def test_how_long_a_command_has_grows_with_the_nodes_that_are_held() -> None:
     most = Running(map(str, range(90000)), ["d"], NOW_NS)
     told = [(ends_ns(one, others) - NOW_NS) // NS_PER_SECOND for others in ([one], [one, many], [one, most])]
     assert told == [600, 720, 3600]
+
+
+@pytest.mark.parametrize(("minutes", "usual_minutes", "expected"), [(14, 1, 0), (16, 1, 1), (16, 4, 0), (21, 4, 1)])
+def test_a_node_that_is_not_ready_for_long_stays_so(minutes: int, usual_minutes: int, expected: int) -> None:
+    made_ns = NOW_NS - minutes * MINUTE_NS
+    joined = tuple(a_condition(one, since_ns=made_ns) for one in ("Launched", "Registered"))
+    node, claim = a_pair("waits")
+    node = replace(node, labels={key: value for key, value in node.labels.items() if key != INITIALIZED})
+    claim = replace(claim, created_ns=made_ns, conditions=joined)
+    usual = Durations(start_ns=usual_minutes * MINUTE_NS)
+    found = Play(a_world((node, claim)), TYPES, Settings(), NOW_NS, until_ns=NOW_NS + HOUR_NS, durations=usual).run()
+    assert len(steps(found, StepKind.READY)) == 1 - expected
+    (said,) = premises(a_world((node, claim)), Settings(), usual, NOW_NS)[0][:1]
+    text = f"waits is not ready {minutes}m after the NodeClaim, and taken to stay so: Karpenter ends no node for that"
+    assert (said == text) is bool(expected)
 
 
 def test_a_node_that_has_joined_is_never_given_up() -> None:
