@@ -153,7 +153,7 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
         return (
             ("✔ ", Tone.GOOD),
             (f"{clean(item.name)} is left for a new node{rank}", Tone.NORMAL),
-            (f"{origin} · enter shows where its memory goes", Tone.MUTED),
+            (f"{origin} · enter: its memory", Tone.MUTED),
         )
 
     def name_of(self, item: TypeEntry) -> str:

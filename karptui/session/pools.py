@@ -26,9 +26,10 @@ from karptui.provisioning.pool_types import Filter, PoolDaemonSet
 from karptui.session.churn import ControllerCounts, controller_counts, created_lately
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Total, total_of
-from karptui.session.nodes import NodeEntry
+from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.session.types import PoolEntry
 from karptui.session.types_of_pools import TypesOfPool, types_of_pool, types_of_pools
+from karptui.state.usage import NO_SHARE, Share, total_share
 
 NEARLY_PERCENT: Final = 90
 """From so much on a limit is pointed out."""
@@ -145,6 +146,11 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_onl
     """Of its NodeClass; None where that is not there."""
     pods: int = 0
     """Pods on its nodes that have not ended, those of DaemonSets included."""
+    cpu: Share = NO_SHARE
+    """What pods request of its nodes, and what these have."""
+    memory: Share = NO_SHARE
+    access: PodAccess = PodAccess.KNOWN
+    """Whether what pods request is known."""
     counted: ControllerCounts | None = None
     """What Karpenter's own counters say; None where they cannot be read."""
     starting: int = 0
@@ -269,6 +275,9 @@ def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str
                 claims_created_ns=tuple(claim.created_ns for claim in claims),
                 class_conditions=nodeclass.conditions if nodeclass is not None else None,
                 pods=sum(len(view.state.pods_on(node.node.name)) for node in nodes if node.node is not None),
+                cpu=total_share(node.cpu for node in nodes),
+                memory=total_share(node.memory for node in nodes),
+                access=next((node.access for node in nodes if node.access is not PodAccess.KNOWN), PodAccess.KNOWN),
                 counted=controller_counts(view, one.name),
                 before=_place(places, rank, -1),
                 after=_place(places, rank, 1),

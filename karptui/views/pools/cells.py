@@ -9,13 +9,16 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.budgets import UNLIMITED
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY, NODES
-from karptui.kube.units import count_text, memory_pair_text, memory_text
+from karptui.kube.units import count_text, cpu_pair_text, cpu_text, memory_pair_text, memory_text
 from karptui.provisioning.pool_types import Filter
+from karptui.session.nodes import PodAccess
 from karptui.session.pools import PoolLimit, PoolRow
+from karptui.state.usage import Share
 from karptui.views.pools.sentences import budget_left, budget_text, policy_text, short_reason
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Span, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.pools import carries
+from karptui.views.usage import hidden_cell, share_cell
 
 _WAITING: Final = Cell("…", Tone.MUTED)
 _NODES: Final = (Kind.NODE, Kind.NODECLAIM)
@@ -60,6 +63,24 @@ def cpu_cell(row: PoolRow, _: int) -> Cell:
 def memory_cell(row: PoolRow, _: int) -> Cell:
     """Return the memory of the nodes, of the limit."""
     return _limit_cell(row, MEMORY, NANO, memory_pair_text, memory_text)
+
+
+def requested_cpu_cell(row: PoolRow, _: int) -> Cell:
+    """Return the cores that pods request of its nodes, of those that these have."""
+    return _requested_cell(row, row.cpu, cpu_pair_text, cpu_text)
+
+
+def requested_memory_cell(row: PoolRow, _: int) -> Cell:
+    """Return the memory that pods request of its nodes, of that which these have."""
+    return _requested_cell(row, row.memory, memory_pair_text, memory_text)
+
+
+def _requested_cell(row: PoolRow, share: Share, pair: Callable[[int, int], str], single: Callable[[int], str]) -> Cell:
+    if row.hides(Kind.POD, *_NODES):
+        return FORBIDDEN
+    if row.access is not PodAccess.KNOWN:
+        return hidden_cell(single(share.capacity), is_forbidden=row.access is PodAccess.FORBIDDEN)
+    return share_cell(share, pair)
 
 
 def _limit_cell(

@@ -11,8 +11,10 @@ from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY
 from karptui.provisioning.pool_types import Filter
+from karptui.session.nodes import PodAccess
 from karptui.session.pools import PoolRow
 from karptui.session.types import Carried
+from karptui.state.usage import Share
 from karptui.views.column import (
     BOOLEAN,
     INTEGER,
@@ -33,9 +35,10 @@ from karptui.views.column import (
 from karptui.views.last_hour import last_hour_column
 from karptui.views.pools import cells
 from karptui.views.pools.sentences import budget_left, is_ready, policy_text, pool_sentences, short_reason
-from karptui.views.row import Tone, text_cell
+from karptui.views.row import Cell, Tone, text_cell
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.types.pools import carries
+from karptui.views.usage import share_values
 
 
 def _number(id_: str, help_: str, *, title: str = "", width: int = 0, drop_order: int = 0) -> Heading:
@@ -83,6 +86,38 @@ def _of_daemonsets(read: Callable[[PoolRow], Any]) -> Callable[[PoolRow, int], A
 def _carried(row: PoolRow) -> Carried | None:
     """Return the most DaemonSets that a type carries of those that are left."""
     return row.types.heaviest if row.types.left else None
+
+
+def _requested_column(
+    name: str, unit: str, share: Callable[[PoolRow], Share], cell: Callable[[PoolRow, int], Cell], drop_order: int
+) -> Column[PoolRow]:
+    """Return the column of what pods request of a pool's nodes."""
+
+    def known(row: PoolRow) -> Share | None:
+        return share(row) if row.access is PodAccess.KNOWN and not row.hides(Kind.NODE, Kind.NODECLAIM) else None
+
+    return Column(
+        Heading(
+            f"{name}_requested",
+            f"{name.upper()} REQ",
+            "▓ DaemonSets █ workload ░ free; what pods request of its nodes, of what these have for pods.",
+            min_width=7,
+            fill_width=26,
+            bar_min=3,
+            drop_order=drop_order,
+            is_descending_first=True,
+        ),
+        cell,
+        lambda row: found.percent if (found := known(row)) is not None else None,
+        values=share_values(
+            name,
+            unit,
+            known,
+            lambda row: None if row.hides(Kind.NODE, Kind.NODECLAIM) else share(row).capacity,
+            about=("What pods request of its nodes.", "Of that, DaemonSets' pods.", "What its nodes have for pods."),
+            after="nodes_last_hour" if name == "cpu" else "",
+        ),
+    )
 
 
 COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
@@ -172,6 +207,8 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             ),
         ),
     ),
+    _requested_column("cpu", "_millis", lambda row: row.cpu, cells.requested_cpu_cell, 9),
+    _requested_column("mem", "_bytes", lambda row: row.memory, cells.requested_memory_cell, 10),
     Column(
         _number("cost", "What its nodes cost per hour; + where the price of some is not known.", title="$/H", width=5),
         cells.cost_cell,
@@ -182,6 +219,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
                 _of_nodes(lambda row: round(row.total.per_hour, 6) if row.total.priced or not row.nodes else None),
                 NUMBER_OR_NULL,
                 "Dollars of its nodes.",
+                after="limits",
             ),
             Value("nodes_without_price", _of_nodes(lambda row: row.total.unpriced), INTEGER),
         ),
@@ -295,7 +333,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         filters={"drifted": Field(FieldKind.COUNT, lambda row, _: row.drifted, help="nodes that drifted")},
     ),
     Column(
-        _number("shared", "Pods that other pools match too, of those that the pool matches.", drop_order=9),
+        _number("shared", "Pods that other pools match too, of those that the pool matches.", drop_order=11),
         cells.shared_cell,
         lambda row: float(row.overlap.shared) if row.overlap is not None else None,
         values=(
@@ -333,7 +371,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             "NodeClaims created: by Karpenter's own counters, else those of the last day; the check below says which.",
             title="NEW",
             width=4,
-            drop_order=10,
+            drop_order=12,
         ),
         cells.created_cell,
         lambda row: float(row.counted.created) if row.counted is not None else float(row.nodes),

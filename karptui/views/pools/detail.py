@@ -34,7 +34,6 @@ from karptui.views.pools.sentences import (
     limit_sentence,
     order_line,
     ordinal,
-    policy_text,
     pool_sentences,
 )
 from karptui.views.prices import total_words
@@ -229,7 +228,9 @@ def _limits(row: PoolRow) -> tuple[Pieces, ...]:
 
 def _disruption(row: PoolRow) -> tuple[Pieces, ...]:
     pool = row.pool
-    lines: list[Pieces] = [((f"policy {policy_text(row)}", Tone.NORMAL),)]
+    wait_ns = pool.consolidate_after_ns
+    after = span_text(wait_ns) if wait_ns is not None else "Never: no node is consolidated"
+    lines: list[Pieces] = [((f"{clean(pool.consolidation_policy)}, consolidateAfter {after}", Tone.NORMAL),)]
     lines += [((f"budget {i}: {clean(line_text(one))}", Tone.NORMAL),) for i, one in enumerate(pool.budgets or (), 1)]
     if not pool.budgets:
         lines.append((("no budgets: there is no limit", Tone.MUTED),))
@@ -265,7 +266,8 @@ def _nodeclass(row: PoolRow) -> tuple[Pieces, ...]:
     ref = row.pool.node_class_ref
     head = f"{clean(ref.kind)} {clean(ref.name)}"
     if row.class_conditions is None:
-        return (((f"{head} is not there", Tone.FAULT),),)
+        said = ("was not read", Tone.WARNING) if row.pool.is_ready else ("is not there", Tone.FAULT)
+        return (((f"{head} {said[0]}", said[1]),),)
     lines: list[Pieces] = [((head, Tone.NORMAL),)]
     for one in row.class_conditions:
         is_good = one.status == "True"

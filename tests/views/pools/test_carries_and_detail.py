@@ -83,7 +83,7 @@ def test_daemonsets_that_only_some_types_carry() -> None:
 def test_no_daemonsets() -> None:
     (row,) = rows_of(builders.a_nodepool()).values()
     assert text_of(carries_line(row)) == "a new node carries no DaemonSets"
-    cell = COLUMNS[7].cell(row, NOW_NS)
+    cell = COLUMNS[9].cell(row, NOW_NS)
     assert (cell.text, cell.short) == ("no DaemonSets", "none")
 
 

@@ -123,6 +123,8 @@ def test_a_nodeclass_that_is_not_ready(conditions: tuple[tuple[str, str], ...], 
 def test_a_nodeclass_that_is_not_there() -> None:
     (row,) = rows_of(builders.a_nodepool()).values()
     assert said(ready_lines(row)) == "▲ EC2NodeClass default is not among the NodeClasses that were read"
+    assert "EC2NodeClass default was not read" in said(detail_lines(row))
+    (row,) = rows_of(builders.a_nodepool(is_ready=False)).values()
     assert "EC2NodeClass default is not there" in said(detail_lines(row))
 
 
@@ -164,7 +166,7 @@ def test_policies(fields: dict[str, Any], words: str, short: str) -> None:
 def test_budgets() -> None:
     assert budget_text(pool_rows(story_a.story_view(is_compared=False))[0]) == ""
     assert [budget_text(row) for row in pool_rows(VIEW)] == ["0–3 left", "0 left", "any", "any", "any", "any"]
-    assert COLUMNS[9].cell(ROWS["spare"], NOW_NS).tone is Tone.WARNING
+    assert COLUMNS[11].cell(ROWS["spare"], NOW_NS).tone is Tone.WARNING
     pool = builders.a_nodepool(budgets=(DisruptionBudget("1", reasons=("Drifted",)),))
     (row,) = rows_of(pool, nodes=(builders.a_node(),), nodeclaims=(builders.a_nodeclaim(),)).values()
     assert budget_text(row) == "1–any left"
