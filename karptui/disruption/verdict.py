@@ -26,7 +26,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import condition_of
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.provisioning.pool_order import served_pools
+from karptui.provisioning.pool_order import Bystanding, bystanding, served_pools
 
 MINUTE_NS: Final = 60 * NS_PER_SECOND
 LAUNCH_PATIENCE_NS: Final = 2 * MINUTE_NS
@@ -130,16 +130,10 @@ def _stopped(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 def _takes_no_pods(pools: Sequence[NodePool]) -> Iterator[str]:
     """Yield why NodePools take no pods, with how many of them where they differ."""
-    leaving = sum(1 for pool in pools if pool.is_deleting)
-    static = sum(1 for pool in pools if pool.is_static and not pool.is_deleting)
-    reasons = (
-        (leaving, "being deleted"),
-        (static, "static"),
-        (len(pools) - leaving - static, "not ready"),
-    )
-    for count, reason in reasons:
-        if count:
-            yield reason if count == len(pools) else f"{count} {reason}"
+    counts = Counter(map(bystanding, pools))
+    for reason in Bystanding:
+        if counts[reason]:
+            yield reason if counts[reason] == len(pools) else f"{counts[reason]} {reason}"
 
 
 def _pending(case: VerdictCase) -> Iterator[ClusterFinding]:

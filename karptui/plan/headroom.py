@@ -20,6 +20,7 @@ from karptui.kube.quantity import NANO
 from karptui.plan.pod_trial import PodTrial
 from karptui.plan.samples import HeadroomError, SamplePod, samples
 from karptui.provisioning.limits import remaining_limits
+from karptui.provisioning.pool_order import bystanding, served_pools
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import Situation, WhatIfBase
@@ -288,7 +289,7 @@ def _pool_room(common: Any, name: Any, _reporter: Reporter) -> PoolRoom:
     alone = tuple(pool for pool in inventory.nodepools if pool.name == name)
     if name not in {pool.name for pool in edited.prepared.pools}:
         pool = alone[0]
-        hurdle = _hurdle(pool)
+        hurdle = bystanding(pool, is_served=pool in served_pools(inventory.nodepools))
         return _closed(
             edited, pool, f"NodePool {name} is {hurdle}, so that Karpenter launches nothing from it for pods"
         )
@@ -306,13 +307,6 @@ def _pool_room(common: Any, name: Any, _reporter: Reporter) -> PoolRoom:
         "" if is_at_least else trial.settled(total + 1).reason,
         tuple(use for pool in alone for use in _limits(edited, pool)),
     )
-
-
-def _hurdle(pool: NodePool) -> str:
-    """Return what keeps a NodePool from taking pods."""
-    if pool.is_deleting or pool.is_static:
-        return "being deleted" if pool.is_deleting else "static"
-    return "of another provider" if pool.is_ready else "not ready"
 
 
 def _closed(edited: Situation, pool: NodePool, reason: str) -> PoolRoom:

@@ -24,6 +24,7 @@ from karptui.provisioning.limits import LimitState
 from karptui.provisioning.node_check import FilledNode
 from karptui.provisioning.pod_class import Preferences, Stage
 from karptui.provisioning.pod_queue import QueuedPod
+from karptui.provisioning.pool_order import Bystanding, bystanding, served_pools
 from karptui.provisioning.ports import clash
 from karptui.provisioning.rejection import (
     LimitReached,
@@ -41,25 +42,27 @@ from karptui.provisioning.template import Template
 from karptui.provisioning.topology_spec import TopologyKind, host_allowed
 
 
-def bystander(pool: NodePool, *, left_out: Mapping[str, bool]) -> str:
+def bystander(pool: NodePool, *, is_served: bool, left_out: Mapping[str, bool]) -> str:
     """Return why a NodePool takes no part in provisioning.
 
     Args:
         pool: The NodePool.
+        is_served: Whether this Karpenter manages it.
         left_out: NodePools without a usable instance type; True where that is because of ``minValues``.
     """
     if pool.name in left_out:
         because = "offers enough values for its minValues" if left_out[pool.name] else "is compatible and on offer"
         return f"no set of instance types {because}" if left_out[pool.name] else f"no instance type {because}"
-    if pool.is_static:
-        return f"it is static: it keeps {pool.replicas} nodes and takes no pods beyond them"
-    if pool.is_deleting:
-        return "it is being deleted"
-    if not pool.is_ready:
-        ready = condition_of(pool.conditions, "Ready")
-        return f"it is not ready: {ready.message or ready.reason}" if ready is not None else "it is not ready"
-    kind = pool.node_class_ref.kind
-    return f"its NodeClass kind {kind} belongs to another provider"
+    match bystanding(pool, is_served=is_served):
+        case Bystanding.FOREIGN:
+            return f"its NodeClass kind {pool.node_class_ref.kind} belongs to another provider"
+        case Bystanding.STATIC:
+            return f"it is static: it keeps {pool.replicas} nodes and takes no pods beyond them"
+        case Bystanding.DELETING:
+            return "it is being deleted"
+        case _:
+            ready = condition_of(pool.conditions, "Ready")
+            return f"it is not ready: {ready.message or ready.reason}" if ready is not None else "it is not ready"
 
 
 class NodeRefusal(msgspec.Struct, frozen=True):
@@ -234,6 +237,7 @@ def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExpl
     claim = next((one for one in run.claims if one.hostname == host), None)
     limits = {limit.template.name: limit for limit in run.limits}
     taken = claim.template.name if claim is not None else ""
+    served = {pool.name for pool in served_pools(run.prepared.inventory.nodepools)}
     pools = [
         _explain_pool(run, queued, stage_memory, limits[pool.name], takes_it=pool.name == taken)
         if pool.name in limits
@@ -241,7 +245,7 @@ def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExpl
             nodepool=pool.name,
             weight=pool.weight,
             position=-1,
-            takes_no_part=bystander(pool, left_out=run.prepared.left_out),
+            takes_no_part=bystander(pool, is_served=pool.name in served, left_out=run.prepared.left_out),
             is_meant=_is_meant(pool, queued.pod),
             types_seen=run.prepared.guessed_pools.get(pool.name),
         )

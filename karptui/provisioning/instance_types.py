@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import or_
+from typing import Final
 
 import msgspec
 
@@ -32,7 +33,7 @@ from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, ca
 from karptui.provisioning.daemon_overhead import DaemonGroup, DaemonPod, daemon_pods, group_by_daemons, pool_daemonsets
 from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.overlays import overlaid
-from karptui.provisioning.pool_order import served_pools, usable_pools
+from karptui.provisioning.pool_order import Bystanding, bystanding, served_pools, usable_pools
 from karptui.provisioning.pool_types import (
     Filter,
     PoolTypes,
@@ -128,7 +129,7 @@ def pool_types(
             remaining_limits(pool, own),
         ).read(
             rank=rank,
-            why_not="" if rank is not None else _why_not(pool, is_served=pool.name in served),
+            why_not="" if (why := bystanding(pool, is_served=pool.name in served)) is None else _WHY_NOT[why],
             pods=waiting,
             is_strict=settings.min_values_policy != "BestEffort",
         )
@@ -162,12 +163,12 @@ def _preferences(template: PodTemplate) -> list[Requirements]:
     ]
 
 
-def _why_not(pool: NodePool, *, is_served: bool) -> str:
-    if not is_served:
-        return "another provider's: the controller that serves AWS passes it over"
-    if pool.is_static:
-        return "static: it keeps its replicas and takes no pending pods"
-    return "being deleted" if pool.is_deleting else "not Ready"
+_WHY_NOT: Final[Mapping[Bystanding, str]] = {
+    Bystanding.FOREIGN: "another provider's: the controller that serves AWS passes it over",
+    Bystanding.STATIC: "static: it keeps its replicas and takes no pending pods",
+    Bystanding.DELETING: "being deleted",
+    Bystanding.NOT_READY: "not Ready",
+}
 
 
 class _PodRequest(msgspec.Struct, frozen=True):

@@ -168,6 +168,14 @@ def test_a_nodepool_that_is_not_ready_takes_none() -> None:
             ),
             "of another provider",
         ),
+        (
+            limited(
+                "8",
+                replicas=2,
+                template={"spec": {"nodeClassRef": {"group": "kwok.sh", "kind": "KwokNodeClass", "name": "x"}}},
+            ),
+            "of another provider",
+        ),
     ],
 )
 def test_a_nodepool_that_takes_none_beside_one_that_does_says_why(general: dict[str, Any], why: str) -> None:

@@ -136,6 +136,8 @@ class TestPools:
         [
             ({"replicas": 3}, "static"),
             ({"deletion_ns": NOW_NS}, "being deleted"),
+            ({"deletion_ns": NOW_NS, "replicas": 3}, "being deleted"),
+            ({"node_class_ref": NodeClassRef("other", "OtherNodeClass", "x"), "is_ready": False}, "another provider"),
             ({"is_ready": False}, "not ready: Ready"),
             ({"conditions": ()}, "not ready"),
             ({"conditions": (a_condition("Ready", status="False", message="no subnets"),)}, "no subnets"),

@@ -158,7 +158,7 @@ def test_pools_that_take_no_part_come_last_and_say_why() -> None:
     pools = (
         builders.a_nodepool(name="asleep", is_ready=False),
         builders.a_nodepool(name="static", replicas=2),
-        builders.a_nodepool(name="leaving", deletion_ns=builders.NOW_NS),
+        builders.a_nodepool(name="leaving", deletion_ns=builders.NOW_NS, replicas=2),
         builders.a_nodepool(name="foreign", node_class_ref=NodeClassRef("karpenter.azure.com", "AKSNodeClass", "x")),
         builders.a_nodepool(name="light"),
         builders.a_nodepool(name="heavy", weight=10),
