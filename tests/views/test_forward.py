@@ -53,6 +53,8 @@ def test_the_headline_says_what_it_comes_to() -> None:
         "5 → 3 nodes, $2.50/h → $2.00/h (-$0.50/h) within 60s, then nothing more: 1 command, 3 evictions;"
         " 1 pod without a node"
     )
+    unpriced = headline(a_play(DELETED, moments=(Moment(NOW_NS, 1, 0.0, 0), Moment(NOW_NS + MINUTE_NS, 0, 0.0, 0))))
+    assert unpriced.startswith("1 → 0 nodes, none of which Karpenter has a price for within 60s, then nothing more: 1 ")
     assert "after 60s, and it goes on" in headline(a_play(DELETED, moments=(BEFORE, AFTER), is_quiescent=False))
 
 

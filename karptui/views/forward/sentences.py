@@ -39,7 +39,8 @@ def headline(played: Played) -> str:
         return f"{circle_text(played.circle)}; {_sizes(first, last)} after {took}{_pending_text(never)}"
     end = f"within {took}, then nothing more" if played.is_quiescent else f"after {took}, and it goes on"
     by = f"{counted(commands, 'command')}, {counted(played.evictions, 'eviction')}"
-    return f"{_sizes(first, last)} ({per_hour_change_text(change)}) {end}: {by}{_pending_text(last.pending)}"
+    by_dollars = f" ({per_hour_change_text(change)})" if first.price_per_hour or last.price_per_hour else ""
+    return f"{_sizes(first, last)}{by_dollars} {end}: {by}{_pending_text(last.pending)}"
 
 
 def _pending_text(pending: int) -> str:
