@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeVar
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, first_of, verb
 from karptui.plan.drill import Drill, DrillLaunch, LossKind
 from karptui.plan.rehearsal import Rehearsal
 from karptui.session.whatif_questions import DrillsFound, DrillsWanted
-from karptui.views.column import Heading, count_column, number_heading, text_column
+from karptui.views.column import Column, Heading, count_column, number_heading, text_column
 from karptui.views.prices import money_column
 from karptui.views.row import Tone
 from karptui.views.study import Study, answer_lines, notes_of
@@ -140,7 +140,26 @@ def part(title: str, lines: Sequence[str]) -> Iterator[str]:
         yield f"    and {len(lines) - MAX_LINES} more: -o json has all"
 
 
-_PLACES: Final = tuple(LossKind)
+LandingT = TypeVar("LandingT", Drill, Rehearsal)
+
+
+def landing_columns(price: Callable[[LandingT], float]) -> tuple[Column[LandingT], ...]:
+    """Return the columns of where pods that have to move land.
+
+    Args:
+        price: What new nodes cost per hour.
+    """
+    return (
+        count_column(
+            number_heading("fit", "FIT", "Those that other nodes take.", drop_order=2), lambda row: row.on_nodes
+        ),
+        count_column(
+            number_heading("new", "ON NEW", "Those that get a new node.", drop_order=2), lambda row: row.on_new
+        ),
+        count_column(number_heading("nodes", "NEW NODES", "Nodes that Karpenter launches."), lambda row: row.launched),
+        money_column(number_heading("price", "$/H NEW", "What the new nodes cost."), price),
+    )
+
 
 TABLE: Final[TableSpec[Drill]] = TableSpec(
     "losses",
@@ -154,14 +173,7 @@ TABLE: Final[TableSpec[Drill]] = TableSpec(
             tone=lambda _: Tone.FAULT,
         ),
         count_column(number_heading("pods", "PODS", "Pods that have to move."), lambda row: row.pods),
-        count_column(
-            number_heading("fit", "FIT", "Those of them that other nodes take.", drop_order=2), lambda row: row.on_nodes
-        ),
-        count_column(
-            number_heading("new", "ON NEW", "Those of them that get a new node.", drop_order=2), lambda row: row.on_new
-        ),
-        count_column(number_heading("nodes", "NEW NODES", "Nodes that are launched."), lambda row: row.launched),
-        money_column(number_heading("price", "$/H NEW", "What the new nodes cost."), lambda row: row.price_per_hour),
+        *landing_columns(lambda row: row.price_per_hour),
         count_column(
             number_heading("gone", "NODES GONE", "Nodes that are gone.", drop_order=1), lambda row: len(row.nodes)
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from karptui.aws.money import node_price_text, per_hour_text
@@ -11,7 +11,7 @@ from karptui.kube.units import count_text, counted, cpu_text, first_of, memory_t
 from karptui.plan.headroom import MOST, Headroom, LimitUse, PoolRoom
 from karptui.session.pods import OWNER_WORDS
 from karptui.session.whatif_questions import HeadroomsFound, HeadroomsWanted
-from karptui.views.column import Heading, count_column, number_heading, text_column
+from karptui.views.column import Column, Heading, ItemT, count_column, number_heading, text_column
 from karptui.views.pools.sentences import amount_text, number_text
 from karptui.views.prices import money_column
 from karptui.views.row import Pieces, Tone
@@ -197,15 +197,50 @@ def _tone(found: Headroom) -> Tone:
     return Tone.FAULT if not found.total else Tone.WARNING if not found.fits else Tone.NORMAL
 
 
-TABLE: Final[TableSpec[Headroom]] = TableSpec(
-    "workloads",
-    (
+def _pod_columns(ask_width: int, short: Callable[[Headroom], str] = lambda _: "") -> tuple[Column[Headroom], ...]:
+    """Return the columns of which pod is added, and of what it asks for."""
+    return (
         text_column(
             Heading("pod", "ONE MORE OF", "The workload whose pod is added.", 18, 48, is_name=True),
             lambda row: row.sample.name,
-            short=lambda row: _short_name(row.sample.name),
+            short=short,
         ),
-        text_column(Heading("requests", "ASKS", "What one pod asks for.", 26, 32, drop_order=3), requests_text),
+        text_column(Heading("requests", "ASKS", "What one pod asks for.", ask_width, 32, drop_order=3), requests_text),
+    )
+
+
+def _room_columns(room: Callable[[ItemT], PoolRoom], widest: int) -> tuple[Column[ItemT], ...]:
+    """Return the columns of what one NodePool's new nodes take.
+
+    Args:
+        room: From a row to what they take.
+        widest: Cells of why the next pod finds no place, at most.
+    """
+    return (
+        count_column(
+            number_heading("pods", "TAKES", "How many more pods the NodePool's new nodes take."),
+            lambda row: room(row).pods,
+            tone=lambda row: Tone.NORMAL if room(row).pods else Tone.MUTED,
+            is_at_least=lambda row: room(row).is_at_least,
+        ),
+        count_column(
+            number_heading("nodes", "NEW NODES", "On how many new nodes.", drop_order=2), lambda row: room(row).nodes
+        ),
+        money_column(
+            number_heading("price", "$/H", "What these cost per hour.", drop_order=2),
+            lambda row: room(row).price_per_hour,
+        ),
+        text_column(
+            Heading("stopped", "THEN", "Why the next one finds no place.", 14, widest, drop_order=1),
+            lambda row: room(row).reason,
+        ),
+    )
+
+
+TABLE: Final[TableSpec[Headroom]] = TableSpec(
+    "workloads",
+    (
+        *_pod_columns(26, lambda row: _short_name(row.sample.name)),
         count_column(number_heading("pods", "PODS", "How many there are.", drop_order=4), lambda row: row.pods),
         count_column(
             number_heading("now", "START NOW", "How many kube-scheduler places now.", drop_order=2),
@@ -244,32 +279,13 @@ TABLE: Final[TableSpec[Headroom]] = TableSpec(
 POOL_TABLE: Final[TableSpec[Headroom]] = TableSpec(
     "workloads",
     (
-        text_column(
-            Heading("pod", "ONE MORE OF", "The workload whose pod is added.", 18, 48, is_name=True),
-            lambda row: row.sample.name,
-        ),
-        text_column(Heading("requests", "ASKS", "What one pod asks for.", 18, 32, drop_order=3), requests_text),
+        *_pod_columns(18),
         count_column(
             number_heading("fit", "NO NODE", "How many more fit before Karpenter launches a node, of any NodePool."),
             lambda row: row.fits,
             is_at_least=lambda row: row.is_fits_at_least,
         ),
-        count_column(
-            number_heading("pods", "TAKES", "How many more the NodePool's new nodes take."),
-            lambda row: row.pools[0].pods,
-            is_at_least=lambda row: row.pools[0].is_at_least,
-        ),
-        count_column(
-            number_heading("nodes", "NEW NODES", "On how many new nodes.", drop_order=2), lambda row: row.pools[0].nodes
-        ),
-        money_column(
-            number_heading("price", "$/H", "What these cost per hour.", drop_order=2),
-            lambda row: row.pools[0].price_per_hour,
-        ),
-        text_column(
-            Heading("stopped", "THEN", "Why the next one finds no place.", 14, 60, drop_order=1),
-            lambda row: row.pools[0].reason,
-        ),
+        *_room_columns(lambda row: row.pools[0], 60),
     ),
     key=lambda row: row.sample.name,
     default_sort=Sort("pods"),
@@ -283,18 +299,7 @@ POOLS_TABLE: Final[TableSpec[PoolRoom]] = TableSpec(
             Heading("pool", "NODEPOOL", "The NodePool, if no other could launch anything.", 12, 40, is_name=True),
             lambda row: row.pool_name,
         ),
-        count_column(
-            number_heading("pods", "TAKES", "How many more pods its new nodes take."),
-            lambda row: row.pods,
-            tone=lambda row: Tone.NORMAL if row.pods else Tone.MUTED,
-            is_at_least=lambda row: row.is_at_least,
-        ),
-        count_column(number_heading("nodes", "NEW NODES", "On how many new nodes."), lambda row: row.nodes),
-        money_column(number_heading("price", "$/H", "What these cost per hour."), lambda row: row.price_per_hour),
-        text_column(
-            Heading("stopped", "THEN", "Why the next one finds no place.", 14, 90),
-            lambda row: row.reason,
-        ),
+        *_room_columns(lambda row: row, 90),
     ),
     key=lambda row: row.pool_name,
     default_sort=Sort("pods", is_descending=True),

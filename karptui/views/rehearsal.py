@@ -13,7 +13,7 @@ from karptui.plan.group_drain import GroupDrain
 from karptui.plan.rehearsal import TOGETHER, Rehearsal
 from karptui.session.whatif_questions import RehearsalsFound, RehearsalsWanted
 from karptui.views.column import Heading, count_column, number_heading, text_column
-from karptui.views.drill import launch_text, part, places_text, reasons_text
+from karptui.views.drill import landing_columns, launch_text, part, places_text, reasons_text
 from karptui.views.prices import money_column
 from karptui.views.row import Tone
 from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of
@@ -141,6 +141,10 @@ def _took(found: Rehearsal) -> str:
     return "stalls" if took_ns is None else span_text(took_ns)
 
 
+def _price_after(found: Rehearsal) -> float:
+    return found.price_after
+
+
 TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
     "node groups",
     (
@@ -153,14 +157,7 @@ TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
             lambda row: len(row.pending),
             tone=lambda _: Tone.FAULT,
         ),
-        count_column(
-            number_heading("fit", "FIT", "Those that other nodes take.", drop_order=2), lambda row: row.on_nodes
-        ),
-        count_column(
-            number_heading("new", "ON NEW", "Those that get a new node.", drop_order=2), lambda row: row.on_new
-        ),
-        count_column(number_heading("nodes", "NEW NODES", "Nodes that Karpenter launches."), lambda row: row.launched),
-        money_column(number_heading("price", "$/H NEW", "What the new nodes cost."), lambda row: row.price_after),
+        *landing_columns(_price_after),
         text_column(
             number_heading("took", "TAKES", "How long the drain takes, or that it stalls."),
             _took,
