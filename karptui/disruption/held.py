@@ -166,9 +166,9 @@ def _leaving(line: VerdictNode, *, sees_nodes: bool) -> Leaving:
     holds = {pod.hold for pod in drain.holders} if drain is not None else set()
     if Hold.TERMINATING in holds:
         return Leaving.ENDING
-    if holds:
-        return Leaving.EVICTED
-    return Leaving.WAITS if stage is DrainStage.DELETING else Leaving.UNDRAINED
+    if stage is DrainStage.DELETING:
+        return Leaving.WAITS
+    return Leaving.EVICTED if holds else Leaving.UNDRAINED
 
 
 def sum_of(amounts: Iterable[float | None]) -> float | None:

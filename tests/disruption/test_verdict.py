@@ -317,6 +317,7 @@ def leaving(*conditions: Condition, minutes: int = 31, **objects: Any) -> Cluste
     ("stage", "conditions", "pods"),
     [
         (Leaving.WAITS, (), ()),
+        (Leaving.WAITS, (), (a_pod(node="node-1"),)),
         (Leaving.UNDRAINED, (a_condition("Drained", status="Unknown"),), ()),
         (Leaving.EVICTED, (a_condition("Drained", status="Unknown"),), (a_pod(node="node-1"),)),
         (
