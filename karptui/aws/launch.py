@@ -87,7 +87,10 @@ def _fitting(types: _Types, launch: _LaunchRequest) -> _Types:
 
 def _has_room(one: InstanceType, launch: _LaunchRequest) -> bool:
     room = allocatable(one)
-    fits = all(nano(launch.requests, name) <= nano(room, name) for name in launch.requests)
+    # As ``Fits`` has it, nothing fits where more is held back of any resource than there is.
+    fits = all(amount.nano >= 0 for amount in room.values()) and all(
+        nano(launch.requests, name) <= nano(room, name) for name in launch.requests
+    )
     return fits and bool(launch.launchable(one.offerings))
 
 

@@ -79,6 +79,19 @@ def test_the_answer_is_limited_to_the_types_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
+    ("eviction", "left"), [({"nodefs.available": "50%"}, ["m5.large"]), ({"nodefs.available": "99.99%"}, [])]
+)
+def test_nothing_is_launched_where_more_of_a_resource_is_held_back_than_there_is(
+    eviction: dict[str, str], left: list[str]
+) -> None:
+    """Hold ``Fits`` of pkg/utils/resources/resources.go, which the launch filter asks of the types' allocatable."""
+    launch = {"requirements": [], "requests": {"cpu": "1"}}
+    spec = {"kubelet": {"evictionHard": eviction}}
+    made = answer(parse_case(a_case(karpenter={"provider": "v1.15.1"}, launch=launch, spec=spec)), ["m5.large"])
+    assert made["answers"]["filters"][0]["left"] == left
+
+
+@pytest.mark.parametrize(
     ("changes", "says"),
     [
         ({"karpenter": {"provider": "v1.15.1"}}, False),

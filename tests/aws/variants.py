@@ -89,8 +89,7 @@ def _add_newer(chance: random.Random, variant: dict[str, Any]) -> None:
         for gate in ("NodeClassCEL", "DRANVIDIAGPU", "DRAEFA")
         if chance.random() < 0.5
     ]
-    if gates:
-        variant["settings"]["AWS_FEATURE_GATES"] = ",".join(gates)
+    variant["settings"]["AWS_FEATURE_GATES"] = ",".join(gates or ["NodeClassCEL=false"])
     if chance.random() < 0.4:
         variant["settings"]["IGNORE_DRA_REQUESTS"] = chance.choice((True, False, False))
     if chance.random() < 0.5:

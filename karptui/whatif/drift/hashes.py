@@ -194,17 +194,19 @@ EC2_NODECLASS_SPEC: Final = GoStruct(
     ),
 )
 """``spec`` of an EC2NodeClass; the AMI family counts beside it by what it resolves to."""
+_BEHIND_ENCLAVES: Final = ("connectionTracking", "context", "cpuOptions")
+"""What comes after ``enclaveOptions`` in the type of 1.15: fields are hashed in their order."""
 EC2_NODECLASS_SPEC_V6: Final = GoStruct(
     "EC2NodeClassSpec",
     (
-        *(one for one in EC2_NODECLASS_SPEC.fields if one.json_name not in ("kubelet", "cpuOptions")),
+        *(one for one in EC2_NODECLASS_SPEC.fields if one.json_name not in ("kubelet", *_BEHIND_ENCLAVES)),
         GoField(
             "EnclaveOptions",
             "enclaveOptions",
             GoStruct("EnclaveOptions", (GoField("Enabled", "enabled", Scalar.BOOL),)),
             is_pointer=True,
         ),
-        *(one for one in EC2_NODECLASS_SPEC.fields if one.json_name == "cpuOptions"),
+        *(one for one in EC2_NODECLASS_SPEC.fields if one.json_name in _BEHIND_ENCLAVES),
     ),
 )
 """The same in 1.15, where ``spec.kubelet`` counts beside it."""
@@ -214,6 +216,8 @@ EC2_NODECLASS_SPECS: Final[Mapping[str, GoStruct]] = {
 }
 """What is hashed, by the version of the hash."""
 _CUSTOM: Final = "Custom"
+_ESCAPED_BY_GO: Final = str.maketrans({one: f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"})
+"""Characters that ``json.Marshal`` writes as their numbers: a comparison in a kubelet expression has them."""
 
 
 def nodepool_hash(pool: NodePool) -> str | None:
@@ -299,7 +303,7 @@ def _kubelet_text(spec: Mapping[str, Any]) -> str:
     """Return ``spec.kubelet`` as Go writes it: its fields sorted, what is inside them as it came."""
     kubelet = spec.get("kubelet")
     ordered = {name: kubelet[name] for name in sorted(kubelet)} if isinstance(kubelet, Mapping) and kubelet else None
-    return msgspec.json.encode(ordered).decode()
+    return msgspec.json.encode(ordered).decode().translate(_ESCAPED_BY_GO)
 
 
 def _changed(before: Any, after: Any, shape: GoStruct) -> Iterator[str]:

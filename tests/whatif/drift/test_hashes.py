@@ -48,6 +48,33 @@ def test_an_ec2_nodeclass_hashes_as_in_karpenter_1_15(path: Path) -> None:
     assert ec2_nodeclass_hash(nodeclass, version=own["version"]) == own["value"]
 
 
+@pytest.mark.parametrize(
+    ("spec", "hashed"),
+    [
+        (
+            {"enclaveOptions": {"enabled": True}, "connectionTracking": {"tcpEstablishedTimeout": 300}},
+            "17129229311563984281",
+        ),
+        (
+            {
+                "enclaveOptions": {"enabled": True},
+                "context": "ctx",
+                "cpuOptions": {"nestedVirtualization": "enabled"},
+            },
+            "3863036049228460219",
+        ),
+        ({"kubelet": {"maxPods": "vcpus > 8 && vcpus < 64 ? 250 : 58"}}, "16139100193517066585"),
+    ],
+)
+def test_fields_count_in_the_order_of_the_type_and_comparisons_as_go_writes_them(
+    spec: dict[str, Any], hashed: str
+) -> None:
+    """Hold ``Hash`` of v1.15.1, pkg/apis/v1/ec2nodeclass.go, and ``String`` of kubeletconfiguration.go."""
+    document = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "default"}}
+    nodeclass = KindReader(Kind.NODECLASS).convert({**document, "spec": spec})
+    assert ec2_nodeclass_hash(nodeclass, version="v6") == hashed
+
+
 def test_from_version_6_on_the_text_of_kubelet_counts() -> None:
     before, after = (a_nodeclass({"maxPods": 10, "kubeReserved": {"memory": text}}) for text in ("1Gi", "1024Mi"))
     assert changed_nodeclass_fields(before, after, "v6") == ("spec.kubelet",)
