@@ -45,6 +45,7 @@ from karptui.views.top_bar import TopBarValues
 from karptui.views.tour import Tour
 from karptui.widgets.colourless import Colourless
 from karptui.widgets.textual_compat.boundary import LivingApp
+from karptui.widgets.textual_compat.dimmed import DimmedPalette
 from karptui.widgets.textual_compat.key_order import screen_ready
 from karptui.widgets.textual_compat.loop import screen_loop
 from karptui.widgets.textual_compat.signals import Signals, driver_of
@@ -376,6 +377,11 @@ class KarptuiApp(LivingApp):
             self.tell(found)
         else:
             self.push_screen(found)
+
+    def action_command_palette(self) -> None:
+        """List the commands."""
+        if not isinstance(self.screen, DimmedPalette):
+            self.push_screen(DimmedPalette(id="--command-palette"))
 
     def action_open_screen(self, name: str) -> None:
         """Show a screen."""

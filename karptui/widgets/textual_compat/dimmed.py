@@ -9,11 +9,12 @@ Could become upstream: "A modal screen tints the whole screen behind on every re
 
 from __future__ import annotations
 
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
+from textual.command import CommandPalette
 from textual.events import MouseEvent
 from textual.geometry import Region, Size
 from textual.renderables.background_screen import BackgroundScreen
@@ -30,7 +31,7 @@ SETTLE_SECONDS: Final = 0.05
 class DimmedScreen(ModalScreen[ScreenResultType]):
     """Subclasses have a background with some transparency, and widgets before it."""
 
-    def __init__(self) -> None:
+    def __init__(self, **given: Any) -> None:
         self._seen: list[Strip] = []
         """The lines of the screen behind, as it draws them."""
         self._tinted: dict[int, Strip] = {}
@@ -39,7 +40,7 @@ class DimmedScreen(ModalScreen[ScreenResultType]):
         self._tints: dict[Style | None, Style | None] = {}
         """By the style of the screen behind, the same dimmed."""
         self._settling: Timer | None = None
-        super().__init__()
+        super().__init__(**given)
 
     def on_mount(self) -> None:
         """Look again from time to time, and when things behind are in other places."""
@@ -114,6 +115,10 @@ class DimmedScreen(ModalScreen[ScreenResultType]):
                 tints[style] = under + tinted.style
             segments.append(Segment(text, tints[style]))
         return Strip(segments, strip.cell_length)
+
+
+class DimmedPalette(CommandPalette, DimmedScreen[None]):
+    """Textual's list of commands; behind its own, a screen that the terminal resizes stays as it was for a while."""
 
 
 def _lines_of(screen: Screen[object], size: Size) -> list[Strip]:
