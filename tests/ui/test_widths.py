@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from karptui.clock import FrozenClock
@@ -21,33 +23,33 @@ def drawn(cell: Cell, placed: Placed) -> str:
     return cell.short if is_short else cell.text
 
 
-def cells_of(table: RowTable, placed: Placed) -> list[Cell]:
-    return [table.rows[index].cells[placed.index] for index in range(len(table.rows))]
+def cells_of(table: RowTable) -> list[Sequence[Cell]]:
+    """Return the cells of every column, in view or not."""
+    return [*zip(*(table.rows[index].cells for index in range(len(table.rows))), strict=True)]
 
 
-def cut(table: RowTable, placed: Placed) -> list[str]:
-    """Return what of a column is drawn cut, in view or not."""
-    texts = (drawn(cell, placed) for cell in cells_of(table, placed))
-    return [text for text in texts if text_width(text) > placed.width]
+def cut(cells: Sequence[Cell], placed: Placed) -> list[str]:
+    """Return what of a column is drawn cut."""
+    return [text for text in (drawn(cell, placed) for cell in cells) if text_width(text) > placed.width]
 
 
-def needed(table: RowTable, placed: Placed) -> int:
+def needed(title: str, cells: Sequence[Cell], placed: Placed) -> int:
     """Return the cells that a column needs for its title with an arrow, its bars, and each row of the list."""
     if placed.bar_width:
         return placed.width
-    title = text_width(table.headings[placed.index].title) + 1
-    return max(title, *(text_width(drawn(cell, placed)) for cell in cells_of(table, placed)))
+    return max(text_width(title) + 1, *(text_width(drawn(cell, placed)) for cell in cells))
 
 
 def cut_for_nothing(table: RowTable) -> list[str]:
     """Return what is cut while the edge, or columns beside it, have cells to spare."""
-    columns = table.placing.columns
+    columns, cells, headings = table.placing.columns, cells_of(table), table.headings
     blank = max(table.scrollable_content_region.width - table.placing.width, 0)
-    free = blank + sum(max(one.width - needed(table, one), 0) for one in columns)
+    wanted = (needed(headings[one.index].title, cells[one.index], one) for one in columns)
+    free = blank + sum(max(one.width - most, 0) for one, most in zip(columns, wanted, strict=True))
     return [
-        f"{table.headings[one.index].id} has {one.width} cells, {free} are free: {text}"
+        f"{headings[one.index].id} has {one.width} cells, {free} are free: {text}"
         for one in columns
-        for text in cut(table, one)
+        for text in cut(cells[one.index], one)
         if free
     ]
 
@@ -70,8 +72,9 @@ async def test_no_verdict_of_a_node_is_cut(size: tuple[int, int]) -> None:
         app = await settled(pilot)
         table = app.screen.query_one(RowTable)
         why = next(one for one in table.placing.columns if table.headings[one.index].id == "why")
-        assert {"BUDGET 0/2", "AFTER due", "SPOT 6/15"} <= {cell.text for cell in cells_of(table, why)}
-        assert cut(table, why) == []
+        cells = cells_of(table)[why.index]
+        assert {"BUDGET 0/2", "AFTER due", "SPOT 6/15"} <= {cell.text for cell in cells}
+        assert cut(cells, why) == []
         assert why.x + why.width <= table.scrollable_content_region.width
 
 
