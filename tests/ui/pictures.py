@@ -22,8 +22,10 @@ from karptui.app import KarptuiApp
 from tests.canvas import whole_of
 from tests.ui.stage import settled
 
-SIZES: Final = ((80, 24), (200, 60), (120, 40))
-"""The last is what keys are pressed at."""
+PRESSED_AT: Final = (120, 40)
+"""The size at which keys are pressed, and at which every theme is pictured."""
+SIZES: Final = ((80, 24), (200, 60))
+"""Others, pictured in the first theme: where things stand is the same in all of them."""
 THEMES: Final = ("textual-dark", "textual-light", "karptui-colour-blind")
 WIDTH, HEIGHT, BASE, FONT_SIZE = 12, 24, 18, 19.6
 """Of a cell in a picture, where letters stand in it, and of letters that are a little narrower than a cell."""
@@ -32,18 +34,26 @@ _PIECE: Final = re.compile(r"[!-~]+(?: [!-~]+)*|[^ -~]+")
 
 
 async def pictured(pilot: Pilot[Any], app: KarptuiApp, snapshot: SnapshotAssertion, name: str) -> list[str]:
-    """Return the names of the pictures that are not as they were: what is in front, in every size and theme."""
+    """Return the names of the pictures that are not as they were: what is in front, in every size and every theme."""
     drawn = snapshot.use_extension(pytest_textual_snapshot.SVGImageExtension)
-    changed, themes = [], [*THEMES][:: 1 if app.theme == THEMES[0] else -1]
-    for width, height in SIZES:
-        await pilot.resize_terminal(width, height)
-        for theme in themes:
-            app.theme = theme
-            await settled(pilot)
-            picture = f"{name}-{width}x{height}-{theme}"
-            if drawn(name=picture) != svg(whole_of(app)):
-                changed.append(picture)
-        themes.reverse()  # the next size begins with the theme that is on, and so does the next screen
+    changed = []
+
+    async def picture() -> None:
+        await settled(pilot)
+        titled = f"{name}-{app.size.width}x{app.size.height}-{app.theme}"
+        if drawn(name=titled) != svg(whole_of(app)):
+            changed.append(titled)
+
+    # The next screen begins with the theme that is on at the end of this one, so that two changes do.
+    themes = [*THEMES][:: 1 if app.theme == THEMES[0] else -1]
+    for theme in themes:
+        app.theme = theme
+        for size in SIZES if theme == THEMES[0] else ():
+            await pilot.resize_terminal(*size)
+            await picture()
+        if app.size != PRESSED_AT:
+            await pilot.resize_terminal(*PRESSED_AT)
+        await picture()
     return changed
 
 

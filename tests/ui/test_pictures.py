@@ -1,4 +1,4 @@
-"""Every screen and dialog in three sizes and three themes: walks, each with one start of the app."""
+"""Every screen and dialog in three sizes and, at one of them, three themes: walks, each with one start of the app."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from karptui.clock import FrozenClock
 from karptui.config import Config
 from tests.builders import NOW_NS
 from tests.story_e import StorySource, story_evidence
-from tests.ui.pictures import pictured
+from tests.ui.pictures import PRESSED_AT, pictured
 from tests.ui.stage import an_app, demo_app, settled
 from tests.ui.whatif.bench import prepare
 
@@ -150,7 +150,7 @@ async def test_it_looks_as_it_did(snapshot: SnapshotAssertion, monkeypatch: pyte
     monkeypatch.setattr("karptui.serving.whatif.MOST_JOBS", 1)  # values of a sweep are tried here, in their order
     changed = []
     app = WALKS[walk].start()
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=PRESSED_AT) as pilot:
         await settled(pilot)
         for name, keys in WALKS[walk].screens.items():
             for key in keys:
