@@ -51,7 +51,7 @@ from karptui.widgets.textual_compat.loop import screen_loop
 from karptui.widgets.textual_compat.signals import Signals, driver_of
 from karptui.widgets.textual_compat.style_rules import StyleRules
 from karptui.widgets.textual_compat.swift_screen import draw_once_composed
-from karptui.widgets.themes import OWN_THEMES, style_sheets, variable_defaults
+from karptui.widgets.themes import DEFAULT_THEME, OWN_THEMES, style_sheets, variable_defaults
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -136,9 +136,10 @@ class KarptuiApp(LivingApp):
         """Whether a fault before anything was shown has ended the app."""
         for theme in OWN_THEMES:
             self.register_theme(theme)
-        self._bad_theme = "" if config.theme in self.available_themes else config.theme
+        theme = config.theme or DEFAULT_THEME
+        self._bad_theme = "" if theme in self.available_themes else theme
         if not self._bad_theme:
-            self.theme = config.theme
+            self.theme = theme
         self.stylesheet = StyleRules(variables=self.get_css_variables())
         if config.keymap:
             self.set_keymap(dict(config.keymap))

@@ -55,8 +55,8 @@ WORST_FIRST: Final = "held=dsc"
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Every setting, with its default."""
 
-    theme: str = "textual-dark"
-    """Name of a theme, as ``:theme`` lists them."""
+    theme: str = ""
+    """Name of a theme, as ``:theme`` lists them; empty is one that suits the terminal."""
     screen: str = "nodes"
     """Name of the first screen."""
     wide: bool = False

@@ -75,7 +75,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="first screen (default: nodes): pools, claims, pods, pending, blockers, budgets, types, events, advice",
     )
-    group.add_argument("--theme", metavar="NAME", help="theme, as :theme lists them (default: textual-dark)")
+    group.add_argument(
+        "--theme",
+        metavar="NAME",
+        help="theme, as :theme lists them (default: textual-dark, of 16 colours ansi-dark)",
+    )
     group.add_argument("-l", "--node-selector", metavar="K=V", help="show nodes with these labels")
     add_column_flags(group)
     add_namespace_flags(group, "begin with the pods of this namespace; esc shows all")
@@ -213,8 +217,23 @@ def _settings(args: argparse.Namespace) -> Config:
     check_resources(config.resources, "resources")
     _check_nodes(config)
     _check_first_screen(config.screen)
+    if not config.theme:
+        return as_the_terminal_shows(config)
     _check_theme(config.theme)
     return config
+
+
+def as_the_terminal_shows(config: Config) -> Config:
+    """Return the settings with the theme for terminals of 16 colours where this one has no more, as Textual reckons."""
+    import os
+
+    from msgspec.structs import replace
+    from rich.console import Console
+
+    from karptui.widgets.themes import SIXTEEN_COLOURS
+
+    has_few = bool(os.environ.get("TERM")) and Console(force_terminal=True).color_system == "standard"
+    return replace(config, theme=SIXTEEN_COLOURS) if has_few else config
 
 
 def _as_ordered_last(config: Config) -> Config:

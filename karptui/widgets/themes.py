@@ -48,6 +48,17 @@ _ANSI: Final = {
     "karp-calm-text": "ansi_bright_white",
 }
 
+_ANSI_DARK: Final = {
+    **{name: ansi.replace("ansi_", "ansi_bright_") for name, (_, ansi) in _TEXT.items() if ansi != "ansi_default"},
+    "karp-leaving": "ansi_bright_magenta",
+    "karp-muted": "ansi_white",
+    "karp-daemon": "ansi_white",
+    "karp-workload": "ansi_bright_blue",
+    "karp-free": "ansi_white",
+}
+"""What stands out from the cursor too where that is dark grey: bright tones, and light grey for what is muted."""
+_ANSI_LIGHT: Final = {"karp-cursor": "ansi_white"}
+
 COLOR_BLIND_SAFE: Final = Theme(
     name="karptui-colour-blind",
     primary="#56B4E9",
@@ -81,6 +92,10 @@ COLOR_BLIND_SAFE_LIGHT: Final = Theme(
 """The same for bright rooms."""
 
 OWN_THEMES: Final = (COLOR_BLIND_SAFE, COLOR_BLIND_SAFE_LIGHT)
+DEFAULT_THEME: Final = "textual-dark"
+"""The theme where none is chosen."""
+SIXTEEN_COLOURS: Final = "ansi-dark"
+"""The same where a terminal has 16 colours: in those nearest to other themes a warning is red and a fault grey."""
 
 
 def variable_defaults(theme: Theme) -> dict[str, str]:
@@ -88,7 +103,8 @@ def variable_defaults(theme: Theme) -> dict[str, str]:
     system = theme.to_color_system().generate()
     background = Color.parse(system["background"])
     if background.ansi is not None or Color.parse(system["foreground"]).ansi is not None:
-        return {name: ansi for name, (_, ansi) in _TEXT.items()} | _ANSI
+        own = _ANSI_DARK if theme.dark else _ANSI_LIGHT
+        return {name: ansi for name, (_, ansi) in _TEXT.items()} | _ANSI | own
     foreground = Color.parse(system["foreground"])
     surface = Color.parse(system["surface"])
     panel = Color.parse(system["panel"])

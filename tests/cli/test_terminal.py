@@ -16,6 +16,8 @@ import pytest
 from karptui.cli import open as app_command
 from karptui.cli.errors import UsageError
 from karptui.cli.main import main
+from karptui.cli.open import as_the_terminal_shows
+from karptui.config import DEFAULTS
 from tests.troubles import troubles_document
 
 START = (
@@ -122,3 +124,22 @@ def test_a_snapshot_in_a_pipe_leaves_the_keys_to_the_terminal() -> None:
             app.kill()
             app.wait()
         os.close(main_end)
+
+
+@pytest.mark.parametrize(
+    ("term", "colorterm", "theme"),
+    [
+        ("xterm", "", "ansi-dark"),
+        ("linux", "", "ansi-dark"),
+        ("xterm", "truecolor", ""),
+        ("xterm-256color", "", ""),
+        ("dumb", "", ""),
+        ("", "", ""),
+    ],
+)
+def test_a_terminal_of_sixteen_colours_gets_a_theme_of_sixteen_colours(
+    term: str, colorterm: str, theme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setenv("COLORTERM", colorterm)
+    assert as_the_terminal_shows(DEFAULTS).theme == theme

@@ -16,6 +16,7 @@ def test_every_tone_can_be_read_in_every_theme(name: str) -> None:
     colors = variable_defaults(theme)
     if name.startswith("ansi") or name.endswith("ansi"):
         assert all(value.startswith("ansi_") for value in colors.values())
+        assert colors["karp-cursor"] not in {colors[f"karp-{name}"] for name in (*TEXT, "daemon", "workload", "free")}
         return
     background = Color.parse(theme.to_color_system().generate()["background"])
     cursor = Color.parse(colors["karp-cursor"])

@@ -208,6 +208,7 @@ class TestNodes:
         assert refusal_counts(explanation) == (("cpu", 2), ("cpu and memory", 1), ("taint", 1))
         assert refusals_text(explanation) == "4 tried: 2 cpu · 1 cpu and memory · 1 taint"
         assert refusals_text(explained(a_pod(cpu="64"))) == "none to try"
+        assert refusals_text(explained(a_pod(), nodes=(a_node(name="a", cpu="8"),))) == "no other to try"
 
     @pytest.mark.parametrize(
         ("fields", "word"),
