@@ -136,10 +136,10 @@ class KarptuiApp(LivingApp):
         """Whether a fault before anything was shown has ended the app."""
         for theme in OWN_THEMES:
             self.register_theme(theme)
-        theme = config.theme or DEFAULT_THEME
-        self._bad_theme = "" if theme in self.available_themes else theme
+        name = config.theme or DEFAULT_THEME
+        self._bad_theme = "" if name in self.available_themes else name
         if not self._bad_theme:
-            self.theme = theme
+            self.theme = name
         self.stylesheet = StyleRules(variables=self.get_css_variables())
         if config.keymap:
             self.set_keymap(dict(config.keymap))

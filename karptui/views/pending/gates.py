@@ -180,7 +180,7 @@ def refusals_text(explanation: PodExplanation) -> str:
     """Return the nodes in a line: ``62 tried: 41 memory · 12 taint · 9 label``."""
     total = len(explanation.nodes)
     if not total:
-        return "none to try"
+        return "no other to try" if explanation.place and not explanation.is_new_claim else "none to try"
     parts = " · ".join(f"{count_text(count)} {word}" for word, count in refusal_counts(explanation))
     return f"{count_text(total)} tried: {parts}"
 
