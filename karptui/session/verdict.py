@@ -10,8 +10,9 @@ from karptui.disruption.cluster_findings import ClusterFinding, LimitLine, Pendi
 from karptui.disruption.verdict import NEARLY_FULL, verdict_of
 from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.kube import resources
+from karptui.kube.quantity import NANO
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import cpu_text, memory_text
+from karptui.kube.units import count_text, cpu_text, memory_text
 from karptui.pending.causes import Cause
 from karptui.provisioning.state_node import StateNode
 from karptui.session.costs import held_per_hour, share_saved
@@ -130,14 +131,18 @@ def _full(pool: NodePool, nodes: Iterable[NodeEntry]) -> LimitLine | None:
     """
     states = [(StateNode(entry.key, entry.node, entry.claim), entry.created_ns) for entry in nodes]
     staying = [(state.capacity_nano, created_ns) for state, created_ns in states if not state.is_marked_for_deletion]
-    for name, write in ((resources.CPU, _cpu), (resources.MEMORY, _memory)):
-        limit = (pool.limits or {}).get(name)
-        if limit is None or not limit.nano:
+    limits = pool.limits or {}
+    for name in sorted(limits, key=lambda one: (one != resources.CPU, one != resources.MEMORY, one)):
+        limit = limits[name]
+        if not limit.nano or (name == resources.NODES and pool.is_static):
             continue
+        write = _WRITTEN.get(name, _count)
+        # The next node needs a good part of what is left of cpu and memory; of nodes and devices one is enough.
+        enough = NEARLY_FULL * limit.nano if name in _WRITTEN else limit.nano
         used, since_ns = 0, 0
         for capacity, created_ns in staying:
             used += capacity.get(name, 0)
-            since_ns = since_ns or (created_ns if used >= NEARLY_FULL * limit.nano else 0)
+            since_ns = since_ns or (created_ns if used >= enough else 0)
         if since_ns:
             return LimitLine(pool.name, f"{name} {write(used)} of {write(limit.nano)}", since_ns)
     return None
@@ -149,3 +154,15 @@ def _cpu(nano: int) -> str:
 
 def _memory(nano: int) -> str:
     return memory_text(nano // 1_000_000_000)
+
+
+def _count(nano: int) -> str:
+    return count_text(nano // NANO)
+
+
+_WRITTEN: Final = {
+    resources.CPU: _cpu,
+    resources.MEMORY: _memory,
+    resources.EPHEMERAL_STORAGE: _memory,
+}
+"""How amounts of resources are written that nodes come in sizes of."""

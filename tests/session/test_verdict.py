@@ -81,6 +81,20 @@ def test_a_limit_that_is_used_up() -> None:
     assert FindingCode.POOL_AT_LIMIT not in found_in(nodepools=(a_nodepool(limits=amounts({"cpu": "200"})),))
 
 
+def test_a_limit_of_nodes_or_devices_is_used_up_with_the_last_of_them() -> None:
+    nodes = [a_node(name=f"node-{number}", capacity={"cpu": "2", "nvidia.com/gpu": "1"}) for number in (1, 2)]
+
+    def told_with(limits: dict[str, str], **spec: Any) -> str:
+        pool = a_nodepool(budgets=(), limits=amounts(limits), **spec)
+        found = found_in(nodes=nodes, nodepools=(pool,)).get(FindingCode.POOL_AT_LIMIT)
+        return found.detail if found is not None else ""
+
+    assert told_with({"nodes": "2"}) == "nodes 2 of 2"
+    assert told_with({"nvidia.com/gpu": "2", "cpu": "100"}) == "nvidia.com/gpu 2 of 2"
+    assert told_with({"nodes": "3", "nvidia.com/gpu": "3"}) == ""
+    assert told_with({"nodes": "2"}, replicas=2) == ""
+
+
 def test_a_limit_is_used_up_since_the_node_came_that_did_it() -> None:
     pool = a_nodepool(budgets=(), limits=amounts({"cpu": "4"}))
     nodes = [
