@@ -85,19 +85,21 @@ VERSION_SETTING: Final = "KARPENTER_VERSION"
 
 def rules_for(version: str) -> Rules:
     """Return the rules of a version of Karpenter: of one that is not modelled the nearest, of an unknown the newest."""
-    match = _VERSION.match(version)
-    if match is None:
+    asked = _parts(version)
+    if not asked:
         return NEWEST
-    major, minor, patch = (int(part or 0) for part in match.groups())
-    if (major, minor) >= (1, 15):
-        return RULES_1_15
-    return RULES_1_14_3 if (major, minor, patch) >= (1, 14, 3) else RULES_1_14_1
+    return next((rules for rules in reversed(MODELLED) if _parts(rules.version) <= asked), MODELLED[0])
 
 
 def is_modelled(version: str) -> bool:
     """Return whether a version's own rules are modelled: any release of a minor version that is."""
+    return _parts(version)[:2] in {_parts(rules.version)[:2] for rules in MODELLED}
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    """Return major, minor and patch; nothing where there are none."""
     match = _VERSION.match(version)
-    return match is not None and match.group(1, 2) in {("1", "14"), ("1", "15")}
+    return tuple(int(part or 0) for part in match.groups()) if match is not None else ()
 
 
 def version_note(version: str) -> str:

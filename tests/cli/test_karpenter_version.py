@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from karptui.cli.main import main
+from karptui.karpenter.rules import NEWEST
 
 REPAIRABLE = {"settings": {"FEATURE_GATES": "NodeRepair=true,PodDeletionCostManagement=true"}, "disruption": True}
 
@@ -58,7 +59,7 @@ def test_a_flag_outweighs_the_snapshot(capsys: pytest.CaptureFixture[str], tmp_p
 
 @pytest.mark.parametrize(
     ("fields", "modelled", "note"),
-    [({}, "1.15.0", "is not known"), ({"karpenterVersion": "1.12.0"}, "1.14.1", "1.12.0 is not modelled")],
+    [({}, NEWEST.version, "is not known"), ({"karpenterVersion": "1.12.0"}, "1.14.1", "1.12.0 is not modelled")],
 )
 def test_a_version_that_is_not_modelled_is_said(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, fields: dict[str, Any], modelled: str, note: str
@@ -108,7 +109,7 @@ def test_every_command_that_decides_says_which_version_is_assumed(
     command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     main([command, "-o", "json", "--snapshot", recording(tmp_path, "one")])
-    assert capsys.readouterr().err.count("Karpenter's version is not known: 1.15.0 is modelled") == 1
+    assert capsys.readouterr().err.count(f"Karpenter's version is not known: {NEWEST.version} is modelled") == 1
     main([command, "-o", "json", "--snapshot", recording(tmp_path, "one"), "--karpenter-version", "1.14.1"])
     assert "is modelled" not in capsys.readouterr().err
 
@@ -122,7 +123,7 @@ POOL = {
 
 
 @pytest.mark.parametrize("command", ["next", "forward", "plan", "simulate"])
-@pytest.mark.parametrize(("found", "modelled"), [(None, "1.15.0"), ("1.14.2", "1.14.1"), ("1.12.0", "1.14.1")])
+@pytest.mark.parametrize(("found", "modelled"), [(None, NEWEST.version), ("1.14.2", "1.14.1"), ("1.12.0", "1.14.1")])
 def test_documents_say_which_version_was_found_and_which_decided(
     command: str, found: str | None, modelled: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -29,9 +29,9 @@ def modules_behind(package: str) -> list[str]:
 @pytest.mark.parametrize(
     ("package", "lower", "heavy"),
     [
-        ("karptui.kube", (), set()),
+        ("karptui.kube", (), {"yaml"}),
         ("karptui.karpenter", ("kube",), set()),
-        ("karptui.decode", ("kube", "karpenter"), {"yaml"}),
+        ("karptui.decode", ("kube", "karpenter"), set()),
     ],
 )
 def test_lower_layers_load_nothing_heavy_and_nothing_above(
