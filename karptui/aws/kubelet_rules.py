@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -55,6 +55,9 @@ _MANAGED: Final[Mapping[str, Shape]] = {
     "cpuCFSQuota": "bool",
 }
 """What Karpenter reads itself."""
+_DURATION_POINTER: Final = ".maxContainerRestartPeriod"
+"""The one duration that may be null; others read it as an empty text."""
+_NAMED_MAPS: Final = {"map:duration": "map[string]v1.Duration", "map:quantity": "v1.ResourceList"}
 _LOG_OPTIONS: Final[Mapping[str, Shape]] = {"splitStream": "bool", "infoBufferSize": "quantity"}
 _UPSTREAM: Final[Mapping[str, Shape]] = {
     **_fields(
@@ -145,8 +148,8 @@ def parse_problem(kubelet: Mapping[str, Any]) -> str:
     """Return why Karpenter cannot read ``spec.kubelet`` at all, empty where it can: it then finds no types."""
     # Fields are looked for without regard to case here, unlike in the rules below.
     folded = {name.lower(): name for name in _MANAGED}
-    own = {folded[name.lower()]: value for name, value in sorted(kubelet.items()) if name.lower() in folded}
-    return next(_mistakes(own, _MANAGED, "ParsedKubeletConfig", []), "")
+    own = ({folded[name.lower()]: value} for name, value in sorted(kubelet.items()) if name.lower() in folded)
+    return _told(mistake for one in own for mistake in _mistakes(one, _MANAGED, "ParsedKubeletConfig", []))
 
 
 def rule_breaks(kubelet: Mapping[str, Any]) -> tuple[str, ...]:
@@ -159,14 +162,32 @@ def _against_upstream(kubelet: Mapping[str, Any]) -> list[str]:
     if isinstance(kubelet.get("maxPods"), str):
         kubelet = {**kubelet, "maxPods": 0}
     unknown: list[str] = []
-    mistake = next(_mistakes(kubelet, _UPSTREAM, "KubeletConfiguration", unknown), None)
-    found = [f'unknown field "{path}"' for path in unknown] if mistake is None else [mistake]
+    mistake = _told(_mistakes(kubelet, _UPSTREAM, "KubeletConfiguration", unknown))
+    found = [mistake] if mistake else [f'unknown field "{path}"' for path in unknown]
     return [f"spec.kubelet: {one}" for one in found]
 
 
-def _mistakes(value: Any, shape: Any, path: str, unknown: list[str]) -> Iterator[str]:
+class _Mistake(NamedTuple):
+    """What Go's decoder refuses."""
+
+    text: str
+    stops: bool
+    """Whether a type's own decoder refuses it: nothing after it is read, and it is told before all that came first."""
+
+
+def _told(mistakes: Iterable[_Mistake]) -> str:
+    """Return which of the mistakes Go tells: the first that stops it, else the first; empty without any."""
+    first = ""
+    for mistake in mistakes:
+        if mistake.stops:
+            return mistake.text
+        first = first or mistake.text
+    return first
+
+
+def _mistakes(value: Any, shape: Any, path: str, unknown: list[str]) -> Iterator[_Mistake]:
     """Yield what Go's decoder refuses; fields that a struct does not have are added to those that are unknown."""
-    if value is None:
+    if value is None and (shape != "duration" or path.endswith(_DURATION_POINTER)):
         return
     if isinstance(shape, str):
         yield from _scalar_mistakes(value, shape, path, unknown)
@@ -186,7 +207,7 @@ def _mistakes(value: Any, shape: Any, path: str, unknown: list[str]) -> Iterator
                 unknown.append(".".join((*path.split(".")[1:], name)))
 
 
-def _scalar_mistakes(value: Any, kind: str, path: str, unknown: list[str]) -> Iterator[str]:
+def _scalar_mistakes(value: Any, kind: str, path: str, unknown: list[str]) -> Iterator[_Mistake]:
     if kind.startswith("[]"):
         if isinstance(value, list | tuple):
             for item in value:
@@ -198,26 +219,27 @@ def _scalar_mistakes(value: Any, kind: str, path: str, unknown: list[str]) -> It
             for name in sorted(value):
                 yield from _mistakes(value[name], kind[4:], path, unknown)
         else:
-            yield _refusal(value, path, f"map[string]{kind[4:]}")
+            yield _refusal(value, path, _NAMED_MAPS.get(kind, f"map[string]{kind[4:]}"))
     elif " or " in kind:
         one, other = kind.split(" or ")
         textual = {"string", "duration"}
         text, number = (one, other) if one in textual else (other, one)
-        yield from _mistakes(value, text if isinstance(value, str) else number, path, unknown)
+        for mistake in _mistakes(value, text if isinstance(value, str) else number, path, unknown):
+            yield mistake._replace(stops=True)
     elif kind == "duration":
         yield from _duration_mistakes(value, path)
     elif not _fits(value, kind):
-        yield _refusal(value, path, kind)
+        yield _refusal(value, path, kind)._replace(stops=kind == "quantity")
 
 
-def _duration_mistakes(value: Any, path: str) -> Iterator[str]:
-    if not isinstance(value, str):
-        yield _refusal(value, path, "string")
+def _duration_mistakes(value: Any, path: str) -> Iterator[_Mistake]:
+    if not isinstance(value, str | None):
+        yield _refusal(value, path, "string")._replace(stops=True)
         return
     try:
-        parse_duration(value)
+        parse_duration(value or "")
     except DurationError as error:
-        yield str(error)
+        yield _Mistake(str(error), stops=True)
 
 
 def _fits(value: Any, kind: str) -> bool:
@@ -237,14 +259,15 @@ def _fits(value: Any, kind: str) -> bool:
     return (0 if kind.startswith("u") else -(1 << bits)) <= value < 1 << bits
 
 
-def _refusal(value: Any, path: str, kind: str) -> str:
+def _refusal(value: Any, path: str, kind: str) -> _Mistake:
     if isinstance(value, bool):
         found = "bool"
     elif isinstance(value, int | float):
-        found = f"number {msgspec.json.encode(value).decode()}"
+        is_wanted = kind in _WHOLE or kind == "float64"
+        found = f"number {msgspec.json.encode(value).decode()}" if is_wanted else "number"
     else:
         found = "string" if isinstance(value, str) else "object" if isinstance(value, Mapping) else "array"
-    return f"json: cannot unmarshal {found} into Go struct field {path} of type {kind}"
+    return _Mistake(f"json: cannot unmarshal {found} into Go struct field {path} of type {kind}", stops=False)
 
 
 def _meaning(kubelet: Mapping[str, Any]) -> Iterator[str]:
@@ -307,14 +330,16 @@ def _texts(kubelet: Mapping[str, Any], field: str) -> list[tuple[str, str]]:
 
 
 def _whole(kubelet: Mapping[str, Any], field: str) -> int | None:
-    if field not in kubelet:
-        return None
-    value = 0 if kubelet[field] is None else kubelet[field]
+    value = kubelet.get(field)
     return value if _fits(value, "int64") else None
 
 
-_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
-_HEXADECIMAL: Final = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+", re.ASCII)
+_DIGITS: Final = "[0-9](?:_?[0-9])*"
+_HEX_DIGITS: Final = "[0-9a-fA-F](?:_?[0-9a-fA-F])*"
+_DECIMAL: Final = re.compile(rf"[+-]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?", re.ASCII)
+_HEXADECIMAL: Final = re.compile(
+    rf"[+-]?0[xX](?:_?{_HEX_DIGITS}(?:\.(?:{_HEX_DIGITS})?)?|\.{_HEX_DIGITS})[pP][+-]?{_DIGITS}", re.ASCII
+)
 
 
 def _threshold_problem(text: str) -> str:
@@ -335,9 +360,10 @@ def go_float(text: str) -> float | None:
         return math.nan
     if text.lower().lstrip("+-") in ("inf", "infinity") and len(text) - len(text.lstrip("+-")) <= 1:
         return float(text)
+    plain = text.replace("_", "")
     if _HEXADECIMAL.fullmatch(text):
-        return float.fromhex(text)
-    return float(text) if _DECIMAL.fullmatch(text) else None
+        return float.fromhex(plain)
+    return float(plain) if _DECIMAL.fullmatch(text) else None
 
 
 def _grace_problem(text: str) -> str:

@@ -7,12 +7,12 @@ pkg/providers/instancetype/types.go of Karpenter's AWS provider.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
 from karptui.aws.facts import InstanceTypeFacts
+from karptui.aws.kubelet_rules import go_float
 from karptui.aws.nodeclass import GIB, Ec2NodeClass, NodeClassError
 from karptui.aws.pod_slots import eni_limited_pods
 from karptui.karpenter.instance_type import Overhead
@@ -51,7 +51,6 @@ _DEFAULT_STORAGE: Final = of_units(GIB, QuantityFormat.BINARY_SI)
 _DEFAULT_EVICTION_MEMORY: Final = of_units(100 * MIB, QuantityFormat.BINARY_SI)
 _CPU_TIERS: Final = ((0, 1000, 0.06), (1000, 2000, 0.01), (2000, 4000, 0.005), (4000, 1 << 31, 0.0025))
 """From millicores, to millicores, share of it that is reserved."""
-_FLOAT: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _EXPONENT_FROM: Final = 1e6
 """Go prints doubles from here on with an exponent, which then is the format of the quantity."""
 
@@ -109,8 +108,8 @@ def _threshold(nodeclass: Ec2NodeClass, signal: str, text: str, capacity: Quanti
     if not text.endswith("%"):
         return _quantity(nodeclass, f"evictionHard[{signal}]", text)
     number = text.strip("%")
-    percent = float(number) if _FLOAT.fullmatch(number) else math.inf
-    if math.isinf(percent):
+    percent = go_float(number)
+    if percent is None or not math.isfinite(percent):
         field = f"spec.kubelet.evictionHard[{signal}]"
         raise NodeClassError(f"{EC2_KIND} {nodeclass.name}: {field}: {text!r} is not a percentage")
     # All of the capacity means that the threshold is switched off.

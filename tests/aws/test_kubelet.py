@@ -9,6 +9,7 @@ import pytest
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.cluster_types import cluster_types
 from karptui.aws.kubelet import compile_problem, expression_results, expressions, failures
+from karptui.aws.kubelet_rules import go_float, parse_problem, rule_breaks
 from karptui.aws.nodeclass import NodeClassError
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, NodeClassRef
@@ -121,3 +122,62 @@ def test_a_cluster_with_an_expression_has_types() -> None:
         resolved = found.of(NodeClassRef(group="karpenter.k8s.aws", kind=EC2_KIND, name="default"))
         assert resolved is not None
         assert next(one for one in resolved.types if one.name == "m5.large").capacity["pods"].units == pods
+
+
+def _refused(found: str, field: str, kind: str, reader: str = "KubeletConfiguration") -> str:
+    return f"json: cannot unmarshal {found} into Go struct field {reader}.{field} of type {kind}"
+
+
+def _unread(found: str, field: str, kind: str) -> str:
+    return _refused(found, field, kind, "ParsedKubeletConfig")
+
+
+@pytest.mark.parametrize(
+    ("kubelet", "refusal", "unread"),
+    [
+        (
+            {"cpuCFSQuota": 1},
+            _refused("number", "cpuCFSQuota", "bool"),
+            _unread("number", "cpuCFSQuota", "bool"),
+        ),
+        (
+            {"podsPerCore": "4", "shutdownGracePeriod": -1},
+            _refused("number", "shutdownGracePeriod", "string"),
+            _unread("string", "podsPerCore", "int32"),
+        ),
+        (
+            {"evictionMaxPodGracePeriod": "x", "maxPods": [1]},
+            _refused("string", "evictionMaxPodGracePeriod", "int32"),
+            _unread("array", "maxPods", "int32"),
+        ),
+        (
+            {"evictionSoftGracePeriod": 7},
+            _refused("number", "evictionSoftGracePeriod", "map[string]string"),
+            _unread("number", "evictionSoftGracePeriod", "map[string]v1.Duration"),
+        ),
+        ({"shutdownGracePeriod": None}, 'time: invalid duration ""', ""),
+        ({"MaxPods": [1], "maxPods": 5}, 'unknown field "MaxPods"', _unread("array", "maxPods", "int32")),
+    ],
+)
+def test_of_several_mistakes_the_one_of_a_types_own_decoder_is_told(
+    kubelet: dict[str, Any], refusal: str, unread: str
+) -> None:
+    """Hold what ValidateKubeletConfig and ParseKubeletConfig of pkg/apis/v1, v1.15.1, answer."""
+    assert rule_breaks(kubelet) == (f"spec.kubelet: {refusal}",)
+    assert parse_problem(kubelet) == unread
+
+
+def test_a_percentage_without_a_value_is_not_compared() -> None:
+    assert rule_breaks({"imageGCHighThresholdPercent": None, "imageGCLowThresholdPercent": 85}) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        *(("1_0", 10.0), ("0.1_5", 0.15), ("1e1_0", 1e10), ("0x1p3", 8.0), ("0x_1p3", 8.0), (".5", 0.5), ("5.", 5.0)),
+        *((text, None) for text in ("1__0", "_1", "1_", "1_.5", "1._5", "0b1", "", "5 ", "0x1", "+-1")),
+    ],
+)
+def test_numbers_are_read_as_go_reads_them(text: str, number: float | None) -> None:
+    """Hold what ``strconv.ParseFloat`` takes, underscores between digits included."""
+    assert go_float(text) == number
