@@ -19,6 +19,9 @@ _LEAST_SEEN: Final = 3
 """NodeClaims of a NodePool that tell how long its nodes take; of fewer, those of all NodePools do."""
 _SHARES: Final = (0.0, 0.5, 1.0, 2.0)
 """By turns of the seeds: how busy Karpenter's processor will be nobody knows."""
+_LEAST_PATIENCE_NS: Final = 900 * NS_PER_SECOND
+"""As long as Karpenter gives a node to join, so long it may at least take to be ready."""
+_TIMES_USUAL: Final = 5
 _LONGEST_START_NS: Final = 3600 * NS_PER_SECOND
 """A node that took longer was in trouble, and is no measure."""
 
@@ -60,6 +63,10 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def start_of(self, pool_name: str) -> int:
         """Return how long a new node of a NodePool takes until it takes pods."""
         return self.start_ns_by_pool.get(pool_name, self.start_ns)
+
+    def patience_of(self, pool_name: str) -> int:
+        """Return after how long a node that has joined and is not ready is in trouble, as nobody says."""
+        return max(_LEAST_PATIENCE_NS, _TIMES_USUAL * self.start_of(pool_name))
 
     def next_eviction(self, first_ns: int, now_ns: int) -> int:
         """Return when an eviction that was refused at an instant, and ever since, is tried next."""

@@ -52,8 +52,6 @@ _ORDER: Final = (RESERVED, SPOT, ON_DEMAND)
 _LAUNCH_NS: Final = 300 * NS_PER_SECOND
 _REGISTER_NS: Final = 900 * NS_PER_SECOND
 """How long a NodeClaim may take until it is launched, and from then on until its node has joined."""
-_TIMES_USUAL: Final = 5
-"""A node that takes so many times as long as usual to be ready is in trouble."""
 
 
 class LaunchOrder(msgspec.Struct, frozen=True, eq=False):
@@ -214,19 +212,14 @@ def given_up_ns(claim: NodeClaim) -> int | None:
     return None if since[0].last_transition_ns == ABSENT_NS else since[0].last_transition_ns + since[1]
 
 
-def is_stuck(claim: NodeClaim, usual_ns: int, now_ns: int) -> bool:
+def is_stuck(claim: NodeClaim, durations: Durations, now_ns: int) -> bool:
     """Whether a node has joined and is not ready so long after that it is in trouble, as far as anybody can tell.
 
-    Karpenter ends no node for it (pkg/controllers/nodeclaim/lifecycle/liveness.go knows launches and registrations).
-    How long is long nobody says: as long as Karpenter gives a node to join, or five times what is usual.
-
-    Args:
-        claim: Its NodeClaim.
-        usual_ns: How long nodes of its NodePool take.
-        now_ns: The instant.
+    Karpenter ends no node for it: liveness.go knows launches and registrations alone.
     """
     has_joined = claim.is_true("Registered") and not claim.is_true("Initialized") and not claim.is_deleting
-    return has_joined and now_ns - max(_REGISTER_NS, _TIMES_USUAL * usual_ns) > claim.created_ns != ABSENT_NS
+    patience_ns = durations.patience_of(claim.labels.get(NODEPOOL, ""))
+    return has_joined and now_ns - patience_ns > claim.created_ns != ABSENT_NS
 
 
 class Launches:
@@ -282,11 +275,10 @@ class Launches:
         if claim.is_true("Initialized") or claim.is_deleting:
             return
         now_ns = self._agenda.now_ns
-        usual_ns = self._durations.start_of(claim.labels.get(NODEPOOL, ""))
-        if is_stuck(claim, usual_ns, now_ns):
+        if is_stuck(claim, self._durations, now_ns):
             self._stuck.add(claim.name)
             return
-        start_ns = max(claim.created_ns, 0) + usual_ns
+        start_ns = max(claim.created_ns, 0) + self._durations.start_of(claim.labels.get(NODEPOOL, ""))
         lost_ns = given_up_ns(claim)
         if lost_ns is not None and lost_ns <= max(start_ns, now_ns):
             self._agenda.at(lost_ns, partial(self._give_up, claim.name))

@@ -21,7 +21,6 @@ from karptui.forward.launching import is_stuck
 from karptui.forward.play import Play
 from karptui.forward.result import KeptNode, Played
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import format_duration
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -192,9 +191,7 @@ def _foreign(inventory: Inventory) -> Iterator[str]:
 
 
 def _stuck_nodes(inventory: Inventory, durations: Durations, now_ns: int) -> list[str]:
-    claims = [
-        one for one in inventory.nodeclaims if is_stuck(one, durations.start_of(one.labels.get(NODEPOOL, "")), now_ns)
-    ]
+    claims = [one for one in inventory.nodeclaims if is_stuck(one, durations, now_ns)]
     if not claims:
         return []
     oldest = min(claims, key=lambda one: one.created_ns)

@@ -73,6 +73,13 @@ class NodePool(KubeObject, frozen=True, kw_only=True, gc=False):
         return self.replicas is not None
 
     @property
+    def limited(self) -> tuple[str, ...]:
+        """The resources that it limits: cpu, memory, nodes, then the others by name."""
+        limits = self.limits or {}
+        first = (resources.CPU, resources.MEMORY, resources.NODES)
+        return (*(name for name in first if name in limits), *sorted(name for name in limits if name not in first))
+
+    @property
     def is_ready(self) -> bool:
         """Whether its Ready condition is True."""
         ready = condition_of(self.conditions, "Ready")

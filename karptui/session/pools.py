@@ -20,7 +20,7 @@ from karptui.kube import resources
 from karptui.kube.objects import Condition, condition_of
 from karptui.kube.quantity import NANO
 from karptui.kube.recent import LastAnswer
-from karptui.kube.resources import CPU, MEMORY, NODES
+from karptui.kube.resources import NODES
 from karptui.provisioning.overlap import Overlap, PoolOverlap
 from karptui.provisioning.pool_types import Filter, PoolDaemonSet
 from karptui.session.churn import ControllerCounts, controller_counts, created_lately
@@ -33,7 +33,6 @@ from karptui.state.usage import NO_SHARE, Share, total_share
 
 NEARLY_PERCENT: Final = 90
 """From so much on a limit is pointed out."""
-_FIRST: Final = (CPU, MEMORY, NODES)
 
 
 class PoolLimit(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,9 +61,9 @@ class PoolLimit(msgspec.Struct, frozen=True, kw_only=True):
 
 def limit_uses(types: TypesOfPool) -> tuple[PoolLimit, ...]:
     """Return every limited resource: cpu, memory, nodes, then the others by name."""
-    limits = types.found.pool.limits or {}
-    order = [name for name in _FIRST if name in limits] + sorted(name for name in limits if name not in _FIRST)
-    return tuple(_use(types, name, limits[name].nano) for name in order)
+    pool = types.found.pool
+    limits = pool.limits or {}
+    return tuple(_use(types, name, limits[name].nano) for name in pool.limited)
 
 
 def _use(types: TypesOfPool, name: str, limit: int) -> PoolLimit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from karptui.decode.kinds import Kind
@@ -10,11 +10,11 @@ from karptui.disruption.cluster_findings import ClusterFinding, LimitLine, Pendi
 from karptui.disruption.verdict import NEARLY_FULL, verdict_of
 from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.kube import resources
-from karptui.kube.quantity import NANO
+from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, cpu_text, memory_text
 from karptui.pending.causes import Cause
-from karptui.provisioning.state_node import StateNode
+from karptui.provisioning.state_node import StateNode, tracked
 from karptui.session.costs import held_per_hour, share_saved
 from karptui.session.nodes import NodeEntry
 from karptui.session.status import plural
@@ -112,57 +112,52 @@ def _pending(view: ClusterView, now_ns: int) -> Iterator[PendingLine]:
 def _limits(view: ClusterView) -> Iterator[LimitLine]:
     """Yield the NodePools of which a limit is as good as used up by the nodes that Karpenter counts."""
     limited = {pool.name: pool for pool in view.state.nodepools.values() if pool.limits}
-    nodes: dict[str, list[NodeEntry]] = {}
-    for entry in sorted(view.node_entries, key=lambda one: one.created_ns):
-        if entry.pool in limited:
-            nodes.setdefault(entry.pool, []).append(entry)
+    if not limited:
+        return
+    nodes: dict[str, list[StateNode]] = {}
+    for one in tracked(view.state.nodes.values(), view.state.nodeclaims.values()):
+        state = StateNode(*one)
+        if state.nodepool_name in limited and not state.is_marked_for_deletion:
+            nodes.setdefault(state.nodepool_name, []).append(state)
     for name, pool in limited.items():
-        line = _full(pool, nodes.get(name, ()))
+        line = _full(pool, sorted(nodes.get(name, ()), key=_came_ns))
         if line is not None:
             yield line
 
 
-def _full(pool: NodePool, nodes: Iterable[NodeEntry]) -> LimitLine | None:
+_SIZED: Final = frozenset({resources.CPU, resources.MEMORY, resources.EPHEMERAL_STORAGE})
+"""Resources of which nodes come in sizes."""
+
+
+def _came_ns(state: StateNode) -> int:
+    item = state.node or state.claim
+    return item.created_ns if item is not None else 0
+
+
+def _full(pool: NodePool, nodes: Sequence[StateNode]) -> LimitLine | None:
     """Return the first limit that is as good as used up, since the node came that did it.
 
     Args:
         pool: The NodePool.
         nodes: Its nodes, the oldest first.
     """
-    states = [(StateNode(entry.key, entry.node, entry.claim), entry.created_ns) for entry in nodes]
-    staying = [(state.capacity_nano, created_ns) for state, created_ns in states if not state.is_marked_for_deletion]
     limits = pool.limits or {}
-    for name in sorted(limits, key=lambda one: (one != resources.CPU, one != resources.MEMORY, one)):
+    for name in pool.limited:
         limit = limits[name]
         if not limit.nano or (name == resources.NODES and pool.is_static):
             continue
-        write = _WRITTEN.get(name, _count)
         # The next node needs a good part of what is left of cpu and memory; of nodes and devices one is enough.
-        enough = NEARLY_FULL * limit.nano if name in _WRITTEN else limit.nano
+        enough = NEARLY_FULL * limit.nano if name in _SIZED else limit.nano
         used, since_ns = 0, 0
-        for capacity, created_ns in staying:
-            used += capacity.get(name, 0)
-            since_ns = since_ns or (created_ns if used >= enough else 0)
+        for state in nodes:
+            used += state.capacity_nano.get(name, 0)
+            since_ns = since_ns or (_came_ns(state) if used >= enough else 0)
         if since_ns:
-            return LimitLine(pool.name, f"{name} {write(used)} of {write(limit.nano)}", since_ns)
+            return LimitLine(pool.name, f"{name} {_amount(name, used)} of {_amount(name, limit.nano)}", since_ns)
     return None
 
 
-def _cpu(nano: int) -> str:
-    return cpu_text(nano // 1_000_000)
-
-
-def _memory(nano: int) -> str:
-    return memory_text(nano // 1_000_000_000)
-
-
-def _count(nano: int) -> str:
-    return count_text(nano // NANO)
-
-
-_WRITTEN: Final = {
-    resources.CPU: _cpu,
-    resources.MEMORY: _memory,
-    resources.EPHEMERAL_STORAGE: _memory,
-}
-"""How amounts of resources are written that nodes come in sizes of."""
+def _amount(resource: str, nano: int) -> str:
+    if resource == resources.CPU:
+        return cpu_text(nano // NANO_PER_MILLI)
+    return memory_text(nano // NANO) if resource in _SIZED else count_text(nano // NANO)

@@ -48,6 +48,15 @@ def one_node(
     )
 
 
+def where_nodes_are_slow() -> Inventory:
+    """Return a node that is not initialised after an hour, where others took twenty minutes."""
+    made_ns = NOW_NS - DAY_NS
+    conditions = (a_condition("Initialized", since_ns=made_ns + 20 * MINUTE_NS),)
+    slow = (a_nodeclaim(name=f"slow-{n}", node="", created_ns=made_ns, conditions=conditions) for n in range(3))
+    made = one_node(node={"is_initialized": False}, claim={"stage": "Registered"})
+    return replace(made, nodeclaims=(*made.nodeclaims, *slow))
+
+
 def held(*, arrived_ns: int = 10 * MINUTE_NS, is_cordoned: bool = False, value: str = "true") -> Inventory:
     return one_node(
         node={"is_unschedulable": is_cordoned},
@@ -256,6 +265,7 @@ CASES = [
         lambda: one_node(
             node={"is_initialized": False}, claim={"stage": "Registered", "created_ns": NOW_NS - MINUTE_NS}
         ),
+        where_nodes_are_slow,
     ),
     Case(
         "node-never-initialized",

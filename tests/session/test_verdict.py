@@ -95,6 +95,13 @@ def test_a_limit_of_nodes_or_devices_is_used_up_with_the_last_of_them() -> None:
     assert told_with({"nodes": "2"}, replicas=2) == ""
 
 
+def test_a_limit_of_nodes_counts_no_nodeclaim_without_an_instance() -> None:
+    pool = a_nodepool(budgets=(), limits=amounts({"nodes": "2"}))
+    asked = a_nodeclaim(name="asked", node="", stage="")
+    told = found_in(nodes=(a_node(name="node-1", capacity={"cpu": "2"}),), nodeclaims=(asked,), nodepools=(pool,))
+    assert FindingCode.POOL_AT_LIMIT not in told
+
+
 def test_a_limit_is_used_up_since_the_node_came_that_did_it() -> None:
     pool = a_nodepool(budgets=(), limits=amounts({"cpu": "4"}))
     nodes = [

@@ -14,6 +14,7 @@ from karptui.disruption.codes import Code
 from karptui.disruption.do_not_disrupt import protects_node
 from karptui.disruption.drain import LONG_NS, DrainStage
 from karptui.disruption.termination import deadline_of
+from karptui.forward.durations import observed
 from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE, NODEPOOL
 from karptui.karpenter.nodeclaim import claim_key
 from karptui.karpenter.nodepool import NodePool
@@ -179,13 +180,11 @@ def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
     )
 
 
-_STARTED_LONG_NS: Final = 15 * 60 * NS_PER_SECOND
-
-
 @rule(
     "node-never-initialized",
     title="a node never becomes initialised",
-    what="A node registered more than a quarter of an hour ago and has not been initialised.",
+    what="A node has registered and is not initialised a quarter of an hour after its NodeClaim was made, or five "
+    "times as long as usual where that is longer.",
     why="A node counts as initialised once it is Ready, its startup taints are gone and it reports every resource that "
     "was asked of it. One that never gets there is not a candidate for anything, is left out of the budgets, and no "
     "timer removes it: the registration timeout is only for nodes that never joined.",
@@ -193,6 +192,7 @@ _STARTED_LONG_NS: Final = 15 * 60 * NS_PER_SECOND
     remedy="See which startup taint stays or which resource is missing (a device plugin, mostly); or delete the claim.",
 )
 def _never_initialized(context: AdviceContext) -> Iterator[Finding]:
+    durations = observed(context.inventory.nodeclaims)
     found = [
         (context.now_ns - node.claim.created_ns, node)
         for node in context.fleet.nodes
@@ -201,7 +201,7 @@ def _never_initialized(context: AdviceContext) -> Iterator[Finding]:
         and node.is_registered
         and not node.is_initialized
         and not node.is_marked_for_deletion
-        and 0 < node.claim.created_ns < context.now_ns - _STARTED_LONG_NS
+        and 0 < node.claim.created_ns < context.now_ns - durations.patience_of(node.nodepool_name)
     ]
     if not found:
         return
