@@ -53,6 +53,8 @@ class NodeCheck:
         self.filled: dict[int, FilledNode] = {}
         self._filled_nodes = 0
         """The same as bits."""
+        self._filled_alike: dict[RequirementSet, int] = {}
+        """The same by the labels they have now."""
         self._amount_indexes: list[AmountIndex] = []
         self._measured = 0
         """Nodes of which the amount indexes tell the room that was left when they were last measured, as bits."""
@@ -81,8 +83,9 @@ class NodeCheck:
         # Where nothing is asked of the single host, labels decide of a node on which nothing has been placed.
         by_labels = not (stage_memory.host_rules or stage_memory.stage.asked_host or queued.owner.host_ports)
         known = stage_memory.node_sets
-        late = stage_memory.open_nodes & ((1 << first) - 1)
-        left = stage_memory.open_nodes ^ late
+        left = stage_memory.open_nodes & ~(stage_memory.shut_nodes & ~self._filled_nodes)
+        late = left & ((1 << first) - 1)
+        left ^= late
         while left or late:
             if not left:
                 left, late = late, 0
@@ -97,9 +100,16 @@ class NodeCheck:
                 continue
             if verdict is False:
                 stage_memory.open_nodes ^= low
+            # What its labels say of it they say of every node like it.
+            alike = 0
             if not stage_memory.node_sets.get(destination.kind.labels, True):
-                # What its labels say of it they say of every node like it on which nothing has been placed.
                 alike = self._kinds[destination.kind] & ~self._filled_nodes
+                stage_memory.shut_nodes |= alike
+            if low & self._filled_nodes:
+                labels = self.filled[destination.index].labels
+                if not stage_memory.node_sets.get(labels, True):
+                    alike |= self._filled_alike[labels]
+            if alike:
                 left &= ~alike
                 late &= ~alike
 
@@ -222,9 +232,13 @@ class NodeCheck:
     ) -> None:
         """Put a pod on a node that takes it."""
         filled = self.filled.get(destination.index)
+        bit = 1 << destination.index
         if filled is None:
             filled = self.filled[destination.index] = FilledNode(destination)
-            self._filled_nodes |= 1 << destination.index
+            self._filled_nodes |= bit
+        elif filled.labels is not labels:
+            self._filled_alike[filled.labels] ^= bit
+        self._filled_alike[labels] = self._filled_alike.get(labels, 0) | bit
         for key, equals in stage_memory.ties_of(filled.labels, labels):
             self._ties.append((queued.pod.key, key, equals))
         owner = queued.owner

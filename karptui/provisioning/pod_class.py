@@ -180,6 +180,8 @@ class PodClasses:
         self._tolerate_preferences = tolerate_preferences
         self._by_template: dict[PodTemplate, Stage] = {}
         self._by_content: dict[tuple[object, ...], Stage] = {}
+        self._by_uid: dict[str, tuple[Pod, Stage]] = {}
+        """Of pods that more than their template tells apart."""
 
     def first_stage(
         self, pod: Pod, volumes: Callable[[Pod], tuple[tuple[Requirements, ...], Attachments | None]]
@@ -192,7 +194,10 @@ class PodClasses:
         """
         template = pod.template
         if pod.volumes or pod.own_labels or template.host_ports:
-            return self._by_its_content(pod, volumes)
+            known = self._by_uid.get(pod.uid)
+            if known is None or known[0] is not pod:
+                known = self._by_uid[pod.uid] = (pod, self._by_its_content(pod, volumes))
+            return known[1]
         found = self._by_template.get(template)
         if found is None:
             found = self._by_template[template] = self._by_its_content(pod, volumes)

@@ -401,12 +401,7 @@ class Prepared:
 
     def queued(self, pod: Pod) -> QueuedPod:
         """Return a pod as a run takes it up."""
-        is_counted = True
-        if pod.volumes:
-            try:
-                self.volumes.alternatives(pod)
-            except VolumeLookupError:
-                is_counted = False
+        is_counted = not (pod.volumes and self.volumes.is_missing(pod))
         is_exempt = pod.phase == "Pending" or pod.node_name in self.leaving_node_names
         return QueuedPod(pod, self.first_stage(pod), is_exempt=is_exempt, is_counted=is_counted)
 

@@ -29,6 +29,7 @@ class StageMemory:
         "open_nodes",
         "owned",
         "rules",
+        "shut_nodes",
         "stage",
         "stamp",
         "ties",
@@ -54,6 +55,8 @@ class StageMemory:
         self.dead_count = 0
         self.open_nodes = -1
         """Nodes that may still take the pod, as bits; negative before the first look."""
+        self.shut_nodes = 0
+        """Nodes whose labels keep the pod away for now, as bits; it says nothing of those on which pods were placed."""
         self.tolerated: dict[tuple[Taint, ...], bool] = {}
         self.new_claims: dict[int, tuple[object, object]] = {}
         """By template: the state that an outcome was computed for, and the outcome."""
@@ -74,6 +77,7 @@ class StageMemory:
             self.stamp = stamp
             self.claim_sets.clear()
             self.node_sets.clear()
+            self.shut_nodes = 0
             self.ties.clear()
 
     def _bind(self, topology: Topology) -> None:

@@ -75,6 +75,21 @@ class VolumeIndex:
         self._claims = {(claim.namespace, claim.name): claim for claim in inventory.claims}
         self._volumes = {volume.name: volume for volume in inventory.volumes}
         self._classes = {storage_class.name: storage_class for storage_class in inventory.storage_classes}
+        self._missing: dict[str, tuple[Pod, bool]] = {}
+        """By uid, whether any volume object of a pod is missing."""
+
+    def is_missing(self, pod: Pod) -> bool:
+        """Return whether a claim, a bound volume or a storage class of a pod does not exist."""
+        known = self._missing.get(pod.uid)
+        if known is None or known[0] is not pod:
+            try:
+                self.alternatives(pod)
+            except VolumeLookupError:
+                known = (pod, True)
+            else:
+                known = (pod, False)
+            self._missing[pod.uid] = known
+        return known[1]
 
     def _claim(self, pod: Pod, volume: PodVolume) -> PersistentVolumeClaim:
         name = volume.claim_of(pod.name)

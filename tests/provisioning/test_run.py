@@ -180,6 +180,20 @@ class TestResults:
             ("default/second", ("us-east-1a", "us-east-1b"))
         ]
 
+    def test_a_label_that_another_pod_defines_lets_in_those_that_it_kept_away_before(self) -> None:
+        """Two nodes alike have no such label; where a pod may not have one of its values, another may have the rest."""
+        theirs = NodeSelectorTerm((a_requirement("example.com/tier", "NotIn", "a"),))
+        wanted = {"example.com/tier": "b"}
+        pods = (
+            a_pod(name="alike", cpu="1500m", node_selector=wanted),
+            a_pod(name="large", cpu="1500m", node_selector=wanted),
+            a_pod(name="small", cpu="100m", required_node_terms=(theirs,)),
+        )
+        nodes = (a_node(name="node-1", cpu="2"), a_node(name="node-2", cpu="2"))
+        solution = solve(prepared(*pods, nodes=nodes, nodepools=(a_nodepool(),)))
+        assert places(solution) == {"default/small": "node-1", "default/alike": "node-1"}
+        assert list(solution.errors) == ["default/large"]
+
     def test_offerings_with_a_room_of_their_own(self) -> None:
         one = an_instance_type(name="small", cpu="2")
         wide = msgspec.structs.replace(one.offerings[0], capacity_override=an_instance_type(cpu="4").capacity)
