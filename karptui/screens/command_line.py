@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 
 class CommandError(Exception):
@@ -46,8 +47,8 @@ def find(commands: Sequence[TypedCommand], word: str) -> TypedCommand:
     if word in by_name:
         return by_name[word]
     near = difflib.get_close_matches(word, by_name, n=1)
-    hint = f"did you mean :{near[0]}?" if near else "? lists the commands"
-    raise CommandError(f"there is no command :{word}; {hint}")
+    advice = f"did you mean :{by_name[near[0]].name}?" if near else "? lists the commands"
+    raise CommandError(f"there is no command :{word}; {advice}")
 
 
 def complete(commands: Sequence[TypedCommand], line: str) -> tuple[str, ...]:
@@ -69,6 +70,33 @@ def complete(commands: Sequence[TypedCommand], line: str) -> tuple[str, ...]:
     starting = [value for value in command.arguments() if value.startswith(rest)]
     containing = [value for value in command.arguments() if rest in value and value not in starting]
     return tuple(f"{word} {value}" for value in (*starting, *containing))
+
+
+MOST_HINTS: Final = 40
+"""So many completions have room."""
+
+
+def hint(commands: Sequence[TypedCommand], line: str) -> str:
+    """Return what a line could become in a line of words: what completes it, else what its command takes.
+
+    Args:
+        commands: what there is.
+        line: what is typed so far, without the colon.
+    """
+    options = complete(commands, line)
+    word, has_argument, rest = line.partition(" ")
+    if not has_argument:
+        words = [command.name for command in commands if command.name in options] or list(options)
+        return "  ".join(words[:MOST_HINTS]) or f"nothing called {word}"
+    if options:
+        return "  ".join([option.partition(" ")[2] for option in options][:MOST_HINTS])
+    try:
+        command = find(commands, word)
+    except CommandError as error:
+        return str(error)
+    if command.arguments():
+        return f"nothing called {rest.strip()}"
+    return f":{' '.join(filter(None, (command.name, command.placeholder)))}  {command.help}"
 
 
 def run(commands: Sequence[TypedCommand], line: str) -> None:

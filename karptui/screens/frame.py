@@ -21,6 +21,7 @@ from karptui.screens.registry import TABS
 from karptui.session.border import Overview
 from karptui.session.questions import OpeningWanted
 from karptui.views.row import Pieces, Tone
+from karptui.views.sanitize import clean
 from karptui.views.sources import notice
 from karptui.views.top_bar import TopBarValues
 from karptui.widgets.info_line import InfoLine
@@ -408,15 +409,7 @@ class FrameScreen(SwiftScreen):
 
     def _hint(self, text: str) -> None:
         """Show what a command line could become."""
-        options = self._completions(text)
-        word, has_argument, _ = text.partition(" ")
-        if has_argument:
-            words = [option.partition(" ")[2] for option in options]
-        else:
-            words = [command.name for command in self.host.commands if any(o == command.name for o in options)] or list(
-                options
-            )
-        self.info.pieces = (("  ".join(words[:40]) or f"nothing called {word}", Tone.MUTED),)
+        self.info.pieces = ((clean(command_line.hint(self.host.commands, text)), Tone.MUTED),)
 
     @on(Prompt.Edited)
     def _prompt_edited(self, event: Prompt.Edited) -> None:

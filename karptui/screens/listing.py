@@ -191,12 +191,14 @@ class Listing(Generic[ItemT]):
             drawn: headings of the columns that are drawn.
 
         Raises:
-            CommandError: when the file cannot be written.
+            CommandError: when the file is neither .csv nor .txt, or cannot be written.
         """
         if self.rows is None or not target:
             raise CommandError("save needs a file: :save nodes.csv, or .txt for aligned text")
         headings, path = self.spec.headings(), typed_path(target)
         shown = [index for index, heading in enumerate(headings) if heading in drawn]
+        if path.suffix not in ("", ".csv", ".txt"):
+            raise CommandError(f"rows are saved as .csv or .txt, not {path.suffix}; commands print JSON with -o json")
         write = as_text if path.suffix == ".txt" else as_csv
         try:
             write_file(path, write(headings, self.rows, shown).encode("utf-8", "replace"), may_replace=True)

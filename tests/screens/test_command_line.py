@@ -1,0 +1,36 @@
+"""What is typed after ``:``: what it could become, and what is wrong with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.screens.command_line import CommandError, TypedCommand, find, hint
+
+COMMANDS = (
+    TypedCommand("nodes", "Nodes", lambda _: None, ("node", "no")),
+    TypedCommand("save", "Save the rows to a file, .csv or .txt", lambda _: None, placeholder="FILE"),
+    TypedCommand("theme", "Choose a theme", lambda _: None, arguments=lambda: ("nord", "dracula"), placeholder="NAME"),
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", "nodes  save  theme"),
+        ("sa", "save"),
+        ("zz", "nothing called zz"),
+        ("theme ", "nord  dracula"),
+        ("theme d", "dracula  nord"),
+        ("theme zz", "nothing called zz"),
+        ("save nodes.csv", ":save FILE  Save the rows to a file, .csv or .txt"),
+        ("nodes x", ":nodes  Nodes"),
+        ("zz top", "there is no command :zz; ? lists the commands"),
+    ],
+)
+def test_what_a_line_could_become_or_what_its_command_takes(line: str, said: str) -> None:
+    assert hint(COMMANDS, line) == said
+
+
+def test_a_command_that_was_meant_is_named_as_it_is_called() -> None:
+    with pytest.raises(CommandError, match=r"did you mean :nodes\?"):
+        find(COMMANDS, "nodez")
