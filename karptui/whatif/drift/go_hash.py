@@ -10,6 +10,7 @@ import msgspec
 
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.quantity import QuantityError, parse_quantity
+from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 
 
 class Scalar(Enum):
@@ -26,6 +27,8 @@ class Scalar(Enum):
     """A ``metav1.Duration``."""
     NILLABLE_DURATION = auto()
     """A NodePool's duration, for which ``Never`` is the same as nothing."""
+    TIME = auto()
+    """A ``metav1.Time``."""
 
 
 class TextMap(msgspec.Struct, frozen=True):
@@ -65,6 +68,8 @@ _MASK: Final = (1 << 64) - 1
 NEVER: Final = "Never"
 _INT32: Final = 4
 _INT64: Final = 8
+_SECONDS_TO_1970: Final = 62_135_596_800
+"""Since the year 1, from which Go counts; a time is hashed as ``MarshalBinary`` writes it, in UTC."""
 
 
 class HashError(ValueError):
@@ -179,6 +184,8 @@ def _scalar(value: Any, shape: Scalar, path: str) -> int:
             return _duration("Duration", nanoseconds) if nanoseconds else text_hash("Duration")
         case Scalar.NILLABLE_DURATION:
             return _duration("NillableDuration", _nanoseconds(value, path))
+        case Scalar.TIME:
+            return _time(value, path)
         case _:
             if not isinstance(value, int) or isinstance(value, bool):
                 raise HashError(f"{path}: must be a number")
@@ -189,6 +196,15 @@ def _scalar(value: Any, shape: Scalar, path: str) -> int:
 def _duration(go_name: str, nanoseconds: int) -> int:
     field = _ordered(text_hash("Duration"), fnv((nanoseconds & _MASK).to_bytes(_INT64, "little")))
     return fnv(_bytes(text_hash(go_name) ^ field))
+
+
+def _time(value: Any, path: str) -> int:
+    try:
+        seconds, nanoseconds = divmod(parse_timestamp(value), NS_PER_SECOND)
+    except (ValueError, TypeError, AttributeError):
+        raise HashError(f"{path}: {value!r:.60} is not a time") from None
+    binary = b"\x01" + (seconds + _SECONDS_TO_1970).to_bytes(8, "big") + nanoseconds.to_bytes(4, "big") + bytes(2)
+    return fnv(_bytes(text_hash("Time") ^ _ordered(text_hash("Time"), fnv(binary))))
 
 
 def _nanoseconds(value: Any, path: str) -> int:

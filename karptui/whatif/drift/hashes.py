@@ -35,6 +35,7 @@ _TAINTS: Final = ListOf(
             GoField("Key", "key", Scalar.TEXT),
             GoField("Value", "value", Scalar.TEXT),
             GoField("Effect", "effect", Scalar.TEXT),
+            GoField("TimeAdded", "timeAdded", Scalar.TIME, is_pointer=True),
         ),
     )
 )
