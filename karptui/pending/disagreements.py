@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -11,7 +11,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import condition_of
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
-from karptui.kube.units import age_text
+from karptui.kube.units import age_text, first_of
 from karptui.pending.causes import ENGINE, SILENT, Cause, Diagnosis, PodDestination
 from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
 
@@ -47,7 +47,7 @@ class Nominations:
         self._has_karpenter_events = has_karpenter_events
 
     def disagreements(
-        self, diagnosis: Diagnosis, messages: PodMessages, since_ns: int, now_ns: int
+        self, diagnosis: Diagnosis, messages: PodMessages, since_ns: int, now_ns: int, nodes: Sequence[str] = ()
     ) -> tuple[Disagreement, ...]:
         """Return what does not fit together.
 
@@ -56,10 +56,13 @@ class Nominations:
             messages: What the others said.
             since_ns: Since when the pod waits.
             now_ns: The instant: nanoseconds since the epoch.
+            nodes: Where the pod and those that wait for the same cause have room, a name for each of them.
         """
-        return tuple(self._found(diagnosis, messages, since_ns, now_ns))
+        return tuple(self._found(diagnosis, messages, since_ns, now_ns, nodes))
 
-    def _found(self, diagnosis: Diagnosis, messages: PodMessages, since_ns: int, now_ns: int) -> Iterator[Disagreement]:
+    def _found(
+        self, diagnosis: Diagnosis, messages: PodMessages, since_ns: int, now_ns: int, nodes: Sequence[str]
+    ) -> Iterator[Disagreement]:
         said = messages.karpenter
         waited_ns = now_ns - since_ns
         if said is not None and said.reason == NOMINATED:
@@ -77,9 +80,11 @@ class Nominations:
             text = f"it has waited for {age_text(since_ns, now_ns)}, and Karpenter, which speaks of others, is silent"
             yield Disagreement("Karpenter is silent", text)
         if diagnosis.cause is Cause.NODE and diagnosis.destination is not None and waited_ns > SHORT_PATIENCE_NS:
+            it, has = ("them", "they have") if len(nodes) > 1 else ("it", "it has")
+            where = first_of(tuple(dict.fromkeys((diagnosis.destination.node, *nodes))), 1)
             text = (
-                f"the scheduler refuses it, but by Karpenter's rules it has room on {diagnosis.destination.node}:"
-                " as long as that is so, Karpenter launches nothing for it"
+                f"the scheduler refuses {it}, but by Karpenter's rules {has} room on {where}:"
+                f" as long as that is so, Karpenter launches nothing for {it}"
             )
             yield Disagreement("room by Karpenter's rules", text)
 

@@ -139,7 +139,8 @@ def fold(
         base = f"{origin}#{diagnosis.cause.name}"
         taken[base] = taken.get(base, 0) + 1
         key = base if taken[base] == 1 else f"{base}{taken[base]}"
-        disagreements = nominations.disagreements(diagnosis, said, waits_since(pod), now_ns)
+        nodes = [one.destination.node for _, one, _ in members if one.destination is not None]
+        disagreements = nominations.disagreements(diagnosis, said, waits_since(pod), now_ns, nodes)
         groups.append(PendingGroup(key, origin, tuple(members), disagreements))
     groups.sort(key=lambda group: (group.cause not in FAULTY, not group.disagreements, -len(group.pods), group.key))
     return tuple(groups)

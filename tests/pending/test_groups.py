@@ -296,6 +296,20 @@ class TestRemarks:
         [disagreement] = only(report(a_pod(), nodes=(a_node(),))).disagreements
         assert "by Karpenter's rules it has room on node-1" in disagreement.text
 
+    def test_pods_that_have_room_on_several_nodes_are_told_together(self) -> None:
+        nodes = (a_node(name="node-1", labels={"a": "1"}), a_node(name="node-2", labels={"a": "2"}))
+        pods = tuple(
+            a_pod(
+                name=f"web-{n}", created_ns=NOW_NS - HOUR_NS, node_selector={"a": n}, scheduled_reason="Unschedulable"
+            )
+            for n in "12"
+        )
+        [disagreement] = only(report(*pods, nodes=nodes)).disagreements
+        assert disagreement.text == (
+            "the scheduler refuses them, but by Karpenter's rules they have room on node-1 and 1 more:"
+            " as long as that is so, Karpenter launches nothing for them"
+        )
+
 
 class TestVoices:
     def test_the_newest_of_each_speaker(self) -> None:
