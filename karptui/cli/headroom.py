@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text
-from karptui.cli.options import add_many_flags, file_name, number
+from karptui.cli.option_values import file_name, number
+from karptui.cli.options import add_many_flags
 from karptui.cli.streams import given_text
 from karptui.cli.study import StudyAnswer, run_study, table_lines
 from karptui.kube.quantity import QuantityError, parse_quantity

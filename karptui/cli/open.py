@@ -11,14 +11,8 @@ from typing import TYPE_CHECKING, Final
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.evidence import evidence_source
 from karptui.cli.listing import check_resources
-from karptui.cli.options import (
-    add_cluster_flags,
-    add_column_flags,
-    add_namespace_flags,
-    add_price_flags,
-    file_name,
-    price_flags,
-)
+from karptui.cli.option_values import file_name
+from karptui.cli.options import add_cluster_flags, add_column_flags, add_namespace_flags, add_price_flags, price_flags
 from karptui.cli.source import connect, open_source
 
 if TYPE_CHECKING:

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from karptui.cli.errors import UsageError
+from karptui.cli.option_values import (
+    amount,
+    file_name,
+    horizon,
+    identity,
+    instant,
+    number,
+    seconds,
+    seed,
+    setting,
+    version,
+    words,
+)
 
 LIVE_FLAGS: Final = MappingProxyType(
     {
@@ -39,7 +52,6 @@ ASKING_FLAGS: Final = MappingProxyType({name: PRICE_FLAGS[name] for name in ("aw
 MOST_SIMULATED: Final = 500
 """Nodes up to which removals are simulated without being asked for: a few milliseconds each."""
 
-_LONGEST_NS: Final = 31 * 24 * 3600 * 1_000_000_000
 _MOST_SEEDS: Final = 1_000
 
 
@@ -63,11 +75,11 @@ def add_cluster_flags(parser: argparse.ArgumentParser, *, takes_several: bool = 
     group.add_argument(
         "--kubeconfig", metavar="FILE", type=file_name, help="kubeconfig; $KUBECONFIG or ~/.kube/config by default"
     )
-    group.add_argument("--as", dest="as_user", metavar="USER", type=_identity, help="user to impersonate")
+    group.add_argument("--as", dest="as_user", metavar="USER", type=identity, help="user to impersonate")
     group.add_argument(
         "--as-group",
         metavar="GROUP",
-        type=_identity,
+        type=identity,
         action="append",
         default=[],
         help="group to impersonate; repeatable",
@@ -75,7 +87,7 @@ def add_cluster_flags(parser: argparse.ArgumentParser, *, takes_several: bool = 
     group.add_argument(
         "--request-timeout",
         metavar="SECONDS",
-        type=_seconds,
+        type=seconds,
         help="how long the API server may be silent (10s, 2m; default: 1m)",
     )
     group.add_argument(
@@ -91,13 +103,13 @@ def add_cluster_flags(parser: argparse.ArgumentParser, *, takes_several: bool = 
     group.add_argument(
         "--now",
         metavar="TIME",
-        type=_instant,
+        type=instant,
         help="moment to look at a snapshot from (RFC 3339; default: when it was taken)",
     )
     group.add_argument(
         "--karpenter-version",
         metavar="VERSION",
-        type=_version,
+        type=version,
         help="version of Karpenter whose rules decide (1.14.1, 1.15.0; default: the one found)",
     )
 
@@ -178,17 +190,17 @@ def add_price_flags(parser: argparse.ArgumentParser, *, applies_to: str = "") ->
     group.add_argument(
         "--price-multiplier",
         metavar="X",
-        type=_amount,
+        type=amount,
         help="multiply list prices, such as 0.72 for a discount of 28%%",
     )
     group.add_argument(
-        "--node-surcharge", dest="node_surcharge_per_hour", metavar="AMOUNT", type=_amount,
+        "--node-surcharge", dest="node_surcharge_per_hour", metavar="AMOUNT", type=amount,
         help="add this to every node per hour: agents, licences, support",
     )  # fmt: skip
     group.add_argument("--no-aws", dest="aws", action="store_false", default=None, help="ask AWS nothing")
     group.add_argument("--profile", dest="aws_profile", metavar="NAME", help="profile of the AWS configuration")
     group.add_argument(
-        "--karpenter-setting", dest="karpenter_settings", metavar="NAME=VALUE", action="append", type=_setting,
+        "--karpenter-setting", dest="karpenter_settings", metavar="NAME=VALUE", action="append", type=setting,
         help="one of Karpenter's own settings where it differs from the default, such as "
         "VM_MEMORY_OVERHEAD_PERCENT=0.05; repeatable",
     )  # fmt: skip
@@ -297,7 +309,7 @@ def add_manifests_flag(parser: TakesArguments, about: str, *, is_required: bool 
 
 def add_horizon_flag(parser: TakesArguments, about: str) -> None:
     """Add ``--horizon``; ``about`` is its help, without the default."""
-    parser.add_argument("--horizon", metavar="DURATION", type=_horizon, default="6h", help=f"{about} (default: 6h)")
+    parser.add_argument("--horizon", metavar="DURATION", type=horizon, default="6h", help=f"{about} (default: 6h)")
 
 
 def add_play_flags(parser: TakesArguments, how_far: str, how_often: str) -> None:
@@ -309,9 +321,7 @@ def add_play_flags(parser: TakesArguments, how_far: str, how_often: str) -> None
         how_often: that of ``--seeds``.
     """
     add_horizon_flag(parser, how_far)
-    parser.add_argument(
-        "--seed", metavar="N", type=_seed, default=0, help="decides what is left to chance (default: 0)"
-    )
+    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="decides what is left to chance (default: 0)")
     parser.add_argument("--seeds", metavar="N", type=number(_MOST_SEEDS), default=1, help=f"{how_often} (default: 1)")
 
 
@@ -387,113 +397,3 @@ def refuse_live(args: argparse.Namespace) -> None:
     """
     beside = "--demo" if args.demo else "--snapshot"
     refuse_unused(args, LIVE_FLAGS, f"is about a live cluster: it does not go with {beside}; leave one of them out")
-
-
-def words(text: str) -> list[str]:
-    """Return the parts of a comma-separated list."""
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
-def file_name(text: str) -> str:
-    """Return the name of a file or directory; an empty one, as of a variable that is not set, names nothing.
-
-    Raises:
-        argparse.ArgumentTypeError: with a sentence.
-    """
-    if not text.strip():
-        raise argparse.ArgumentTypeError("the name of a file is empty; a variable that is not set?")
-    return text
-
-
-def target_name(text: str) -> str:
-    """Return the name of a file that is to be written; every argument for one has this type."""
-    return file_name(text)
-
-
-def number(most: int) -> Callable[[str], int]:
-    """Return the type of a number from 1 up, to be given to argparse.
-
-    Args:
-        most: the greatest that is taken.
-    """
-
-    def number_of(text: str) -> int:
-        if not text.isdecimal() or not 1 <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {most:,}")
-        return int(text)
-
-    return number_of
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
-    return int(text)
-
-
-def _horizon(text: str) -> int:
-    from karptui.kube.durations import DurationError, parse_duration
-
-    try:
-        horizon_ns = parse_duration(text)
-    except DurationError:
-        horizon_ns = 0
-    if not 0 < horizon_ns <= _LONGEST_NS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 90m or 6h, of 31 days at most")
-    return horizon_ns
-
-
-def _identity(text: str) -> str:
-    # Without a name everything would be asked for with the user's own permissions.
-    if not text.strip():
-        raise argparse.ArgumentTypeError("the name is empty; a variable that is not set?")
-    return text
-
-
-def _seconds(text: str) -> float:
-    from karptui.kube.durations import DurationError, parse_duration
-
-    try:
-        seconds = parse_duration(f"{text}s" if text.isdigit() else text) / 1e9
-    except DurationError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 10s or 1m") from None
-    if seconds < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is negative")
-    return seconds
-
-
-def _version(text: str) -> str:
-    from karptui.karpenter.controller import parse_version
-
-    version = parse_version(text)
-    if not version:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a version such as 1.15.0")
-    return version
-
-
-def _instant(text: str) -> int:
-    from karptui.kube.timestamps import parse_now
-
-    try:
-        return parse_now(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _amount(text: str) -> float:
-    from math import isfinite
-
-    try:
-        amount = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-    if not isfinite(amount) or amount < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 up")
-    return amount
-
-
-def _setting(text: str) -> tuple[str, str]:
-    name, separator, value = text.partition("=")
-    if not separator or not name:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
-    return name, value

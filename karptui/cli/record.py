@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from karptui.cli.errors import UsageError, fail, say
-from karptui.cli.options import add_cluster_flags, refuse_live, refuse_unused, target_name
+from karptui.cli.option_values import target_name
+from karptui.cli.options import add_cluster_flags, refuse_live, refuse_unused
 from karptui.cli.source import resolve
 from karptui.cli.streams import say_progress
 from karptui.clock import SystemClock

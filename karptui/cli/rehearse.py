@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.options import add_horizon_flag, add_manifests_flag, add_many_flags, number
+from karptui.cli.option_values import number
+from karptui.cli.options import add_horizon_flag, add_manifests_flag, add_many_flags
 from karptui.cli.study import StudyAnswer, run_study, table_lines
 from karptui.whatif.edits import EditError
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import json_text, print_csv, print_rows, refuse_unseen, report, rows_of
+from karptui.cli.option_values import file_name, words
 from karptui.cli.options import (
     CLUSTER_FLAGS,
     PRICE_FLAGS,
@@ -19,9 +20,7 @@ from karptui.cli.options import (
     add_cluster_flags,
     add_price_flags,
     add_row_flags,
-    file_name,
     refuse_unused,
-    words,
 )
 from karptui.decode.kinds import Kind
 from karptui.kube.objects import object_words

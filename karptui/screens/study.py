@@ -19,7 +19,7 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import OwnRows
 from karptui.session.border import Focus
-from karptui.session.whatif_questions import StudyProgressWanted
+from karptui.session.study_questions import StudyProgressWanted
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.study import Study

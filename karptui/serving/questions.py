@@ -29,25 +29,27 @@ from karptui.session.questions import (
 )
 from karptui.session.replays import SharedBase
 from karptui.session.row_server import Answerer
+from karptui.session.study_questions import (
+    DrillsWanted,
+    HeadroomsWanted,
+    PlanWanted,
+    PoliciesWanted,
+    RehearsalsWanted,
+    SolveWanted,
+    StudyProgressWanted,
+    UnreachedWanted,
+)
 from karptui.session.whatif_questions import (
     ComparedWanted,
     ControllerWanted,
-    DrillsWanted,
-    HeadroomsWanted,
     KnownValuesWanted,
     PackedWanted,
-    PlanWanted,
     PlayProgressWanted,
     PlaysWanted,
     PointWanted,
-    PoliciesWanted,
-    RehearsalsWanted,
     SelfCheckWanted,
-    SolveWanted,
-    StudyProgressWanted,
     SweepUnwanted,
     SweepWanted,
-    UnreachedWanted,
 )
 
 if TYPE_CHECKING:

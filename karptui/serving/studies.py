@@ -18,7 +18,7 @@ from karptui.provisioning.reporter import Cancelled, Reporter
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pace import Turns
 from karptui.session.prepare import base_of
-from karptui.session.whatif_questions import (
+from karptui.session.study_questions import (
     DrillsFound,
     DrillsWanted,
     HeadroomsFound,

@@ -20,7 +20,7 @@ from karptui.plan.policies import Comparison
 from karptui.plan.rehearsal import Rehearsal
 from karptui.plan.sheet import PlanSheet
 from karptui.plan.unreached import Unreached
-from karptui.session import border, claims, nodes, questions, whatif_questions
+from karptui.session import border, claims, nodes, questions, study_questions, whatif_questions
 from karptui.session.blockers import BlockerEntry
 from karptui.session.facts import Around, Fact
 from karptui.session.nodes import NodeEntry
@@ -44,7 +44,7 @@ MessageT = TypeVar("MessageT")
 for _module in (nodes, claims):
     vars(_module).setdefault("NodeFindings", NodeFindings)
 vars(border).update(Fact=Fact, Around=Around, ClusterFinding=ClusterFinding)
-for _module in (questions, whatif_questions):
+for _module in (questions, study_questions, whatif_questions):
     vars(_module).update(
         PlanSheet=PlanSheet,
         AnyEdit=AnyEdit,

@@ -10,7 +10,7 @@ from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, first_of, verb
 from karptui.plan.drill import Drill, DrillLaunch, LossKind
 from karptui.plan.rehearsal import Rehearsal
-from karptui.session.whatif_questions import DrillsFound, DrillsWanted
+from karptui.session.study_questions import DrillsFound, DrillsWanted
 from karptui.views.column import Column, Heading, count_column, number_heading, text_column
 from karptui.views.prices import money_column
 from karptui.views.row import Tone

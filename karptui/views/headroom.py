@@ -10,7 +10,7 @@ from karptui.kube.quantity import parse_quantity
 from karptui.kube.units import count_text, counted, cpu_text, first_of, memory_text, verb
 from karptui.plan.headroom import MOST, Headroom, LimitUse, PoolRoom
 from karptui.session.pods import OWNER_WORDS
-from karptui.session.whatif_questions import HeadroomsFound, HeadroomsWanted
+from karptui.session.study_questions import HeadroomsFound, HeadroomsWanted
 from karptui.views.column import Column, Heading, ItemT, count_column, number_heading, text_column
 from karptui.views.pools.sentences import amount_text, number_text
 from karptui.views.prices import money_column

@@ -12,7 +12,8 @@ from karptui.forward.result import StepKind
 from karptui.forward.run import HORIZON_NS
 from karptui.kube.units import clock_text, counted, first_of, span_text
 from karptui.plan.plan import Plan
-from karptui.session.whatif_questions import PlanFound, PlanWanted, PlayFound
+from karptui.session.study_questions import PlanFound, PlanWanted
+from karptui.session.whatif_questions import PlayFound
 from karptui.views.forward import columns as forward_columns
 from karptui.views.forward.sentences import headline as forward_headline
 from karptui.views.forward.sentences import step_text

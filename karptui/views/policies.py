@@ -9,7 +9,7 @@ from karptui.aws.money import per_hour_text, sum_text
 from karptui.forward.run import HORIZON_NS
 from karptui.kube.units import count_text, counted, duration_text, span_text
 from karptui.plan.policies import NEVER, Comparison, PolicyError, PolicyOutcome, afters_of
-from karptui.session.whatif_questions import PoliciesFound, PoliciesWanted
+from karptui.session.study_questions import PoliciesFound, PoliciesWanted
 from karptui.views.column import Column, Heading, count_column, number_heading, text_column
 from karptui.views.forward.sentences import AS_IT_IS
 from karptui.views.prices import money_column

@@ -11,7 +11,7 @@ from karptui.forward.run import HORIZON_NS
 from karptui.kube.units import counted, first_of, span_text, verb
 from karptui.plan.group_drain import GroupDrain
 from karptui.plan.rehearsal import TOGETHER, Rehearsal
-from karptui.session.whatif_questions import RehearsalsFound, RehearsalsWanted
+from karptui.session.study_questions import RehearsalsFound, RehearsalsWanted
 from karptui.views.column import Heading, count_column, number_heading, text_column
 from karptui.views.drill import landing_columns, launch_text, part, places_text, reasons_text
 from karptui.views.prices import money_column

@@ -9,7 +9,7 @@ import msgspec
 
 from karptui.aws.money import change_text, per_hour_text
 from karptui.kube.units import counted, verb
-from karptui.session.whatif_questions import SolvedFound, SolveWanted
+from karptui.session.study_questions import SolvedFound, SolveWanted
 from karptui.solve.answer import LEAST_CHANGE, Figures, Solved, Tried, scenario_of, together
 from karptui.solve.catalogue import GOALS
 from karptui.views.column import Column, Field, FieldKind, Heading, count_column, number_heading, text_column

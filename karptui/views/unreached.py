@@ -8,7 +8,7 @@ from typing import Final
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, duration_text, verb
 from karptui.plan.unreached import MULTI_SECONDS, SINGLE_SECONDS, NodeTurn, Unreached
-from karptui.session.whatif_questions import UnreachedFound, UnreachedWanted
+from karptui.session.study_questions import UnreachedFound, UnreachedWanted
 from karptui.views.column import Heading, count_column, number_heading, text_column
 from karptui.views.prices import money_column
 from karptui.views.row import Pieces, Tone

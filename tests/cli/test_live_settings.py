@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from karptui.cli import evidence as module
-from karptui.cli import options as flags_module
 from karptui.cli.evidence import evidence_source
 from karptui.cli.main import main
+from karptui.cli.option_values import amount
 from karptui.config import Config
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.source import ClusterSource
@@ -188,7 +188,7 @@ def test_a_command_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch, flags
 )
 def test_amounts(text: str, problem: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match=problem):
-        flags_module._amount(text)
+        amount(text)
 
 
 def test_flags_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:

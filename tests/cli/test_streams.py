@@ -18,7 +18,7 @@ import pytest
 import karptui.cli.main
 from karptui import crash
 from karptui.cli.main import COMMANDS, build_parser, main, parser_of
-from karptui.cli.options import file_name, target_name
+from karptui.cli.option_values import file_name, target_name
 from tests.troubles import troubles_document
 
 KARPTUI = (sys.executable, "-m", "karptui")

@@ -14,7 +14,7 @@ from karptui.disruption.analysis import NextReport
 from karptui.plan.policies import Comparison, PolicyOutcome
 from karptui.serving.lists import lists_of
 from karptui.serving.questions import answers_of
-from karptui.session import border, questions, whatif_questions
+from karptui.session import border, questions, study_questions, whatif_questions
 from karptui.session.blockers import blocker_entries
 from karptui.session.border import (
     Analysed,
@@ -63,32 +63,34 @@ from karptui.session.questions import (
 )
 from karptui.session.replays import SharedBase
 from karptui.session.row_server import RowServer
+from karptui.session.study_questions import (
+    DrillsWanted,
+    HeadroomsWanted,
+    PlanWanted,
+    PoliciesFound,
+    PoliciesWanted,
+    RehearsalsWanted,
+    SolveWanted,
+    StudyProgressWanted,
+    UnreachedWanted,
+)
 from karptui.session.whatif_questions import (
     ComparedWanted,
     ControllerWanted,
-    DrillsWanted,
-    HeadroomsWanted,
     KnownValuesWanted,
     PackedWanted,
-    PlanWanted,
     PlayProgressWanted,
     PlaysFound,
     PlaysWanted,
     PointFound,
     PointWanted,
-    PoliciesFound,
-    PoliciesWanted,
-    RehearsalsWanted,
     Replayed,
     ReplayState,
     ReplayStateWanted,
     ReplayWanted,
     SelfCheckWanted,
-    SolveWanted,
-    StudyProgressWanted,
     SweepUnwanted,
     SweepWanted,
-    UnreachedWanted,
 )
 from karptui.session.wire import decoded, encoded, plain
 from karptui.views.events import TABLE as EVENTS
@@ -261,7 +263,7 @@ def test_every_message_is_read_as_it_was_written(message: Any) -> None:
 
 
 def test_no_kind_of_message_is_forgotten() -> None:
-    for module in (border, questions, whatif_questions):
+    for module in (border, questions, study_questions, whatif_questions):
         kinds = {one for _, one in inspect.getmembers(module, inspect.isclass) if issubclass(one, msgspec.Struct)}
         own = {one for one in kinds if one.__module__ == module.__name__}
         assert own - {Question} - {type(message) for message in MESSAGES} == set()

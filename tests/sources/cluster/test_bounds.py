@@ -15,9 +15,10 @@ import pytest
 from karptui.sources.base import Phase, SourceError
 from karptui.sources.cluster import body, stream, timed
 from karptui.sources.cluster.connection import ExecPlugin, Pem
-from karptui.sources.cluster.credentials import ExecCredential, FileCredentials
+from karptui.sources.cluster.credentials import FileCredentials
 from karptui.sources.cluster.discovery import discover
 from karptui.sources.cluster.errors import ApiError, CredentialError, KubeconfigError, UnreachableError
+from karptui.sources.cluster.exec_plugin import ExecCredential
 from karptui.sources.cluster.stream import EndlessLineError, LineBuffer
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.controller import read_controller

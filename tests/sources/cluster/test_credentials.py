@@ -9,7 +9,6 @@ import pytest
 
 from karptui.sources.cluster.connection import Connection, ExecPlugin, Pem
 from karptui.sources.cluster.credentials import (
-    ExecCredential,
     ExecCredentials,
     FileCredentials,
     FixedCredentials,
@@ -17,6 +16,7 @@ from karptui.sources.cluster.credentials import (
     credentials_for,
 )
 from karptui.sources.cluster.errors import CredentialError
+from karptui.sources.cluster.exec_plugin import ExecCredential
 
 
 def connection(**fields: Any) -> Connection:

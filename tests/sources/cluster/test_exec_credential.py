@@ -15,8 +15,8 @@ import pytest
 
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.sources.cluster.connection import ExecPlugin
-from karptui.sources.cluster.credentials import ExecCredential, _end, without_secrets
 from karptui.sources.cluster.errors import CredentialError
+from karptui.sources.cluster.exec_plugin import ExecCredential, _end, without_secrets
 
 V1 = "client.authentication.k8s.io/v1"
 V1BETA1 = "client.authentication.k8s.io/v1beta1"
@@ -314,7 +314,7 @@ import fcntl, os, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 sys.path[:0] = {path!r}
 from karptui.sources.cluster.connection import ExecPlugin
-from karptui.sources.cluster.credentials import ExecCredential, _end, without_secrets
+from karptui.sources.cluster.exec_plugin import ExecCredential, _end, without_secrets
 assert os.isatty(0) and os.isatty(2)
 open("/dev/tty", "w").close()
 version = "client.authentication.k8s.io/v1"

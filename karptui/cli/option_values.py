@@ -1,0 +1,159 @@
+"""What the values of flags are read as: files, numbers, durations, instants, settings."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Final
+
+_LONGEST_NS: Final = 31 * 24 * 3600 * 1_000_000_000
+
+
+def words(text: str) -> list[str]:
+    """Return the parts of a comma-separated list."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def file_name(text: str) -> str:
+    """Return the name of a file or directory; an empty one, as of a variable that is not set, names nothing.
+
+    Raises:
+        argparse.ArgumentTypeError: with a sentence.
+    """
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the name of a file is empty; a variable that is not set?")
+    return text
+
+
+def target_name(text: str) -> str:
+    """Return the name of a file that is to be written; every argument for one has this type."""
+    return file_name(text)
+
+
+def number(most: int) -> Callable[[str], int]:
+    """Return the type of a number from 1 up, to be given to argparse.
+
+    Args:
+        most: the greatest that is taken.
+    """
+
+    def number_of(text: str) -> int:
+        if not text.isdecimal() or not 1 <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {most:,}")
+        return int(text)
+
+    return number_of
+
+
+def seed(text: str) -> int:
+    """Return a seed, 0 or more.
+
+    Raises:
+        argparse.ArgumentTypeError: with a sentence.
+    """
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+    return int(text)
+
+
+def horizon(text: str) -> int:
+    """Return how far a play goes, in nanoseconds.
+
+    Raises:
+        argparse.ArgumentTypeError: with a sentence.
+    """
+    from karptui.kube.durations import DurationError, parse_duration
+
+    try:
+        horizon_ns = parse_duration(text)
+    except DurationError:
+        horizon_ns = 0
+    if not 0 < horizon_ns <= _LONGEST_NS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 90m or 6h, of 31 days at most")
+    return horizon_ns
+
+
+def identity(text: str) -> str:
+    """Return the name of a user or group to act as.
+
+    Raises:
+        argparse.ArgumentTypeError: with a sentence.
+    """
+    # Without a name everything would be asked for with the user's own permissions.
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the name is empty; a variable that is not set?")
+    return text
+
+
+def seconds(text: str) -> float:
+    """Return a duration in seconds; a bare number is one.
+
+    Raises:
+        argparse.ArgumentTypeError: with a sentence.
+    """
+    from karptui.kube.durations import DurationError, parse_duration
+
+    try:
+        found = parse_duration(f"{text}s" if text.isdigit() else text) / 1e9
+    except DurationError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 10s or 1m") from None
+    if found < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is negative")
+    return found
+
+
+def version(text: str) -> str:
+    """Return a version of Karpenter.
+
+    Raises:
+        argparse.ArgumentTypeError: with a sentence.
+    """
+    from karptui.karpenter.controller import parse_version
+
+    found = parse_version(text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a version such as 1.15.0")
+    return found
+
+
+def instant(text: str) -> int:
+    """Return an instant: nanoseconds since the epoch.
+
+    Raises:
+        argparse.ArgumentTypeError: with a sentence.
+    """
+    from karptui.kube.timestamps import parse_now
+
+    try:
+        return parse_now(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def amount(text: str) -> float:
+    """Return an amount of 0 or more.
+
+    Raises:
+        argparse.ArgumentTypeError: with a sentence.
+    """
+    from math import isfinite
+
+    try:
+        found = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not isfinite(found) or found < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 up")
+    return found
+
+
+def setting(text: str) -> tuple[str, str]:
+    """Return a name and its value.
+
+    Raises:
+        argparse.ArgumentTypeError: with a sentence.
+    """
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
