@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -133,6 +134,7 @@ class ReplayOutcome:
         next_pass: The next disruption; only of `Replay.NEXT`.
         gone: Provider ids of the nodes that the replay takes away.
         moved: Their pods.
+        refused: By ``namespace/name`` of those of them that only a node would take which is not initialised, that node.
     """
 
     def __init__(
@@ -147,6 +149,7 @@ class ReplayOutcome:
         next_pass: NextPass | None = None,
         gone: frozenset[str] = frozenset(),
         moved: tuple[Pod, ...] = (),
+        refused: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.mode = mode
         self.prepared = prepared
@@ -157,6 +160,7 @@ class ReplayOutcome:
         self.next_pass = next_pass
         self.gone = gone
         self.moved = moved
+        self.refused = refused
 
     @property
     def claims(self) -> tuple[NewClaim, ...]:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from karptui.aws.prices import LIST_PRICES, NodePrices, settings_of
-from karptui.disruption.no_place import NO_POOLS, NoPlace, PoolMiss, reason_of
+from karptui.disruption.no_place import NO_POOLS, NoPlace, PoolMiss, cause_text, reason_of
 from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.simulation import no_place
 from karptui.karpenter.labels import NODEPOOL
@@ -53,6 +53,9 @@ class Reasons:
         ignored = self._ignored.get(pod.uid)
         if ignored is not None:
             return (KEEPS_AWAY, "") if ignored.is_silent else (f"{PASSED_OVER}: {'; '.join(ignored.problems)}", "")
+        node = self._outcome.refused.get(pod.key)
+        if node is not None:
+            return cause_text(NoPlace(pod.key, uninitialized_node=node)), ""
         error = self.error(pod)
         if error is None:
             return NO_POOLS, ""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import count
+
+from msgspec.structs import replace
 
 from karptui.disruption.methods import NextPass, next_pass
 from karptui.disruption.removal import EngineSimulator
@@ -69,7 +71,31 @@ def _remove(situation: Situation, removed: Sequence[str], reporter: Reporter) ->
         enforce_consolidate_after=bool(going),
         reporter=reporter,
     )
-    return _outcome(situation, Replay.REMOVE, situation, solution, gone=gone, moved=tuple(pods))
+    solution, refused = _without_uninitialized(solution, {pod.uid for pod in pods})
+    return _outcome(situation, Replay.REMOVE, situation, solution, gone=gone, moved=tuple(pods), refused=refused)
+
+
+def _without_uninitialized(solution: Solution, moved: Collection[str]) -> tuple[Solution, dict[str, str]]:
+    """Return a removal in which no moved pod goes to a node that is not initialised, as Karpenter counts on none.
+
+    Args:
+        solution: Where the engine puts pods.
+        moved: Of those of the nodes that go, the uids.
+
+    Returns:
+        The rest of it, and by ``namespace/name`` of each of those pods the node that would have taken it.
+    """
+    refused = {
+        pod.key: filled.state.name
+        for filled in solution.nodes
+        if not filled.state.is_initialized
+        for pod in filled.pods
+        if pod.uid in moved
+    }
+    if not refused:
+        return solution, refused
+    kept = (replace(one, pods=tuple(pod for pod in one.pods if pod.key not in refused)) for one in solution.nodes)
+    return replace(solution, nodes=tuple(one for one in kept if one.pods)), refused
 
 
 def _next(situation: Situation, replayed: Situation, reporter: Reporter) -> ReplayOutcome:
@@ -88,6 +114,7 @@ def _outcome(
     *,
     gone: frozenset[str] = frozenset(),
     moved: tuple[Pod, ...] = (),
+    refused: Mapping[str, str] | None = None,
 ) -> ReplayOutcome:
     return ReplayOutcome(
         mode,
@@ -99,6 +126,7 @@ def _outcome(
         next_pass=next_pass,
         gone=gone,
         moved=moved,
+        refused=refused or {},
     )
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from karptui.aws.prices import NodePrices
 from karptui.karpenter.instance_type import NodeOverlay
-from karptui.karpenter.labels import DO_NOT_DISRUPT
+from karptui.karpenter.labels import DO_NOT_DISRUPT, INITIALIZED
 from karptui.kube.pod import PodVolume
 from karptui.kube.volumes import PersistentVolumeClaim
 from karptui.provisioning.reporter import Cancelled
@@ -225,6 +225,21 @@ def test_pods_of_removed_nodes_move_from_them() -> None:
     assert with_mode.moves == found.moves
     assert with_mode.after.nodes == 1
     assert changed(start, mode=Replay.REMOVE).moves == ()
+
+
+def test_a_removal_counts_on_no_node_that_is_not_initialised_as_consolidation_does_not() -> None:
+    made = (node("node-1"), node("node-2"))
+    nodes, claims = [one for one, _ in made], [claim for _, claim in made]
+    nodes[1] = replace(nodes[1], labels={key: value for key, value in nodes[1].labels.items() if key != INITIALIZED})
+    pool = another("general", disruption={"consolidateAfter": "Never"})
+    pods = running(2, "node-1", cpu="500m")
+    young = base(pool, types=TYPES, pods=pods, nodes=tuple(nodes), nodeclaims=tuple(claims))
+    assert changed(young, RemoveNode("node-1")).moves != (), "new pods go there"
+    found = changed(young, RemoveNode("node-1"), mode=Replay.REMOVE)
+    assert (found.moves, found.nodes) == ((), ())
+    assert [(one.pod_key, one.reason) for one in found.no_longer_fit] == [
+        (f"default/node-1-{number}", "only node-2 would take it, which is not initialised yet") for number in range(2)
+    ]
 
 
 def test_from_scratch() -> None:
