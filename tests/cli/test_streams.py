@@ -84,6 +84,7 @@ def words_of(command: str, snapshot: Path, *, given: str = "") -> list[str]:
         "sweep": ["--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05", "--jobs", "1"],
         "record": ["-"],
         "remedies": ["-o", "json"],
+        "blockers": ["-o", "json"],
         "completion": ["bash"],
     }.get(command, [])
     flag = {"simulate": [], "sweep": [], "completion": None}.get(command, ["--snapshot"])
