@@ -19,14 +19,8 @@ from karptui.session.pending import PendingQuestions, may_list_events, surroundi
 from karptui.session.pending_report import PendingEntry, PodDetail
 from karptui.session.pods import PodEntry
 from karptui.session.prepare import prepare_view
-from karptui.views.pending.explained import (
-    explained_lines,
-    explained_values,
-    gain_text,
-    remedies_sentence,
-    remedy_words,
-    title_text,
-)
+from karptui.views.pending.explained import explained_lines, explained_values, title_text
+from karptui.views.pending.remedies import gain_text, remedies_sentence, remedy_words
 from karptui.views.pods import TABLE as PODS
 from karptui.views.pods import explain_pod as pod_sentence
 from karptui.views.row import Pieces, Tone

@@ -22,18 +22,17 @@ from karptui.session.border import Focus, ObjectWanted
 from karptui.session.pending_report import PendingEntry, PodDetail, PodSurroundings
 from karptui.session.questions import PodWaitFound, PodWaitWanted
 from karptui.views.pending.columns import TABLE
-from karptui.views.pending.explained import (
+from karptui.views.pending.explained import explained_lines, title_text
+from karptui.views.pending.gates import NODES_TABLE as NODES
+from karptui.views.pending.gates import refusals_text
+from karptui.views.pending.remedies import (
     REMEDIES,
     RemedyEntry,
-    explained_lines,
     remedies_sentence,
     remedy_entries,
     remedy_text,
     remedy_words,
-    title_text,
 )
-from karptui.views.pending.gates import NODES_TABLE as NODES
-from karptui.views.pending.gates import refusals_text
 from karptui.views.pending.sentences import CAUSE_HELP, pending_freshness, pending_sentences, room_to_quote
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean

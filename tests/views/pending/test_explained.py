@@ -35,18 +35,17 @@ from karptui.session.prepare import prepare_view
 from karptui.state.inventory import state_of
 from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.views.pending.columns import TABLE
-from karptui.views.pending.explained import (
+from karptui.views.pending.explained import explained_lines, title_text
+from karptui.views.pending.gates import COLUMNS, Mark, gate_lines, gate_rows, miss_text, refusal_counts, refusals_text
+from karptui.views.pending.remedies import (
     REMEDIES,
-    explained_lines,
     gain_text,
     remedies_sentence,
     remedy_entries,
     remedy_text,
     remedy_values,
     remedy_words,
-    title_text,
 )
-from karptui.views.pending.gates import COLUMNS, Mark, gate_lines, gate_rows, miss_text, refusal_counts, refusals_text
 from karptui.views.pending.sentences import (
     now_text,
     pending_freshness,
