@@ -1,232 +1,40 @@
-"""The table of blockers: its columns, their cells, and everything that follows from them."""
+"""The table of blockers: its columns, and everything that follows from them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Final
 
-from karptui.aws.money import node_price_text
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import age_text, count_text, counted, duration_text
 from karptui.session.blockers import BlockerEntry, BlockerGroup, BlockerLine
-from karptui.views.blockers.sentences import BOUNDED
-from karptui.views.column import NOTHING as NO_WORDS
-from karptui.views.column import Column, Field, FieldKind, Heading, SortKey, Words, cell_words
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
-from karptui.views.sanitize import clean, short_name
+from karptui.views.blockers.cells import (
+    NOTHING,
+    OBJECT_WIDTH,
+    group_held,
+    group_nodes,
+    group_object,
+    group_owner,
+    group_recent,
+    group_value,
+    group_without,
+    held_cell,
+    kind_cell,
+    left_cell,
+    left_words,
+    object_cell,
+    owner_words,
+    recent_cell,
+    recent_words,
+    since_cell,
+    since_words,
+    value_cell,
+    value_words,
+    without_cell,
+)
+from karptui.views.column import Column, Field, FieldKind, Heading, SortKey, Words
+from karptui.views.row import Cell, Tone, text_cell
+from karptui.views.sanitize import short_name
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.why.sentences import held_text, tone_of
-
-NOTHING: Final = Cell("")
-OBJECT_WIDTH: Final = 17
-"""Columns that OBJECT has at least: ``6 pods on 4 nodes``."""
-_WITHOUT: Final[Mapping[str, Tone]] = {
-    "delete": Tone.GOOD,
-    "replace": Tone.GOOD,
-    "no": Tone.MUTED,
-    "unknown": Tone.MUTED,
-}
-
-
-def kind_cell(line: BlockerLine, _: int) -> Cell:
-    """Return what keeps a node, or the title of a group."""
-    if isinstance(line, BlockerGroup):
-        mark = "▸" if line.is_folded else "▾"
-        if line.is_idle:
-            return Cell(f"  {mark} in nobody's way", Tone.MUTED)
-        return Cell(f"{mark} {clean(line.title)}", Tone.MUTED if line.is_only_idle else Tone.STRONG)
-    tone = Tone.MUTED if line.is_passing or line.is_idle else Tone.WARNING
-    return Cell(f"  {line.kind}", tone)
-
-
-def object_cell(entry: BlockerEntry, _: int) -> Cell:
-    """Return the object that stands in the way."""
-    return text_cell(entry.object_name, short=entry.object_name.rpartition("/")[2])
-
-
-_NOUNS: Final = {"Pod": "pod", "Node": "node"}
-
-
-def group_object(group: BlockerGroup) -> Cell:
-    """Return how many objects stand in the way, and of which kind they are."""
-    objects = group.objects
-    kinds = {one.blocker.object_kind for one in group.counted}
-    noun = f"{_NOUNS.get(kind := kinds.pop(), kind)}{'s' if objects > 1 else ''}" if len(kinds) == 1 else "objects"
-    text = f"{count_text(objects)} {noun or 'things'}"
-    words = tuple(dict.fromkeys(one.kind for one in group.counted))
-    more = f" +{len(words) - 1}" if len(words) > 1 else ""
-    tone = Tone.MUTED if group.is_only_idle else Tone.NORMAL
-    return Cell(f"{text} {words[0]}{more}" if words else text, tone, short=text)
-
-
-def group_owner(group: BlockerGroup) -> Cell:
-    """Return the controller behind the pods, or how many there are."""
-    if not group.owners:
-        return NOTHING
-    kinds = {owner.partition("/")[0] for owner in group.owners}
-    kind = kinds.pop() if len(kinds) == 1 else "owner"
-    many = len(group.owners)
-    if many > 1:
-        return Cell(f"{count_text(many)} {clean(kind)}s", Tone.MUTED)
-    is_title = group.owners[0].partition("/")[2] == group.title
-    return Cell(clean(group.owners[0]), Tone.MUTED, clean(kind) if is_title else "")
-
-
-def value_cell(text: str, tone: Tone = Tone.NORMAL) -> Cell:
-    """Return what is written there; in short without what its kind says already: ``2, Drifted``, ``ledger``."""
-    short = " ".join(word.rpartition("/")[2] for word in text.split(" "))
-    if text.startswith("nodes "):
-        short = text.removeprefix("nodes ").replace("reasons ", "")
-    return text_cell(text, tone, short=short)
-
-
-def group_without(group: BlockerGroup) -> Cell:
-    """Return how many nodes would go, each by itself, without anything of a group."""
-    found = group.without
-    if group.is_only_idle:
-        return NOTHING
-    if not found.nodes:
-        return NOT_APPLICABLE
-    if not found.known:
-        return Cell("…", Tone.ACTIVE)
-    if found.waits and not found.goes:
-        return Cell("WAITS", tone_of("WAITS"))
-    more = "+" if found.known < found.nodes else ""
-    count = found.goes + found.waits
-    if not count:
-        return Cell(f"no{more}", Tone.MUTED)
-    text = f"{count_text(count)}{more} of {count_text(found.nodes)}" if found.nodes > 1 else "goes"
-    return Cell(text, Tone.GOOD if found.goes else Tone.NORMAL)
-
-
-def left_cell(entry: BlockerEntry, now_ns: int) -> Cell:
-    """Return how long until it ends by itself."""
-    until = entry.blocker.until_ns
-    if until is None:
-        return NOT_APPLICABLE
-    left = (until - now_ns) // NS_PER_SECOND
-    return Cell(duration_text(left)) if left > 0 else Cell("over", Tone.MUTED)
-
-
-def _own_since(entry: BlockerEntry, now_ns: int) -> Cell:
-    return Cell(age_text(entry.blocker.since_ns, now_ns)) if entry.blocker.since_ns else NOT_AVAILABLE
-
-
-def group_nodes(group: BlockerGroup) -> Cell:
-    """Return how many nodes a group is about; of those that no method wants it says so."""
-    nodes = counted(len(group.nodes), "node")
-    if group.is_only_idle and group.nodes:
-        return Cell(f"{nodes}, unwanted", Tone.MUTED, short=nodes)
-    return Cell(nodes if group.nodes else "", Tone.MUTED)
-
-
-def group_value(group: BlockerGroup) -> Cell:
-    """Return what is written there, where it is the same for the whole group."""
-    values = {one.blocker.value for one in group.counted}
-    return value_cell(values.pop(), Tone.MUTED) if len(values) == 1 else NOTHING
-
-
-def _group_since(group: BlockerGroup, now_ns: int) -> Cell:
-    """Return for how long the oldest of what is counted has stood in the way."""
-    known = [one.blocker.since_ns for one in group.counted if one.blocker.since_ns]
-    return Cell(age_text(min(known), now_ns), Tone.MUTED) if known and not group.is_idle else NOTHING
-
-
-def since_cell(line: BlockerLine, now_ns: int) -> Cell:
-    """Return for how long it has stood in the way; of a group the oldest."""
-    return _group_since(line, now_ns) if isinstance(line, BlockerGroup) else _own_since(line, now_ns)
-
-
-def held_cell(entry: BlockerEntry, _: int) -> Cell:
-    """Return what would be saved if nothing held the node."""
-    if entry.is_idle:
-        return NOT_APPLICABLE
-    held = entry.held
-    if held is None:
-        waiting = entry.findings is not None and entry.findings.outlook is None
-        return Cell("…", Tone.ACTIVE) if waiting else NOT_AVAILABLE
-    price = entry.node.price if entry.node is not None else None
-    text = node_price_text(held, price.currency if price is not None else "USD")
-    return Cell(text, Tone.NORMAL, text.lstrip("$¥")) if held else Cell("0", Tone.MUTED)
-
-
-def group_held(group: BlockerGroup) -> Cell:
-    """Return what the nodes of a group hold, each counted once; dim while it is not complete."""
-    if group.is_only_idle:
-        return NOT_APPLICABLE
-    text = held_text(group.held).replace("/h", "")
-    return Cell(text, Tone.STRONG if group.held.per_hour and not group.held.waiting else Tone.MUTED)
-
-
-def without_cell(entry: BlockerEntry, _: int) -> Cell:
-    """Return what becomes of the node without this one; where it stays for others, what has to go with it."""
-    if entry.findings is None or entry.is_idle:
-        return NOT_APPLICABLE
-    outcome = entry.without
-    if not outcome:
-        return Cell("…", Tone.ACTIVE)
-    if outcome == "no" and entry.lifted in ("delete", "replace"):
-        others = entry.others
-        if not others:
-            return Cell("WAITS", tone_of("WAITS"))
-        more = others[0].word if len(others) == 1 else f"{count_text(len(others))} more"
-        return Cell(f"with {more}", Tone.NORMAL)
-    return Cell(outcome, _WITHOUT[outcome])
-
-
-def recent_cell(entry: BlockerEntry, _: int) -> Cell:
-    """Return how many pods came to the node in the last hour."""
-    return _recent(entry.recent_pods)
-
-
-def group_recent(group: BlockerGroup) -> Cell:
-    """Return how many pods came to the nodes of a group in the last hour, each node counted once."""
-    return _recent(recent_pods(group.counted))
-
-
-def recent_pods(members: Iterable[BlockerEntry]) -> int:
-    """Return how many pods came to the nodes of blockers in the last hour, each node counted once."""
-    return sum({one.findings.key: one.recent_pods for one in members if one.findings is not None}.values())
-
-
-def _recent(count: int) -> Cell:
-    return Cell(f"{count_text(count)}/h", Tone.WARNING, count_text(count)) if count else Cell("0", Tone.MUTED)
-
-
-def _words(cell: Cell, before: str) -> tuple[str, Tone]:
-    return NO_WORDS if cell in (NOTHING, NOT_AVAILABLE) else (cell_words(cell, before)[0], Tone.NORMAL)
-
-
-def since_words(line: BlockerLine, now_ns: int) -> tuple[str, Tone]:
-    """Return for how long it has stood in the way."""
-    is_many = isinstance(line, BlockerGroup) and len(line.members) > 1
-    return _words(since_cell(line, now_ns), "in the way for up to " if is_many else "in the way for ")
-
-
-def left_words(line: BlockerLine, now_ns: int) -> tuple[str, Tone]:
-    """Return when it ends by itself, of kinds that do."""
-    if isinstance(line, BlockerGroup) or line.blocker.code not in BOUNDED or line.blocker.until_ns is None:
-        return NO_WORDS
-    return ("is over", Tone.NORMAL) if line.blocker.until_ns <= now_ns else _words(left_cell(line, now_ns), "ends in ")
-
-
-def value_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
-    """Return what is written there."""
-    return _words(group_value(line) if isinstance(line, BlockerGroup) else text_cell(line.blocker.value), "value ")
-
-
-def owner_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
-    """Return the controller behind the pods."""
-    return _words(group_owner(line) if isinstance(line, BlockerGroup) else text_cell(line.blocker.owner), "owned by ")
-
-
-def recent_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
-    """Return how many pods came, where no sentence says it."""
-    members: Sequence[BlockerEntry] = line.counted if isinstance(line, BlockerGroup) else (line,)
-    count = recent_pods(members)
-    if not count or any(one.blocker.code in BOUNDED for one in members):
-        return NO_WORDS
-    return f"{counted(count, 'pod')} came in the last hour", Tone.WARNING
 
 
 def _on_blockers(
