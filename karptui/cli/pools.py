@@ -89,7 +89,7 @@ def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loade
     from karptui.session.facts import pools_around
     from karptui.session.overview import overview_of
     from karptui.views.pools.columns import pools_table
-    from karptui.views.pools.detail import cluster_lines, cost_text
+    from karptui.views.pools.overlap import cluster_lines, cost_text
     from karptui.views.pools.sentences import pool_sentences
 
     shown = rows_of(pools_table(has_prices=not args.disable_pricing), rows, args, loaded.now_ns)

@@ -20,7 +20,8 @@ from karptui.session.pools import DaemonRow, PoolRow
 from karptui.views.instants import freshness
 from karptui.views.last_hour import last_hour_words
 from karptui.views.pools.columns import pools_table
-from karptui.views.pools.detail import DAEMONSETS, cluster_lines, cost_text, daemon_sentence, detail_lines, title_parts
+from karptui.views.pools.detail import DAEMONSETS, daemon_sentence, detail_lines, title_parts
+from karptui.views.pools.overlap import cluster_lines, cost_text
 from karptui.views.pools.sentences import pool_sentences
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean

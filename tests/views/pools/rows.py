@@ -12,7 +12,7 @@ from karptui.session.facts import pools_around
 from karptui.session.overview import overview_of
 from karptui.session.pools import PoolRow, pool_rows
 from karptui.views.pools.columns import COLUMNS
-from karptui.views.pools.detail import check_line, cluster_lines, overlap_lines
+from karptui.views.pools.overlap import check_line, cluster_lines, overlap_lines
 from karptui.views.row import Pieces
 from tests import story_a
 from tests.builders import NOW_NS

@@ -15,7 +15,8 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.facts import pools_around
 from karptui.session.pools import pool_rows
 from karptui.views.pools.columns import is_notable, pools_table
-from karptui.views.pools.detail import cost_text, detail_lines
+from karptui.views.pools.detail import detail_lines
+from karptui.views.pools.overlap import cost_text
 from karptui.views.pools.sentences import limit_line, order_line, overlap_line, weight_lines
 from karptui.views.row import Tone
 from tests import builders, story_a

@@ -1,0 +1,131 @@
+"""All NodePools together: how many pods match several and where these go, what came of weights, what nodes cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from karptui.kube.units import (
+    age_text,
+    count_text,
+    counted,
+    first_of,
+    instant_text,
+)
+from karptui.provisioning.overlap import Overlap
+from karptui.session.border import Overview
+from karptui.session.churn import LATELY_SECONDS
+from karptui.session.costs import Total
+from karptui.session.facts import PoolsAround
+from karptui.session.nodes import NEEDED_FOR_WHY
+from karptui.session.status import plural
+from karptui.views.prices import total_words
+from karptui.views.row import Pieces, Tone
+from karptui.views.sanitize import clean
+
+_NAMED: Final = 3
+_NAMED_SHORT: Final = 5
+SPREAD: Final = (
+    "no weight makes a ratio: for one, spread the pods over a label that the pools' templates set (p tries it as a "
+    "what-if), or over karpenter.sh/capacity-type"
+)
+
+
+def cluster_lines(
+    around: PoolsAround, overview: Overview, now_ns: int, *, is_short: bool = False
+) -> tuple[Pieces, ...]:
+    """Return the lines under the sentences of the row: overlap, and the check of what has come of weights."""
+    return (*overlap_lines(around.overlap, overview, is_short=is_short), check_line(around, now_ns, is_short=is_short))
+
+
+def overlap_lines(found: Overlap | None, overview: Overview, *, is_short: bool = False) -> tuple[Pieces, ...]:
+    """Return how many pods match several NodePools and where they go; what is being waited for before that is known."""
+    if found is None:
+        hidden = overview.hidden.intersection(NEEDED_FOR_WHY)
+        if hidden:
+            named = " and ".join(map(plural, sorted(hidden)))
+            return ((("overlap: ", Tone.MUTED), (f"not known: {named} may not be listed", Tone.WARNING)),)
+        return ((("overlap: ", Tone.MUTED), ("which pods match several pools is being worked out", Tone.ACTIVE)),)
+    if not found.pods:
+        return ()
+    if len(found.pools) < 2:
+        return _without_others(found)
+    share = f" ({100 * found.several // found.pods}%)" if not is_short else ""
+    head = f"{count_text(found.several)} of {count_text(found.pods)} pods{share} match several pools"
+    pieces: list[tuple[str, Tone]] = [("overlap: ", Tone.MUTED), (head, Tone.STRONG if found.several else Tone.MUTED)]
+    where = where_they_go(found)
+    if where:
+        pieces.append((f"{',' if is_short else ' and'} go to {where}", Tone.NORMAL))
+    if found.stranded:
+        pieces.append((f" · {_matching(found.stranded)} pools whose limits are used up", Tone.FAULT))
+    if found.none:
+        pieces.append((f" · {_matching(found.none)} none", Tone.WARNING))
+    lines: list[Pieces] = [tuple(pieces)]
+    if found.several and not is_short:
+        lines.append(((f"  {SPREAD}", Tone.MUTED),))
+    return tuple(lines)
+
+
+def _without_others(found: Overlap) -> tuple[Pieces, ...]:
+    """Return how many pods find no NodePool, or none with room, where no two can overlap; else nothing."""
+    of = f"of {counted(found.pods, 'pod')} "
+    pieces: list[tuple[str, Tone]] = []
+    if found.stranded:
+        text = f"{count_text(found.stranded)} {of}{_match(found.stranded)} a NodePool whose limits are used up"
+        pieces.append((text, Tone.FAULT))
+    if found.none:
+        lead = " · " if pieces else ""
+        text = f"{lead}{count_text(found.none)} {'' if pieces else of}{_match(found.none)} no NodePool"
+        pieces.append((text, Tone.WARNING))
+    return (tuple(pieces),) if pieces else ()
+
+
+def _match(pods: int) -> str:
+    return "matches" if pods == 1 else "match"
+
+
+def _matching(pods: int) -> str:
+    return f"{count_text(pods)} {_match(pods)}"
+
+
+def where_they_go(found: Overlap) -> str:
+    """Return the NodePools that pods which match several would go to, most pods first."""
+    counts: Counter[str] = Counter()
+    for kind in found.kinds:
+        if len(kind.pools) > 1 and kind.goes_to:
+            counts[kind.goes_to] += kind.pods
+    return first_of([f"{clean(name)} {count_text(count)}" for name, count in counts.most_common()], _NAMED)
+
+
+def check_line(around: PoolsAround, now_ns: int, *, is_short: bool = False) -> Pieces:
+    """Return how many NodeClaims each NodePool has got, and who counts."""
+    source = around.source
+    made = sorted(((one.created, one.name) for one in around.counts), key=lambda one: (-one[0], one[1]))
+    named = _counts_text(made, _NAMED_SHORT if is_short else len(made))
+    if not source.is_by_controller:
+        hours = LATELY_SECONDS // 3600
+        why = f" · {clean(source.why_not)}" if source.why_not and not is_short else ""
+        label = f"check: NodeClaims of the last {hours} h{' that still exist' * (not is_short)}: "
+        return ((label, Tone.MUTED), (named, Tone.NORMAL), (why, Tone.MUTED))
+    since = f" since {instant_text(source.since_ns)}" if source.since_ns else ""
+    label = f"check: NodeClaims created{since} by Karpenter's own counters ({clean(source.endpoint)}): "
+    if is_short:
+        label = "check: NodeClaims made: "
+    lately = [(one.since_look or 0, one.name) for one in around.counts]
+    has_two = any(one.since_look is not None for one in around.counts)
+    seen = ""
+    if has_two:
+        new = ", ".join(f"{clean(name)} {count_text(count)}" for count, name in sorted(lately, reverse=True) if count)
+        seen = f" · since {age_text(source.first_read_ns, now_ns)} ago: {new or 'none'}"
+    return ((label, Tone.MUTED), (named, Tone.NORMAL), (seen, Tone.ACTIVE))
+
+
+def _counts_text(made: Sequence[tuple[int, str]], most: int) -> str:
+    named = [f"{clean(name)} {count_text(count)}" for count, name in made if count]
+    return first_of(named, most) or "none"
+
+
+def cost_text(cost: Total) -> str:
+    """Return what the nodes of all NodePools cost; nothing without such nodes."""
+    return total_words(cost) if cost.priced or cost.unpriced else ""
