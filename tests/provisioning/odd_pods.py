@@ -78,7 +78,7 @@ def init_containers(o: Odd) -> None:
         for number in range(o.r.choice((1, 2, 3)))
     ]
     if o.r.random() < 0.3:
-        spec["initContainers"][-1]["ports"] = [{"containerPort": 1, "hostPort": 80}]
+        spec["initContainers"][-1]["ports"] = [{"containerPort": 1, "hostPort": 80, "protocol": "TCP"}]
 
 
 def overhead(o: Odd) -> None:
@@ -269,7 +269,7 @@ def daemonset(o: Odd) -> None:
     if o.r.random() < 0.5:
         spec["tolerations"] = [{"operator": "Exists"}]
     if o.r.random() < 0.3:
-        spec["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": o.r.choice((80, 443))}]
+        spec["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": o.r.choice((80, 443)), "protocol": "TCP"}]
     if o.r.random() < 0.2:
         spec["containers"][0]["resources"] = {"limits": {"cpu": "300m", "memory": "1500m"}}
     template = {"metadata": {"labels": {"app": "a"}}, "spec": spec}
