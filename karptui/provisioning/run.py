@@ -107,6 +107,10 @@ class Run:
         """The node on which the last pod was placed, None for a claim."""
         self._is_refused_for_good = False
         """Whether a pod that has found no place finds none later either."""
+        self._changes = 0
+        """How often something has changed that may let in a pod which found no place before."""
+        self._refused: dict[tuple[Stage, bool], tuple[int, PodError, bool]] = {}
+        """By first stage and exemption of pods that found no place: the changes until then, why, whether for good."""
 
     def solve(
         self,
@@ -158,7 +162,13 @@ class Run:
 
     def _try(self, queued: QueuedPod) -> PodError | None:
         """Try a pod, giving up one wish after the other; the next time it begins with all of them again."""
+        key = (queued.first, queued.is_exempt)
+        if queued.is_counted and key in self._refused:
+            changes, error, self._is_refused_for_good = self._refused[key]
+            if changes == self._changes:
+                return error
         stage: Stage | None = queued.first
+        was_counted = queued.is_counted
         error = PodError(())
         self._is_refused_for_good = self._may_share_claims and queued.owner.attachments is not None
         while stage is not None:
@@ -168,12 +178,17 @@ class Run:
             outcome = self._attempt(queued, stage_memory)
             if outcome is None:
                 self.placed[queued.pod.uid] = (stage, self._last_host)
+                self._changes += 1
                 return None
             error = outcome
             queued.is_counted = True
             if error.is_reserved or queued.owner.has_dra:
-                return error
+                break
             stage = self.prepared.classes.relaxed(stage)
+        if was_counted:
+            self._refused[key] = (self._changes, error, self._is_refused_for_good)
+        else:
+            self._changes += 1
         return error
 
     def _known_loss(self, queued: QueuedPod) -> PodError | None:
