@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, Final
 
 import pytest
 
@@ -10,11 +12,14 @@ from karptui.aws.evidence import decides_alike
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.outlook import Outlook
 from karptui.disruption.should_disrupt import ShouldDisrupt
+from karptui.karpenter.instance_type import InstanceType
 from karptui.kube.recent import Recent
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
+from karptui.sources.snapshot.instance_types import Catalogs
+from karptui.whatif.situation import WhatIfBase
 
 Ready = tuple[Prepared, tuple[str, ...]]
 
@@ -56,7 +61,44 @@ def _outlook(prepared: Prepared, fleet: Fleet, should_disrupt: ShouldDisrupt | N
     return _OUTLOOKS.get(prepared, lambda: Outlook(prepared, fleet, should_disrupt))
 
 
+_LISTS: Final[OrderedDict[Hashable, tuple[InstanceType, ...]]] = OrderedDict()
+
+
+def _begin_with_the_lists_of_others(self: Catalogs) -> None:
+    self._lists = _LISTS
+
+
 def look_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have an app go on from what another one has worked out for the very same objects."""
+    """Have an app go on from what another one has worked out for the very same objects, and read of the same bytes."""
+    monkeypatch.setattr(Catalogs, "__init__", _begin_with_the_lists_of_others)
     monkeypatch.setattr("karptui.session.prepare.prepare_view", _prepare_view)
     monkeypatch.setattr("karptui.disruption.study.Outlook", _outlook)
+
+
+_ANSWERS: Final[Recent[tuple[object, ...], Any]] = Recent(most=16, patience=64)
+
+
+def answer_once(monkeypatch: pytest.MonkeyPatch, place: str, function: Callable[..., Any]) -> None:
+    """Have the engines answer a question of the same cluster once, whatever form a command prints it in.
+
+    Args:
+        monkeypatch: Of the test.
+        place: Where the function is looked up.
+        function: Takes the cluster first; what else it is given decides, but for functions.
+    """
+
+    def once(base: WhatIfBase, *asked: object, **options: object) -> Any:
+        inventory = base.inventory
+        cluster = (
+            inventory.pods,
+            inventory.nodes,
+            inventory.nodepools,
+            inventory.nodeclasses,
+            base.settings,
+            base.now_ns,
+        )
+        decisive = [one for one in asked if not callable(one)], {k: v for k, v in options.items() if not callable(v)}
+        key = (place, cluster, decisive)
+        return _ANSWERS.get(key, lambda: function(base, *asked, **options))
+
+    monkeypatch.setattr(place, once)

@@ -10,9 +10,16 @@ from pathlib import Path
 import pytest
 
 from karptui.cli.main import main
+from karptui.plan.drill import drill
+from tests.looked_once import answer_once
 
 ZONE = "zone=us-east-1a"
 ON_DEMAND = "capacity-type=on-demand"
+
+
+@pytest.fixture(autouse=True)
+def _answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer_once(monkeypatch, "karptui.plan.drill.drill", drill)
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:

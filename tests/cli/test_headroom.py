@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from karptui.cli.main import main
+from karptui.plan.headroom import headroom
+from tests.looked_once import answer_once
 
 FRONT = "Deployment/web/front"
 POSTGRES = "StatefulSet/db/postgres"
@@ -25,6 +27,11 @@ spec:
     metadata: {labels: {app: fresh}}
     spec: {containers: [{name: a, image: a, resources: {requests: {cpu: "2", memory: 8Gi}}}]}
 """
+
+
+@pytest.fixture(autouse=True)
+def _answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer_once(monkeypatch, "karptui.plan.headroom.headroom", headroom)
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:

@@ -9,7 +9,13 @@ import pytest
 
 from karptui.cli.main import main
 from karptui.solve.catalogue import GOALS
-from karptui.solve.run import _FINDERS
+from karptui.solve.run import _FINDERS, solve_goal
+from tests.looked_once import answer_once
+
+
+@pytest.fixture(autouse=True)
+def _answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer_once(monkeypatch, "karptui.solve.run.solve_goal", solve_goal)
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
