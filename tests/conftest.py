@@ -89,7 +89,7 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     return None
 
 
-class RepoSVGExtension(pytest_textual_snapshot.SVGImageExtension):  # type: ignore[misc]
+class RepoSVGExtension(pytest_textual_snapshot.SVGImageExtension):  # type: ignore[misc]  # it has no types
     """Stores SVG snapshots under snapshots/, mirroring tests/."""
 
     @classmethod

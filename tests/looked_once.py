@@ -41,7 +41,7 @@ class _Sight:
             and self._evidence.version_note == other._evidence.version_note
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # compared by value, and no key
 
 
 def _are_same(left: list[object], right: list[object]) -> bool:

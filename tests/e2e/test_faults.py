@@ -69,6 +69,7 @@ def until_true(mailbox: WatchedMailbox, client: Client) -> None:
     mailbox.until(lambda: is_settled(mailbox), SECONDS)
     for kind, path in ((Kind.NODE, NODES_PATH), (Kind.POD, PODS_PATH)):
         there = client.keys(path)
+        # mypy has no type for a lambda with a value bound as its default.
         mailbox.until(lambda kind=kind, there=there: mailbox.keys(kind) == there, SECONDS)  # type: ignore[misc]
 
 

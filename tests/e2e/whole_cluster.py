@@ -183,6 +183,7 @@ class WholeCluster:
         for wave in range(WAVES):
             self.client.create(DEPLOYMENTS, (app.deployment() for app in fleet.apps if app.wave == wave))
             wanted = {app.name: app.replicas for app in fleet.apps if app.wave <= wave}
+            # mypy has no type for a lambda with a value bound as its default.
             self.until(lambda wanted=wanted: self._is_settled(wanted), f"wave {wave} runs")  # type: ignore[misc]
         self._let_look(fleet)
         for app in fleet.apps:

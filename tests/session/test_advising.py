@@ -53,6 +53,7 @@ def test_advice_of_a_view() -> None:
 )
 def test_kinds_that_cannot_be_seen(phase: Phase, count: int, *, is_hidden: bool) -> None:
     view = traps.view()
+    # A record, which mypy knows by its protocol alone.
     status = replace(view.statuses["PersistentVolumeClaim"], phase=phase, count=count)  # type: ignore[type-var]
     view = ClusterView(view.state, {**view.statuses, "PersistentVolumeClaim": status}, evidence=view.evidence)
     context = advice_context(view, *studied(view))

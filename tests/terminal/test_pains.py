@@ -23,6 +23,7 @@ def play(program: Program, pain: Pain) -> None:
     program.wait("another list", lambda view: view.title not in ("", "Nodes") and view.cursor >= 0)
     program.press(*others)
     for sentence in pain.sentences:
+        # mypy has no type for a lambda with a value bound as its default.
         program.wait(sentence, lambda view, sentence=sentence: sentence in as_read(view))  # type: ignore[misc]
 
 

@@ -39,6 +39,7 @@ def test_on_every_screen(arguments: list[str], environment: dict[str, str]) -> N
         for key in SCREENS[1:]:
             before = program.view.title
             program.press(key)
+            # mypy has no type for a lambda with a value bound as its default.
             program.wait("another screen", lambda view, before=before: view.title not in ("", before))  # type: ignore[misc]
             there_and_back(program, KEYS[:2])
 

@@ -112,8 +112,10 @@ def test_the_window_changes_its_size(program: Program, dialog: str) -> None:
     for columns, lines in SIZES:
         program.resize(columns, lines)
         if dialog == "list":
+            # mypy has no type for a lambda with a value bound as its default.
             program.wait("a full list", lambda view, lines=lines: is_full(view, lines) and view.under_cursor == last)  # type: ignore[misc]
         else:
+            # mypy has no type for a lambda with a value bound as its default.
             program.wait("the dialog in the middle", lambda view, columns=columns: is_whole_dialog(view, columns))  # type: ignore[misc]
     if dialog != "list":
         program.press("escape")

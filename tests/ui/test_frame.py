@@ -318,7 +318,7 @@ async def test_the_source_is_heard_less_often_while_the_terminal_is_not_in_front
         app = await settled(pilot)
         app.on_app_blur(events.AppBlur())
         polled: list[int] = []
-        app.feed.poll_now = lambda: polled.append(1)  # type: ignore[method-assign]
+        app.feed.poll_now = lambda: polled.append(1)  # type: ignore[method-assign]  # counted, not run
         await asyncio.sleep(8 * POLL_SECONDS)
         assert len(polled) == 2
         app.on_app_focus(events.AppFocus())

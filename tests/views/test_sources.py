@@ -159,7 +159,7 @@ def test_filtered_to_nothing_is_not_empty() -> None:
 
 
 def test_an_unknown_phase_is_taken_for_a_good_one() -> None:
-    odd = SourceStatus(kind=Kind.NODE, phase="new", since_ns=NOW_NS)  # type: ignore[arg-type]
+    odd = SourceStatus(kind=Kind.NODE, phase="new", since_ns=NOW_NS)  # type: ignore[arg-type]  # of a newer karptui
     assert overall([odd], NOW_NS).tone is Tone.GOOD
 
 

@@ -17,7 +17,7 @@ WIDTHS = (Widths(20, 8), Widths(8, 8), Widths(12, 4, has_bar=True), Widths(4, 4)
 
 
 def drawn(available: int, **given: object) -> list[tuple[str, int, bool]]:
-    layout = fit(HEADINGS, WIDTHS, available, **given)  # type: ignore[arg-type]
+    layout = fit(HEADINGS, WIDTHS, available, **given)  # type: ignore[arg-type]  # handed on as they came
     assert layout.width <= available or given.get("is_wide")
     return [(HEADINGS[placed.index].id, placed.width, placed.is_long) for placed in layout.columns]
 

@@ -151,7 +151,7 @@ async def test_only_lines_that_changed_are_drawn_again(table: RowTable, monkeypa
 
         def counted(self: RowTable, *regions: object, **given: object) -> RowTable:
             drawn.extend(regions or ["everything"])
-            return refresh(self, *regions, **given)  # type: ignore[arg-type]
+            return refresh(self, *regions, **given)  # type: ignore[arg-type]  # handed on as they came
 
         monkeypatch.setattr(RowTable, "refresh", counted)
         table.set_rows(build_rows(SPEC, [Thing("a", 40), Thing("b", 41), Thing("c", 40)], now_ns=1), Sort("name"))

@@ -158,6 +158,7 @@ def test_cluster_without_karpenter_is_told_apart_from_an_empty_one(serve: Serve)
     with Following(serve(Cluster())) as following:
         following.until_live(Kind.NODE, Kind.POD)
         for kind in (Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODECLASS, Kind.NODEOVERLAY):
+            # mypy has no type for a lambda with a value bound as its default.
             following.mailbox.until(lambda kind=kind: following.phase(kind) is Phase.NOT_INSTALLED)  # type: ignore[misc]
         assert following.mailbox.statuses[Kind.NODEPOOL].last_error == "the API server has no NodePool kind"
 
@@ -180,6 +181,7 @@ def test_complete_discovery_is_not_repeated_soon(serve: Serve) -> None:
             following.now += seconds
             before = len(following.paused)
             following.ticks.release()
+            # mypy has no type for a lambda with a value bound as its default.
             following.mailbox.until(lambda before=before: 10.0 in following.paused[before:])  # type: ignore[misc]
         assert sum(call.path == "/apis" for call in server.calls) == 1
 

@@ -129,6 +129,7 @@ def span(text: str, root: Any, path: Path) -> tuple[int, int]:
     if len(path) > 1 and first:
         around = parse(text).documents[0].root
         for step in path[:-1]:
+            # Each step but the last leads to an entry that was found above.
             around = around and (around.entry(step).node if isinstance(step, str) else around.items[step])  # type: ignore[union-attr]
         # The last one of a mapping or list leaves {} or [] behind its name.
         if around is not None and len(around.entries) + len(around.items) == 1:

@@ -69,6 +69,7 @@ def test_what_other_threads_and_sockets_say_is_heard_while_there_is_work() -> No
             return heard.result(), answer.result()
 
     with asyncio.Runner(loop_factory=screen_loop) as runner:
+        # The selector is no part of what asyncio's loops promise.
         assert isinstance(runner.get_loop()._selector, ScreenSelector)  # type: ignore[attr-defined]
         assert runner.run(asyncio.wait_for(listen(), 30)) == (b"here", "done")
 
@@ -78,7 +79,7 @@ def test_the_app_runs_in_that_loop_and_closes_it(monkeypatch: pytest.MonkeyPatch
 
     async def run(self: KarptuiApp, **options: object) -> object:
         loops.append(asyncio.get_running_loop())
-        assert isinstance(loops[0]._selector, ScreenSelector)  # type: ignore[attr-defined]
+        assert isinstance(loops[0]._selector, ScreenSelector)  # type: ignore[attr-defined]  # asyncio types no selector
         return options
 
     monkeypatch.setattr("karptui.app.screen_loop", screen_loop)

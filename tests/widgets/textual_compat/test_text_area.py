@@ -101,6 +101,7 @@ def drawn_by_textual(editor: YamlEditor) -> list[list[Cell]]:
     """Return the cells of the text as Textual's own text area draws them, with nothing kept from before."""
     lines, plain, drawn = editor._line_cache, editor._plain_lines, dict(editor._drawn)
     editor._line_cache, editor._plain_lines = LRUCache(99), LRUCache(99)
+    # Textual's own method in the place of ours.
     editor._render_line = MethodType(TextArea._render_line, editor)  # type: ignore[method-assign]
     try:
         width, height = editor.scrollable_content_region.size
