@@ -52,6 +52,8 @@ class FindingCode(StrEnum):
     """Passes of consolidation that run out of time: nodes late in their order are never looked at."""
     NO_PERMISSION = "NO_PERMISSION"
     NO_PRICES = "NO_PRICES"
+    ASSUMED_CLASS = "ASSUMED_CLASS"
+    """NodeClasses that exist and were not read: what new nodes are follows from assumed ones."""
     NEXT = "NEXT"
     """What Karpenter does next."""
     FINE = "FINE"
@@ -179,6 +181,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """``namespace/name`` of PodDisruptionBudgets that can never allow an eviction."""
     hidden: Sequence[str] = ()
     """Kinds that may not be listed, in the plural."""
+    assumed: tuple[str, ...] = ()
+    """NodeClasses that exist and were not read, of which plain ones are assumed."""
     sees_nodes: bool = True
     """Whether nodes may be listed: else a NodeClaim without one says nothing."""
     has_prices: bool = True

@@ -351,6 +351,15 @@ def _missing(case: VerdictCase) -> Iterator[ClusterFinding]:
         yield ClusterFinding(
             severity=FindingSeverity.WARNING, code=FindingCode.NO_PERMISSION, names=tuple(case.hidden), key="?"
         )
+    if case.assumed:
+        yield ClusterFinding(
+            severity=FindingSeverity.INFO,
+            code=FindingCode.ASSUMED_CLASS,
+            names=case.assumed,
+            objects=tuple(f"EC2NodeClass/{name}" for name in case.assumed),
+            screen="pools",
+            key="2",
+        )
     unpriced = [line for line in case.nodes if line.has_node and line.per_hour is None]
     if case.has_prices and unpriced:
         yield ClusterFinding(

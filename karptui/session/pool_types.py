@@ -33,7 +33,7 @@ from karptui.karpenter.labels import (
 )
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_auto_mode, is_ec2
+from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, NodeClassRef, is_auto_mode, is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube import resources
@@ -269,14 +269,21 @@ _ALIASES: Final = (("Bottlerocket", "bottlerocket"), ("Amazon Linux 2023", "al20
 """What images of nodes call themselves, and the alias that selects them."""
 
 
+def unread_nodeclasses(nodepools: Iterable[NodePool], nodeclasses: Iterable[NodeClass]) -> tuple[NodeClassRef, ...]:
+    """Return which EC2NodeClasses exist and were not read, by name.
+
+    That one exists is known by the Ready condition of its NodePools, which Karpenter sets only then.
+    """
+    read = {one.name for one in nodeclasses if is_ec2(one)}
+    refs = {pool.node_class_ref for pool in nodepools if is_ec2(pool.node_class_ref) and pool.is_ready}
+    return tuple(sorted((ref for ref in refs if ref.name not in read), key=lambda ref: ref.name))
+
+
 def assumed_nodeclasses(inventory: Inventory) -> tuple[NodeClass, ...]:
     """Return the EC2NodeClasses that exist and were not read, as plain as can be: nodes' zones and their image.
 
-    That one exists is known by the Ready condition of its NodePools, which Karpenter sets only then. Without nodes
-    nothing can be assumed.
+    Without nodes nothing can be assumed.
     """
-    read = {one.name for one in inventory.nodeclasses if is_ec2(one)}
-    refs = {pool.node_class_ref for pool in inventory.nodepools if is_ec2(pool.node_class_ref) and pool.is_ready}
     zones = [{"zone": one.name, "zoneID": one.zone_id} for one in node_zones(inventory.nodes)]
     images = Counter(
         alias
@@ -292,8 +299,8 @@ def assumed_nodeclasses(inventory: Inventory) -> tuple[NodeClass, ...]:
             spec={"amiSelectorTerms": [{"alias": f"{alias}@latest"}]},
             status={"subnets": zones},
         )
-        for ref in sorted(refs, key=lambda one: one.name)
-        if zones and ref.name not in read
+        for ref in unread_nodeclasses(inventory.nodepools, inventory.nodeclasses)
+        if zones
     )
 
 

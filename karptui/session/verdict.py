@@ -17,6 +17,7 @@ from karptui.pending.causes import Cause
 from karptui.provisioning.state_node import StateNode, tracked
 from karptui.session.costs import held_per_hour, share_saved
 from karptui.session.nodes import NodeEntry
+from karptui.session.pool_types import unread_nodeclasses
 from karptui.session.status import plural
 
 if TYPE_CHECKING:
@@ -51,12 +52,21 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             limits=tuple(_limits(view)),
             closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
             hidden=tuple(plural(kind) for kind in _NEEDED if kind in view.hidden),
+            assumed=_assumed(view),
             sees_nodes=Kind.NODE not in view.hidden,
             has_prices=not view.evidence.price_settings.is_disabled,
             timeouts=metrics.consolidation_timeouts.get("single", 0) if metrics is not None and has_counters else 0,
             started_ns=metrics.started_at_ns if metrics is not None and has_counters else None,
         )
     )
+
+
+def _assumed(view: ClusterView) -> tuple[str, ...]:
+    """Return the EC2NodeClasses that were not read and of which a plain one is assumed."""
+    state = view.state
+    if view.evidence.instance_types is not None or not state.nodes or Kind.NODECLASS in view.hidden:
+        return ()
+    return tuple(ref.name for ref in unread_nodeclasses(state.nodepools.values(), state.nodeclasses.values()))
 
 
 def _line(entry: NodeEntry) -> VerdictNode:

@@ -250,6 +250,12 @@ def _no_permission(one: ClusterFinding, _: int, __: Reasons) -> str:
     return f"{first_of(one.names, 4)} may not be listed: what follows from them is missing here"
 
 
+def _assumed_class(one: ClusterFinding, _: int, __: Reasons) -> str:
+    is_one = len(one.names) == 1
+    what = f"EC2NodeClass{'' if is_one else 'es'} {first_of(one.names, 3)} {'was' if is_one else 'were'} not read"
+    return f"{what}: plain ones with the zones and the image of the nodes are assumed"
+
+
 def _no_prices(one: ClusterFinding, _: int, __: Reasons) -> str:
     verb = "has" if one.nodes == 1 else "have"
     return f"{_on(one)} {verb} no known price: sums are without {'it' if one.nodes == 1 else 'them'}"
@@ -303,6 +309,7 @@ _SENTENCES: Final = {
     "TIMED_OUT": _timed_out,
     "NO_PERMISSION": _no_permission,
     "NO_PRICES": _no_prices,
+    "ASSUMED_CLASS": _assumed_class,
     "NEXT": _next,
     "FINE": _fine,
 }

@@ -184,6 +184,18 @@ def test_nodes_without_a_price() -> None:
     assert FindingCode.NO_PRICES not in found_in()
 
 
+def test_a_nodeclass_that_was_not_read_is_told_as_assumed() -> None:
+    inventory = Inventory(nodes=(a_node(name="node-1"),), nodeclaims=(a_claim(),), nodepools=(a_nodepool(),))
+    found = verdict_of_view(ClusterView(state_of(inventory), {}, evidence=Evidence()), NOW_NS)
+    told = next(one for one in found if one.code is FindingCode.ASSUMED_CLASS)
+    assert sentence(told, NOW_NS, {}) == (
+        "EC2NodeClass default was not read: plain ones with the zones and the image of the nodes are assumed"
+    )
+    without = Inventory(nodepools=(a_nodepool(),))
+    found = verdict_of_view(ClusterView(state_of(without), {}, evidence=Evidence()), NOW_NS)
+    assert FindingCode.ASSUMED_CLASS not in {one.code for one in found}
+
+
 def test_a_budget_of_pods_that_never_opens_is_told_from_one_that_is_used_up() -> None:
     pods = (a_pod(name="db", node="node-1", labels={"app": "web"}),)
     for budget, manner in ((a_pdb(max_unavailable=0), Manner.NEVER), (a_pdb(max_unavailable=1), Manner.PLAIN)):
