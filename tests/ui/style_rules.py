@@ -10,14 +10,23 @@ from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 
 ReadRules = Callable[..., list[RuleSet]]
+Variables = frozenset[tuple[str, str]]
 _READ: Final[dict[tuple[object, ...], list[RuleSet]]] = {}
+_VARIABLES: Final[dict[Variables, Variables]] = {}
+"""Each once: what is the very same is equal at a glance."""
 
 
 def remembering(read: ReadRules) -> ReadRules:
     """Return what reads a text for one place with the same variables only once; rules never change after that."""
 
+    last: tuple[dict[str, str], Variables] = {}, frozenset()
+
     def rules(self: Stylesheet, css: str, *args: object, **kwargs: object) -> list[RuleSet]:
-        key = (frozenset(self._variables.items()), css, args, frozenset(kwargs.items()))
+        nonlocal last
+        if last[0] is not self._variables:
+            variables = frozenset(self._variables.items())
+            last = self._variables, _VARIABLES.setdefault(variables, variables)
+        key = (last[1], css, args, frozenset(kwargs.items()))
         if key not in _READ:
             _READ[key] = read(self, css, *args, **kwargs)
         return _READ[key]

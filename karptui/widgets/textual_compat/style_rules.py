@@ -15,6 +15,7 @@ cache away although no variable has changed" and "Setting a colour of a scroll b
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -48,6 +49,8 @@ class StyleRules(Stylesheet):
         """The rules that name any of some selectors, in the sheets' order."""
         self._named_in: list[RuleSet] = []
         """The rules that those were found in."""
+        self._places: dict[RuleSet, int] = {}
+        """Where each of these stands."""
         self._asked_of: list[RuleSet] | None = None
         """The only rules that a widget which is being styled can have; all of them otherwise."""
 
@@ -78,10 +81,11 @@ class StyleRules(Stylesheet):
         known = self.rules_map
         if self._named_in is not self.rules:
             self._named_in, self._rules_by_names = self.rules, {}
+            self._places = {rule: place for place, rule in enumerate(self.rules)}
         names = frozenset(known.keys() & node._selector_names)  # noqa: SLF001 - as Textual's own look for them does
         if names not in self._rules_by_names:
             limited = {rule for name in names for rule in known[name]}
-            self._rules_by_names[names] = [rule for rule in self.rules if rule in limited]
+            self._rules_by_names[names] = sorted(limited, key=self._places.__getitem__)
         return self._rules_by_names[names]
 
     @classmethod
@@ -122,8 +126,7 @@ class StyleRules(Stylesheet):
         parts = node._get_component_classes()  # noqa: SLF001 - Textual has no other place for it, as below
         if not parts:
             return
-        names = sorted(DOMNode(classes=" ".join(parts))._selector_names)  # noqa: SLF001
-        rules = [rule for name in names for rule in self.rules_map.get(name, ())]
+        rules = [rule for name in _names_of(frozenset(parts)) for rule in self.rules_map.get(name, ())]
         states = sorted(set().union(*(rule.pseudo_classes for rule in rules)))
         asked: list[object] = [
             (type(one), one.id, one.classes, [state for state in states if one.has_pseudo_classes({state})])
@@ -132,6 +135,12 @@ class StyleRules(Stylesheet):
         if not node._component_styles or self._styled_by.get(node) != (rules, asked):  # noqa: SLF001
             super()._process_component_classes(node)
             self._styled_by[node] = (rules, asked)
+
+
+@cache
+def _names_of(parts: frozenset[str]) -> list[str]:
+    """Return what rules of parts of a widget are named by."""
+    return sorted(DOMNode(classes=" ".join(parts))._selector_names)  # noqa: SLF001 - as for a widget
 
 
 def _is_of_bars(name: str) -> bool:
