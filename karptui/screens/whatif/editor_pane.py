@@ -100,6 +100,10 @@ class EditorPane(TitledPane):
         origin = f" ─ {self._whatif.documents.origin}" if self.size.width > WIDE else ""
         self.show_title(Content(f" Edit ─ {clean(book.sheet.name)}{which}{origin} "))
 
+    def on_resize(self) -> None:
+        """Say as much as there is room for at another width."""
+        self.show_heading()
+
     # Keys
 
     def _complete(self, text: str, line: int, column: int) -> Completions:
