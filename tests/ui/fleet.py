@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from karptui.app import KarptuiApp
@@ -193,7 +194,13 @@ def pods_of(
 
 
 def a_fleet() -> Fleet:
-    """Return the cluster of the mock-ups: nodes and claims, each in a state of its own."""
+    """Return the cluster of the mock-ups, of the same objects for every test: what they come to is worked out once."""
+    return Fleet({kind: dict(objects) for kind, objects in _mocked_up().objects.items()})
+
+
+@cache
+def _mocked_up() -> Fleet:
+    """Return nodes and claims, each in a state of its own."""
     fleet = Fleet()
     for pool in ("general", "gpu", "runners", "trino"):
         fleet.add(Kind.NODEPOOL, NodePool(name=pool, consolidate_after_ns=0, conditions=conditions("Ready")))
