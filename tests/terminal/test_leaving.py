@@ -132,5 +132,5 @@ def test_a_signal_ends_what_waits_for_a_terminal_that_nobody_reads(environment: 
 def test_another_signal_ends_what_waits_for_its_terminal(program: Program) -> None:
     leave_unread(program)
     program.send(signal.SIGTERM)
-    while not program.has_ended(seconds=1):
+    while not program.has_ended(seconds=0.1):
         program.send(signal.SIGTERM)
