@@ -69,7 +69,7 @@ def _import_from_behind(paths: Iterable[Path]) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the folders that take longest first, and leave the order within them."""
     if config.getoption("no_pictures"):
-        pictures = {item for item in items if "snap_compare" in getattr(item, "fixturenames", ())}
+        pictures = {item for item in items if "snapshot" in getattr(item, "fixturenames", ())}
         config.hook.pytest_deselected(items=[*pictures])
         items[:] = [item for item in items if item not in pictures]
 
