@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import socket
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import hypothesis
 import pytest
@@ -136,6 +138,17 @@ def _at_home() -> Iterator[None]:
         monkeypatch.setattr(pytest_textual_snapshot, "SVGImageExtension", RepoSVGExtension)
         monkeypatch.setattr(socket.socket, "connect", guarded)
         yield
+
+
+_FOLDERS: Final[Counter[str]] = Counter()
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of the test's own, named after it: pytest looks at all others to number one."""
+    stem = re.sub(r"\W", "_", request.node.name)[:30]
+    _FOLDERS[stem] += 1
+    return tmp_path_factory.mktemp(f"{stem}-{_FOLDERS[stem]}", numbered=False)
 
 
 @pytest.fixture(autouse=True)
