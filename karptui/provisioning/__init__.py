@@ -10,8 +10,9 @@ it is or with nodes taken away and their pods to be placed elsewhere. No clock, 
 
 from __future__ import annotations
 
-from karptui.provisioning.explain import NodeRefusal, PodExplanation, PoolExplanation, explain
+from karptui.provisioning.explain import PodExplanation, PoolExplanation, explain
 from karptui.provisioning.instance_types import InstanceTypes
+from karptui.provisioning.node_refusal import NodeRefusal
 from karptui.provisioning.prepared import Prepared, prepare
 from karptui.provisioning.rejection import PlacementGate, PodError, Rejection
 from karptui.provisioning.reporter import Cancelled, Reporter

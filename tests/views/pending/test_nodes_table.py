@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from karptui.provisioning.explain import NodeRefusal
+from karptui.provisioning.node_refusal import NodeRefusal
 from karptui.provisioning.rejection import PlacementGate
 from karptui.views.pending.gates import NODES_TABLE
 from karptui.views.query import parse_query

@@ -1,0 +1,90 @@
+"""Why a node that is there does not take a pod: the first gate that refuses it, in Karpenter's order."""
+
+from __future__ import annotations
+
+import msgspec
+
+from karptui.karpenter.labels import HOSTNAME
+from karptui.kube.quantity import Quantity, QuantityFormat
+from karptui.kube.taints import untolerated
+from karptui.provisioning.destination import Destination
+from karptui.provisioning.node_check import FilledNode
+from karptui.provisioning.pod_queue import QueuedPod
+from karptui.provisioning.ports import clash
+from karptui.provisioning.rejection import (
+    PlacementGate,
+)
+from karptui.provisioning.run import Run
+from karptui.provisioning.stage_memory import StageMemory
+from karptui.provisioning.topology_spec import host_allowed
+
+
+class NodeRefusal(msgspec.Struct, frozen=True):
+    """One node, the first gate that the pod does not pass there, and what is missing."""
+
+    node: str
+    gate: PlacementGate
+    reason: str
+
+
+def refusal_of(run: Run, queued: QueuedPod, stage_memory: StageMemory, destination: Destination) -> NodeRefusal | None:
+    """Return why a node does not take a pod, None where it does or would."""
+    filled = run.node_check.filled.get(destination.index)
+    if filled is not None and any(pod.uid == queued.pod.uid for pod in filled.pods):
+        return None
+    gate, reason = _first_gate(run, queued, stage_memory, destination, filled)
+    return NodeRefusal(destination.state.name, gate, reason) if gate is not None else None
+
+
+def _first_gate(
+    run: Run, queued: QueuedPod, stage_memory: StageMemory, destination: Destination, filled: FilledNode | None
+) -> tuple[PlacementGate | None, str]:
+    """Return the first gate that fails, in Karpenter's order."""
+    kind = destination.kind
+    if destination.state.provider_id in run.variant.excluded:
+        return PlacementGate.NODEPOOLS, "it is taken away"
+    missing = untolerated(kind.taints, stage_memory.stage.tolerations)
+    if missing:
+        return PlacementGate.TAINTS, f"does not tolerate {', '.join(map(str, missing))}"
+    if queued.owner.attachments is None:
+        return PlacementGate.VOLUMES, "a volume that the pod's claim is bound to does not exist"
+    if destination.limits and run.node_check.exceeds_limits(queued, destination, filled):
+        return PlacementGate.VOLUMES, "more volumes than a driver may attach"
+    taken = destination.ports if filled is None else filled.ports
+    port = clash(queued.pod.key, queued.owner.host_ports, taken)
+    if port is not None:
+        return PlacementGate.PORTS, f"host port {port[1].port} is taken by {port[0]}"
+    shortage = _shortage(run, queued, destination, filled)
+    if shortage:
+        return PlacementGate.ROOM, shortage
+    labels = kind.labels if filled is None else filled.labels
+    asked = stage_memory.stage.asked.value
+    reasons = [str(reason) for reason in labels.value.incompatibilities(asked)]
+    if not host_allowed(stage_memory.stage.asked_host, destination.hostname):
+        reasons.append(f"key {HOSTNAME}, {stage_memory.stage.asked_host} not in {HOSTNAME} In [{destination.hostname}]")
+    if reasons:
+        return PlacementGate.REQUIREMENTS, "; ".join(reasons)
+    if not stage_memory.host_verdict(destination.hostname):
+        return PlacementGate.TOPOLOGY, "a rule on host names does not allow it here"
+    if not run.node_check.labels_with(stage_memory, labels, destination.hostname):
+        gate = PlacementGate.TOPOLOGY if stage_memory.rules else PlacementGate.VOLUMES
+        return gate, "volumes or topology rules leave no domain here"
+    return None, ""
+
+
+def _shortage(run: Run, queued: QueuedPod, destination: Destination, filled: FilledNode | None) -> str:
+    room = destination.room if filled is None else filled.room
+    short = [
+        f"{name} {quantity_of(name, need)} asked, {quantity_of(name, left)} left"
+        for name, need, left in zip(run.prepared.columns.names, queued.owner.row, room, strict=True)
+        if need > left
+    ]
+    if not short and destination.is_full:
+        return "its pods and daemons ask more than it has"
+    return ", ".join(short)
+
+
+def quantity_of(resource: str, nano: int) -> Quantity:
+    """Return an amount in nano-units as Kubernetes writes it."""
+    is_binary = resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
+    return Quantity(nano, QuantityFormat.BINARY_SI if is_binary else QuantityFormat.DECIMAL_SI)
