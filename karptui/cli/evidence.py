@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PATIENCE_SECONDS: Final = 10.0
 """How long a command that looks once waits for prices; what has not come by then is taken from the built-in list."""
-_POLL_SECONDS: Final = 0.05
+_POLL_SECONDS: Final = 0.01
 
 
 def evidence_source(source: Source | None, config: Config, version: str = "") -> EvidenceSource:

@@ -47,7 +47,8 @@ def collector_at_rest() -> Iterator[None]:
 
 
 PATIENCE_SECONDS: Final = 60.0
-_POLL_SECONDS: Final = 0.05
+_LOOK_SECONDS: Final = 0.05
+"""How often at least what has come is taken in."""
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -139,7 +140,7 @@ def follow(
             if time.monotonic() > deadline:
                 late = ", ".join(kind for kind in needed if kind not in statuses or statuses[kind].phase not in settled)
                 raise UsageError(f"{source.title} has not sent everything after {patience_seconds:.0f} s: {late}")
-            time.sleep(_POLL_SECONDS)
+            mailbox.wait_for_news(_LOOK_SECONDS)
     except SourceError as error:
         raise UsageError(str(error)) from error
     finally:

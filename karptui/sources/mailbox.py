@@ -48,7 +48,7 @@ class Mailbox:
         self._statuses: dict[Kind, SourceStatus] = {}
         self._phases: dict[Kind, Phase] = {}
         """Of the latest status of each kind, taken out or not."""
-        self._has_news = False
+        self._news_come = threading.Event()
 
     def put(self, kind: Kind, changes: Mapping[str, Any]) -> None:
         """Add changes to a kind: objects by key, None for one that is gone."""
@@ -65,12 +65,17 @@ class Mailbox:
         with self._lock:
             self._statuses[status.kind] = status
             if self._phases.get(status.kind) is not status.phase:
-                self._phases[status.kind], self._has_news = status.phase, True
+                self._phases[status.kind] = status.phase
+                self._news_come.set()
 
     @property
     def has_news(self) -> bool:
         """Whether a kind stands differently since the mailbox was last emptied: it is complete, or has been lost."""
-        return self._has_news
+        return self._news_come.is_set()
+
+    def wait_for_news(self, seconds: float) -> None:
+        """Wait until a kind stands differently, but not for longer than that."""
+        self._news_come.wait(seconds)
 
     @property
     def waiting(self) -> int:
@@ -85,7 +90,7 @@ class Mailbox:
                 return NOTHING
             pending, self._pending = self._pending, {}
             statuses, self._statuses = self._statuses, {}
-            self._has_news = False
+            self._news_come.clear()
         return Mail(Batch({kind: _delta(changes) for kind, changes in pending.items()}), statuses)
 
 

@@ -71,6 +71,23 @@ def test_a_kind_that_stands_differently_is_news_until_it_is_taken_out() -> None:
         assert not mailbox.has_news
 
 
+def test_news_ends_a_wait_for_it_and_changes_do_not() -> None:
+    mailbox, has_waited = Mailbox(), threading.Event()
+
+    def wait() -> None:
+        mailbox.wait_for_news(60)
+        assert mailbox.has_news
+        has_waited.set()
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    mailbox.put(Kind.NODE, {"n": 1})
+    assert not has_waited.is_set()
+    mailbox.report(SourceStatus(kind=Kind.NODE, phase=Phase.LIVE, since_ns=0))
+    waiter.join()
+    assert has_waited.is_set()
+
+
 def test_nothing_is_lost_between_threads() -> None:
     mailbox = Mailbox()
     held: dict[str, int] = {}
