@@ -61,7 +61,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui --context prod-eu-1 -l team=ci", "another context, and only nodes with a label"),
             Entry("karptui --snapshot incident.json.gz", "a recording, or what kubectl get -o json|yaml printed"),
             Entry(
-                "kubectl get nodes,pods,nodepools,nodeclaims,ec2nodeclasses,ds,pdb,pvc,pv,sc -A -o json"
+                "kubectl get nodes,pods,nodepools,nodeclaims,ec2nodeclasses,ds,pdb,pvc,pv,sc,csinodes -A -o json"
                 " | karptui --snapshot -",
                 "the same in a pipe",
             ),

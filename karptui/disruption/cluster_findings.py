@@ -54,6 +54,8 @@ class FindingCode(StrEnum):
     NO_PRICES = "NO_PRICES"
     ASSUMED_CLASS = "ASSUMED_CLASS"
     """NodeClasses that exist and were not read: what new nodes are follows from assumed ones."""
+    ASSUMED_VOLUMES = "ASSUMED_VOLUMES"
+    """Kinds of volumes that were not read: pods are bound by none."""
     NEXT = "NEXT"
     """What Karpenter does next."""
     FINE = "FINE"
@@ -183,6 +185,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Kinds that may not be listed, in the plural."""
     assumed: tuple[str, ...] = ()
     """NodeClasses that exist and were not read, of which plain ones are assumed."""
+    unread: tuple[str, ...] = ()
+    """Kinds that were not read and that volumes of pods follow from."""
     sees_nodes: bool = True
     """Whether nodes may be listed: else a NodeClaim without one says nothing."""
     has_prices: bool = True

@@ -360,6 +360,14 @@ def _missing(case: VerdictCase) -> Iterator[ClusterFinding]:
             screen="pools",
             key="2",
         )
+    if case.unread:
+        yield ClusterFinding(
+            severity=FindingSeverity.INFO,
+            code=FindingCode.ASSUMED_VOLUMES,
+            names=case.unread,
+            screen="sources",
+            key=":sources",
+        )
     unpriced = [line for line in case.nodes if line.has_node and line.per_hour is None]
     if case.has_prices and unpriced:
         yield ClusterFinding(

@@ -59,6 +59,8 @@ class Inventory(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     events: tuple[Event, ...] = ()
     capacity_buffers: tuple[CapacityBuffer, ...] = ()
     pod_templates: tuple[PodTemplateObject, ...] = ()
+    unread: frozenset[str] = frozenset()
+    """Kinds, as the API writes them, that nobody could read: that there are none of them here says nothing."""
 
 
 class GoneClaim(msgspec.Struct, frozen=True, gc=False):

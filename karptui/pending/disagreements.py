@@ -47,7 +47,14 @@ class Nominations:
         self._has_karpenter_events = has_karpenter_events
 
     def disagreements(
-        self, diagnosis: Diagnosis, messages: PodMessages, since_ns: int, now_ns: int, nodes: Sequence[str] = ()
+        self,
+        diagnosis: Diagnosis,
+        messages: PodMessages,
+        since_ns: int,
+        now_ns: int,
+        nodes: Sequence[str] = (),
+        *,
+        knows_volumes: bool = True,
     ) -> tuple[Disagreement, ...]:
         """Return what does not fit together.
 
@@ -57,11 +64,20 @@ class Nominations:
             since_ns: Since when the pod waits.
             now_ns: The instant: nanoseconds since the epoch.
             nodes: Where the pod and those that wait for the same cause have room, a name for each of them.
+            knows_volumes: Whether it is known what its volumes ask.
         """
-        return tuple(self._found(diagnosis, messages, since_ns, now_ns, nodes))
+        without = "" if knows_volumes else "volumes, which were not read,"
+        return tuple(self._found(diagnosis, messages, since_ns, now_ns, nodes, without=without))
 
     def _found(
-        self, diagnosis: Diagnosis, messages: PodMessages, since_ns: int, now_ns: int, nodes: Sequence[str]
+        self,
+        diagnosis: Diagnosis,
+        messages: PodMessages,
+        since_ns: int,
+        now_ns: int,
+        nodes: Sequence[str],
+        *,
+        without: str,
     ) -> Iterator[Disagreement]:
         said = messages.karpenter
         waited_ns = now_ns - since_ns
@@ -74,7 +90,8 @@ class Nominations:
                 )
         elif said is not None and said.reason == FAILED and diagnosis.destination is not None:
             age = age_text(said.at_ns, now_ns)
-            text = f"Karpenter found no place {age} ago; computed now it has one: {_where(diagnosis.destination)}"
+            how = f"without its {without}" if without else "now"
+            text = f"Karpenter found no place {age} ago; computed {how} it has one: {_where(diagnosis.destination)}"
             yield Disagreement("has a place now", text)
         elif said is None and self._has_karpenter_events and _is_due(diagnosis) and waited_ns > SHORT_PATIENCE_NS:
             text = f"it has waited for {age_text(since_ns, now_ns)}, and Karpenter, which speaks of others, is silent"
@@ -82,6 +99,11 @@ class Nominations:
         if diagnosis.cause is Cause.NODE and diagnosis.destination is not None and waited_ns > SHORT_PATIENCE_NS:
             it, has = ("them", "they have") if len(nodes) > 1 else ("it", "it has")
             where = first_of(tuple(dict.fromkeys((diagnosis.destination.node, *nodes))), 1)
+            if without:
+                its = "their" if len(nodes) > 1 else "its"
+                text = f"the scheduler refuses {it}; without {its} {without} {has} room on {where}"
+                yield Disagreement("volumes not read", text)
+                return
             text = (
                 f"the scheduler refuses {it}, but by Karpenter's rules {has} room on {where}:"
                 f" as long as that is so, Karpenter launches nothing for {it}"

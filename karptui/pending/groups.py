@@ -116,6 +116,7 @@ def fold(
     origins: OriginIndex,
     nominations: Nominations,
     now_ns: int,
+    knows_volumes: bool = True,
 ) -> tuple[PendingGroup, ...]:
     """Return pods in groups, those that find no place first, then the largest.
 
@@ -126,6 +127,7 @@ def fold(
         origins: Finds what they come from.
         nominations: Compares what is said.
         now_ns: The instant: nanoseconds since the epoch.
+        knows_volumes: Whether it is known what pods' volumes ask.
     """
     found: dict[tuple[object, ...], list[tuple[Pod, Diagnosis, PodMessages]]] = {}
     for pod in sorted(pods, key=lambda pod: (pod.created_ns or ABSENT_NS, pod.namespace, pod.name)):
@@ -140,7 +142,9 @@ def fold(
         taken[base] = taken.get(base, 0) + 1
         key = base if taken[base] == 1 else f"{base}{taken[base]}"
         nodes = [one.destination.node for _, one, _ in members if one.destination is not None]
-        disagreements = nominations.disagreements(diagnosis, said, waits_since(pod), now_ns, nodes)
+        disagreements = nominations.disagreements(
+            diagnosis, said, waits_since(pod), now_ns, nodes, knows_volumes=knows_volumes or not pod.volumes
+        )
         groups.append(PendingGroup(key, origin, tuple(members), disagreements))
     groups.sort(key=lambda group: (group.cause not in FAULTY, not group.disagreements, -len(group.pods), group.key))
     return tuple(groups)

@@ -14,6 +14,7 @@ from karptui.pending.messages import messages_about
 from karptui.provisioning import PodExplanation, Prepared, Reporter, Solution, explain
 from karptui.provisioning.reporter import silent
 from karptui.provisioning.solution import solve
+from karptui.provisioning.volumes import CSI_NODE, unread_of_volumes
 from karptui.state.cluster import ClusterState
 
 
@@ -87,6 +88,7 @@ class PendingStudy:
             origins=origins,
             nominations=nominations,
             now_ns=self._prepared.now_ns,
+            knows_volumes={*unread_of_volumes(self._prepared.inventory)} <= {CSI_NODE},
         )
         self._groups = {group.key: group for group in groups}
         self._open = [group.key for group in reversed(groups) if group.cause in _EXPLAINED]

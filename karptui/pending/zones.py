@@ -17,6 +17,7 @@ def zones_of_volumes(pod: Pod, state: ClusterState) -> list[tuple[str, frozenset
         claims=tuple(state.of(Kind.PVC).values()),
         volumes=tuple(state.of(Kind.PV).values()),
         storage_classes=tuple(state.of(Kind.STORAGE_CLASS).values()),
+        unread=state.unread,
     )
     try:
         reach = VolumeIndex(inventory).reach(pod)

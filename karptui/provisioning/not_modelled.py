@@ -5,6 +5,7 @@ from __future__ import annotations
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import is_aws
 from karptui.karpenter.settings import Settings
+from karptui.provisioning.volumes import unread_of_volumes, unread_text
 
 
 def not_modelled(inventory: Inventory, settings: Settings, *, keeps_replicas: bool = False) -> list[str]:
@@ -35,4 +36,4 @@ def not_modelled(inventory: Inventory, settings: Settings, *, keeps_replicas: bo
         sentences.append(
             "CapacityBuffers are taken at the replicas in their status; how many a percentage comes to is not computed"
         )
-    return sentences
+    return [*sentences, *filter(None, [unread_text(unread_of_volumes(inventory))])]

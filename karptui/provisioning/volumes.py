@@ -34,6 +34,12 @@ _DRIVER_OF_IN_TREE: Final = {
 _BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 
 
+CLAIM: Final = "PersistentVolumeClaim"
+VOLUME: Final = "PersistentVolume"
+STORAGE_CLASS: Final = "StorageClass"
+CSI_NODE: Final = "CSINode"
+
+
 class VolumeLookupError(LookupError):
     """A volume whose claim, volume or class cannot be found."""
 
@@ -75,6 +81,7 @@ class VolumeIndex:
         self._claims = {(claim.namespace, claim.name): claim for claim in inventory.claims}
         self._volumes = {volume.name: volume for volume in inventory.volumes}
         self._classes = {storage_class.name: storage_class for storage_class in inventory.storage_classes}
+        self._unread = inventory.unread
         self._missing: dict[str, tuple[Pod, bool]] = {}
         """By uid, whether any volume object of a pod is missing."""
 
@@ -91,17 +98,19 @@ class VolumeIndex:
             self._missing[pod.uid] = known
         return known[1]
 
-    def _claim(self, pod: Pod, volume: PodVolume) -> PersistentVolumeClaim:
+    def _claim(self, pod: Pod, volume: PodVolume) -> PersistentVolumeClaim | None:
+        """Return the claim of a volume; None where claims were not read."""
         name = volume.claim_of(pod.name)
         claim = self._claims.get((pod.namespace, name))
-        if claim is None:
+        if claim is None and CLAIM not in self._unread:
             missing = f'getting persistent volume claim, persistentvolumeclaims "{name}" not found'
             raise VolumeLookupError(f"{missing} (PersistentVolumeClaim={name})")
         return claim
 
-    def _volume(self, name: str) -> PersistentVolume:
+    def _volume(self, name: str) -> PersistentVolume | None:
+        """Return a volume; None where volumes were not read."""
         volume = self._volumes.get(name)
-        if volume is None:
+        if volume is None and VOLUME not in self._unread:
             raise VolumeLookupError(f'persistentvolumes "{name}" not found')
         return volume
 
@@ -113,7 +122,8 @@ class VolumeIndex:
         """
         found: list[Requirements | None] = [None]
         for volume in pod.volumes:
-            own = list(self._alternatives_of(self._claim(pod, volume)))
+            claim = self._claim(pod, volume)
+            own = list(self._alternatives_of(claim)) if claim is not None else []
             if own:
                 found = _combine(found, own)
         return tuple(one for one in found if one is not None)
@@ -124,16 +134,19 @@ class VolumeIndex:
         Raises:
             VolumeLookupError: when a claim, a bound volume or a storage class does not exist.
         """
-        claims = [self._claim(pod, volume) for volume in pod.volumes]
+        claims = [claim for volume in pod.volumes if (claim := self._claim(pod, volume)) is not None]
         found = ((claim.key, tuple(self._alternatives_of(claim))) for claim in claims)
         return tuple((key, own) for key, own in found if own)
 
     def _alternatives_of(self, claim: PersistentVolumeClaim) -> Iterator[Requirements]:
         if claim.volume_name:
-            yield from _reachable_from(self._volume(claim.volume_name))
+            volume = self._volume(claim.volume_name)
+            yield from _reachable_from(volume) if volume is not None else ()
         elif claim.storage_class_name:
             storage_class = self._classes.get(claim.storage_class_name)
             if storage_class is None:
+                if STORAGE_CLASS in self._unread:
+                    return
                 raise VolumeLookupError(f'storageclasses.storage.k8s.io "{claim.storage_class_name}" not found')
             for term in storage_class.allowed_topologies:
                 if term.match_label_expressions:
@@ -157,6 +170,8 @@ class VolumeIndex:
     def _driver(self, claim: PersistentVolumeClaim) -> str:
         if claim.volume_name:
             volume = self._volume(claim.volume_name)
+            if volume is None:
+                return ""
             return volume.csi_driver or (_EBS_DRIVER if volume.is_aws_ebs else "")
         storage_class = self._classes.get(claim.storage_class_name or "")
         if storage_class is None:
@@ -167,9 +182,10 @@ class VolumeIndex:
         """Return why a pending pod's volumes keep Karpenter from looking at it, empty if nothing does."""
         for volume in pod.volumes:
             try:
-                problem = self._problem_of(self._claim(pod, volume))
+                claim = self._claim(pod, volume)
             except VolumeLookupError as error:
                 return str(error)
+            problem = self._problem_of(claim) if claim is not None else ""
             if problem:
                 return problem
         return ""
@@ -184,7 +200,8 @@ class VolumeIndex:
             return f"persistentvolumeclaim bound to non-existent persistentvolume ({of_volume}, {of_claim})"
         if claim.volume_name:
             volume = self._volumes.get(claim.volume_name)
-            failed = f'persistentvolumes "{claim.volume_name}" not found' if volume is None else ""
+            is_missing = volume is None and VOLUME not in self._unread
+            failed = f'persistentvolumes "{claim.volume_name}" not found' if is_missing else ""
             if volume is not None and volume.is_deleting:
                 failed = "persistentvolume is being deleted"
             if failed:
@@ -196,6 +213,8 @@ class VolumeIndex:
         if not claim.storage_class_name:
             return f"unbound pvc must define a storage class ({of_claim}, {of_class})"
         storage_class = self._classes.get(claim.storage_class_name)
+        if storage_class is None and STORAGE_CLASS in self._unread:
+            return ""
         if storage_class is None:
             missing = (
                 f'failed to get storage class, storageclasses.storage.k8s.io "{claim.storage_class_name}" not found'
@@ -205,6 +224,27 @@ class VolumeIndex:
             immediate = "pvc with immediate volume binding mode must be bound"
             return f"failed to validate pvc, {immediate} ({of_claim}, {of_class})"
         return ""
+
+
+def unread_of_volumes(inventory: Inventory) -> tuple[str, ...]:
+    """Return the kinds that were not read and without which volumes of pods bind to no zone or count to no limit."""
+    if not inventory.unread or not any(pod.volumes for pod in inventory.pods):
+        return ()
+    if CLAIM in inventory.unread and not inventory.claims:
+        return (CLAIM,)
+    is_asked = {
+        VOLUME: any(claim.volume_name for claim in inventory.claims),
+        STORAGE_CLASS: any(not claim.volume_name and claim.storage_class_name for claim in inventory.claims),
+        CSI_NODE: bool(inventory.nodes),
+    }
+    return tuple(kind for kind, asked in is_asked.items() if asked and kind in inventory.unread)
+
+
+def unread_text(kinds: Sequence[str]) -> str:
+    """Return that kinds of volumes were not read, and what that comes to; empty without any."""
+    named = " and ".join(", ".join(f"{kind}{'es' if kind.endswith('s') else 's'}" for kind in kinds).rsplit(", ", 1))
+    missing = "count against no node's limit" if tuple(kinds) == (CSI_NODE,) else "are taken as binding pods to nothing"
+    return f"{named} were not read: volumes {missing}" if kinds else ""
 
 
 def _reachable_from(volume: PersistentVolume) -> Iterator[Requirements]:

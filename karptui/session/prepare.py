@@ -11,6 +11,7 @@ from karptui.karpenter.pdb_limits import refused_selectors
 from karptui.karpenter.settings import Settings
 from karptui.provisioning import Prepared, prepare
 from karptui.provisioning.reporter import Pause, no_pause
+from karptui.provisioning.volumes import unread_of_volumes, unread_text
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import offered_types, offered_types_of
 from karptui.session.readiness import left_out
@@ -31,7 +32,11 @@ def prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tup
     inventory, offered = inventory_of(view.state), offered_types_of(view)
     pause()
     version = view.evidence.version_note
-    notes = (*((version,) if version else ()), *left_out(view), *refused_selectors(inventory.pdbs), *offered.notes)
+    notes = (
+        *filter(None, (version, *left_out(view), unread_text(unread_of_volumes(inventory)))),
+        *refused_selectors(inventory.pdbs),
+        *offered.notes,
+    )
     prepared = prepare(inventory, offered.types, view.evidence.settings, now_ns, pause, knows_commands=True)
     return prepared, notes
 

@@ -169,7 +169,7 @@ class Session:
             return reduce(self._state, batch, now_ns)
         except Exception as error:  # noqa: BLE001  one object must not hide all others
             crash.record(error, "taking over changes")
-        state = self._state
+        state = reduce(self._state, Batch({}, batch.unread), now_ns)
         for kind, delta in batch.deltas.items():
             parts = [KindDelta({}, replaces=True)] if delta.replaces else []
             parts += [KindDelta({key: item}) for key, item in delta.objects.items()]

@@ -15,10 +15,12 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, cpu_text, memory_text
 from karptui.pending.causes import Cause
 from karptui.provisioning.state_node import StateNode, tracked
+from karptui.provisioning.volumes import unread_of_volumes
 from karptui.session.costs import held_per_hour, share_saved
 from karptui.session.nodes import NodeEntry
 from karptui.session.pool_types import unread_nodeclasses
 from karptui.session.status import plural
+from karptui.state.inventory import inventory_of
 
 if TYPE_CHECKING:
     from karptui.karpenter.nodepool import NodePool
@@ -53,6 +55,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
             hidden=tuple(plural(kind) for kind in _NEEDED if kind in view.hidden),
             assumed=_assumed(view),
+            unread=unread_of_volumes(inventory_of(view.state)),
             sees_nodes=Kind.NODE not in view.hidden,
             has_prices=not view.evidence.price_settings.is_disabled,
             timeouts=metrics.consolidation_timeouts.get("single", 0) if metrics is not None and has_counters else 0,

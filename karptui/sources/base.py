@@ -66,3 +66,10 @@ class SourceStatus(msgspec.Struct, frozen=True, kw_only=True):
     """When the server last said anything about this kind: nanoseconds since the epoch, 0 for never."""
     retry_at_ns: int = 0
     """When it will be tried again: nanoseconds since the epoch, 0 where it is not waiting."""
+    is_left_out: bool = False
+    """Whether nobody asked for the kind when a file was made: that it holds none says nothing."""
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether nothing can be known of the kind."""
+        return self.is_left_out or self.phase is Phase.FORBIDDEN

@@ -48,6 +48,10 @@ class Mailbox:
         self._statuses: dict[Kind, SourceStatus] = {}
         self._phases: dict[Kind, Phase] = {}
         """Of the latest status of each kind, taken out or not."""
+        self._unread: set[Kind] = set()
+        """Kinds that cannot be read, by the latest status of each."""
+        self._known_unread: frozenset[str] = frozenset()
+        """Those that whoever empties it has been told."""
         self._news_come = threading.Event()
 
     def put(self, kind: Kind, changes: Mapping[str, Any]) -> None:
@@ -64,6 +68,7 @@ class Mailbox:
         """Add the status of a kind."""
         with self._lock:
             self._statuses[status.kind] = status
+            (self._unread.add if status.is_unread else self._unread.discard)(status.kind)
             if self._phases.get(status.kind) is not status.phase:
                 self._phases[status.kind] = status.phase
                 self._news_come.set()
@@ -91,7 +96,9 @@ class Mailbox:
             pending, self._pending = self._pending, {}
             statuses, self._statuses = self._statuses, {}
             self._news_come.clear()
-        return Mail(Batch({kind: _delta(changes) for kind, changes in pending.items()}), statuses)
+            unread = frozenset(self._unread) if self._unread != self._known_unread else None
+            self._known_unread = self._known_unread if unread is None else unread
+        return Mail(Batch({kind: _delta(changes) for kind, changes in pending.items()}, unread), statuses)
 
 
 def _delta(changes: _Pending) -> KindDelta:

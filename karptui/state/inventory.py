@@ -40,7 +40,7 @@ def inventory_of(state: ClusterState) -> Inventory:
     """Return what the engines take; the same object as long as it is asked for the same generation."""
     fields: dict[str, Any] = {field: tuple(state.of(kind).values()) for kind, field in FIELDS.items()}
     fields["workloads"] = tuple(item for kind in WORKLOAD_KINDS for item in state.of(kind).values())
-    return Inventory(**fields)
+    return Inventory(**fields, unread=state.unread)
 
 
 def objects_of(inventory: Inventory) -> dict[Kind, dict[str, Any]]:
@@ -58,4 +58,4 @@ def objects_of(inventory: Inventory) -> dict[Kind, dict[str, Any]]:
 def state_of(inventory: Inventory) -> ClusterState:
     """Return the first generation of a cluster that consists of these objects."""
     deltas = {kind: KindDelta(objects, replaces=True) for kind, objects in objects_of(inventory).items()}
-    return reduce(EMPTY, Batch(deltas))
+    return reduce(EMPTY, Batch(deltas, inventory.unread))

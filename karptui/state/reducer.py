@@ -27,6 +27,8 @@ class Batch(msgspec.Struct, frozen=True):
     """What a source has reported since the mailbox was last emptied."""
 
     deltas: Mapping[Kind, KindDelta]
+    unread: frozenset[str] | None = None
+    """All kinds that cannot be read; None where those are the same as before."""
 
 
 class _Changes(msgspec.Struct, frozen=True):
@@ -64,7 +66,8 @@ def reduce(state: ClusterState, batch: Batch, at_ns: int = 0) -> ClusterState:
         if changes:
             objects[kind] = _applied(before, delta, changes)
             all_changes[kind] = changes
-    if not all_changes:
+    unread = state.unread if batch.unread is None else batch.unread
+    if not all_changes and unread == state.unread:
         return state
     pods_by_node, node_usage = state.pods_by_node, state.node_usage
     if Kind.POD in all_changes:
@@ -87,6 +90,7 @@ def reduce(state: ClusterState, batch: Batch, at_ns: int = 0) -> ClusterState:
         node_usage=node_usage,
         links=links,
         history=history,
+        unread=unread,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from karptui.aws.money import per_hour_text, saved_text
 from karptui.kube.timestamps import format_timestamp
 from karptui.kube.units import age_text, count_text, counted, first_of, span_text
+from karptui.provisioning.volumes import unread_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 from karptui.views.wrapping import cells, wrapped_from
@@ -256,6 +257,10 @@ def _assumed_class(one: ClusterFinding, _: int, __: Reasons) -> str:
     return f"{what}: plain ones with the zones and the image of the nodes are assumed"
 
 
+def _assumed_volumes(one: ClusterFinding, _: int, __: Reasons) -> str:
+    return unread_text(one.names)
+
+
 def _no_prices(one: ClusterFinding, _: int, __: Reasons) -> str:
     verb = "has" if one.nodes == 1 else "have"
     return f"{_on(one)} {verb} no known price: sums are without {'it' if one.nodes == 1 else 'them'}"
@@ -310,6 +315,7 @@ _SENTENCES: Final = {
     "NO_PERMISSION": _no_permission,
     "NO_PRICES": _no_prices,
     "ASSUMED_CLASS": _assumed_class,
+    "ASSUMED_VOLUMES": _assumed_volumes,
     "NEXT": _next,
     "FINE": _fine,
 }

@@ -55,7 +55,8 @@ def prepared(
 ) -> Prepared:
     """Return a cluster made ready; a NodePool called ``general`` unless given."""
     pools = objects.pop("nodepools", (a_nodepool(budgets=()),))
-    inventory = Inventory(nodepools=tuple(pools), **{name: tuple(values) for name, values in objects.items()})
+    fields: dict[str, Any] = {name: tuple(values) for name, values in objects.items()}
+    inventory = Inventory(nodepools=tuple(pools), **fields)
     return prepare(inventory, types, settings or Settings(), now_ns)
 
 

@@ -36,11 +36,8 @@ def a_pair(
 def a_world(*pairs: tuple[Node, NodeClaim], **objects: Any) -> Inventory:
     """Return a cluster; a NodePool called ``general`` without budgets unless given."""
     objects.setdefault("nodepools", (a_nodepool(budgets=()),))
-    return Inventory(
-        nodes=tuple(node for node, _ in pairs),
-        nodeclaims=tuple(claim for _, claim in pairs),
-        **{name: tuple(values) for name, values in objects.items()},
-    )
+    fields: dict[str, Any] = {name: tuple(values) for name, values in objects.items()}
+    return Inventory(nodes=tuple(node for node, _ in pairs), nodeclaims=tuple(claim for _, claim in pairs), **fields)
 
 
 def played(inventory: Inventory, *, settings: Settings | None = None, **options: Any) -> Played:

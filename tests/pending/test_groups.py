@@ -11,7 +11,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.kube.event import Event
 from karptui.kube.node import Node
-from karptui.kube.pod import Pod
+from karptui.kube.pod import Pod, PodVolume
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.pending.causes import Cause
 from karptui.pending.groups import PendingGroup, PendingReport, folded_name
@@ -295,6 +295,18 @@ class TestRemarks:
     def test_room_that_the_scheduler_does_not_see(self) -> None:
         [disagreement] = only(report(a_pod(), nodes=(a_node(),))).disagreements
         assert "by Karpenter's rules it has room on node-1" in disagreement.text
+
+    def test_room_without_volumes_that_were_not_read_is_no_promise_of_karpenters(self) -> None:
+        pod = a_pod(volumes=[PodVolume(name="data", claim_name="data")])
+        unread = frozenset({"PersistentVolumeClaim"})
+        found = only(report(pod, nodes=(a_node(),), events=(said("FailedScheduling"),), unread=unread))
+        assert [one.text for one in found.disagreements] == [
+            (
+                "Karpenter found no place 60s ago; computed without its volumes, which were not read, it has one:"
+                " room on node-1"
+            ),
+            "the scheduler refuses it; without its volumes, which were not read, it has room on node-1",
+        ]
 
     def test_pods_that_have_room_on_several_nodes_are_told_together(self) -> None:
         nodes = (a_node(name="node-1", labels={"a": "1"}), a_node(name="node-2", labels={"a": "2"}))

@@ -53,7 +53,8 @@ def load_inventory(objects: Sequence[Mapping[str, Any]]) -> Inventory:
         if kind is not None:
             reader = KindReader(kind, api_version=raw["apiVersion"], api_kind=raw["kind"])
             found[_FIELD_OF_KIND.get(kind, "workloads")].append(reader.convert(raw))
-    return Inventory(**{name: tuple(values) for name, values in found.items()})
+    fields: dict[str, Any] = {name: tuple(values) for name, values in found.items()}
+    return Inventory(**fields)
 
 
 def _requirements(raw: Sequence[Mapping[str, Any]]) -> tuple[NodeSelectorRequirement, ...]:

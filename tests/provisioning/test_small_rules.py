@@ -25,7 +25,7 @@ from karptui.provisioning.requirement_set import Interner
 from karptui.provisioning.state_node import StateNode, is_under_consolidate_after, track_nodes
 from karptui.provisioning.topology_spec import NamespaceIndex
 from karptui.provisioning.validation import requirement_problems
-from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError
+from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError, unread_of_volumes, unread_text
 from karptui.provisioning.waiting_pods import buffer_pods
 from tests.builders import (
     MINUTE_NS,
@@ -368,6 +368,49 @@ class TestVolumes:
             index.attachments(bound)
         assert index.alternatives(bare) == ()
         assert index.attachments(classy) == index.attachments(bare) == ()
+
+    def test_what_was_not_read_binds_and_refuses_nothing(self) -> None:
+        claims = (
+            PersistentVolumeClaim(
+                name="bound",
+                namespace="default",
+                volume_name="gone",
+                annotations={"pv.kubernetes.io/bind-completed": ""},
+            ),
+            PersistentVolumeClaim(name="classy", namespace="default", storage_class_name="gone"),
+        )
+        kinds = frozenset({"PersistentVolumeClaim", "PersistentVolume", "StorageClass"})
+        index = VolumeIndex(Inventory(claims=claims, unread=kinds))
+        for name in ("nowhere", "bound", "classy"):
+            pod = a_pod(volumes=[PodVolume(name="v", claim_name=name)])
+            assert index.problem(pod) == ""
+            assert (index.alternatives(pod), index.attachments(pod), index.reach(pod)) == ((), (), ())
+            assert not index.is_missing(pod)
+
+    def test_a_kind_that_was_not_read_is_told_where_volumes_follow_from_it(self) -> None:
+        pods = (a_pod(volumes=[PodVolume(name="v", claim_name="bound")]),)
+        bound = PersistentVolumeClaim(name="bound", namespace="default", volume_name="one")
+        classy = PersistentVolumeClaim(name="classy", namespace="default", storage_class_name="gp3")
+        every = frozenset({"PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode"})
+        told = [
+            unread_text(unread_of_volumes(inventory))
+            for inventory in (
+                Inventory(pods=pods),
+                Inventory(pods=(a_pod(),), unread=every),
+                Inventory(pods=pods, unread=every),
+                Inventory(pods=pods, claims=(bound,), unread=every),
+                Inventory(pods=pods, claims=(bound, classy), unread=every),
+                Inventory(pods=pods, claims=(bound,), nodes=(a_node(),), unread=frozenset({"CSINode"})),
+            )
+        ]
+        assert told == [
+            "",
+            "",
+            "PersistentVolumeClaims were not read: volumes are taken as binding pods to nothing",
+            "PersistentVolumes were not read: volumes are taken as binding pods to nothing",
+            "PersistentVolumes and StorageClasses were not read: volumes are taken as binding pods to nothing",
+            "CSINodes were not read: volumes count against no node's limit",
+        ]
 
     def test_terms_without_expressions_say_nothing(self) -> None:
         empty = (TopologySelectorTerm(()),)

@@ -12,7 +12,7 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.cluster_findings import ClusterFinding, FindingCode, Manner
 from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.inventory import Inventory
-from karptui.kube.pod import Pod
+from karptui.kube.pod import Pod, PodVolume
 from karptui.pending.study import study_pending
 from karptui.serving.lists import lists_of
 from karptui.serving.questions import answers_of
@@ -194,6 +194,19 @@ def test_a_nodeclass_that_was_not_read_is_told_as_assumed() -> None:
     without = Inventory(nodepools=(a_nodepool(),))
     found = verdict_of_view(ClusterView(state_of(without), {}, evidence=Evidence()), NOW_NS)
     assert FindingCode.ASSUMED_CLASS not in {one.code for one in found}
+
+
+def test_volumes_that_were_not_read_are_told_and_hold_no_pod_back() -> None:
+    pods = (a_pod(name="db", node="", volumes=[PodVolume(name="data", claim_name="data")]),)
+    unread = frozenset({"PersistentVolumeClaim"})
+    told = found_in(pods=pods, unread=unread)[FindingCode.ASSUMED_VOLUMES]
+    said = "PersistentVolumeClaims were not read: volumes are taken as binding pods to nothing"
+    assert sentence(told, NOW_NS, {}) == said
+    view = ClusterView(state_of(Inventory(pods=pods, unread=unread)), {}, evidence=Evidence(instance_types=TYPES))
+    prepared, notes = prepare_view(view, NOW_NS)
+    assert said in notes
+    assert (len(prepared.pending), prepared.ignored) == (1, [])
+    assert FindingCode.ASSUMED_VOLUMES not in found_in(pods=pods)
 
 
 def test_a_budget_of_pods_that_never_opens_is_told_from_one_that_is_used_up() -> None:

@@ -60,6 +60,14 @@ def test_only_the_latest_status_of_a_kind_is_kept() -> None:
     assert mail.statuses[Kind.NODE].phase is Phase.LIVE
 
 
+def test_what_may_not_be_listed_is_unread_until_it_may() -> None:
+    mailbox, told = Mailbox(), []
+    for phase in (Phase.CONNECTING, Phase.FORBIDDEN, Phase.FORBIDDEN, Phase.LIVE):
+        mailbox.report(SourceStatus(kind=Kind.PVC, phase=phase, since_ns=0))
+        told.append(mailbox.drain().batch.unread)
+    assert told == [None, frozenset({"PersistentVolumeClaim"}), None, frozenset()]
+
+
 def test_a_kind_that_stands_differently_is_news_until_it_is_taken_out() -> None:
     mailbox = Mailbox()
     assert not mailbox.has_news

@@ -11,7 +11,7 @@ from tests.state.stories import after, told
 
 def test_every_kind_has_its_place_in_the_inventory() -> None:
     assert {*FIELDS, *WORKLOAD_KINDS} == set(Kind)
-    assert {*FIELDS.values(), "workloads"} == set(Inventory.__struct_fields__)
+    assert {*FIELDS.values(), "workloads", "unread"} == set(Inventory.__struct_fields__)
 
 
 def test_there_and_back_again() -> None:

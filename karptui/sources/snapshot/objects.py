@@ -15,6 +15,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.sources.snapshot.documents import sentence
 from karptui.state.inventory import FIELDS
 
+VOLUME_KINDS: Final = (Kind.PVC, Kind.PV, Kind.STORAGE_CLASS, Kind.CSI_NODE)
 MARK: Final = "karptui"
 """The field that tells a recording from API objects."""
 
@@ -140,11 +141,18 @@ class ObjectPile:
         else:
             self._keep(reader.kind, item, value)
 
-    def inventory(self) -> Inventory:
-        """Return everything in the order it was read."""
+    def inventory(self, *, is_whole: bool = True) -> Inventory:
+        """Return everything in the order it was read.
+
+        Args:
+            is_whole: whether kinds that are not there have no objects; otherwise volumes of which there are none were
+                not asked for.
+        """
+        given = {*self._objects, *self.unread}
+        unread = frozenset(str(kind) for kind in VOLUME_KINDS if not is_whole and kind not in given)
         fields = {field: tuple(self._objects.get(kind, {}).values()) for kind, field in FIELDS.items()}
         workloads = [item for kind, items in self._objects.items() if kind not in FIELDS for item in items.values()]
-        return Inventory(**fields, workloads=tuple(workloads))
+        return Inventory(**fields, workloads=tuple(workloads), unread=unread)
 
     def _reader(self, api_version: str, api_kind: str) -> KindReader | None:
         key = (api_version, api_kind)

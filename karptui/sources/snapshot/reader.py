@@ -262,7 +262,7 @@ class SnapshotReader:
         found = Snapshot(
             name=name,
             captured_at_ns=captured_ns,
-            inventory=pile.inventory(),
+            inventory=pile.inventory(is_whole=recorded is not None),
             unknown_kinds=dict(pile.unknown_kinds),
             problems=tuple(pile.problems),
             unread={kind: tuple(sentences) for kind, sentences in pile.unread.items()},

@@ -42,6 +42,7 @@ def put_all(
                 last_error=_first_of(unread.get(kind, ())),
                 count=len(items),
                 last_contact_ns=at_ns,
+                is_left_out=kind in inventory.unread,
             )
         )
 

@@ -12,6 +12,7 @@ from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from karptui.sources.source import Source
 from karptui.state.cluster import EMPTY
+from karptui.state.inventory import inventory_of, state_of
 from karptui.state.reducer import reduce
 from tests.builders import NOW, NOW_NS, a_manifest
 
@@ -74,3 +75,18 @@ def test_nodeclasses_of_two_providers_with_one_name(tmp_path: Path) -> None:
     both = SnapshotSource(SnapshotReader().read([tmp_path / "a.json"], keeps_manifests=True))
     assert both.fetch_object("EC2NodeClass", "default")["spec"] == {"amiFamily": "AL2023"}
     assert both.fetch_object("KWOKNodeClass", "default")["spec"] == {}
+
+
+def test_volumes_that_a_file_of_kubectl_does_not_hold_were_not_read_and_those_of_a_recording_are_none(
+    tmp_path: Path,
+) -> None:
+    claim = a_manifest("PersistentVolumeClaim", "data", namespace="default", spec={})
+    for value, unread in (
+        ({"apiVersion": "v1", "kind": "List", "items": [claim]}, {"PersistentVolume", "StorageClass", "CSINode"}),
+        ({"karptui": 1, "capturedAt": NOW, "objects": [claim]}, set()),
+    ):
+        (tmp_path / "a.json").write_text(json.dumps(value))
+        mailbox = Mailbox()
+        SnapshotSource(SnapshotReader().read([tmp_path / "a.json"])).start(mailbox)
+        state = reduce(EMPTY, mailbox.drain().batch)
+        assert inventory_of(state).unread == state_of(inventory_of(state)).unread == unread
