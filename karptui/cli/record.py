@@ -84,6 +84,7 @@ def _from_files(args: argparse.Namespace, redactor: Redactor | None) -> tuple[di
         repair_policies=snapshot.settings.repair_policies,
         reboot_history=snapshot.settings.reboot_history,
         with_disruption=snapshot.with_disruption,
+        unread=snapshot.inventory.unread,
         redactor=redactor,
     )
     return document, list(snapshot.problems)
@@ -108,6 +109,7 @@ def _from_cluster(args: argparse.Namespace, redactor: Redactor | None) -> tuple[
         captured_at_ns=now_ns,
         settings=controller.settings if controller is not None else {},
         karpenter_version=args.karpenter_version or (controller.version if controller is not None else ""),
+        unread=found.unread,
         redactor=redactor,
     )
     return document, found.missing

@@ -32,6 +32,8 @@ class Export(msgspec.Struct):
     objects: list[dict[str, Any]] = msgspec.field(default_factory=list)
     missing: list[str] = msgspec.field(default_factory=list)
     """A sentence for each resource that could not be listed."""
+    unread: set[str] = msgspec.field(default_factory=set)
+    """Their kinds."""
     controller: ControllerInfo | None = None
     """Karpenter's own settings and version; None where they could not be read."""
     notes: list[str] = msgspec.field(default_factory=list)
@@ -71,6 +73,7 @@ def export_cluster(
                         progress(resource.title, count)
             except ApiError as error:
                 found.missing.append(f"{resource.title}: {error}")
+                found.unread.add(str(resource.kind))
             progress(resource.title, count)
         _read_controller(found, transport)
         return found

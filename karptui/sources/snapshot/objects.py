@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -16,6 +16,7 @@ from karptui.sources.snapshot.documents import sentence
 from karptui.state.inventory import FIELDS
 
 VOLUME_KINDS: Final = (Kind.PVC, Kind.PV, Kind.STORAGE_CLASS, Kind.CSI_NODE)
+"""Of which nobody can tell in a list by kubectl without any whether they were asked for."""
 MARK: Final = "karptui"
 """The field that tells a recording from API objects."""
 
@@ -141,15 +142,13 @@ class ObjectPile:
         else:
             self._keep(reader.kind, item, value)
 
-    def inventory(self, *, is_whole: bool = True) -> Inventory:
+    def inventory(self, missing: Iterable[str] = ()) -> Inventory:
         """Return everything in the order it was read.
 
         Args:
-            is_whole: whether kinds that are not there have no objects; otherwise volumes of which there are none were
-                not asked for.
+            missing: kinds that could not be read, or that nobody asked for, unless objects of them are there.
         """
-        given = {*self._objects, *self.unread}
-        unread = frozenset(str(kind) for kind in VOLUME_KINDS if not is_whole and kind not in given)
+        unread = frozenset(missing) - {*self._objects, *self.unread}
         fields = {field: tuple(self._objects.get(kind, {}).values()) for kind, field in FIELDS.items()}
         workloads = [item for kind, items in self._objects.items() if kind not in FIELDS for item in items.values()]
         return Inventory(**fields, workloads=tuple(workloads), unread=unread)

@@ -19,7 +19,7 @@ from karptui.karpenter.settings import Settings, SettingsError, parse_settings
 from karptui.kube.timestamps import ABSENT_NS, parse_now, parse_timestamp
 from karptui.sources.snapshot.documents import STDIN, SUFFIXES, SnapshotDocument, SnapshotError, documents, sentence
 from karptui.sources.snapshot.instance_types import Catalogs
-from karptui.sources.snapshot.objects import MARK, ObjectPile, is_recording, manifests
+from karptui.sources.snapshot.objects import MARK, VOLUME_KINDS, ObjectPile, is_recording, manifests
 
 _FIELDS: Final = frozenset(
     {
@@ -93,6 +93,7 @@ class Recorded:
         self.karpenter_version: str = self._field("karpenterVersion", str, "")
         self.settings = self._settings()
         self.instance_types = self._instance_types(document, catalogs)
+        self.unread = tuple(one for one in self._field("unread", list, []) if isinstance(one, str))
 
     def add_objects(self, pile: ObjectPile) -> None:
         """Add the objects to those that are there already.
@@ -262,7 +263,7 @@ class SnapshotReader:
         found = Snapshot(
             name=name,
             captured_at_ns=captured_ns,
-            inventory=pile.inventory(is_whole=recorded is not None),
+            inventory=pile.inventory(VOLUME_KINDS if recorded is None else recorded.unread),
             unknown_kinds=dict(pile.unknown_kinds),
             problems=tuple(pile.problems),
             unread={kind: tuple(sentences) for kind, sentences in pile.unread.items()},

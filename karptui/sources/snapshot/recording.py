@@ -34,6 +34,7 @@ def build_recording(
     repair_policies: Sequence[RepairPolicy] | None = None,
     reboot_history: Mapping[str, Sequence[int]] | None = None,
     with_disruption: bool = False,
+    unread: Iterable[str] = (),
     redactor: Redactor | None = None,
 ) -> dict[str, Any]:
     """Return a recording as a document.
@@ -48,6 +49,7 @@ def build_recording(
         repair_policies: only where they are not the AWS provider's.
         reboot_history: when the running controller has rebooted which NodeClaim, where that is known.
         with_disruption: whether ``karptui simulate`` answers for disruption too.
+        unread: kinds that could not be listed.
         redactor: replaces names by pseudonyms.
     """
     kept = [one for one in map(scrub, objects) if one is not None]
@@ -68,6 +70,8 @@ def build_recording(
         document["rebootHistory"] = {name: [*map(format_timestamp, at)] for name, at in reboot_history.items()}
     if with_disruption:
         document["disruption"] = True
+    if kinds := sorted(unread):
+        document["unread"] = kinds
     document["objects"] = kept
     return document if redactor is None else redactor.redact_document(document)
 

@@ -71,3 +71,12 @@ def test_the_version_is_recorded_where_it_is_known() -> None:
     document = build_recording([], name="x", captured_at_ns=NOW_NS, settings={}, karpenter_version="1.14.1")
     assert document["karpenterVersion"] == "1.14.1"
     assert "karpenterVersion" not in build_recording([], name="x", captured_at_ns=NOW_NS, settings={})
+
+
+def test_kinds_that_could_not_be_listed_stay_unread_in_a_recording(tmp_path: Path) -> None:
+    document = build_recording(
+        [POD], name="a", captured_at_ns=NOW_NS, settings={}, unread={"StorageClass", "PersistentVolume", "Pod"}
+    )
+    assert document["unread"] == ["PersistentVolume", "Pod", "StorageClass"]
+    write_recording(document, tmp_path / "a.json")
+    assert SnapshotReader().read([tmp_path / "a.json"]).inventory.unread == {"PersistentVolume", "StorageClass"}
