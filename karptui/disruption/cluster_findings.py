@@ -25,6 +25,8 @@ class FindingCode(StrEnum):
 
     STOPPED = "STOPPED"
     """Karpenter disrupts nothing at all: a NodeClaim has no provider ID."""
+    ALL_LEAVING = "ALL_LEAVING"
+    """Every node is on its way out or takes no new pods, and no other starts."""
     NO_NODEPOOLS = "NO_NODEPOOLS"
     """There are NodePools, and none can take pods."""
     POOL_GONE = "POOL_GONE"
@@ -75,6 +77,8 @@ class Manner(StrEnum):
     """A NodeClaim had a node, which is not there any more."""
     NO_NODES = "no-nodes"
     """Nothing is wrong, and there are no nodes either."""
+    CORDONED = "cordoned"
+    """Not all nodes that take no new pods are on their way out: some are cordoned, or about to go."""
     NOT_KARPENTERS = "not-karpenters"
     """Nothing is wrong, and no node is Karpenter's."""
 
@@ -146,6 +150,10 @@ class VerdictNode(msgspec.Struct, frozen=True, eq=False):
     """Since when it has not been ready; None while it is."""
     deleted_ns: int | None = None
     """Since when it or its NodeClaim is being deleted; None while neither is."""
+    is_closed: bool = False
+    """Whether it takes no new pods: cordoned, or tainted because Karpenter is about to disrupt it."""
+    pods: int = 0
+    """Pods on it that no DaemonSet owns."""
 
 
 class PendingLine(msgspec.Struct, frozen=True):

@@ -20,6 +20,7 @@ from karptui.disruption.codes import CODES, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.drain import LONG_NS, DrainStage, Hold, deletion_stage
 from karptui.disruption.termination import STUCK_ALLOWANCE_NS, deadline_of
+from karptui.provisioning.pool_order import usable_pools
 
 _HELD: Final = {
     WhyCode.DND: (FindingCode.POD_DND, "blockers", "6", "kind=POD-DND"),
@@ -138,6 +139,28 @@ def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
             screen="claims",
             key="3",
         )
+
+
+def all_leaving(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield that every node goes or takes no new pods while none starts: an error where nothing launches others."""
+    nodes = [line for line in case.nodes if line.has_node]
+    is_all = all(line.deleted_ns is not None or (line.has_node and line.is_closed) for line in case.nodes)
+    if not nodes or not is_all or not case.sees_nodes:
+        return
+    pods, pools = sum(line.pods for line in nodes), tuple(pool.name for pool in usable_pools(case.pools))
+    severity = FindingSeverity.WARNING if pools else FindingSeverity.ERROR
+    yield ClusterFinding(
+        severity=severity if pods else FindingSeverity.INFO,
+        code=FindingCode.ALL_LEAVING,
+        since_ns=min((line.deleted_ns for line in nodes if line.deleted_ns is not None), default=None),
+        objects=tuple(_object(line) for line in nodes),
+        names=pools,
+        nodes=len(nodes),
+        pods=pods,
+        manner=Manner.PLAIN if all(line.deleted_ns is not None for line in nodes) else Manner.CORDONED,
+        screen="claims",
+        key="3",
+    )
 
 
 def _object(line: VerdictNode) -> str:

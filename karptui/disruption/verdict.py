@@ -21,7 +21,7 @@ from karptui.disruption.cluster_findings import (
 )
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
-from karptui.disruption.held import held, leaving_for_long, manner_of, own_blockers, sum_of
+from karptui.disruption.held import all_leaving, held, leaving_for_long, manner_of, own_blockers, sum_of
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import condition_of
@@ -43,6 +43,7 @@ _WAITING_REASONS: Final = ("", "AwaitingReconciliation")
 def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
     """Return what holds or endangers a cluster, worst first; one finding that says so where nothing does."""
     found = [
+        *all_leaving(case),
         *_stopped(case),
         *_pending(case),
         *_stuck_claims(case),
@@ -57,8 +58,17 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
     ]
     ranks = {severity: rank for rank, severity in enumerate(FindingSeverity)}
     places = {code: place for place, code in enumerate(FindingCode)}
-    found.sort(key=lambda one: (ranks[one.severity], -(one.price_per_hour or 0.0), places[one.code], one.names))
-    if not any(one.severity is not FindingSeverity.INFO for one in found):
+    # That no node stays weighs more than any price.
+    found.sort(
+        key=lambda one: (
+            ranks[one.severity],
+            one.code is not FindingCode.ALL_LEAVING,
+            -(one.price_per_hour or 0.0),
+            places[one.code],
+            one.names,
+        )
+    )
+    if all(one.severity is FindingSeverity.INFO and one.code is not FindingCode.ALL_LEAVING for one in found):
         found.insert(0, _fine(case))
     return (*found, *_next(case))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from karptui.decode.kinds import Kind
 from karptui.disruption.cluster_findings import ClusterFinding, LimitLine, PendingLine, VerdictCase, VerdictNode
 from karptui.disruption.verdict import NEARLY_FULL, verdict_of
+from karptui.karpenter.labels import DISRUPTED_TAINT
 from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
@@ -96,6 +97,8 @@ def _line(entry: NodeEntry) -> VerdictNode:
         )
         if entry.is_managed
         else None,
+        is_closed=node is not None and (node.is_unschedulable or DISRUPTED_TAINT in node.taints),
+        pods=entry.usage.workload_pods if entry.usage is not None else 0,
     )
 
 

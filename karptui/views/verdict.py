@@ -95,6 +95,20 @@ def _stopped(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     return f"Karpenter disrupts nothing{_since(one, now_ns)}{waits}: {whose} {names} {verb} no provider ID"
 
 
+def _all_leaving(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    who = "the only node is" if one.nodes == 1 else f"all {count_text(one.nodes)} nodes are"
+    said = f"{who} on {'its' if one.nodes == 1 else 'their'} way out"
+    if one.manner == "cordoned":
+        said = f"{who} cordoned or on {'its' if one.nodes == 1 else 'their'} way out"
+    said = f"{said}{_since(one, now_ns)}, and no other starts"
+    if not one.pods:
+        return f"{said}; no pod but DaemonSets' is left"
+    pods = f"the {counted(one.pods, 'pod')} there" if one.pods > 1 else "the pod there"
+    if one.names:
+        return f"{said}: {pods} {'need' if one.pods > 1 else 'needs'} nodes that Karpenter has yet to launch"
+    return f"{said}: no NodePool launches any for {pods}"
+
+
 def _no_nodepools(one: ClusterFinding, _: int, __: Reasons) -> str:
     who = f"NodePool {one.names[0]} is" if len(one.names) == 1 else f"all {len(one.names)} NodePools are"
     if "," in one.detail:
@@ -296,6 +310,7 @@ def _timed_out(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 _SENTENCES: Final = {
     "STOPPED": _stopped,
+    "ALL_LEAVING": _all_leaving,
     "NO_NODEPOOLS": _no_nodepools,
     "POOL_GONE": _pool_gone,
     "PENDING": _pending,

@@ -23,7 +23,7 @@ from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.disruption.verdict import verdict_of
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclass import NodeClassRef
-from karptui.karpenter.nodepool import DisruptionBudget
+from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.objects import Condition
 from karptui.views.verdict import sentence
 from tests.builders import (
@@ -358,3 +358,24 @@ def test_only_the_claim_or_only_the_node_is_left() -> None:
         (Leaving.NO_NODE, ("NodeClaim/left",)),
         (Leaving.NODE_ALONE, ("Node/node-1",)),
     ]
+
+
+@pytest.mark.parametrize(
+    ("pods", "pools", "severity"),
+    [(3, (a_nodepool(),), FindingSeverity.WARNING), (3, (), FindingSeverity.ERROR), (0, (), FindingSeverity.INFO)],
+)
+def test_a_cluster_whose_nodes_all_leave_is_not_called_fine(
+    pods: int, pools: tuple[NodePool, ...], severity: FindingSeverity
+) -> None:
+    going = VerdictNode("node-1", "general", a_claim(), has_node=True, deleted_ns=NOW_NS - MINUTE_NS, pods=pods)
+    cordoned = VerdictNode("node-2", "", None, has_node=True, is_closed=True)
+    first = verdict_of(VerdictCase(now_ns=NOW_NS, nodes=(going, cordoned), pools=pools, has_prices=False))[0]
+    assert (first.code, first.severity, first.pods) == (FindingCode.ALL_LEAVING, severity, pods)
+    assert (first.manner, first.nodes) == (Manner.CORDONED, 2)
+
+
+def test_while_a_node_stays_or_another_starts_not_all_leave() -> None:
+    going = VerdictNode("node-1", "general", a_claim(), has_node=True, deleted_ns=NOW_NS - MINUTE_NS, pods=3)
+    for other in (VerdictNode("node-2", "", None, has_node=True), VerdictNode("new", "a", a_claim(), has_node=False)):
+        found = verdict_of(VerdictCase(now_ns=NOW_NS, nodes=(going, other), pools=(a_nodepool(),)))
+        assert FindingCode.ALL_LEAVING not in {one.code for one in found}

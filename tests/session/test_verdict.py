@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from karptui.aws.evidence import Evidence
 from karptui.config import DEFAULTS
@@ -12,6 +13,7 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.cluster_findings import ClusterFinding, FindingCode, Manner
 from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import DISRUPTED_TAINT
 from karptui.kube.pod import Pod, PodVolume
 from karptui.pending.study import study_pending
 from karptui.serving.lists import lists_of
@@ -194,6 +196,14 @@ def test_a_nodeclass_that_was_not_read_is_told_as_assumed() -> None:
     without = Inventory(nodepools=(a_nodepool(),))
     found = verdict_of_view(ClusterView(state_of(without), {}, evidence=Evidence()), NOW_NS)
     assert FindingCode.ASSUMED_CLASS not in {one.code for one in found}
+
+
+def test_cordoned_nodes_and_those_that_karpenter_is_about_to_disrupt_take_no_pods() -> None:
+    cordoned = replace(a_node(name="node-1"), is_unschedulable=True)
+    tainted = replace(a_node(name="node-2"), taints=(DISRUPTED_TAINT,))
+    pod = a_pod(node="node-1")
+    told = found_in(nodes=(cordoned, tainted), nodeclaims=(), pods=(pod,))[FindingCode.ALL_LEAVING]
+    assert (told.nodes, told.pods, told.manner) == (2, 1, Manner.CORDONED)
 
 
 def test_volumes_that_were_not_read_are_told_and_hold_no_pod_back() -> None:

@@ -53,6 +53,24 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
             "NodeClaim a has an instance, and no node any more",
         ),
         (
+            a_finding(FindingCode.ALL_LEAVING, names=("a",), nodes=64, pods=912),
+            (
+                "all 64 nodes are on their way out for 60m, and no other starts:"
+                " the 912 pods there need nodes that Karpenter has yet to launch"
+            ),
+        ),
+        (
+            a_finding(FindingCode.ALL_LEAVING, nodes=1, pods=1, manner=Manner.CORDONED),
+            (
+                "the only node is cordoned or on its way out for 60m, and no other starts:"
+                " no NodePool launches any for the pod there"
+            ),
+        ),
+        (
+            a_finding(FindingCode.ALL_LEAVING, nodes=2),
+            "all 2 nodes are on their way out for 60m, and no other starts; no pod but DaemonSets' is left",
+        ),
+        (
             a_finding(FindingCode.NO_NODEPOOLS, names=("a",), detail="being deleted"),
             "Karpenter launches nothing, and replaces nothing: NodePool a is being deleted",
         ),
