@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from karptui.aws.money import node_price_text, saved_text
 from karptui.kube.units import first_of
+from karptui.whatif.difference_lines import COUNTED
 
 MAX_NAMES: Final = 3
 MAX_LINES: Final = 20
@@ -88,7 +89,12 @@ def _totals(document: dict[str, Any]) -> Iterator[str]:
     rows = [
         ("", "now", "edited", "change"),
         *(
-            (name, str(before[name]), str(after[name]), f"{after[name] - before[name]:+d}")
+            (
+                f"{name} ({COUNTED})" if name == "nodes" else name,
+                str(before[name]),
+                str(after[name]),
+                f"{after[name] - before[name]:+d}",
+            )
             for name in ("nodes", "launched", "pending", "drifted")
         ),
         ("$/h", f"{price:.4f}", f"{after['pricePerHour']:.4f}", f"{change:+.4f}{share}"),

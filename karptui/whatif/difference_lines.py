@@ -36,6 +36,10 @@ NOWHERE: Final = PodPlace(PlaceKind.NONE)
 ABSENT: Final = PodPlace(PlaceKind.ABSENT)
 
 
+COUNTED: Final = "Karpenter's, staying"
+"""Which nodes the figures of a what-if count, unlike the top bar: those that start too, none on its way out."""
+
+
 class Totals(msgspec.Struct, frozen=True, gc=False):
     """One side in figures."""
 

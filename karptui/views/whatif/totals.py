@@ -12,7 +12,7 @@ from karptui.kube.units import count_text, first_of
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.placements import Detail, ResultLine, Target
 from karptui.whatif.difference import Difference
-from karptui.whatif.difference_lines import PoolChange, Totals
+from karptui.whatif.difference_lines import COUNTED, PoolChange, Totals
 from karptui.whatif.scenario import Replay
 
 LABEL_WIDTH: Final = 12
@@ -46,7 +46,7 @@ def totals_lines(difference: Difference, price_note: str = "") -> tuple[Pieces, 
         price_note: What is to be said of prices.
     """
     columns = f"{'':<{LABEL_WIDTH}}{'now':>{FIGURE_WIDTH}}{'edited':>{FIGURE_WIDTH}}{'Δ':>{FIGURE_WIDTH}}"
-    lines: list[Pieces] = [((columns, Tone.MUTED),)]
+    lines: list[Pieces] = [((f"{columns}  {COUNTED}", Tone.MUTED),)]
     for one in figures(difference, price_note):
         text = f"{one.before:>{FIGURE_WIDTH}}{one.after:>{FIGURE_WIDTH}}"
         lines.append(

@@ -81,7 +81,7 @@ def test_savings_are_good_and_a_free_cluster_has_no_percent() -> None:
 
 def test_the_table_is_aligned() -> None:
     lines = [text(line) for line in totals_lines(a_difference(after=totals(nodes=1_064)))]
-    assert lines[0] == f"{'now':>22}{'edited':>10}{'Δ':>10}"
+    assert lines[0] == f"{'now':>22}{'edited':>10}{'Δ':>10}  Karpenter's, staying"
     assert lines[1] == f"{'nodes':<12}{'62':>10}{'1,064':>10}{'+1,002':>10}"
 
 
