@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
+from karptui.disruption.codes import CODES, Code
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 
 
@@ -219,6 +221,12 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def evictions(self) -> int:
         """Pods evicted by all commands and expiries."""
         return sum(step.evictions for step in self.steps)
+
+    @property
+    def kept_by(self) -> tuple[tuple[str, int], ...]:
+        """How many nodes are kept at the end by what, most first, in the words of Nodes."""
+        counts = Counter(CODES[Code(one.code)].word for one in self.kept)
+        return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
     def as_json(self, name: str) -> dict[str, Any]:
         """Return it in the form of ``karptui forward -o json``."""

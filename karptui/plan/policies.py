@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import Played, StepKind
 from karptui.forward.run import HORIZON_NS
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED, NodePool
@@ -289,10 +288,6 @@ def _after_text(pool: NodePool) -> str:
 def _outcome(policy: str, after: str, edits: tuple[AnyEdit, ...], played: Played, horizon_ns: int) -> PolicyOutcome:
     end_ns = played.from_ns + horizon_ns
     commands = [step for step in played.steps if step.kind is StepKind.DISRUPT]
-    kept: dict[str, int] = {}
-    for one in played.kept:
-        words = CODES[Code(one.code)].word
-        kept[words] = kept.get(words, 0) + 1
     return PolicyOutcome(
         policy=policy,
         after=after,
@@ -305,7 +300,7 @@ def _outcome(policy: str, after: str, edits: tuple[AnyEdit, ...], played: Played
         evictions=played.evictions,
         pending=played.end.pending,
         seconds=(commands[-1].at_ns - played.from_ns) // NS_PER_SECOND if commands else 0,
-        kept=tuple(sorted(kept.items(), key=lambda item: (-item[1], item[0]))),
+        kept=played.kept_by,
     )
 
 

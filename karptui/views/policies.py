@@ -11,7 +11,7 @@ from karptui.kube.units import count_text, counted, duration_text, span_text
 from karptui.plan.policies import NEVER, Comparison, PolicyError, PolicyOutcome, afters_of
 from karptui.session.study_questions import PoliciesFound, PoliciesWanted
 from karptui.views.column import Column, Heading, count_column, number_heading, text_column
-from karptui.views.forward.sentences import AS_IT_IS
+from karptui.views.forward.sentences import AS_IT_IS, holders_text
 from karptui.views.prices import money_column
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
@@ -93,8 +93,7 @@ def story_lines(outcome: PolicyOutcome) -> Iterator[str]:
         always = ", with every seed" if outcome.spread is not None else ""
         yield f"another one saves as much with as few evictions, and is better in one of them{always}"
     if outcome.kept:
-        named = ", ".join(f"{count_text(count)} by {words}" for words, count in outcome.kept)
-        yield f"nodes that are kept at the end: {named}"
+        yield f"nodes that are kept at the end: {holders_text(outcome.kept)}"
 
 
 def _tone(outcome: PolicyOutcome) -> Tone:

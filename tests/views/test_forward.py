@@ -80,7 +80,7 @@ def test_steps_in_words() -> None:
 
 
 def test_what_is_kept_is_counted_by_what_keeps_it() -> None:
-    assert kept_text(a_play(moments=(BEFORE,))) == "3 nodes: POD-DND 2, NODE-DND 1"
+    assert kept_text(a_play(moments=(BEFORE,))) == "3 nodes: 2 by POD-DND, 1 by NODE-DND"
 
 
 def test_a_chart_goes_from_nothing_to_the_greatest() -> None:

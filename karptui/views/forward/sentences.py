@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Final, TypeVar
 
 from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_text
-from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import Circle, Failure, Moment, Played, PodWait, Spread, Step, StepKind
 from karptui.kube.units import clock_text, count_text, counted, first_of, span_text
 from karptui.session.whatif_questions import PlayFound
@@ -125,9 +123,12 @@ def step_text(step: Step, *, is_short: bool = False) -> str:
 
 def kept_text(played: Played) -> str:
     """Return how many nodes are kept at the end, by what."""
-    counts = Counter(CODES[Code(one.code)].word for one in played.kept)
-    parts = ", ".join(f"{word} {count}" for word, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-    return f"{counted(len(played.kept), 'node')}: {parts}"
+    return f"{counted(len(played.kept), 'node')}: {holders_text(played.kept_by)}"
+
+
+def holders_text(kept_by: Sequence[tuple[str, int]]) -> str:
+    """Return how many nodes are kept by what: ``8 by BUDGET, 6 by PDB×2``."""
+    return ", ".join(f"{count_text(count)} by {word}" for word, count in kept_by)
 
 
 def chart(values: Sequence[float]) -> str:
