@@ -36,7 +36,6 @@ JOIN_PATIENCE_NS: Final = 5 * MINUTE_NS
 DRIFT_PATIENCE_NS: Final = 60 * MINUTE_NS
 """A rollout may take its time: drift that has not moved for so long is reported."""
 SICK_NS: Final = 10 * MINUTE_NS
-NEARLY_FULL: Final = 0.95
 _WAITING_REASONS: Final = ("", "AwaitingReconciliation")
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.resources import NODES
+from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, NODES
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.template import Template
 
@@ -23,6 +24,19 @@ def remaining_limits(pool: NodePool, states: Iterable[StateNode]) -> dict[str, i
             for name in remaining:
                 remaining[name] -= capacity.get(name, 0)
     return remaining
+
+
+NEARLY_FULL: Final = 0.95
+_SIZED: Final = frozenset({CPU, MEMORY, EPHEMERAL_STORAGE})
+"""Resources of which nodes come in sizes."""
+
+
+def as_good_as_full(resource: str, limit_nano: int) -> float:
+    """Return from how much used on, in nano-units, a limit is as good as used up.
+
+    The next node needs a good part of what is left of cpu and memory; of nodes and devices one is enough.
+    """
+    return NEARLY_FULL * limit_nano if resource in _SIZED else limit_nano
 
 
 class LimitsLeft:

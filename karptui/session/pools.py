@@ -21,6 +21,7 @@ from karptui.kube.objects import Condition, condition_of
 from karptui.kube.quantity import NANO
 from karptui.kube.recent import LastAnswer
 from karptui.kube.resources import NODES
+from karptui.provisioning.limits import as_good_as_full
 from karptui.provisioning.overlap import Overlap, PoolOverlap
 from karptui.provisioning.pool_types import Filter, PoolDaemonSet
 from karptui.session.churn import ControllerCounts, controller_counts, created_lately
@@ -30,9 +31,6 @@ from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.session.types import PoolEntry
 from karptui.session.types_of_pools import TypesOfPool, types_of_pool, types_of_pools
 from karptui.state.usage import NO_SHARE, Share, total_share
-
-NEARLY_PERCENT: Final = 90
-"""From so much on a limit is pointed out."""
 
 
 class PoolLimit(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,8 +53,8 @@ class PoolLimit(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_nearly_used(self) -> bool:
-        """Whether hardly anything is left."""
-        return 100 * self.used >= NEARLY_PERCENT * self.limit
+        """Whether it is as good as used up, by the verdict's rule."""
+        return self.used >= as_good_as_full(self.resource, self.limit)
 
 
 def limit_uses(types: TypesOfPool) -> tuple[PoolLimit, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.cluster_findings import ClusterFinding, LimitLine, PendingLine, VerdictCase, VerdictNode
-from karptui.disruption.verdict import NEARLY_FULL, verdict_of
+from karptui.disruption.verdict import verdict_of
 from karptui.karpenter.labels import DISRUPTED_TAINT
 from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.kube import resources
@@ -15,6 +15,7 @@ from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, cpu_text, memory_text
 from karptui.pending.causes import Cause
+from karptui.provisioning.limits import as_good_as_full
 from karptui.provisioning.state_node import StateNode, tracked
 from karptui.provisioning.volumes import unread_of_volumes
 from karptui.session.costs import held_per_hour, share_saved
@@ -141,10 +142,6 @@ def _limits(view: ClusterView) -> Iterator[LimitLine]:
             yield line
 
 
-_SIZED: Final = frozenset({resources.CPU, resources.MEMORY, resources.EPHEMERAL_STORAGE})
-"""Resources of which nodes come in sizes."""
-
-
 def _came_ns(state: StateNode) -> int:
     item = state.node or state.claim
     return item.created_ns if item is not None else 0
@@ -162,8 +159,7 @@ def _full(pool: NodePool, nodes: Sequence[StateNode]) -> LimitLine | None:
         limit = limits[name]
         if not limit.nano or (name == resources.NODES and pool.is_static):
             continue
-        # The next node needs a good part of what is left of cpu and memory; of nodes and devices one is enough.
-        enough = NEARLY_FULL * limit.nano if name in _SIZED else limit.nano
+        enough = as_good_as_full(name, limit.nano)
         used, since_ns = 0, 0
         for state in nodes:
             used += state.capacity_nano.get(name, 0)
@@ -173,7 +169,10 @@ def _full(pool: NodePool, nodes: Sequence[StateNode]) -> LimitLine | None:
     return None
 
 
+_BYTES: Final = frozenset({resources.MEMORY, resources.EPHEMERAL_STORAGE})
+
+
 def _amount(resource: str, nano: int) -> str:
     if resource == resources.CPU:
         return cpu_text(nano // NANO_PER_MILLI)
-    return memory_text(nano // NANO) if resource in _SIZED else count_text(nano // NANO)
+    return memory_text(nano // NANO) if resource in _BYTES else count_text(nano // NANO)

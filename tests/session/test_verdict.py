@@ -15,12 +15,14 @@ from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT
 from karptui.kube.pod import Pod, PodVolume
+from karptui.kube.quantity import NANO
 from karptui.pending.study import study_pending
 from karptui.serving.lists import lists_of
 from karptui.serving.questions import answers_of
 from karptui.session.border import VerdictWanted
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pending_report import PendingAnswer
+from karptui.session.pools import PoolLimit
 from karptui.session.prepare import prepare_view
 from karptui.session.replays import SharedBase
 from karptui.session.row_server import RowServer
@@ -235,3 +237,17 @@ def test_a_node_that_has_been_deleted_for_long_is_found_in_a_cluster() -> None:
     claim = a_claim(deletion_ns=NOW_NS - HOUR_NS, conditions=(a_condition("Drained"),))
     told = found_in(nodeclaims=(claim,))[FindingCode.LEAVING]
     assert (told.names, told.since_ns, told.detail) == (("node-1",), NOW_NS - HOUR_NS, "volumes")
+
+
+@pytest.mark.parametrize(
+    ("resource", "used", "is_told"),
+    [("cpu", 949, False), ("cpu", 950, True), ("nvidia.com/gpu", 999, False), ("nvidia.com/gpu", 1000, True)],
+)
+def test_pools_points_out_a_limit_from_where_the_verdict_speaks_of_it(
+    resource: str, used: int, *, is_told: bool
+) -> None:
+    use = PoolLimit(resource=resource, used=used * NANO, limit=1000 * NANO, left=(1000 - used) * NANO)
+    node = a_node(name="node-1", capacity={resource: str(used)})
+    pool = a_nodepool(budgets=(), limits=amounts({resource: "1000"}))
+    assert use.is_nearly_used is is_told
+    assert (FindingCode.POOL_AT_LIMIT in found_in(nodes=(node,), nodepools=(pool,))) is is_told
