@@ -50,7 +50,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     method: str = ""
     """The method that takes it, empty where it stays."""
     savings_per_hour: float = 0.0
-    """Dollars per hour that Karpenter would expect to save; 0 where the node stays."""
+    """Dollars per hour that are saved; 0 where the node stays, and where nobody can say."""
     replacements: tuple[Replacement, ...] = ()
     refusal_code: str = ""
     """Why the first method that was tried comes to nothing, where none takes the node; of ``RefusalCode``."""
@@ -78,6 +78,12 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     def goes(self) -> bool:
         """Whether the node goes, or is started anew."""
         return self.outcome in (Outcome.DELETE, Outcome.REPLACE, Outcome.REBOOT)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody can say what it saves: what comes in its place is not chosen yet, or has no known price."""
+        unpriced = any(one.is_from_template or not one.price_per_hour for one in self.replacements)
+        return self.outcome == Outcome.REPLACE and (self.is_first or unpriced)
 
 
 class Landing(msgspec.Struct, frozen=True, gc=False):

@@ -65,8 +65,8 @@ class Prospect(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def savings_per_hour(self) -> float:
-        """Dollars per hour that Karpenter would expect to save; 0 where the node stays."""
-        return 0.0 if self.command is None else self.command.savings
+        """Dollars per hour that are saved; 0 where it stays, and where nobody can say: `Command.known_savings`."""
+        return 0.0 if self.command is None else self.command.known_savings or 0.0
 
 
 _STAYS: Final = Prospect(Outcome.NO)

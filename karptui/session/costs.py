@@ -100,20 +100,21 @@ def held_per_hour(entry: NodeEntry) -> float | None:
         return None
     keeps_drain = any(blocker.blocks_drain for blocker in found.blockers)
     goes_anyway = found.outlook is not None and found.outlook.now.goes and not keeps_drain
-    if not freed.goes or goes_anyway:
+    if not freed.goes or goes_anyway or (entry.price is not None and entry.capacity_type == RESERVED):
+        # What goes of a reservation saves nothing, whatever comes in its place.
         return 0.0
     saved = share_saved(entry, freed)
     return None if saved is None else max(0.0, saved)
 
 
 def share_saved(entry: NodeEntry, verdict: Verdict) -> float | None:
-    """Return what would be saved per hour by what becomes of a node; None where its price is not known.
+    """Return what would be saved per hour by what becomes of a node; None where a price of it is unknown.
 
     The saving is the share that Karpenter reckons with, of the price that is shown for the node. A reservation is
     billed whether it is used or not: what goes of it saves nothing, and only what comes in its place costs.
     """
     found = entry.findings
-    if entry.price is None or found is None:
+    if entry.price is None or found is None or verdict.is_open:
         return None
     if entry.capacity_type == RESERVED:
         return -sum(one.price_per_hour for one in verdict.replacements)

@@ -121,9 +121,7 @@ def saved_per_hour(entry: NodeEntry) -> float | None:
     """
     freed = _freed(entry)
     if freed is not None and freed.goes:
-        # What comes of the template as it stands, or after the node is gone, is priced by nobody yet.
-        is_open = freed.is_first or any(one.is_from_template for one in freed.replacements)
-        return None if is_open else share_saved(entry, freed)
+        return share_saved(entry, freed)
     is_deleted = entry.findings is not None and entry.findings.why.outcome == "delete"
     return entry.price.per_hour if is_deleted and entry.price is not None else None
 

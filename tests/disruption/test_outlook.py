@@ -330,6 +330,7 @@ def test_pods_of_a_node_that_goes_before_its_replacement_have_no_other_place_yet
     node = next(one for one in fleet.nodes if one.name == "n1")
     found = verdict_of(Outlook(cluster, fleet).now(node, BlockerSurvey(fleet).of(node)))
     assert (found.method, found.is_first, found.moved, found.kept) == (Method.DRIFT, True, 0, 0)
+    assert (found.is_open, found.savings_per_hour) == (True, 0.0)
 
 
 def test_as_things_are() -> None:

@@ -13,7 +13,7 @@ from karptui.session.costs import SETTLES_NS, Held, SteadyHeld, held_of, held_pe
 from karptui.session.nodes import NodeEntry, going_nodes
 from karptui.views.next import TABLE, saved_per_hour
 from karptui.views.nodes.why import held_cell
-from karptui.views.row import NOT_APPLICABLE, Tone
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Tone
 from karptui.views.table import build_rows
 from karptui.views.why.sentences import held_fact, held_text, held_title
 from tests.builders import NOW_NS, present
@@ -68,9 +68,15 @@ def test_what_holds_a_node_whose_replacement_costs_more_holds_no_money() -> None
 
 def test_what_comes_in_place_of_a_node_has_no_price_before_it_is_chosen() -> None:
     known = entry(analysed(), "dnd")
-    assert saved_per_hour(_with(known, outcome="replace", savings_per_hour=0.1, is_first=True)) is None
     bare = (Replacement("general", ("m5.large",), 0.1, 0, is_from_template=True),)
-    assert saved_per_hour(_with(known, outcome="replace", replacements=bare)) is None
+    unpriced = (Replacement("general", ("m5.large",), 0.0, 1),)
+    for made in (
+        _with(known, outcome="replace", savings_per_hour=1.0, is_first=True),
+        _with(known, outcome="replace", replacements=bare),
+        _with(known, outcome="replace", savings_per_hour=1.0, replacements=unpriced),
+    ):
+        assert (saved_per_hour(made), held_per_hour(made)) == (None, None)
+        assert held_cell(made, NOW_NS) == NOT_AVAILABLE
 
 
 def test_what_stays_anyway_holds_nothing() -> None:
