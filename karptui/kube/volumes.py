@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 import msgspec
 
 from karptui.kube.objects import KubeObject
 from karptui.kube.selectors import NodeSelectorTerm
+
+CLAIM: Final = "PersistentVolumeClaim"
+VOLUME: Final = "PersistentVolume"
+STORAGE_CLASS: Final = "StorageClass"
+CSI_NODE: Final = "CSINode"
 
 
 class PersistentVolumeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
@@ -55,3 +63,10 @@ class CSINode(KubeObject, frozen=True, kw_only=True, gc=False):
     """Driver and its limit, None where it reports none."""
     uncounted: frozenset[str] = frozenset()
     """Drivers whose ``allocatable`` is there, but names no count."""
+
+
+def unread_text(kinds: Sequence[str]) -> str:
+    """Return that kinds of volumes were not read, and what that comes to; empty without any."""
+    named = " and ".join(", ".join(f"{kind}{'es' if kind.endswith('s') else 's'}" for kind in kinds).rsplit(", ", 1))
+    missing = "count against no node's limit" if tuple(kinds) == (CSI_NODE,) else "are taken as binding pods to nothing"
+    return f"{named} were not read: volumes {missing}" if kinds else ""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.kube.pod import Pod
+from karptui.kube.volumes import CSI_NODE
 from karptui.pending.causes import ENGINE, Cause, Diagnoses
 from karptui.pending.disagreements import Nominations
 from karptui.pending.groups import PendingGroup, PendingReport, fold
@@ -14,7 +15,7 @@ from karptui.pending.messages import messages_about
 from karptui.provisioning import PodExplanation, Prepared, Reporter, Solution, explain
 from karptui.provisioning.reporter import silent
 from karptui.provisioning.solution import solve
-from karptui.provisioning.volumes import CSI_NODE, unread_of_volumes
+from karptui.provisioning.volumes import unread_of_volumes
 from karptui.state.cluster import ClusterState
 
 

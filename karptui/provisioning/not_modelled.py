@@ -5,7 +5,8 @@ from __future__ import annotations
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import is_aws
 from karptui.karpenter.settings import Settings
-from karptui.provisioning.volumes import unread_of_volumes, unread_text
+from karptui.kube.volumes import unread_text
+from karptui.provisioning.volumes import unread_of_volumes
 
 
 def not_modelled(inventory: Inventory, settings: Settings, *, keeps_replicas: bool = False) -> list[str]:

@@ -15,7 +15,7 @@ from karptui.karpenter.requirements import IN, Requirement, Requirements
 from karptui.karpenter.rules import Rules
 from karptui.kube.pod import Pod, PodVolume
 from karptui.kube.selectors import NodeSelectorRequirement
-from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
+from karptui.kube.volumes import CLAIM, CSI_NODE, STORAGE_CLASS, VOLUME, PersistentVolume, PersistentVolumeClaim
 from karptui.provisioning.state_node import StateNode
 
 Attachments = tuple[tuple[str, str], ...]
@@ -32,12 +32,6 @@ _DRIVER_OF_IN_TREE: Final = {
     "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
 }
 _BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
-
-
-CLAIM: Final = "PersistentVolumeClaim"
-VOLUME: Final = "PersistentVolume"
-STORAGE_CLASS: Final = "StorageClass"
-CSI_NODE: Final = "CSINode"
 
 
 class VolumeLookupError(LookupError):
@@ -238,13 +232,6 @@ def unread_of_volumes(inventory: Inventory) -> tuple[str, ...]:
         CSI_NODE: bool(inventory.nodes),
     }
     return tuple(kind for kind, asked in is_asked.items() if asked and kind in inventory.unread)
-
-
-def unread_text(kinds: Sequence[str]) -> str:
-    """Return that kinds of volumes were not read, and what that comes to; empty without any."""
-    named = " and ".join(", ".join(f"{kind}{'es' if kind.endswith('s') else 's'}" for kind in kinds).rsplit(", ", 1))
-    missing = "count against no node's limit" if tuple(kinds) == (CSI_NODE,) else "are taken as binding pods to nothing"
-    return f"{named} were not read: volumes {missing}" if kinds else ""
 
 
 def _reachable_from(volume: PersistentVolume) -> Iterator[Requirements]:

@@ -9,9 +9,10 @@ from karptui.aws.evidence import Evidence
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.pdb_limits import refused_selectors
 from karptui.karpenter.settings import Settings
+from karptui.kube.volumes import unread_text
 from karptui.provisioning import Prepared, prepare
 from karptui.provisioning.reporter import Pause, no_pause
-from karptui.provisioning.volumes import unread_of_volumes, unread_text
+from karptui.provisioning.volumes import unread_of_volumes
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import offered_types, offered_types_of
 from karptui.session.readiness import left_out

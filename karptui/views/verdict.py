@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from karptui.aws.money import per_hour_text, saved_text
 from karptui.kube.timestamps import format_timestamp
 from karptui.kube.units import age_text, count_text, counted, first_of, span_text
-from karptui.provisioning.volumes import unread_text
+from karptui.kube.volumes import unread_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 from karptui.views.wrapping import cells, wrapped_from

@@ -15,7 +15,13 @@ from karptui.karpenter.settings import Settings
 from karptui.kube.objects import Condition
 from karptui.kube.pod import HostPort, PodAffinityTerm, PodVolume
 from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement, NodeSelectorTerm
-from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim, StorageClass, TopologySelectorTerm
+from karptui.kube.volumes import (
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    TopologySelectorTerm,
+    unread_text,
+)
 from karptui.kube.workload import PodTemplateObject, Workload
 from karptui.provisioning.daemon_overhead import daemon_pods
 from karptui.provisioning.not_modelled import not_modelled
@@ -25,7 +31,7 @@ from karptui.provisioning.requirement_set import Interner
 from karptui.provisioning.state_node import StateNode, is_under_consolidate_after, track_nodes
 from karptui.provisioning.topology_spec import NamespaceIndex
 from karptui.provisioning.validation import requirement_problems
-from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError, unread_of_volumes, unread_text
+from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError, unread_of_volumes
 from karptui.provisioning.waiting_pods import buffer_pods
 from tests.builders import (
     MINUTE_NS,
