@@ -100,7 +100,7 @@ def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
     prices = prices_of(evidence, place_of(inventory.nodes, inventory.nodeclasses))
     base = WhatIfBase(
         inventory,
-        types_for(evidence),
+        types_for(evidence, inventory.nodepools, inventory.nodeclasses),
         evidence.settings,
         snapshot.captured_at_ns,
         karpenter_version=evidence.karpenter_version,

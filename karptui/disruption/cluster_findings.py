@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -10,6 +10,7 @@ import msgspec
 from karptui.disruption.analysis import Analysis, NodeFindings
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.objects import EMPTY_LABELS
 
 
 class FindingSeverity(StrEnum):
@@ -191,8 +192,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """``namespace/name`` of PodDisruptionBudgets that can never allow an eviction."""
     hidden: Sequence[str] = ()
     """Kinds that may not be listed, in the plural."""
-    assumed: tuple[str, ...] = ()
-    """NodeClasses that exist and were not read, of which plain ones are assumed."""
+    assumed: Mapping[str, str] = EMPTY_LABELS
+    """NodeClasses that exist and were not read, and the image that is assumed of each."""
     unread: tuple[str, ...] = ()
     """Kinds that were not read and that volumes of pods follow from."""
     sees_nodes: bool = True

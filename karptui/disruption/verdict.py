@@ -364,7 +364,8 @@ def _missing(case: VerdictCase) -> Iterator[ClusterFinding]:
         yield ClusterFinding(
             severity=FindingSeverity.INFO,
             code=FindingCode.ASSUMED_CLASS,
-            names=case.assumed,
+            names=tuple(case.assumed),
+            detail=", ".join(dict.fromkeys(case.assumed.values())),
             objects=tuple(f"EC2NodeClass/{name}" for name in case.assumed),
             screen="pools",
             key="2",

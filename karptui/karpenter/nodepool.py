@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from karptui.karpenter.nodeclass import NodeClassRef, is_aws_group
+from karptui.karpenter.nodeclass import NodeClass, NodeClassRef, is_aws_group, nodeclass_key
 from karptui.kube import resources
 from karptui.kube.objects import EMPTY, EMPTY_LABELS, Condition, KubeObject, condition_of
 from karptui.kube.resources import ResourceList
@@ -35,6 +35,10 @@ class DisruptionBudget(msgspec.Struct, frozen=True, gc=False):
 def is_aws(pools: Sequence[NodePool]) -> bool:
     """Tell whether some NodePool is the AWS provider's; without NodePools it is taken to be."""
     return not pools or any(is_aws_group(pool.node_class_ref) for pool in pools)
+
+
+NODECLASS_NOT_FOUND: Final = "NodeClassNotFound"
+"""Reason of the NodeClassReady condition where there is no such NodeClass (pkg/controllers/nodepool/readiness)."""
 
 
 class NodePool(KubeObject, frozen=True, kw_only=True, gc=False):
@@ -84,3 +88,19 @@ class NodePool(KubeObject, frozen=True, kw_only=True, gc=False):
         """Whether its Ready condition is True."""
         ready = condition_of(self.conditions, "Ready")
         return ready is not None and ready.status == "True"
+
+    @property
+    def nodeclass_exists(self) -> bool | None:
+        """Whether Karpenter found its NodeClass when it last looked; None where the conditions do not tell."""
+        found = condition_of(self.conditions, "NodeClassReady")
+        if found is None or found.status not in ("True", "False"):
+            return True if self.is_ready else None
+        return found.status == "True" or found.reason != NODECLASS_NOT_FOUND
+
+
+def unread_nodeclasses(nodepools: Iterable[NodePool], nodeclasses: Iterable[NodeClass]) -> tuple[NodeClassRef, ...]:
+    """Return which NodeClasses exist, as conditions of NodePools tell, and were not read; by kind and name."""
+    read = {one.key for one in nodeclasses}
+    refs = (pool.node_class_ref for pool in nodepools if pool.nodeclass_exists)
+    found = {nodeclass_key(ref.kind, ref.name): ref for ref in refs}
+    return tuple(found[key] for key in sorted(found.keys() - read))

@@ -5,7 +5,6 @@ Of providers whose list is not known: what nodes show of their types, and Karpen
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -33,7 +32,7 @@ from karptui.karpenter.labels import (
 )
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, NodeClassRef, is_auto_mode, is_ec2
+from karptui.karpenter.nodeclass import EC2_KIND, NodeClassRef, is_auto_mode, is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube import resources
@@ -46,6 +45,7 @@ from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.units import counted
 from karptui.provisioning import InstanceTypes
 from karptui.session.cluster_view import ClusterView
+from karptui.session.nodeclasses import assumed_nodeclasses, assumed_text, unread_ec2, why_no_types
 from karptui.state.inventory import inventory_of
 
 
@@ -226,7 +226,9 @@ def offered_types_of(view: ClusterView) -> OfferedTypes:
     )
 
 
-def offered_types(inventory: Inventory, settings: Settings, evidence: Evidence) -> OfferedTypes:
+def offered_types(
+    inventory: Inventory, settings: Settings, evidence: Evidence, unread: Sequence[NodeClassRef] | None = None
+) -> OfferedTypes:
     """Return what the NodePools of a cluster choose from.
 
     Types are those that came with a snapshot, else what each EC2NodeClass comes to (one that was not read is assumed),
@@ -236,10 +238,13 @@ def offered_types(inventory: Inventory, settings: Settings, evidence: Evidence) 
         inventory: The cluster.
         settings: Karpenter's; they need not be those of the evidence.
         evidence: What is known of instance types and prices.
+        unread: EC2NodeClasses that exist and were not read; those that its NodePools know of where None.
     """
     if evidence.instance_types is not None:
         return OfferedTypes(evidence.instance_types, _NO_NODECLASSES)
-    assumed = assumed_nodeclasses(inventory)
+    if unread is None:
+        unread = unread_ec2(inventory.nodepools, inventory.nodeclasses)
+    assumed = assumed_nodeclasses(unread, inventory.nodepools, inventory.nodes)
     resolved = cluster_types(
         msgspec.structs.replace(inventory, nodeclasses=(*inventory.nodeclasses, *assumed)),
         settings,
@@ -261,56 +266,11 @@ def offered_types(inventory: Inventory, settings: Settings, evidence: Evidence) 
             by_pool[pool.name] = seen = _seen(inventory, evidence) if seen is None else seen
             notes.append(seen_note(pool, seen))
         else:
-            notes.append(f"NodePool {pool.name}: no instance types are known for {EC2_KIND} {pool.node_class_ref.name}")
+            name = pool.node_class_ref.name
+            is_unread = any(ref.name == name for ref in unread)
+            why = "" if name in resolved.problems else f", which {why_no_types(pool, is_unread=is_unread)}"
+            notes.append(f"NodePool {pool.name}: no instance types are known for {EC2_KIND} {name}{why}")
     return OfferedTypes(by_pool, resolved, tuple(dict.fromkeys(notes)))
-
-
-_ALIASES: Final = (("Bottlerocket", "bottlerocket"), ("Amazon Linux 2023", "al2023"), ("Amazon Linux 2", "al2"))
-"""What images of nodes call themselves, and the alias that selects them."""
-
-
-def unread_nodeclasses(nodepools: Iterable[NodePool], nodeclasses: Iterable[NodeClass]) -> tuple[NodeClassRef, ...]:
-    """Return which EC2NodeClasses exist and were not read, by name.
-
-    That one exists is known by the Ready condition of its NodePools, which Karpenter sets only then.
-    """
-    read = {one.name for one in nodeclasses if is_ec2(one)}
-    refs = {pool.node_class_ref for pool in nodepools if is_ec2(pool.node_class_ref) and pool.is_ready}
-    return tuple(sorted((ref for ref in refs if ref.name not in read), key=lambda ref: ref.name))
-
-
-def assumed_nodeclasses(inventory: Inventory) -> tuple[NodeClass, ...]:
-    """Return the EC2NodeClasses that exist and were not read, as plain as can be: nodes' zones and their image.
-
-    Without nodes nothing can be assumed.
-    """
-    zones = [{"zone": one.name, "zoneID": one.zone_id} for one in node_zones(inventory.nodes)]
-    images = Counter(
-        alias
-        for node in inventory.nodes
-        if (alias := next((alias for image, alias in _ALIASES if node.os_image.startswith(image)), ""))
-    )
-    alias = next((alias for alias, _ in images.most_common(1)), "al2023")
-    return tuple(
-        NodeClass(
-            name=ref.name,
-            group=ref.group,
-            kind=ref.kind,
-            spec={"amiSelectorTerms": [{"alias": f"{alias}@latest"}]},
-            status={"subnets": zones},
-        )
-        for ref in unread_nodeclasses(inventory.nodepools, inventory.nodeclasses)
-        if zones
-    )
-
-
-def assumed_text(nodeclass: NodeClass) -> str:
-    """Return that an EC2NodeClass was not read, and what is assumed of it."""
-    alias = nodeclass.spec["amiSelectorTerms"][0]["alias"]
-    return (
-        f"{EC2_KIND} {nodeclass.name} was not read: {alias} in the zones of the nodes is assumed, with the kubelet's "
-        "defaults"
-    )
 
 
 def _seen(inventory: Inventory, evidence: Evidence) -> tuple[InstanceType, ...]:

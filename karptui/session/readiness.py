@@ -6,6 +6,7 @@ from typing import Final
 
 from karptui.decode.kinds import Kind
 from karptui.session.cluster_view import ClusterView
+from karptui.session.nodeclasses import lacks_nodeclasses
 from karptui.session.nodes import NEEDED_FOR_WHY
 from karptui.session.status import plural
 
@@ -48,4 +49,8 @@ def _on_the_way(view: ClusterView) -> str:
 
 def left_out(view: ClusterView) -> tuple[str, ...]:
     """Return what the answers leave out of account because it may not be listed, in sentences."""
-    return tuple(f"{plural(kind)} may not be listed and count as none" for kind in OPTIONAL if kind in view.hidden)
+    return tuple(
+        f"{plural(kind)} may not be listed and count as none"
+        for kind in OPTIONAL
+        if kind in view.hidden and (kind is not Kind.NODECLASS or lacks_nodeclasses(view))
+    )

@@ -32,6 +32,7 @@ from karptui.provisioning.amounts import with_pod_slots
 from karptui.provisioning.instance_types import may_go_to, pool_types
 from karptui.provisioning.pool_types import Filter, PoolTypes, TypeVerdict
 from karptui.session.cluster_view import ClusterView
+from karptui.session.nodeclasses import assumed_of, why_no_types
 from karptui.session.pool_types import OfferedTypes, offered_types_of
 from karptui.session.type_reader import PoolContext, TypeReader
 from karptui.session.types import AskingPod, Carried, NextType, PoolEntry, TypeEntry, TypeFit
@@ -299,7 +300,7 @@ def _types_of(
         origin=_origin(
             pool,
             evidence,
-            is_read=nodeclass_key(pool.node_class_ref.kind, pool.node_class_ref.name) in view.state.nodeclasses,
+            is_assumed=any(one.name == pool.node_class_ref.name for one in assumed_of(view)),
         ),
     )
     return TypesOfPool(
@@ -321,7 +322,7 @@ def _nodeclass(view: ClusterView, pool: NodePool) -> Ec2NodeClass | None:
         return None
 
 
-def _origin(pool: NodePool, evidence: Evidence, *, is_read: bool) -> str:
+def _origin(pool: NodePool, evidence: Evidence, *, is_assumed: bool) -> str:
     if evidence.instance_types is not None:
         return "recorded with the snapshot"
     ref = pool.node_class_ref
@@ -330,8 +331,8 @@ def _origin(pool: NodePool, evidence: Evidence, *, is_read: bool) -> str:
     if not is_ec2(ref):
         return "what nodes report: the provider's list is not known"
     has_facts = evidence.facts.instance_types is not None
-    known = "" if is_read else ", which was not read, as plain as can be"
-    return f"{EC2_KIND} {ref.name}{known}, {'EC2' if has_facts else 'built-in catalogue'}"
+    assumed = ", which was not read, as plain as can be" if is_assumed else ""
+    return f"{EC2_KIND} {ref.name}{assumed}, {'EC2' if has_facts else 'built-in catalogue'}"
 
 
 def _problem(pool: NodePool, resolved: ClusterTypes, evidence: Evidence, *, has_types: bool) -> str:
@@ -340,7 +341,8 @@ def _problem(pool: NodePool, resolved: ClusterTypes, evidence: Evidence, *, has_
         return ""
     if evidence.instance_types is None and not is_ec2(pool.node_class_ref):
         return f"{ref.kind} {ref.name}: its types are not known, and no node tells"
-    return resolved.problems.get(ref.name) or f"{ref.kind} {ref.name} is not there"
+    why = why_no_types(pool, is_unread=bool(pool.nodeclass_exists))
+    return resolved.problems.get(ref.name) or f"{ref.kind} {ref.name} {why}"
 
 
 def _waiting(found: PoolTypes, pending: Iterable[Pod]) -> tuple[AskingPod, ...]:

@@ -19,8 +19,8 @@ from karptui.provisioning.limits import as_good_as_full
 from karptui.provisioning.state_node import StateNode, tracked
 from karptui.provisioning.volumes import unread_of_volumes
 from karptui.session.costs import held_per_hour, share_saved
+from karptui.session.nodeclasses import alias_of, assumed_of, lacks_nodeclasses
 from karptui.session.nodes import NodeEntry
-from karptui.session.pool_types import unread_nodeclasses
 from karptui.session.status import plural
 from karptui.state.inventory import inventory_of
 
@@ -55,8 +55,8 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             pools=tuple(view.state.nodepools.values()),
             limits=tuple(_limits(view)),
             closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
-            hidden=tuple(plural(kind) for kind in _NEEDED if kind in view.hidden),
-            assumed=_assumed(view),
+            hidden=tuple(plural(kind) for kind in _NEEDED if kind in view.hidden and not _is_assumed(view, kind)),
+            assumed={one.name: alias_of(one) for one in assumed_of(view)},
             unread=unread_of_volumes(inventory_of(view.state)),
             sees_nodes=Kind.NODE not in view.hidden,
             has_prices=not view.evidence.price_settings.is_disabled,
@@ -66,12 +66,8 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
     )
 
 
-def _assumed(view: ClusterView) -> tuple[str, ...]:
-    """Return the EC2NodeClasses that were not read and of which a plain one is assumed."""
-    state = view.state
-    if view.evidence.instance_types is not None or not state.nodes or Kind.NODECLASS in view.hidden:
-        return ()
-    return tuple(ref.name for ref in unread_nodeclasses(state.nodepools.values(), state.nodeclasses.values()))
+def _is_assumed(view: ClusterView, kind: Kind) -> bool:
+    return kind is Kind.NODECLASS and not lacks_nodeclasses(view)
 
 
 def _line(entry: NodeEntry) -> VerdictNode:

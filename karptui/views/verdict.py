@@ -268,7 +268,7 @@ def _no_permission(one: ClusterFinding, _: int, __: Reasons) -> str:
 def _assumed_class(one: ClusterFinding, _: int, __: Reasons) -> str:
     is_one = len(one.names) == 1
     what = f"EC2NodeClass{'' if is_one else 'es'} {first_of(one.names, 3)} {'was' if is_one else 'were'} not read"
-    return f"{what}: plain ones with the zones and the image of the nodes are assumed"
+    return f"{what}: {one.detail} in the zones of the nodes {'are' if ', ' in one.detail else 'is'} assumed"
 
 
 def _assumed_volumes(one: ClusterFinding, _: int, __: Reasons) -> str:

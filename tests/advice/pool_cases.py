@@ -328,6 +328,22 @@ CASES = [
     ),
     Case(
         "pool-not-ready",
+        lambda: Inventory(
+            nodepools=(
+                a_nodepool(
+                    conditions=(
+                        a_condition("Ready", status="False"),
+                        a_condition("NodeClassReady", status="False", reason="SubnetsReady", message="no subnets"),
+                    )
+                ),
+            ),
+        ),
+        ("not ready: NodeClassReady is False (no subnets)",),
+        ERROR,
+        name="unread",
+    ),
+    Case(
+        "pool-not-ready",
         lambda: Inventory(nodepools=(a_nodepool(conditions=()),)),
         ("it has no Ready condition yet",),
         ERROR,

@@ -30,7 +30,8 @@ def test_without_a_nodeclass_nothing_is_known_and_other_providers_types_are_thos
     assert isinstance(types, Mapping)
     assert set(types) == {"other"}
     assert [one.name for one in types["other"]] == ["m5.large"]
-    assert "NodePool own: no instance types are known for EC2NodeClass default" in notes
+    unknown = "EC2NodeClass default, which is not among those that were read"
+    assert f"NodePool own: no instance types are known for {unknown}" in notes
     told = "the instance types and prices of KWOKNodeClass are not known: 1 type seen on 1 node stand for them"
     assert f"NodePool other: {told}" in notes
 
@@ -49,4 +50,5 @@ def test_a_nodeclass_that_a_ready_nodepool_has_and_nobody_read_is_assumed_with_z
 def test_without_nodes_nothing_is_assumed_of_a_nodeclass() -> None:
     offered = offered_types(Inventory(nodepools=(a_nodepool(name="own"),)), Settings(), Evidence())
     assert offered.types == {}
-    assert offered.notes == ("NodePool own: no instance types are known for EC2NodeClass default",)
+    why = "which was not read, and no node tells its zone"
+    assert offered.notes == (f"NodePool own: no instance types are known for EC2NodeClass default, {why}",)

@@ -13,7 +13,8 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.cluster_findings import ClusterFinding, FindingCode, Manner
 from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import DISRUPTED_TAINT
+from karptui.karpenter.labels import DISRUPTED_TAINT, OS
+from karptui.karpenter.nodeclass import EC2_KIND, NodeClassRef
 from karptui.kube.pod import Pod, PodVolume
 from karptui.kube.quantity import NANO
 from karptui.pending.study import study_pending
@@ -24,6 +25,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.pending_report import PendingAnswer
 from karptui.session.pools import PoolLimit
 from karptui.session.prepare import prepare_view
+from karptui.session.readiness import left_out
 from karptui.session.replays import SharedBase
 from karptui.session.row_server import RowServer
 from karptui.session.verdict import verdict_of_view
@@ -40,11 +42,13 @@ from tests.builders import (
     a_nodepool,
     a_pdb,
     a_pod,
+    a_requirement,
     amounts,
 )
 from tests.disruption.making import TYPES, a_claim, consolidatable
 from tests.ui.fleet import a_fleet, status, view_of
 
+KWOK = NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "k")
 OTHER = "x9.none"
 """A type without a price."""
 
@@ -188,16 +192,45 @@ def test_nodes_without_a_price() -> None:
     assert FindingCode.NO_PRICES not in found_in()
 
 
-def test_a_nodeclass_that_was_not_read_is_told_as_assumed() -> None:
-    inventory = Inventory(nodes=(a_node(name="node-1"),), nodeclaims=(a_claim(),), nodepools=(a_nodepool(),))
-    found = verdict_of_view(ClusterView(state_of(inventory), {}, evidence=Evidence()), NOW_NS)
-    told = next(one for one in found if one.code is FindingCode.ASSUMED_CLASS)
-    assert sentence(told, NOW_NS, {}) == (
-        "EC2NodeClass default was not read: plain ones with the zones and the image of the nodes are assumed"
+def a_view(inventory: Inventory, *hidden: Kind) -> ClusterView:
+    statuses = {str(kind): status(kind, Phase.FORBIDDEN) for kind in hidden}
+    return ClusterView(state_of(inventory), statuses, evidence=Evidence())
+
+
+def told_of_nodeclasses(view: ClusterView) -> list[str]:
+    codes = {FindingCode.ASSUMED_CLASS, FindingCode.NO_PERMISSION}
+    return [sentence(one, NOW_NS, {}) for one in verdict_of_view(view, NOW_NS) if one.code in codes]
+
+
+ASSUMED = "EC2NodeClass default was not read: al2023@latest in the zones of the nodes is assumed"
+
+
+def test_a_nodeclass_that_was_not_read_is_told_as_assumed_with_its_image() -> None:
+    inventory = Inventory(nodes=(a_node(),), nodeclaims=(a_claim(),), nodepools=(a_nodepool(),))
+    assert told_of_nodeclasses(a_view(inventory)) == [ASSUMED]
+    windows = a_nodepool(
+        name="win", requirements=(a_requirement(OS, "In", "windows"),), node_class_ref=NodeClassRef("", EC2_KIND, "win")
     )
-    without = Inventory(nodepools=(a_nodepool(),))
-    found = verdict_of_view(ClusterView(state_of(without), {}, evidence=Evidence()), NOW_NS)
-    assert FindingCode.ASSUMED_CLASS not in {one.code for one in found}
+    two = replace(inventory, nodepools=(*inventory.nodepools, windows))
+    named = "al2023@latest, windows2022@latest in the zones of the nodes are assumed"
+    assert told_of_nodeclasses(a_view(two)) == [f"EC2NodeClasses default, win were not read: {named}"]
+
+
+def test_without_a_node_that_tells_its_zone_no_nodeclass_is_told_as_assumed() -> None:
+    node = replace(a_node(), labels={})
+    for nodes in ((), (node,)):
+        assert told_of_nodeclasses(a_view(Inventory(nodes=nodes, nodepools=(a_nodepool(),)))) == []
+
+
+def test_nodeclasses_that_may_not_be_listed_count_as_none_only_where_they_are_not_assumed() -> None:
+    inventory = Inventory(nodes=(a_node(),), nodepools=(a_nodepool(),))
+    view = a_view(inventory, Kind.NODECLASS)
+    assert (told_of_nodeclasses(view), left_out(view)) == ([ASSUMED], ())
+    more = replace(inventory, nodepools=(a_nodepool(), a_nodepool(name="other", node_class_ref=KWOK)))
+    view = a_view(more, Kind.NODECLASS)
+    missing = "NodeClasses may not be listed: what follows from them is missing here"
+    assert told_of_nodeclasses(view) == [missing, ASSUMED]
+    assert left_out(view) == ("NodeClasses may not be listed and count as none",)
 
 
 def test_cordoned_nodes_and_those_that_karpenter_is_about_to_disrupt_take_no_pods() -> None:

@@ -346,10 +346,11 @@ def a_view(*, types: tuple[InstanceType, ...] | None = None, pool: Any = None, *
     return ClusterView(state, {}, evidence=Evidence(instance_types=types, taken_at_ns=AT_NS))
 
 
-def test_a_nodeclass_that_is_not_there() -> None:
+def test_a_nodeclass_of_which_nothing_is_known() -> None:
     entry = pool_of(a_view(), "general")
-    assert note_of(entry.entry)[0] == "EC2NodeClass default is not there"
-    assert said(filter_lines(entry.entry)) == "✘ EC2NodeClass default is not there"
+    why = "EC2NodeClass default was not read, and no node tells its zone"
+    assert note_of(entry.entry)[0] == why
+    assert said(filter_lines(entry.entry)) == f"✘ {why}"
     assert build_rows(TABLE, [entry.entry], now_ns=0)[0].cells[3].text == "-"
 
 

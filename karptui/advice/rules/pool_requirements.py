@@ -297,7 +297,7 @@ def _not_ready(context: AdviceContext) -> Iterator[Finding]:
         if pool.is_ready:
             continue
         ref = pool.node_class_ref
-        is_missing = "NodeClass" not in context.hidden and (ref.kind, ref.name) not in classes
+        is_missing = not (pool.nodeclass_exists or "NodeClass" in context.hidden or (ref.kind, ref.name) in classes)
         reason = f"its {ref.kind} {ref.name} does not exist" if is_missing else _reason(pool)
         nodes = len(context.nodes_of(pool))
         yield Finding(

@@ -149,8 +149,13 @@ def _nodeclass(row: PoolRow) -> tuple[Pieces, ...]:
     ref = row.pool.node_class_ref
     head = f"{clean(ref.kind)} {clean(ref.name)}"
     if row.class_conditions is None:
-        said = ("was not read", Tone.WARNING) if row.pool.is_ready else ("is not there", Tone.FAULT)
-        return (((f"{head} {said[0]}", said[1]),),)
+        match row.pool.nodeclass_exists:
+            case True:
+                return (((f"{head} was not read", Tone.WARNING),),)
+            case False:
+                return (((f"{head} is not there", Tone.FAULT),),)
+            case None:
+                return (((f"{head} is not among those that were read", Tone.WARNING),),)
     lines: list[Pieces] = [((head, Tone.NORMAL),)]
     for one in row.class_conditions:
         is_good = one.status == "True"

@@ -124,8 +124,16 @@ def test_a_nodeclass_that_is_not_there() -> None:
     (row,) = rows_of(builders.a_nodepool()).values()
     assert said(ready_lines(row)) == "▲ EC2NodeClass default is not among the NodeClasses that were read"
     assert "EC2NodeClass default was not read" in said(detail_lines(row))
-    (row,) = rows_of(builders.a_nodepool(is_ready=False)).values()
-    assert "EC2NodeClass default is not there" in said(detail_lines(row))
+    for status, reason, told in (
+        ("False", "NodeClassNotFound", "is not there"),
+        ("False", "SubnetsReady", "was not read"),
+        ("True", "NodeClassReady", "was not read"),
+        ("Unknown", "AwaitingReconciliation", "is not among those that were read"),
+    ):
+        found = builders.a_condition("NodeClassReady", status=status, reason=reason)
+        conditions = (found, builders.a_condition("Ready", status="False"))
+        (row,) = rows_of(builders.a_nodepool(conditions=conditions)).values()
+        assert f"EC2NodeClass default {told}" in said(detail_lines(row))
 
 
 def test_pools_that_take_no_part() -> None:

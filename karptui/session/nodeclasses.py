@@ -1,0 +1,132 @@
+"""EC2NodeClasses that exist and were not read: which they are, what is assumed of them, and what is said of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from karptui.aws.region import node_zones
+from karptui.karpenter.labels import NODEPOOL, OS
+from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, NodeClassRef, is_ec2, nodeclass_key
+from karptui.karpenter.nodepool import NodePool, unread_nodeclasses
+from karptui.kube.node import Node
+from karptui.kube.recent import LastAnswer
+
+if TYPE_CHECKING:
+    from karptui.session.cluster_view import ClusterView
+
+_ALIASES: Final = (
+    ("Bottlerocket", "bottlerocket"),
+    ("Amazon Linux 2023", "al2023"),
+    ("Amazon Linux 2", "al2"),
+    ("Windows Server 2019", "windows2019"),
+    ("Windows Server 2022", "windows2022"),
+    ("Windows Server 2025", "windows2025"),
+)
+"""What images of nodes call themselves, and the alias that selects them."""
+_LINUX: Final = "al2023"
+_WINDOWS: Final = "windows2022"
+
+
+def unread_ec2(nodepools: Iterable[NodePool], nodeclasses: Iterable[NodeClass]) -> tuple[NodeClassRef, ...]:
+    """Return which EC2NodeClasses exist and were not read, by name."""
+    return tuple(ref for ref in unread_nodeclasses(nodepools, nodeclasses) if is_ec2(ref))
+
+
+def assumed_nodeclasses(
+    unread: Sequence[NodeClassRef], nodepools: Iterable[NodePool], nodes: Iterable[Node]
+) -> tuple[NodeClass, ...]:
+    """Return EC2NodeClasses that were not read, as plain as can be: the zones of the nodes and an image.
+
+    The image is what most nodes of their NodePools have, else most nodes of the same system. Without a node that tells
+    its zone nothing can be assumed.
+
+    Args:
+        unread: Those that exist and were not read.
+        nodepools: What may refer to them.
+        nodes: Every node.
+    """
+    if not unread:
+        return ()
+    nodes, nodepools = tuple(nodes), tuple(nodepools)
+    zones = [{"zone": one.name, "zoneID": one.zone_id} for one in node_zones(nodes)]
+    return tuple(
+        NodeClass(
+            name=ref.name,
+            group=ref.group,
+            kind=ref.kind,
+            spec={"amiSelectorTerms": [{"alias": f"{_alias(ref, nodepools, nodes)}@latest"}]},
+            status={"subnets": zones},
+        )
+        for ref in unread
+        if zones
+    )
+
+
+def _alias(ref: NodeClassRef, nodepools: Iterable[NodePool], nodes: Sequence[Node]) -> str:
+    pools = {pool.name: pool for pool in nodepools if (pool.node_class_ref.kind, pool.node_class_ref.name) == _key(ref)}
+    own = [node for node in nodes if node.labels.get(NODEPOOL) in pools]
+    is_windows = bool(pools) and all(_asks_for_windows(pool) for pool in pools.values())
+    found = Counter(alias for node in own or nodes if (alias := _alias_of(node)))
+    fitting = [alias for alias, _ in found.most_common() if own or alias.startswith("windows") == is_windows]
+    return next(iter(fitting), _WINDOWS if is_windows else _LINUX)
+
+
+def _key(ref: NodeClassRef) -> tuple[str, str]:
+    return ref.kind, ref.name
+
+
+def _asks_for_windows(pool: NodePool) -> bool:
+    return any((term.key, term.operator, term.values) == (OS, "In", ("windows",)) for term in pool.requirements)
+
+
+def _alias_of(node: Node) -> str:
+    return next((alias for image, alias in _ALIASES if node.os_image.startswith(image)), "")
+
+
+def alias_of(nodeclass: NodeClass) -> str:
+    """Return the alias of the image of an EC2NodeClass that is assumed."""
+    return str(nodeclass.spec["amiSelectorTerms"][0]["alias"])
+
+
+def assumed_text(nodeclass: NodeClass) -> str:
+    """Return that an EC2NodeClass was not read, and what is assumed of it."""
+    return (
+        f"{EC2_KIND} {nodeclass.name} was not read: {alias_of(nodeclass)} in the zones of the nodes is assumed, with "
+        "the kubelet's defaults"
+    )
+
+
+def why_no_types(pool: NodePool, *, is_unread: bool) -> str:
+    """Return what is known of the EC2NodeClass of a NodePool that was neither read nor is assumed.
+
+    Args:
+        pool: The NodePool.
+        is_unread: Whether the NodeClass is known to exist.
+    """
+    if is_unread:
+        return "was not read, and no node tells its zone"
+    return "is not there" if pool.nodeclass_exists is False else "is not among those that were read"
+
+
+_ASSUMED: Final[LastAnswer[tuple[NodeClass, ...]]] = LastAnswer()
+
+
+def assumed_of(view: ClusterView) -> tuple[NodeClass, ...]:
+    """Return the EC2NodeClasses that a view assumes: none where instance types came with a snapshot."""
+    state = view.state
+    if view.evidence.instance_types is not None:
+        return ()
+    pools, classes, nodes = state.nodepools, state.nodeclasses, state.nodes
+    return _ASSUMED.get(
+        (pools, classes, nodes),
+        lambda: assumed_nodeclasses(unread_ec2(pools.values(), classes.values()), pools.values(), nodes.values()),
+    )
+
+
+def lacks_nodeclasses(view: ClusterView) -> bool:
+    """Whether a NodePool refers to a NodeClass that was neither read nor is assumed; so without any NodePool."""
+    assumed = {one.key for one in assumed_of(view)}
+    refs = {nodeclass_key(*_key(pool.node_class_ref)) for pool in view.state.nodepools.values()}
+    return not refs or not refs <= {*view.state.nodeclasses, *assumed}

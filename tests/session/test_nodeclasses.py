@@ -1,0 +1,96 @@
+"""EC2NodeClasses that exist and were not read, and what is assumed of them."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.aws.evidence import Evidence
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import OS
+from karptui.karpenter.nodepool import NodePool
+from karptui.session.cluster_view import ClusterView
+from karptui.session.nodeclasses import alias_of, assumed_nodeclasses, assumed_of, unread_ec2
+from karptui.session.prepare import base_of
+from karptui.session.types_of_pools import pool_entries
+from karptui.state.inventory import state_of
+from karptui.whatif.edits import PutObject
+from karptui.whatif.edits.apply import apply
+from tests.builders import NOW_NS, a_condition, a_node, a_nodepool, a_requirement
+
+POOL = """
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: new}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: NAME}
+      requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}]
+"""
+
+
+def a_pool_that_says(status: str, reason: str) -> NodePool:
+    found = a_condition("NodeClassReady", status=status, reason=reason)
+    return a_nodepool(conditions=(found, a_condition("Ready", status="False")))
+
+
+@pytest.mark.parametrize(
+    ("pool", "unread", "told"),
+    [
+        (a_nodepool(), 1, ""),
+        (a_pool_that_says("True", "NodeClassReady"), 1, ""),
+        (a_pool_that_says("False", "SubnetsReady"), 1, ""),
+        (a_pool_that_says("False", "NodeClassNotFound"), 0, "EC2NodeClass default is not there"),
+        (
+            a_pool_that_says("Unknown", "AwaitingReconciliation"),
+            0,
+            "EC2NodeClass default is not among those that were read",
+        ),
+        (a_nodepool(is_ready=False), 0, "EC2NodeClass default is not among those that were read"),
+    ],
+)
+def test_whether_a_nodeclass_exists_is_what_karpenter_found(pool: NodePool, unread: int, told: str) -> None:
+    assert len(unread_ec2((pool,), ())) == unread
+    view = ClusterView(state_of(Inventory(nodepools=(pool,), nodes=(a_node(),))), {}, evidence=Evidence())
+    (entry,) = pool_entries(view)
+    assert entry.problem == told
+    assert ("as plain as can be" in entry.origin) == bool(unread) == bool(assumed_of(view))
+
+
+def test_nothing_is_said_to_be_assumed_where_no_node_tells_its_zone() -> None:
+    nodes = (replace(a_node(), labels={}),)
+    view = ClusterView(state_of(Inventory(nodepools=(a_nodepool(),), nodes=nodes)), {}, evidence=Evidence())
+    (entry,) = pool_entries(view)
+    assert entry.problem == "EC2NodeClass default was not read, and no node tells its zone"
+    assert entry.origin == "EC2NodeClass default, built-in catalogue"
+
+
+@pytest.mark.parametrize(
+    ("images", "system", "alias"),
+    [
+        (("general:Windows Server 2019 Datacenter", "x:Bottlerocket OS 1.49"), "linux", "windows2019"),
+        (("general:Ubuntu 24.04 LTS", "x:Bottlerocket OS 1.49"), "linux", "al2023"),
+        (("x:Windows Server 2019 Datacenter", "x:Amazon Linux 2"), "linux", "al2"),
+        (("x:Windows Server 2019 Datacenter",), "linux", "al2023"),
+        (("x:Amazon Linux 2", "x:Windows Server 2019 Datacenter"), "windows", "windows2019"),
+        (("x:Amazon Linux 2",), "windows", "windows2022"),
+    ],
+)
+def test_the_image_is_that_of_the_nodes_of_its_nodepools_else_one_of_the_system(
+    images: tuple[str, ...], system: str, alias: str
+) -> None:
+    pool = a_nodepool(requirements=(a_requirement(OS, "In", system),))
+    made = [one.partition(":") for one in images]
+    nodes = tuple(replace(a_node(name=f"{n}", pool=own), os_image=image) for n, (own, _, image) in enumerate(made))
+    (assumed,) = assumed_nodeclasses(unread_ec2((pool,), ()), (pool,), nodes)
+    assert alias_of(assumed) == f"{alias}@latest"
+
+
+@pytest.mark.parametrize(("name", "has_types"), [("default", True), ("typo", False)])
+def test_a_new_nodepool_has_the_nodeclass_that_was_not_read_and_no_other(name: str, has_types: bool) -> None:
+    view = ClusterView(state_of(Inventory(nodepools=(a_nodepool(),), nodes=(a_node(),))), {}, evidence=Evidence())
+    edited = apply(base_of(view, NOW_NS), (PutObject(POOL.replace("NAME", name)),))
+    assert bool(edited.types.of_pool("new")) == has_types
+    told = "NodePool new: no instance types are known for EC2NodeClass typo, which is not among those that were read"
+    assert (told in edited.types.notes) != has_types
