@@ -14,7 +14,7 @@ from karptui.session.nodeclasses import alias_of, assumed_nodeclasses, assumed_o
 from karptui.session.prepare import base_of
 from karptui.session.types_of_pools import pool_entries
 from karptui.state.inventory import state_of
-from karptui.whatif.edits import PutObject
+from karptui.whatif.edits import DeleteObject, ObjectRef, PutObject
 from karptui.whatif.edits.apply import apply
 from tests.builders import NOW_NS, a_condition, a_node, a_nodepool, a_requirement
 
@@ -94,3 +94,16 @@ def test_a_new_nodepool_has_the_nodeclass_that_was_not_read_and_no_other(name: s
     assert bool(edited.types.of_pool("new")) == has_types
     told = "NodePool new: no instance types are known for EC2NodeClass typo, which is not among those that were read"
     assert (told in edited.types.notes) != has_types
+
+
+def test_a_new_nodepool_on_a_nodeclass_that_was_not_read_is_ready_though_others_were() -> None:
+    other = replace(assumed_nodeclasses(unread_ec2((a_nodepool(),), ()), (a_nodepool(),), (a_node(),))[0], name="other")
+    inventory = Inventory(nodepools=(a_nodepool(),), nodes=(a_node(),), nodeclasses=(other,))
+    base = base_of(ClusterView(state_of(inventory), {}, evidence=Evidence()), NOW_NS)
+    for name, notes in (("default", 0), ("typo", 1)):
+        edited = apply(base, (PutObject(POOL.replace("NAME", name)),))
+        assert [note for note in edited.notes if "takes no pods" in note] == [
+            "NodePool new is not ready, so it takes no pods: there is no EC2NodeClass typo"
+        ] * notes
+    gone = apply(base, (DeleteObject(ObjectRef("EC2NodeClass", "other")),))
+    assert gone.types.of_pool("general")

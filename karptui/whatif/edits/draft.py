@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from karptui.decode.kinds import Kind
 from karptui.disruption.owner import OwnerIndex
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.nodeclass import nodeclass_key
+from karptui.karpenter.nodeclass import NodeClassRef, nodeclass_key
+from karptui.karpenter.nodepool import unread_nodeclasses
 from karptui.kube.objects import controller_of
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.state.inventory import FIELDS
@@ -120,6 +121,11 @@ class ClusterDraft:
         field = FIELDS.get(kind, _WORKLOADS)
         changed = self._changed.get(field)
         return (self._index(kind) if changed is None else changed).get(_key(kind, ref))
+
+    def is_unread(self, ref: NodeClassRef) -> bool:
+        """Whether a NodeClass exists in the cluster as it is, as its NodePools say, and was not read."""
+        unread = unread_nodeclasses(self._inventory.nodepools, self._inventory.nodeclasses)
+        return any((one.kind, one.name) == (ref.kind, ref.name) for one in unread)
 
     def put(self, kind: Kind, item: Any) -> None:
         """Put an object in the place of the one with its key, or add it at the end."""

@@ -47,6 +47,8 @@ def settle_pool(draft: ClusterDraft, pool: NodePool) -> NodePool:
     nodeclass = draft.find(ObjectRef(ref.kind, ref.name)) if ref.kind.endswith("NodeClass") else None
     if nodeclass is not None:
         is_ready, why = nodeclass.is_ready, f"{ref.kind} {ref.name} is not ready"
+    elif draft.is_unread(ref):
+        is_ready, why = True, ""
     elif draft.touched(Kind.NODECLASS) or any(one.kind == ref.kind for one in draft.values(Kind.NODECLASS)):
         is_ready, why = False, f"there is no {ref.kind} {ref.name}"
     else:
