@@ -41,10 +41,15 @@ def _on_the_way(view: ClusterView) -> str:
         if status is None or status.phase in _ON_THE_WAY or (status.phase == "disconnected" and not status.count):
             return f"{plural(kind)} are on their way"
     for kind in OPTIONAL:
-        status = view.statuses.get(str(kind))
-        if status is not None and status.phase in _ON_THE_WAY:
+        if is_on_the_way(view, kind):
             return f"{plural(kind)} are on their way"
     return ""
+
+
+def is_on_the_way(view: ClusterView, kind: Kind) -> bool:
+    """Whether objects of a kind are still being listed."""
+    status = view.statuses.get(str(kind))
+    return status is not None and status.phase in _ON_THE_WAY
 
 
 def left_out(view: ClusterView) -> tuple[str, ...]:

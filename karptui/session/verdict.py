@@ -21,6 +21,7 @@ from karptui.provisioning.volumes import unread_of_volumes
 from karptui.session.costs import held_per_hour, share_saved
 from karptui.session.nodeclasses import alias_of, assumed_of, lacks_nodeclasses
 from karptui.session.nodes import NodeEntry
+from karptui.session.readiness import is_on_the_way
 from karptui.session.status import plural
 from karptui.state.inventory import inventory_of
 
@@ -56,7 +57,9 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             limits=tuple(_limits(view)),
             closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
             hidden=tuple(plural(kind) for kind in _NEEDED if kind in view.hidden and not _is_assumed(view, kind)),
-            assumed={one.name: alias_of(one) for one in assumed_of(view)},
+            assumed={}
+            if is_on_the_way(view, Kind.NODECLASS)
+            else {one.name: alias_of(one) for one in assumed_of(view)},
             unread=unread_of_volumes(inventory_of(view.state)),
             sees_nodes=Kind.NODE not in view.hidden,
             has_prices=not view.evidence.price_settings.is_disabled,

@@ -216,6 +216,16 @@ def test_a_nodeclass_that_was_not_read_is_told_as_assumed_with_its_image() -> No
     assert told_of_nodeclasses(a_view(two)) == [f"EC2NodeClasses default, win were not read: {named}"]
 
 
+@pytest.mark.parametrize(
+    ("phase", "told"),
+    [(Phase.CONNECTING, []), (Phase.SYNCING, []), (Phase.LIVE, [ASSUMED]), (Phase.OFFLINE, [ASSUMED])],
+)
+def test_a_nodeclass_that_is_still_on_its_way_is_not_told_as_assumed(phase: Phase, told: list[str]) -> None:
+    state = state_of(Inventory(nodes=(a_node(),), nodepools=(a_nodepool(),)))
+    view = ClusterView(state, {str(Kind.NODECLASS): status(Kind.NODECLASS, phase)}, evidence=Evidence())
+    assert told_of_nodeclasses(view) == told
+
+
 def test_without_a_node_that_tells_its_zone_no_nodeclass_is_told_as_assumed() -> None:
     node = replace(a_node(), labels={})
     for nodes in ((), (node,)):
