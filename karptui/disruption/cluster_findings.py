@@ -70,6 +70,10 @@ class Manner(StrEnum):
     PLAIN = ""
     NEVER = "never"
     """It does not end by itself."""
+    OVERDUE = "overdue"
+    """What ends it is over, and it has not ended."""
+    SEVERAL_ENDS = "several-ends"
+    """It ends by itself, not for all of its nodes at once."""
     USED_UP = "used-up"
     """A disruption budget that other nodes use up."""
     AFTER_OTHERS = "after-others"
@@ -95,12 +99,16 @@ class Leaving(StrEnum):
     """Its pods are still being evicted."""
     UNDRAINED = "undrained"
     """No pod is in the way, and it is not called drained."""
+    DRAINING = "draining"
+    """Its drain is not over, and nobody has looked at its pods."""
     VOLUMES = "volumes"
     INSTANCE = "instance"
     NO_NODE = "no-node"
     """Only the NodeClaim is left."""
     NODE_ALONE = "node-alone"
     """The Node is being deleted, and its NodeClaim is not, or not there."""
+    UNKNOWN = "unknown"
+    """The Node is being deleted, and NodeClaims may not be listed."""
 
 
 class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
@@ -198,6 +206,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Kinds that were not read and that volumes of pods follow from."""
     sees_nodes: bool = True
     """Whether nodes may be listed: else a NodeClaim without one says nothing."""
+    sees_claims: bool = True
+    """Whether NodeClaims may be listed: else a node without one says nothing."""
     has_prices: bool = True
     timeouts: int = 0
     """Passes of single-node consolidation that were given up for lack of time, since Karpenter started."""

@@ -108,20 +108,22 @@ def _holder(line: VerdictNode) -> WhyCode | None:
     return why.codes[1] if why.code is WhyCode.DRAIN and len(why.codes) > 1 else why.code
 
 
-_ENDED_BY_GRACE: Final = frozenset({Leaving.WAITS, Leaving.ENDING, Leaving.EVICTED, Leaving.UNDRAINED, Leaving.VOLUMES})
+_ENDED_BY_GRACE: Final = frozenset(
+    {Leaving.WAITS, Leaving.ENDING, Leaving.EVICTED, Leaving.UNDRAINED, Leaving.DRAINING, Leaving.VOLUMES}
+)
 """How far a node has come where terminationGracePeriod ends the wait."""
 
 
 def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield nodes that have been on their way out for long, those left out that are told by what holds them."""
-    groups: dict[tuple[Leaving, bool], list[VerdictNode]] = {}
+    groups: dict[tuple[Leaving, Manner], list[VerdictNode]] = {}
     for line in case.nodes:
         is_long = line.deleted_ns is not None and case.now_ns - line.deleted_ns >= LONG_NS
         if not is_long or (_holder(line) in _HELD and line.findings is not None and line.findings.is_held):
             continue
-        stage = _leaving(line, sees_nodes=case.sees_nodes)
-        groups.setdefault((stage, stage in _ENDED_BY_GRACE and _forced_ns(line) is None), []).append(line)
-    for (stage, is_endless), lines in groups.items():
+        stage = _leaving(line, sees_nodes=case.sees_nodes, sees_claims=case.sees_claims)
+        groups.setdefault((stage, _ended(line, stage, case.now_ns)), []).append(line)
+    for (stage, ended), lines in groups.items():
         ends = [end for line in lines if (end := _forced_ns(line)) is not None]
         drains = [line.findings.drain for line in lines if line.findings is not None]
         yield ClusterFinding(
@@ -135,7 +137,7 @@ def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
             nodes=len(lines),
             pods=sum(len(drain.holders) for drain in drains if drain is not None),
             detail=stage,
-            manner=Manner.NEVER if is_endless else Manner.PLAIN,
+            manner=Manner.SEVERAL_ENDS if ended is Manner.PLAIN and len(set(ends)) > 1 else ended,
             screen="claims",
             key="3",
         )
@@ -173,9 +175,21 @@ def _forced_ns(line: VerdictNode) -> int | None:
     return None if deadline is None else deadline.at_ns + STUCK_ALLOWANCE_NS
 
 
-def _leaving(line: VerdictNode, *, sees_nodes: bool) -> Leaving:
+def _ended(line: VerdictNode, stage: Leaving, now_ns: int) -> Manner:
+    """Return whether something ends the wait of a node, or should have."""
+    if stage not in _ENDED_BY_GRACE:
+        return Manner.PLAIN
+    end = _forced_ns(line)
+    if end is None:
+        return Manner.NEVER
+    return Manner.PLAIN if end > now_ns else Manner.OVERDUE
+
+
+def _leaving(line: VerdictNode, *, sees_nodes: bool, sees_claims: bool) -> Leaving:
     """Return how far a node has come on its way out."""
     claim = line.claim
+    if claim is None and not sees_claims:
+        return Leaving.UNKNOWN
     if claim is None or not claim.is_deleting:
         return Leaving.NODE_ALONE
     stage, _ = deletion_stage(claim)
@@ -186,7 +200,9 @@ def _leaving(line: VerdictNode, *, sees_nodes: bool) -> Leaving:
     if stage is DrainStage.VOLUMES:
         return Leaving.VOLUMES
     drain = line.findings.drain if line.findings is not None else None
-    holds = {pod.hold for pod in drain.holders} if drain is not None else set()
+    if drain is None:
+        return Leaving.DRAINING if stage is DrainStage.DRAINING else Leaving.WAITS
+    holds = {pod.hold for pod in drain.holders}
     if Hold.TERMINATING in holds:
         return Leaving.ENDING
     if stage is DrainStage.DELETING:

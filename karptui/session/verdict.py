@@ -62,6 +62,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             else {one.name: alias_of(one) for one in assumed_of(view)},
             unread=unread_of_volumes(inventory_of(view.state)),
             sees_nodes=Kind.NODE not in view.hidden,
+            sees_claims=Kind.NODECLAIM not in view.hidden,
             has_prices=not view.evidence.price_settings.is_disabled,
             timeouts=metrics.consolidation_timeouts.get("single", 0) if metrics is not None and has_counters else 0,
             started_ns=metrics.started_at_ns if metrics is not None and has_counters else None,

@@ -229,10 +229,12 @@ _LEAVING: Final[Mapping[str, str]] = {
     "ending": "{pods} there {take} long to end",
     "evicted": "{pods} there {are} still being evicted",
     "undrained": "no pod is in the way, and Karpenter does not call {it} drained",
+    "draining": "{its} drain is not over",
     "volumes": "drained, and volumes are still attached",
     "instance": "drained, and the instance is still there",
     "no-node": "no Node is left, and a finalizer keeps {its} NodeClaim",
     "node-alone": "only the Node is deleted, and a finalizer keeps it",
+    "unknown": "how far {they} come is not known",
 }
 
 
@@ -241,6 +243,7 @@ def _leaving(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     what = _LEAVING[one.detail].format(
         its="its" if is_one else "their",
         it="it" if is_one else "them",
+        they="it has" if is_one else "they have",
         pods=counted(one.pods, "pod"),
         take="takes" if is_one_pod else "take",
         are="is" if is_one_pod else "are",
@@ -248,8 +251,11 @@ def _leaving(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     ends = ""
     if one.manner == "never":
         ends = "; no terminationGracePeriod ends that"
+    elif one.manner == "overdue":
+        ends = "; terminationGracePeriod is over"
     elif one.until_ns is not None:
-        ends = f"; by force in {_left(one, now_ns)}" if one.until_ns > now_ns else "; terminationGracePeriod is over"
+        when = "all by force within" if one.manner == "several-ends" else "by force in"
+        ends = f"; {when} {_left(one, now_ns)}"
     names = first_of([short_name(name) for name in one.names], NAMED)
     been = "has been on its way out" if is_one else "have been on their way out"
     return f"{names} {been}{_since(one, now_ns)}: {what}{ends}"

@@ -346,6 +346,23 @@ def test_what_ends_a_long_way_out_is_told_and_what_holds_it_is_told_by_that() ->
     assert leaving(a_condition("Drained", status="Unknown"), pods=protected) is None
 
 
+def test_nodes_that_end_at_different_times_are_not_told_by_one_and_those_whose_time_is_over_by_themselves() -> None:
+    ago_ns = NOW_NS - 2 * HOUR_NS
+
+    def line(name: str, hours: float | None) -> VerdictNode:
+        grace_ns = None if hours is None else int(hours * HOUR_NS)
+        claim = a_nodeclaim(name=name, node=name, deletion_ns=ago_ns, termination_grace_period_ns=grace_ns)
+        return VerdictNode(name, "general", claim, has_node=True, deleted_ns=ago_ns)
+
+    nodes = [line("a", 1), line("b", 3), line("c", None), line("d", 10), line("e", 1.5)]
+    told_of = [one for one in verdict_of(VerdictCase(now_ns=NOW_NS, nodes=nodes)) if one.code is FindingCode.LEAVING]
+    assert {(one.names, one.manner) for one in told_of} == {
+        (("a", "e"), Manner.OVERDUE),
+        (("b", "d"), Manner.SEVERAL_ENDS),
+        (("c",), Manner.NEVER),
+    }
+
+
 def test_only_the_claim_or_only_the_node_is_left() -> None:
     ago_ns = NOW_NS - HOUR_NS
     claim = a_nodeclaim(name="left", node="gone", deletion_ns=ago_ns)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from karptui.aws.evidence import Evidence
 from karptui.config import DEFAULTS
 from karptui.decode.kinds import Kind
-from karptui.disruption.cluster_findings import ClusterFinding, FindingCode, Manner
+from karptui.disruption.cluster_findings import ClusterFinding, FindingCode, Leaving, Manner
 from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, OS
@@ -294,3 +294,20 @@ def test_pools_points_out_a_limit_from_where_the_verdict_speaks_of_it(
     pool = a_nodepool(budgets=(), limits=amounts({resource: "1000"}))
     assert use.is_nearly_used is is_told
     assert (FindingCode.POOL_AT_LIMIT in found_in(nodes=(node,), nodepools=(pool,))) is is_told
+
+
+@pytest.mark.parametrize(
+    ("kind", "detail"),
+    [(Kind.POD, Leaving.DRAINING), (Kind.NODE, Leaving.DRAINING), (Kind.NODECLAIM, Leaving.UNKNOWN)],
+)
+def test_how_far_a_node_has_come_is_told_only_as_far_as_it_was_looked_at(kind: Kind, detail: Leaving) -> None:
+    ago_ns = NOW_NS - HOUR_NS
+    claim = a_claim(deletion_ns=ago_ns, conditions=(a_condition("Drained", status="Unknown"),))
+    inventory = Inventory(
+        nodes=() if kind is Kind.NODE else (a_node(name="node-1", deletion_ns=ago_ns),),
+        nodeclaims=() if kind is Kind.NODECLAIM else (claim,),
+        nodepools=(a_nodepool(budgets=()),),
+    )
+    view = ClusterView(state_of(inventory), {str(kind): status(kind, Phase.FORBIDDEN)}, evidence=Evidence())
+    found = next(one for one in verdict_of_view(view, NOW_NS) if one.code is FindingCode.LEAVING)
+    assert (found.names, found.detail) == (("claim-node-1" if kind is Kind.NODE else "node-1",), detail)

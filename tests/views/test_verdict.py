@@ -132,7 +132,9 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
             "a has been on its way out for 60m: its drain has not begun; no terminationGracePeriod ends that",
         ),
         (
-            a_finding(FindingCode.LEAVING, names=("a", "b"), nodes=2, pods=1, detail=Leaving.ENDING, until_ns=NOW_NS),
+            a_finding(
+                FindingCode.LEAVING, names=("a", "b"), nodes=2, pods=1, detail=Leaving.ENDING, manner=Manner.OVERDUE
+            ),
             "a, b have been on their way out for 60m: 1 pod there takes long to end; terminationGracePeriod is over",
         ),
         (
@@ -145,6 +147,21 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
                 until_ns=NOW_NS + 5 * MINUTE_NS,
             ),
             "a, b have been on their way out for 60m: 4 pods there are still being evicted; by force in 5m",
+        ),
+        (
+            a_finding(
+                FindingCode.LEAVING,
+                names=("a", "b"),
+                nodes=2,
+                detail=Leaving.DRAINING,
+                manner=Manner.SEVERAL_ENDS,
+                until_ns=NOW_NS + 5 * MINUTE_NS,
+            ),
+            "a, b have been on their way out for 60m: their drain is not over; all by force within 5m",
+        ),
+        (
+            a_finding(FindingCode.LEAVING, names=("a", "b"), nodes=2, detail=Leaving.UNKNOWN),
+            "a, b have been on their way out for 60m: how far they have come is not known",
         ),
         (
             a_finding(FindingCode.LEAVING, names=("a",), nodes=1, detail=Leaving.NO_NODE),
