@@ -214,6 +214,10 @@ def _mocked_up() -> Fleet:
         zone="eu-west-1c",
         age_ns=26 * HOUR,
         deletion_ns=NOW_NS - 12 * MINUTE,
+        claim_conditions=(
+            *conditions("Launched", "Registered", "Initialized", "Consolidatable", at_ns=NOW_NS - 26 * HOUR),
+            Condition("Drained", "Unknown", "Draining", "Draining", NOW_NS - 12 * MINUTE),
+        ),
         taints=(karpenter_labels.DISRUPTED_TAINT,),
     )
     spot = a_node(fleet, "ip-10-0-33-7", type_="m6a.2xlarge", cap="spot", zone="eu-west-1a", age_ns=9 * HOUR)

@@ -87,7 +87,7 @@ REBOOTING = entry(
         Condition("Rebooting", "True", "RebootIssued", "rebooting for Ready/Stuck", NOW_NS - MINUTE),
     )
 )
-LEAVING = entry(deletion_ns=NOW_NS - MINUTE)
+LEAVING = entry(Condition("Drained", "Unknown", "Draining", "Draining"), deletion_ns=NOW_NS - MINUTE)
 GRACE_NS = 24 * HOUR
 HELD = WaitingPod(a_pod(name="a"), 1, Hold.PDB)
 DRIFT_AND_EXPIRY = (
@@ -113,6 +113,7 @@ RECKONED_END = (
         (LOST, "the NodeClaim expects node ip-1.ec2.internal, which is not there", Tone.FAULT),
         (entry(), "", Tone.NORMAL),
         (LEAVING, "its pods are being evicted", Tone.LEAVING),
+        (entry(deletion_ns=NOW_NS - MINUTE), "its drain has not begun", Tone.LEAVING),
         (
             entry(deletion_ns=NOW_NS - MINUTE, findings=found(drain=DrainState(DrainStage.VOLUMES))),
             "volumes",
@@ -273,7 +274,7 @@ def said(one: ClaimEntry) -> list[str]:
             [
                 "general-a · node ip-1 · created 2026-11-24 10:00:07Z (11:00 CET)",
                 "no step of its life is known",
-                "its pods are being evicted",
+                "its drain has not begun",
                 RECKONED_END,
             ],
         ),
@@ -313,7 +314,7 @@ def test_sort_and_filter() -> None:
         assert len(build_rows(TABLE, rows, sort=Sort(heading.id), now_ns=NOW_NS)) == len(rows)
     asked = {
         "name=general-b": 1, "pool=general": 4, "node=ip-1": 4, "type=m5*": 4, "cap=spot": 4, "zone=us*": 4,
-        "status=Draining": 2, "drift=AMI*": 1, "waiting=*drifted*": 1, "expires<3h": 1, "deadline<24h": 1,
+        "status=Deleting": 2, "drift=AMI*": 1, "waiting=*drifted*": 1, "expires<3h": 1, "deadline<24h": 1,
         "init>10m": 1, "age<1m": 1, "amidrift": 1, "-l karpenter.sh/nodepool=general": 4,
     }  # fmt: skip
     for text, count in asked.items():

@@ -125,13 +125,22 @@ def rebooting(step: str, **annotations: str) -> NodeClaim:
             Tone.GOOD,
             "ready",
         ),
-        (NodeEntry(node(deletion_ns=NOW_NS - MINUTE), rebooting("RebootIssued")), "Draining 60s", Tone.LEAVING, "pods"),
+        (
+            NodeEntry(node(deletion_ns=NOW_NS - MINUTE), rebooting("RebootIssued")),
+            "Deleting 60s",
+            Tone.LEAVING,
+            "begun",
+        ),
         (NodeEntry(node(taints=(karpenter_labels.DISRUPTED_TAINT,)), None), "Disrupting", Tone.LEAVING, "chosen"),
-        (NodeEntry(node(deletion_ns=NOW_NS - 9 * MINUTE), claim()), "Draining 9m", Tone.LEAVING, "being evicted"),
+        (NodeEntry(node(deletion_ns=NOW_NS - 9 * MINUTE), claim()), "Deleting 9m", Tone.LEAVING, "has not begun"),
+        (NodeEntry(node(), claim(deletion_ns=NOW_NS - 9 * MINUTE)), "Deleting 9m", Tone.LEAVING, "has not begun"),
         (
             NodeEntry(
-                node(deletion_ns=NOW_NS - 9 * MINUTE),
-                claim(conditions=(Condition("Drained", "Unknown", "Draining", "Draining"),)),
+                node(deletion_ns=NOW_NS - 8 * MINUTE),
+                claim(
+                    deletion_ns=NOW_NS - 9 * MINUTE,
+                    conditions=(Condition("Drained", "Unknown", "Draining", "Draining"),),
+                ),
             ),
             "Draining 9m",
             Tone.LEAVING,
@@ -153,13 +162,20 @@ def rebooting(step: str, **annotations: str) -> NodeClaim:
         ),
         (
             NodeEntry(
-                node(deletion_ns=NOW_NS - MINUTE), claim(conditions=conditions("Drained", "InstanceTerminating"))
+                node(deletion_ns=NOW_NS - MINUTE),
+                claim(deletion_ns=NOW_NS - MINUTE, conditions=conditions("Drained", "InstanceTerminating")),
             ),
             "Terminating 60s",
             Tone.LEAVING,
             "terminated",
         ),
-        (NodeEntry(node(deletion_ns=NOW_NS - MINUTE), None), "Draining 60s", Tone.LEAVING, "evicted"),
+        (NodeEntry(node(deletion_ns=NOW_NS - MINUTE), None), "Deleting 60s", Tone.LEAVING, "a finalizer keeps it"),
+        (
+            NodeEntry(node(deletion_ns=NOW_NS - MINUTE), None, hidden=frozenset({"NodeClaim"})),
+            "Deleting 60s",
+            Tone.LEAVING,
+            "its NodeClaim cannot be shown",
+        ),
         (NodeEntry(node(), claim(conditions=conditions("Launched"))), "Registering 60m", Tone.ACTIVE, "tied it"),
         (
             NodeEntry(

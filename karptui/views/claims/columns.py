@@ -286,7 +286,9 @@ TABLE: Final[TableSpec[ClaimEntry]] = TableSpec(
     columns=COLUMNS,
     text=_text,
     more_filters={
-        "status": Field(FieldKind.TEXT, lambda entry, _: node_status(entry.row).word, help="Launching, Draining…")
+        "status": Field(
+            FieldKind.TEXT, lambda entry, _: node_status(entry.row).word, help="Launching, Deleting, Draining…"
+        )
     },
     more_values=(Value("status", lambda entry, _: node_status(entry.row).word, TEXT, after="node"),),
     labels=lambda entry: entry.claim.labels,

@@ -161,7 +161,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 "status",
                 lambda entry, _: node_status(entry).word,
                 TEXT,
-                "Ready, NotReady, Cordoned, Draining, Drifted, Rebooting, Launching, Initializing, Deleting, …",
+                "Ready, NotReady, Cordoned, Deleting, Draining, Drifted, Rebooting, Launching, Initializing, …",
             ),
             Value(
                 "status_seconds", _status_seconds, INTEGER_OR_NULL, "For how long it has been so, where that is known."

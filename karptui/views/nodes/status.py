@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from karptui.disruption.drain import DrainStage, deletion_stage
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, REBOOTING, NodeClaim
 from karptui.kube.durations import DurationError, parse_duration
@@ -73,7 +74,7 @@ def node_status(entry: NodeEntry) -> NodeStatus:
             return NodeStatus("Unknown", Tone.MUTED)
         return _claim_status(claim, may_see_nodes="Node" not in entry.hidden)
     if entry.is_deleting:
-        return _leaving(node, claim)
+        return _leaving(node, claim, may_see_claims="NodeClaim" not in entry.hidden)
     if claim is not None and claim.is_true(REBOOTING):
         return _rebooting(claim)
     starting = _starting(node, claim)
@@ -135,17 +136,21 @@ def _claim_status(claim: NodeClaim, *, may_see_nodes: bool) -> NodeStatus:
     )
 
 
-def _leaving(node: Node, claim: NodeClaim | None) -> NodeStatus:
+def _leaving(node: Node, claim: NodeClaim | None, *, may_see_claims: bool) -> NodeStatus:
     since = min(item.deletion_ns for item in (node, claim) if item is not None and item.is_deleting)
-    if claim is not None and claim.is_true("InstanceTerminating"):
-        return NodeStatus("Terminating", Tone.LEAVING, since, "drained; the instance is being terminated", 3)
-    if claim is not None and claim.is_true("Drained"):
-        detached = claim.condition("VolumesDetached")
-        if detached is not None and (detached.status == "True" or detached.reason == "TerminationGracePeriodElapsed"):
-            return NodeStatus("Terminating", Tone.LEAVING, since, "drained; the instance is terminated next", 3)
+    if claim is None:
+        unseen = "its NodeClaim cannot be shown: NodeClaims may not be listed"
+        said = unseen if not may_see_claims else "the Node is being deleted, and a finalizer keeps it"
+        return NodeStatus("Deleting", Tone.LEAVING, since, said, 2)
+    stage = deletion_stage(claim)[0] if claim.is_deleting else DrainStage.DELETING
+    if stage is DrainStage.DELETING:
+        return NodeStatus("Deleting", Tone.LEAVING, since, "its drain has not begun", 2)
+    if stage is DrainStage.INSTANCE:
+        step = "being terminated" if claim.is_true("InstanceTerminating") else "terminated next"
+        return NodeStatus("Terminating", Tone.LEAVING, since, f"drained; the instance is {step}", 3)
+    if stage is DrainStage.VOLUMES:
         return NodeStatus("Detaching", Tone.LEAVING, since, "drained; volumes are being detached", 3)
-    drained = claim.condition("Drained") if claim is not None else None
-    said = _said(drained)
+    said = _said(claim.condition("Drained"))
     return NodeStatus("Draining", Tone.LEAVING, since, said or "its pods are being evicted", 2)
 
 

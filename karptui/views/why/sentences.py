@@ -295,7 +295,7 @@ def drain_text(found: NodeFindings, now_ns: int, *, names_blockers: bool = True)
     elif holders:
         names = first_of([f"{one.pod.key} ({one.hold})" for one in holders], NAMED)
         parts.append(f"waits for {names}")
-    elif drain.waiting:
+    elif drain.waiting and str(drain.stage) == "Draining":
         being = "pod that is" if len(drain.waiting) == 1 else "pods that are"
         parts.append(f"waits for {count_text(len(drain.waiting))} {being} being evicted")
     if drain.latest_end_ns is not None:

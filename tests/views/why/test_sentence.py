@@ -160,6 +160,7 @@ def _waiting(name: str, hold: Hold, **fields: Any) -> WaitingPod:
             DrainState(DrainStage.DRAINING, tier=1, waiting=(_waiting("a", Hold.EVICTED_NOW),) * 2),
             "draining, waits for 2 pods that are being evicted",
         ),
+        (DrainState(DrainStage.DELETING, tier=1, waiting=(_waiting("a", Hold.EVICTED_NOW),) * 2), "deleting"),
         (
             DrainState(DrainStage.DRAINING, tier=1, waiting=tuple(_waiting(name, Hold.DND) for name in "abcd")),
             (
