@@ -77,7 +77,7 @@ class NoPlace(msgspec.Struct, frozen=True, gc=False):
         return tuple(one for one in self.pools if one.cause == miss.cause)
 
 
-NO_POOLS: Final = "no NodePool can take pods, as none is ready, dynamic and not being deleted"
+NO_POOLS: Final = "no NodePool can take pods, as none of this Karpenter's is ready, dynamic and not being deleted"
 NO_TYPES: Final = "no NodePool has an instance type that it could launch"
 NO_ZONE: Final = f"{ZONE} DoesNotExist"
 """What is asked of a type once volumes and rules have no zone in common."""
