@@ -15,11 +15,12 @@ from karptui.forward.scheduling import Scheduler, closed_nodes
 from karptui.forward.world import World
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.pod import Pod
+from karptui.kube.pod import SCHEDULE_ANYWAY, Pod, PodTemplate
 from karptui.kube.quantity import NANO
 from karptui.plan.pod_trial import PodTrial
 from karptui.plan.samples import HeadroomError, SamplePod, samples
 from karptui.provisioning.limits import remaining_limits
+from karptui.provisioning.pod_class import RESPECT
 from karptui.provisioning.pool_order import bystanding, served_pools
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.edits.apply import apply
@@ -77,6 +78,8 @@ class Headroom(msgspec.Struct, frozen=True, kw_only=True):
     """How many of ``fits`` go to nodes that are still starting."""
     on_launched: int = 0
     """How many of ``fits`` go to nodes that are launched anyway, for pods that wait today."""
+    has_preferences: bool = False
+    """Whether they prefer what Karpenter launches a node for, and kube-scheduler gives up where it has no room."""
     fits: int
     """How many come before Karpenter launches a node for them, or for a CapacityBuffer that they take room from."""
     is_fits_at_least: bool
@@ -253,6 +256,7 @@ def headroom(
         requests=_requests(copies),
         pods=_alike(base, sample),
         starts=len(_placed(edited, copies)),
+        has_preferences=edited.settings.preference_policy == RESPECT and _has_preferences(copies[0].template),
         on_starting=sum(nodes[state.name] for state in edited.prepared.states if not state.is_initialized),
         on_launched=fits - nodes.total(),
         fits=fits,
@@ -356,6 +360,15 @@ def _without_pools(
 
 def _requests(copies: Sequence[Pod]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((key, str(amount)) for key, amount in copies[0].template.requests.items()))
+
+
+def _has_preferences(template: PodTemplate) -> bool:
+    return bool(
+        template.preferred_node_terms
+        or template.preferred_pod_affinity
+        or template.preferred_pod_anti_affinity
+        or any(one.when_unsatisfiable == SCHEDULE_ANYWAY for one in template.topology_spread)
+    )
 
 
 def _placed(edited: Situation, copies: Sequence[Pod]) -> dict[str, str]:

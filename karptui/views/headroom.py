@@ -21,6 +21,7 @@ from karptui.views.table import Sort, TableSpec
 from karptui.whatif.scenario import Scenario
 
 _FEW: Final = 3
+_LAUNCHED: Final = "nodes that are launched anyway, for pods that wait"
 
 
 def headline(found: Headroom) -> str:
@@ -42,10 +43,13 @@ def _fitting(found: Headroom, name: str) -> str:
 
 def _nodes_text(found: Headroom) -> str:
     """Return on which nodes pods fit before one is launched for them."""
-    if not found.on_launched:
-        return "the nodes that are there"
-    launched = "nodes that are launched anyway, for pods that wait"
-    return f"the nodes that are there and on {launched}" if found.on_launched < found.fits else launched
+    return _LAUNCHED if found.fits and found.on_launched == found.fits else _all_nodes_text([found])
+
+
+def _all_nodes_text(found: Sequence[Headroom]) -> str:
+    """Return on which nodes pods of one or another fit."""
+    there = f"the nodes that are there{' or starting' if any(one.on_starting for one in found) else ''}"
+    return f"{there} and on {_LAUNCHED}" if any(one.on_launched for one in found) else there
 
 
 def _beyond(found: Headroom) -> str:
@@ -82,7 +86,11 @@ def _starting(found: Headroom) -> str:
     wait = f"{verb(later_on, 'waits', 'wait')} for nodes that are starting"
     later = f"{count_text(later_on)} {wait}" if later_on else ""
     into = found.starts - found.fits
-    more = f"for {count_text(into)} of them Karpenter launches a node again" if into > 0 and found.buffered else ""
+    more = ""
+    if into > 0 and found.buffered:
+        more = f"for {count_text(into)} of them Karpenter launches a node again"
+    elif into > 0 and found.has_preferences:
+        more = "it gives up preferences, such as a spread, for which Karpenter would launch a node"
     return "; ".join(filter(None, (now, later, more)))
 
 
@@ -120,8 +128,7 @@ def overview(found: Sequence[Headroom]) -> str:
             else f"the next pod of {least.sample.name} needs a new node"
         )
     if not said:
-        launching = next((one for one in found if one.on_launched), found[0])
-        said.append(f"{_at_least(found[0].tried)} pods of each workload fit on {_nodes_text(launching)}")
+        said.append(f"{_at_least(found[0].tried)} pods of each workload fit on {_all_nodes_text(found)}")
     return "; ".join(said)
 
 

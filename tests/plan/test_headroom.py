@@ -8,8 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.karpenter.inventory import CapacityBuffer
+from karptui.karpenter.labels import HOSTNAME
 from karptui.kube.objects import Condition
-from karptui.kube.pod import HostPort
+from karptui.kube.selectors import LabelSelector
+from karptui.kube.pod import HostPort, TopologySpreadConstraint
 from karptui.kube.workload import Workload
 from karptui.plan.headroom import headroom, headrooms, pool_samples
 from karptui.plan.rollout import rollout
@@ -90,6 +92,12 @@ def test_room_on_nodes_that_are_launched_anyway_is_not_on_nodes_that_are_there()
     )
     few = headroom(on, sample_of(on, WEB), most=found.fits, pools=())
     assert " or more pods of each workload fit on the nodes that are there and on nodes" in overview([few])
+    launched = replace(few, on_launched=few.fits, nodes=())
+    assert " fit on nodes that are launched anyway" in headline(launched)
+    there = replace(few, on_launched=0)
+    for pair in ([launched, there], [there, launched]):
+        assert " fit on the nodes that are there and on nodes that are launched anyway" in overview(pair)
+    assert " fit on the nodes that are there or starting" in headline(replace(there, on_starting=1))
     assert list(more_lines(found))[-1].endswith(f"; {found.on_launched} on nodes that are launched anyway")
     crowded = cluster(full, waiting, a_pod(name="more", node="a", cpu="1200m"))
     assert " fit on nodes that are launched anyway, for pods that wait; " in headline(
@@ -134,7 +142,7 @@ def test_without_a_usable_nodepool_pods_fit_where_kube_scheduler_puts_them() -> 
     assert found.starts == sum(count for _, count in found.nodes) == 5
     assert headline(found) == (
         "5 more pods like ReplicaSet/default/web fit on the nodes that are there; the next finds no place: "
-        "no NodePool can take pods, as none is ready, dynamic and not being deleted"
+        "no NodePool can take pods, as none of this Karpenter's is ready, dynamic and not being deleted"
     )
     assert overview([found]) == "the least room is for ReplicaSet/default/web: 5 more"
     few = headroom(on, sample_of(on, WEB), most=3)
@@ -149,7 +157,7 @@ def test_a_nodepool_that_is_not_ready_takes_none() -> None:
     on = cluster(pools=(sick,))
     found = headrooms(on, (sample_of(on, WEB),), most=4, pool="general")
     assert pool_overview("general", found).endswith(
-        "no NodePool can take pods, as none is ready, dynamic and not being deleted"
+        "no NodePool can take pods, as none of this Karpenter's is ready, dynamic and not being deleted"
     )
 
 
@@ -207,6 +215,18 @@ def test_a_buffer_is_filled_up_again_by_a_new_node() -> None:
     assert (without.fits, without.starts, without.buffered) == (5, 5, 0)
     assert (found.fits, found.starts, found.buffered) == (3, 5, 2)
     assert "for 2 of them Karpenter launches a node again" in "\n".join(more_lines(found))
+
+
+def test_more_start_than_fit_without_a_node_where_kube_scheduler_gives_up_what_they_prefer() -> None:
+    spread = TopologySpreadConstraint(1, HOSTNAME, "ScheduleAnyway", LabelSelector(match_labels=(("app", "web"),)))
+    web = a_pod(node="a", cpu="300m", labels={"app": "web"}, topology_spread=(spread,))
+    full = a_pod(name="full", node="b", cpu="1900m")
+    why = "; it gives up preferences, such as a spread, for which Karpenter would launch a node"
+    for policy, is_told in (("Respect", True), ("Ignore", False)):
+        on = cluster(full, settings={"PREFERENCE_POLICY": policy}, pods=(web, full))
+        found = headroom(on, sample_of(on, WEB), most=20, pools=())
+        assert (found.starts > found.fits) == is_told
+        assert next(more_lines(found)).endswith(why) == is_told
 
 
 def test_a_manifest_or_a_made_up_pod_is_added() -> None:
