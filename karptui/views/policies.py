@@ -44,7 +44,7 @@ def headline(found: Comparison) -> str:
             always = " with every seed" if chance else ""
             said.insert(0, f"{name_of(better[0])} is better than as it is, in dollars and evictions{always}")
     if len(said) == 1:
-        said.append("nothing else that was tried is worth it")
+        said.append("nothing else that was tried is better")
     return "; ".join(said)
 
 

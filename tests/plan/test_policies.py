@@ -94,7 +94,7 @@ def test_it_is_said_which_are_worth_it() -> None:
     assert "WhenEmpty 0s $0.10, with 0 evictions" in answer
     assert list(more_lines(found)) == ["today: general WhenEmptyOrUnderutilized Never"]
     same = compare(cluster(consolidateAfter="0s"), policies=("WhenEmptyOrUnderutilized",), afters=("0s",))
-    assert headline(same).endswith("; nothing else that was tried is worth it")
+    assert headline(same).endswith("; nothing else that was tried is better")
     best = found.outcomes[1]
     assert sentence(best) == "WhenEmpty 0s: $0.20/h and 2 nodes at the end, $0.10 saved by 1 command with 0 evictions"
     assert list(story_lines(best)) == ["the last command comes after 15s"]
