@@ -26,6 +26,18 @@ _PARTS: Final = re.compile(r"[^=,/]*[=,/]+ *|[^=,/]+")
 _MARKS: Final = frozenset({"Mn", "Mc", "Me"})
 _JAMO: Final = frozenset({*range(0x1160, 0x1200), *range(0xD7B0, 0xD800)})
 """Hangul vowels and finals, drawn within the syllable before them."""
+_JOINED: Final = range(0x1F3FB, 0x1F400)
+"""Skin tones, drawn within the emoji before them."""
+_WIDE: Final = frozenset(
+    {
+        *range(0x2630, 0x2638),
+        *range(0x268A, 0x2690),
+        *range(0x4DC0, 0x4E00),
+        *range(0x1D300, 0x1D357),
+        *range(0x1D360, 0x1D377),
+    }
+)
+"""Signs of the Yi Jing and the like, which Unicode 16 made wide: Python's own table may be older."""
 
 
 def cells(text: str) -> int:
@@ -35,9 +47,10 @@ def cells(text: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _cells_of(char: str) -> int:
-    if category(char) in _MARKS or ord(char) in _JAMO:
+    code = ord(char)
+    if category(char) in _MARKS or code in _JAMO or code in _JOINED:
         return 0
-    return 2 if east_asian_width(char) in "WF" else 1
+    return 2 if code in _WIDE or east_asian_width(char) in "WF" else 1
 
 
 def hanging(lines: Iterable[Pieces], width: int, indent: int = 3) -> tuple[Pieces, ...]:
