@@ -197,9 +197,10 @@ class Listing(Generic[ItemT]):
             raise CommandError("save needs a file: :save nodes.csv, or .txt for aligned text")
         headings, path = self.spec.headings(), typed_path(target)
         shown = [index for index, heading in enumerate(headings) if heading in drawn]
-        if path.suffix not in ("", ".csv", ".txt"):
+        suffix = path.suffix.lower()
+        if suffix not in ("", ".csv", ".txt"):
             raise CommandError(f"rows are saved as .csv or .txt, not {path.suffix}; commands print JSON with -o json")
-        write = as_text if path.suffix == ".txt" else as_csv
+        write = as_text if suffix == ".txt" else as_csv
         try:
             write_file(path, write(headings, self.rows, shown).encode("utf-8", "replace"), may_replace=True)
         except OSError as error:

@@ -424,11 +424,16 @@ async def test_rows_are_saved_as_they_stand(make_app: MakeApp, tmp_path: Path) -
         await pilot.pause()
         assert "rows are saved as .csv or .txt, not .json" in screen_text(app)
         assert not (tmp_path / "nodes.json").exists()
+        app.run_command(f"save {tmp_path / 'nodes.CSV'}")
+        app.run_command(f"save {tmp_path / 'aligned.TXT'}")
+        await pilot.pause()
+        assert "," not in (tmp_path / "aligned.TXT").read_text().splitlines()[0]
         app.run_command("save")
         await pilot.pause()
         assert "save needs a file" in screen_text(app)
     saved = (tmp_path / "nodes.csv").read_text().splitlines()
     assert saved[0].startswith("name,pool,type")
+    assert (tmp_path / "nodes.CSV").read_text().splitlines() == saved
     assert "ip-10-0-5-160.eu-west-1.compute.internal,trino" in saved[1]
     assert (tmp_path / "nodes.txt").read_text().startswith("NAME")
 
