@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from karptui.karpenter.inventory import CapacityBuffer
 from karptui.karpenter.labels import HOSTNAME
 from karptui.kube.objects import Condition
-from karptui.kube.selectors import LabelSelector
 from karptui.kube.pod import HostPort, TopologySpreadConstraint
+from karptui.kube.selectors import LabelSelector
 from karptui.kube.workload import Workload
 from karptui.plan.headroom import headroom, headrooms, pool_samples
 from karptui.plan.rollout import rollout
