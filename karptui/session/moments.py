@@ -13,6 +13,7 @@ from karptui.aws.evidence import Evidence
 from karptui.clock import Clock, FrozenClock
 from karptui.forward.journal import Journal
 from karptui.karpenter.inventory import Inventory
+from karptui.kube.objects import Condition
 from karptui.kube.units import clock_text
 from karptui.session.analyst import Analyst
 from karptui.session.border import PlayMoment
@@ -204,7 +205,7 @@ class Visits:
         if play is None:
             return None
         title = (self._outer[0][0] if self._outer else self._feed.session).title
-        inventory = play.journal.at(play.beginning, moment.at_ns)
+        inventory = with_drains(play.journal.at(play.beginning, moment.at_ns))
         source = MomentSource(title, inventory, moment.at_ns, has_outage=play.has_outage)
         session = Session(source, evidence=EvidenceSource(play.evidence), analyst=self._analyst_of())
         session.start()
@@ -215,6 +216,20 @@ class Visits:
 def _end(making: asyncio.Task[Session | None]) -> None:
     if not making.cancelled() and making.exception() is None and (session := making.result()) is not None:
         session.stop()
+
+
+def with_drains(inventory: Inventory) -> Inventory:
+    """Return a cluster of a play with the drains that its NodeClaims do not tell of: in plays they begin at once."""
+    claims = tuple(
+        msgspec.structs.replace(
+            claim,
+            conditions=(*claim.conditions, Condition("Drained", "Unknown", "Draining", "Draining", claim.deletion_ns)),
+        )
+        if claim.is_deleting and claim.condition("Drained") is None
+        else claim
+        for claim in inventory.nodeclaims
+    )
+    return msgspec.structs.replace(inventory, nodeclaims=claims)
 
 
 def lasting(evidence: Evidence, situation: Situation) -> Evidence:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from karptui.disruption.drain import DrainStage, deletion_stage
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.units import clock_text
 from karptui.serving.plays import Plays
-from karptui.session.moments import KeptPlays, MomentSource
+from karptui.session.moments import KeptPlays, MomentSource, with_drains
 from karptui.session.replays import SharedBase
 from karptui.session.session import Session
 from karptui.session.whatif_questions import PlaysWanted
 from karptui.whatif.edits import TakeOut
 from karptui.whatif.scenario import Replay, Scenario
-from tests.builders import NOW_NS
+from tests.builders import NOW_NS, a_condition, a_nodeclaim
 from tests.story_e import StorySource
 
 
@@ -34,3 +35,13 @@ def test_a_play_is_kept_with_whether_its_scenario_takes_offerings_out() -> None:
     session.stop()
     plays = [kept.get(number) for number in numbers]
     assert [play.has_outage for play in plays if play is not None] == [False, True]
+
+
+def test_a_drain_has_begun_at_every_moment_of_a_play() -> None:
+    told = a_condition("Drained", since_ns=NOW_NS)
+    going = a_nodeclaim(name="going", deletion_ns=NOW_NS)
+    gone = a_nodeclaim(name="gone", deletion_ns=NOW_NS, conditions=(told,))
+    stays = a_nodeclaim(name="stays")
+    claims = with_drains(Inventory(nodeclaims=(going, gone, stays))).nodeclaims
+    assert deletion_stage(claims[0]) == (DrainStage.DRAINING, NOW_NS)
+    assert claims[1:] == (gone, stays)
