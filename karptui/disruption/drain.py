@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from karptui.disruption.budgets import Reason
+from karptui.disruption.deletion import DrainStage, deletion_stage
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.repair import Repair
@@ -30,30 +31,8 @@ from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode
 
-_DRAINED: Final = "Drained"
-_DETACHED: Final = "VolumesDetached"
-_TERMINATING: Final = "InstanceTerminating"
 LONG_NS: Final = 30 * 60 * NS_PER_SECOND
 """A node that goes takes minutes; one that has taken for so long is reported."""
-_GRACE_ELAPSED: Final = "TerminationGracePeriodElapsed"
-
-
-class DrainStage(StrEnum):
-    """How far a node has come towards its end."""
-
-    IDLE = "Idle"
-    """Nothing wants it."""
-    WANTED = "Wanted"
-    """Drifted or consolidatable: it goes once nothing is in the way."""
-    COMMANDED = "Commanded"
-    """Tainted, waiting for its replacements; nothing is evicted yet."""
-    DELETING = "Deleting"
-    """The NodeClaim is being deleted, the drain has not begun."""
-    DRAINING = "Draining"
-    VOLUMES = "Volumes"
-    """Drained, waiting for volumes to be detached."""
-    INSTANCE = "Instance"
-    """Waiting for the instance to go."""
 
 
 class Hold(StrEnum):
@@ -163,21 +142,6 @@ def _repair_bound(fleet: Fleet, node: StateNode, claim: NodeClaim) -> int | None
     """Return how long the drain of a repair may take; None where nothing bounds it, or nothing is wrong any more."""
     ailment = Repair(fleet, Recorder()).ailment_of(node)
     return None if ailment is None else ailment.drain_bound(claim.termination_grace_period_ns)
-
-
-def deletion_stage(claim: NodeClaim) -> tuple[DrainStage, int]:
-    """Return how far the deletion of a NodeClaim has come, and since when, as its conditions say."""
-    drained, detached = claim.condition(_DRAINED), claim.condition(_DETACHED)
-    if claim.is_true(_TERMINATING):
-        condition = claim.condition(_TERMINATING)
-        return DrainStage.INSTANCE, ABSENT_NS if condition is None else condition.last_transition_ns
-    if drained is None:
-        return DrainStage.DELETING, claim.deletion_ns
-    if drained.status != "True":
-        return DrainStage.DRAINING, drained.last_transition_ns or claim.deletion_ns
-    if detached is not None and (detached.status == "True" or detached.reason == _GRACE_ELAPSED):
-        return DrainStage.INSTANCE, detached.last_transition_ns
-    return DrainStage.VOLUMES, drained.last_transition_ns
 
 
 def waiting_pods(fleet: Fleet, node: StateNode, deadline: Deadline | None) -> tuple[WaitingPod, ...]:

@@ -18,7 +18,8 @@ from karptui.disruption.cluster_findings import (
 )
 from karptui.disruption.codes import CODES, Code, WhyCode
 from karptui.disruption.command import Method
-from karptui.disruption.drain import LONG_NS, DrainStage, Hold, deletion_stage
+from karptui.disruption.deletion import DrainStage, deletion_stage
+from karptui.disruption.drain import LONG_NS, Hold
 from karptui.disruption.termination import STUCK_ALLOWANCE_NS, deadline_of
 from karptui.provisioning.pool_order import usable_pools
 

@@ -17,7 +17,8 @@ from karptui.disruption.budgets import budget_state
 from karptui.disruption.codes import CODES, RANKS, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.consolidation import SPOT_TO_SPOT_TYPES, RefusalCode
-from karptui.disruption.drain import DrainStage, DrainState
+from karptui.disruption.deletion import DrainStage
+from karptui.disruption.drain import DrainState
 from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.node_verdict import Verdict

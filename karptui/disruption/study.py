@@ -35,7 +35,8 @@ from karptui.disruption.budgets import budget_state, reasons_of
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Command, Method
-from karptui.disruption.drain import DrainStage, DrainState, drain_state
+from karptui.disruption.deletion import DrainStage
+from karptui.disruption.drain import DrainState, drain_state
 from karptui.disruption.fleet import arrivals
 from karptui.disruption.gates import all_gates
 from karptui.disruption.lanes import Lane, NodeCase, Why, lanes_of, why_of

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from karptui.disruption.drain import DrainStage, DrainState, Hold, WaitingPod, drain_state
+from karptui.disruption.deletion import DrainStage
+from karptui.disruption.drain import DrainState, Hold, WaitingPod, drain_state
 from karptui.disruption.termination import Deadline, Initiator, deadline_of, forced_at, is_forced
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim

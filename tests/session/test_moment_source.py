@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.disruption.drain import DrainStage, deletion_stage
+from karptui.disruption.deletion import DrainStage, deletion_stage
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.units import clock_text
 from karptui.serving.plays import Plays

@@ -11,8 +11,9 @@ from karptui.advice.objects import node_refs
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, listed, nano_amount, share, span
 from karptui.disruption.codes import Code
+from karptui.disruption.deletion import DrainStage
 from karptui.disruption.do_not_disrupt import protects_node
-from karptui.disruption.drain import LONG_NS, DrainStage
+from karptui.disruption.drain import LONG_NS
 from karptui.disruption.termination import deadline_of
 from karptui.forward.durations import observed
 from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE, NODEPOOL

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.disruption.drain import DrainStage, deletion_stage
+from karptui.disruption.deletion import DrainStage, deletion_stage
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, REBOOTING, NodeClaim
 from karptui.kube.durations import DurationError, parse_duration

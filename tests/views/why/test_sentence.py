@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from karptui.disruption.analysis import NodeFindings, NodeOutlook
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code, WhyCode
-from karptui.disruption.drain import DrainStage, DrainState, Hold, WaitingPod
+from karptui.disruption.deletion import DrainStage
+from karptui.disruption.drain import DrainState, Hold, WaitingPod
 from karptui.disruption.lanes import Why
 from karptui.disruption.no_place import NoPlace
 from karptui.disruption.node_verdict import Verdict
