@@ -361,9 +361,15 @@ def go_float(text: str) -> float | None:
     if text.lower().lstrip("+-") in ("inf", "infinity") and len(text) - len(text.lstrip("+-")) <= 1:
         return float(text)
     plain = text.replace("_", "")
-    if _HEXADECIMAL.fullmatch(text):
-        return float.fromhex(plain)
-    return float(plain) if _DECIMAL.fullmatch(text) else None
+    is_hexadecimal = _HEXADECIMAL.fullmatch(text) is not None
+    if not is_hexadecimal and not _DECIMAL.fullmatch(text):
+        return None
+    try:
+        number = float.fromhex(plain) if is_hexadecimal else float(plain)
+    except OverflowError:
+        return None
+    # ParseFloat has an infinity for digits that are out of range too, and an error with it.
+    return None if math.isinf(number) else number
 
 
 def _grace_problem(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -175,7 +176,9 @@ def test_a_percentage_without_a_value_is_not_compared() -> None:
     ("text", "number"),
     [
         *(("1_0", 10.0), ("0.1_5", 0.15), ("1e1_0", 1e10), ("0x1p3", 8.0), ("0x_1p3", 8.0), (".5", 0.5), ("5.", 5.0)),
+        *(("-Infinity", -math.inf), ("1e308", 1e308), ("1e-999", 0.0), ("0x1p-99999", 0.0)),
         *((text, None) for text in ("1__0", "_1", "1_", "1_.5", "1._5", "0b1", "", "5 ", "0x1", "+-1")),
+        *((text, None) for text in ("1e999", "-1e999", "0x1p99999", "-0x1p99999")),
     ],
 )
 def test_numbers_are_read_as_go_reads_them(text: str, number: float | None) -> None:
