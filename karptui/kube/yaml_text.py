@@ -126,6 +126,10 @@ def _check_depth(text: bytes) -> None:
             depth -= 1
 
 
+_OPEN: Final = 0
+"""The size of what is still being counted."""
+
+
 def _check_size(document: Any) -> None:
     """Refuse documents whose aliases, once followed, come to more than can be meant."""
     sizes: dict[int, int] = {}
@@ -134,7 +138,10 @@ def _check_size(document: Any) -> None:
         if not isinstance(value, dict | list):
             return 1
         known = sizes.get(id(value))
+        if known == _OPEN:
+            raise YamlError("contains itself")
         if known is None:
+            sizes[id(value)] = _OPEN
             parts = value.values() if isinstance(value, dict) else value
             known = sizes[id(value)] = 1 + sum(map(size, parts))
         return known

@@ -119,6 +119,17 @@ def test_refuses_aliases_that_multiply() -> None:
         load_documents(b"\n".join(lines))
 
 
+@pytest.mark.parametrize("text", [b"&a [*a]", b"&a {b: [1, *a]}", b"- 1\n- &a [[*a]]"])
+def test_refuses_what_contains_itself(text: bytes) -> None:
+    for load in (load_documents, load_first):
+        with pytest.raises(YamlError, match="contains itself|recursive"):
+            load(text)
+
+
+def test_takes_what_stands_twice_without_containing_itself() -> None:
+    assert load_documents(b"[&a [1], *a, *a]") == [[[1], [1], [1]]]
+
+
 def test_writes_what_it_reads() -> None:
     value = {"b": "on", "a": ["1", 1, None, True, "2026-01-01", "é"]}
     assert load_documents(to_yaml(value).encode()) == [value]
