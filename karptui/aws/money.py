@@ -24,18 +24,19 @@ def per_hour_text(amount: float, currency: str = "USD") -> str:
     return f"{_symbol(currency)}{amount:,.2f}/h"
 
 
-def saved_text(amount: float, *, digits: int = 4) -> str:
+def saved_text(amount: float, *, digits: int = 4, is_whole: bool = True) -> str:
     """Return what a change saves per hour: ``saves $0.3830/h``, or ``costs $0.2380/h more`` where it saves less than 0.
 
     Args:
         amount: Saved per hour.
         digits: Behind the point.
+        is_whole: Whether nothing is missing in it; else a plus stands behind it.
     """
     said = f"{abs(amount):,.{digits}f}"
-    if not float(said.replace(",", "")):
+    if is_whole and not float(said.replace(",", "")):
         return "saves nothing"
-    text = f"${said}/h"
-    return f"saves {text}" if amount > 0 else f"costs {text} more"
+    text = f"${said}/h{'' if is_whole else '+'}"
+    return f"saves {text}" if amount >= 0 else f"costs {text} more"
 
 
 def per_month_text(amount_per_hour: float, currency: str = "USD") -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
@@ -33,6 +34,9 @@ from karptui.views.sanitize import clean
 if TYPE_CHECKING:
     from karptui.provisioning import Prepared, Solution
     from karptui.sources.snapshot.reader import SnapshotReader
+
+Savings: TypeAlias = Mapping[str, Sequence[float | None]]
+"""By method, what each of its commands saves per hour; None where nobody can say."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -104,18 +108,26 @@ def run(args: argparse.Namespace) -> int:
     reader = SnapshotReader(karpenter_version=args.karpenter_version or "")
     status = 0
     for path in args.snapshots:
-        document = answer(reader, path, times=args.time or 0, disruption=args.disruption)
-        if "error" in document:
+        found = answer(reader, path, times=args.time or 0, disruption=args.disruption)
+        if "error" in found.document:
             status = 1
         if args.output == "json":
-            _print_json(document)
+            _print_json(found.document)
         else:
-            print("\n".join(lines_of(document)))
+            print("\n".join(lines_of(found.document, found.savings)))
     return status
 
 
-def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: bool = False) -> dict[str, Any]:
-    """Return the answer to one snapshot; its ``error`` where it cannot be read.
+class Answer(msgspec.Struct, frozen=True, eq=False):
+    """The answer to one snapshot."""
+
+    document: dict[str, Any]
+    """As ``-o json`` prints it; with ``error`` where the snapshot cannot be read."""
+    savings: Savings = {}
+
+
+def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: bool = False) -> Answer:
+    """Return the answer to one snapshot.
 
     Args:
         reader: Reads snapshots.
@@ -131,7 +143,7 @@ def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: boo
             snapshot = reader.read([path], strict=True)
             prepared = prepare_snapshot(snapshot, command="simulate")
     except SourceError as error:
-        return {"name": _name_in(path), "error": str(error)}
+        return Answer({"name": _name_in(path), "error": str(error)})
     millis, solution = _decide(prepared, times)
     document: dict[str, Any] = {"name": snapshot.name, "provisioning": solution.as_json()}
     if times:
@@ -141,8 +153,8 @@ def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: boo
     document["notModelled"] = not_modelled(snapshot.inventory, snapshot.settings)
     if not prepared.pools and (untried := sorted(pod.key for pod in (*prepared.pending, *prepared.leaving))):
         document["untried"] = untried
-    document |= _disruption(prepared, solution, wanted=disruption or snapshot.with_disruption)
-    return document
+    disrupted = _disruption(prepared, solution, wanted=disruption or snapshot.with_disruption)
+    return Answer(document | disrupted.document, disrupted.savings)
 
 
 def _name_in(path: str) -> str:
@@ -175,13 +187,14 @@ def _decide(prepared: Prepared, times: int) -> tuple[float, Solution]:
     return round(least * 1000, 3), solution
 
 
-def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> dict[str, Any]:
+def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> Answer:
     """Return the answers of the disruption methods if wanted, and all events."""
     from karptui.provisioning.events import provisioning_events
 
     events: dict[str, list[str]] = provisioning_events(prepared, solution)
     document: dict[str, Any] = {}
     said: dict[str, list[str]] = {}
+    savings: Savings = {}
     if wanted:
         from karptui.disruption.deletion_costs import managed_costs
         from karptui.disruption.json_form import legacy_repair_json, method_json
@@ -189,6 +202,9 @@ def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> dict
 
         report = simulate(prepared)
         document["disruption"] = [method_json(result) for result in report.methods]
+        savings = {
+            str(result.method): [command.known_savings for command in result.commands] for result in report.methods
+        }
         if report.legacy_repairs is not None:
             document["disruption"].append(legacy_repair_json(report.legacy_repairs))
         costs = managed_costs(report.fleet)
@@ -206,7 +222,7 @@ def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> dict
     for key, lines in said.items():
         events.setdefault(key, []).extend(line for line in lines if line not in events.get(key, ()))
     document["events"] = {key: sorted(events[key]) for key in sorted(events)}
-    return document
+    return Answer(document, savings)
 
 
 def _print_json(document: dict[str, Any]) -> None:
@@ -218,13 +234,18 @@ HEADINGS: Final = ("NODEPOOL", "PODS", "CPU", "MEMORY", "TYPES", "FROM $/H", "FI
 MAX_NAMES: Final = 3
 
 
-def lines_of(document: dict[str, Any]) -> Iterator[str]:
-    """Yield an answer as lines for people; nothing in them acts on a terminal."""
-    for line in _lines(document):
+def lines_of(document: dict[str, Any], savings: Savings) -> Iterator[str]:
+    """Yield an answer as lines for people; nothing in them acts on a terminal.
+
+    Args:
+        document: The answer.
+        savings: What its commands save.
+    """
+    for line in _lines(document, savings):
         yield clean(line)
 
 
-def _lines(document: dict[str, Any]) -> Iterator[str]:
+def _lines(document: dict[str, Any], savings: Savings) -> Iterator[str]:
     yield f"{document['name']}:"
     if "error" in document:
         yield f"  {document['error']}"
@@ -249,7 +270,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
         instead = ", ".join(others)
         yield f"  {tie['pod']}: {tie['topologyKey']} {chosen} is one of equals, Karpenter may choose {instead}"
     for method in document.get("disruption", ()):
-        yield from _method_lines(method)
+        yield from _method_lines(method, savings.get(method["name"], ()))
     for sentence in document["notModelled"]:
         yield f"  not modelled: {sentence}"
     if "solveMillis" in decision:
@@ -283,12 +304,10 @@ def _padded(i: int, cell: str, width: int) -> str:
     return cell.rjust(width) if 0 < i < len(HEADINGS) - 1 else cell.ljust(width)
 
 
-def _method_lines(method: dict[str, Any]) -> Iterator[str]:
+def _method_lines(method: dict[str, Any], savings: Sequence[float | None]) -> Iterator[str]:
     budgets = ", ".join(f"{pool} {count}" for pool, count in sorted(method["budgets"].items()))
     yield f"  {method['name']}: {len(method['candidates'])} candidates, budgets {budgets or 'none'}"
-    for command in method["commands"]:
+    for command, saved in zip_longest(method["commands"], savings):
         made = f" by {len(command['replacements'])} NodeClaim" if command["replacements"] else ""
-        # What a template makes, or comes once the node is gone, has no price: Karpenter counts the whole node as saved.
-        is_open = "terminateFirstReason" in command or any(one["cheapestPrice"] < 0 for one in command["replacements"])
-        saves = "" if is_open else f", {saved_text(command['savings'])}"
+        saves = "" if saved is None else f", {saved_text(saved)}"
         yield f"    {command['decision']} {', '.join(command['candidates'])}{made}{saves}"

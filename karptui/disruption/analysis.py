@@ -143,6 +143,11 @@ class NextReport(msgspec.Struct, frozen=True, gc=False):
         known = [one.savings_per_hour for one in self.commands if one.savings_per_hour is not None]
         return sum(known) if known or not self.commands else None
 
+    @property
+    def is_saving_whole(self) -> bool:
+        """Whether it is known of all of them."""
+        return all(one.savings_per_hour is not None for one in self.commands)
+
 
 class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """One generation; the simulated parts may be of an older one."""

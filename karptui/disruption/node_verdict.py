@@ -73,6 +73,8 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     """Pods on it that have another place, where it goes by Drift or consolidation."""
     kept: int = 0
     """Pods on it that may not be evicted now: Karpenter seeks no place for them, and takes the node all the same."""
+    is_saving_known: bool = True
+    """Whether every price that ``savings_per_hour`` hangs on is known."""
 
     @property
     def goes(self) -> bool:
@@ -121,6 +123,7 @@ def verdict_of(prospect: Prospect) -> Verdict:
         is_first=prospect.command is not None and prospect.command.terminate_first is not None,
         moved=prospect.moved,
         kept=prospect.kept,
+        is_saving_known=prospect.is_saving_known,
     )
 
 

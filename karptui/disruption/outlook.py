@@ -68,6 +68,11 @@ class Prospect(msgspec.Struct, frozen=True, eq=False):
         """Dollars per hour that are saved; 0 where it stays, and where nobody can say: `Command.known_savings`."""
         return 0.0 if self.command is None else self.command.known_savings or 0.0
 
+    @property
+    def is_saving_known(self) -> bool:
+        """Whether that is what is saved, too: `Command.known_savings`."""
+        return self.command is None or self.command.known_savings is not None
+
 
 _STAYS: Final = Prospect(Outcome.NO)
 _UNKNOWN: Final = Prospect(Outcome.UNKNOWN)

@@ -85,7 +85,7 @@ def _asked(report: NextReport) -> str:
 def _command_lines(report: NextReport, late: str, *, has_prices: bool) -> list[Pieces]:
     many = f", {count_text(len(report.commands))} commands" if len(report.commands) > 1 else ""
     saved = report.savings_per_hour if has_prices else None
-    saves = f", {saved_text(saved)}" if saved is not None else ""
+    saves = f", {saved_text(saved, is_whole=report.is_saving_whole)}" if saved is not None else ""
     head = f"Next: {report.method} ({report.reason}){many}{saves}"
     lines: list[Pieces] = [((head, Tone.STRONG), (late, Tone.ACTIVE))]
     lines += [((f"  {_command_text(one)}", Tone.NORMAL),) for one in report.commands[:MOST_COMMANDS]]

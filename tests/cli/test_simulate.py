@@ -11,6 +11,7 @@ from karptui.cli.main import main
 from karptui.cli.simulate import lines_of
 from tests.hygiene.test_schemas import validator
 from tests.provisioning.scenarios import scenario
+from tests.troubles import troubles_document
 
 CASES = Path(__file__).resolve().parents[2] / "docs" / "cases"
 
@@ -110,13 +111,29 @@ def test_what_a_command_saves_is_said_as_everywhere(saved: float, said: str) -> 
         "replacements": [{"cheapestPrice": 0.1}],
         "savings": saved,
     }
-    bare: dict[str, Any] = {**command, "replacements": [{"cheapestPrice": -1}]}
-    drift = {"name": "Drift", "candidates": ["a"], "budgets": {"general": 1}, "commands": [command, bare]}
+    drift = {"name": "Drift", "candidates": ["a"], "budgets": {"general": 1}, "commands": [command, command]}
     decision: dict[str, Any] = {"newNodeClaims": [], "existingNodes": [], "podErrors": {}}
     answer = {"name": "case", "provisioning": decision, "disruption": [drift], "notModelled": []}
-    lines = list(lines_of(answer))
+    lines = list(lines_of(answer, {"Drift": (saved, None)}))
     assert f"    replace a, b by 1 NodeClaim, {said}" in lines
-    assert "    replace a, b by 1 NodeClaim" in lines, "what a template makes has no price yet"
+    assert "    replace a, b by 1 NodeClaim" in lines, "nobody can say what it saves"
+
+
+def test_nothing_is_said_to_be_saved_where_a_node_has_no_price(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = troubles_document()
+    document["objects"] = [one for one in document["objects"] if one["kind"] != "Pod"]
+    path = tmp_path / "empty.json"
+    path.write_text(json.dumps(document))
+    assert main(["simulate", str(path), "--disruption"]) == 0
+    assert "    delete spot-1, saves $0.3100/h\n" in capsys.readouterr().out
+    for one in document["objects"]:
+        if "spot-1" in (one["metadata"]["name"], one.get("status", {}).get("nodeName")):
+            one["metadata"]["labels"]["node.kubernetes.io/instance-type"] = "m9.unheard-of"
+    path.write_text(json.dumps(document))
+    assert main(["simulate", str(path), "--disruption"]) == 0
+    assert "    delete spot-1\n" in capsys.readouterr().out
 
 
 def test_names_cannot_act_on_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -112,14 +112,18 @@ def test_drift_takes_it_whatever_the_price() -> None:
 def test_what_a_command_saves_is_known_where_every_price_is() -> None:
     pods = [a_pod(node="node-1", annotations=PROTECTED)]
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
-    command = present(_without(_cluster(pods=pods, claims=[claim]), code="POD_DND").command)
+    prospect = _without(_cluster(pods=pods, claims=[claim]), code="POD_DND")
+    command = present(prospect.command)
     assert command.known_savings == command.savings == pytest.approx(0.3)
+    assert verdict_of(prospect).is_saving_known
 
     node = a_node(**{**BIG, "instance_type": "m9.unheard-of"})
     claim = a_claim(instance_type="m9.unheard-of", conditions=(drifted(),))
-    command = present(_without(_cluster(pods=pods, nodes=[node], claims=[claim]), code="POD_DND").command)
+    prospect = _without(_cluster(pods=pods, nodes=[node], claims=[claim]), code="POD_DND")
+    command = present(prospect.command)
     assert command.savings == pytest.approx(-0.1), "Karpenter counts the unknown price as 0"
     assert command.known_savings is None
+    assert not verdict_of(prospect).is_saving_known
 
 
 def test_a_budget_that_opens() -> None:

@@ -159,7 +159,7 @@ def next_lines(difference: Difference) -> tuple[ResultLine, ...]:
 def _side_lines(key: str, title: str, side: NextLines) -> tuple[ResultLine, ...]:
     known = [one.savings_per_hour for one in side.commands if one.savings_per_hour is not None]
     if known:
-        note = saved_text(sum(known))
+        note = saved_text(sum(known), is_whole=len(known) == len(side.commands))
     else:
         note = counted(len(side.commands), "command") if side.commands else side.because or "nothing to do"
     return (heading(key, title, note), *(_command_line(key, one) for one in side.commands))

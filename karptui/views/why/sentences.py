@@ -338,7 +338,7 @@ def verdict_text(verdict: Verdict, *, would: bool = True) -> str:
     """Return what becomes of a node in words."""
     if not verdict.goes:
         return refusal_text(verdict) or ("not known" if verdict.outcome == "unknown" else "stays")
-    saves = f", {saved_text(verdict.savings_per_hour)}" if verdict.savings_per_hour else ""
+    saves = _saves(verdict)
     if verdict.outcome == "delete":
         how = "it is empty" if verdict.method == "Emptiness" else _moved_text(verdict)
         return f"{'would be deleted' if would else 'delete'}: {how}{saves}" if verdict.method else "delete"
@@ -351,6 +351,12 @@ def verdict_text(verdict: Verdict, *, would: bool = True) -> str:
     others = f" or {counted(more, 'other type')}" if more > 0 else ""
     kept = f"; {_kept_text(verdict)}" if verdict.kept else ""
     return f"{'would be replaced' if would else 'replace'}{kinds}{others}{saves}{kept}"
+
+
+def _saves(verdict: Verdict) -> str:
+    """Return what goes on about the dollars; empty where there are none, or nobody can say."""
+    is_said = verdict.is_saving_known and verdict.savings_per_hour
+    return f", {saved_text(verdict.savings_per_hour)}" if is_said else ""
 
 
 def _moved_text(verdict: Verdict) -> str:
@@ -381,8 +387,7 @@ def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
         return []
     alone = outlook.without_code.get(codes[0], freed.outcome) if len(codes) == 1 else freed.outcome
     if alone in ("delete", "replace"):
-        saved = f", {saved_text(freed.savings_per_hour)}" if freed.savings_per_hour else ""
-        return [(f"would go without: {alone}{saved} (simulated)", Tone.STRONG)]
+        return [(f"would go without: {alone}{_saves(freed)} (simulated)", Tone.STRONG)]
     if freed.goes and not any(one.is_wanted and one.code not in codes for one in found.blockers):
         return [(f"would go without, once Karpenter goes on: {freed.outcome} (simulated)", Tone.NORMAL)]
     if freed.goes:

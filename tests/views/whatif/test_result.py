@@ -283,7 +283,7 @@ def test_budgets_and_the_next_command_of_both_sides() -> None:
         )
     )
     assert texts(lines) == [
-        "Karpenter's next command, edited  saves $0.5000/h",
+        "Karpenter's next command, edited  saves $0.5000/h+",
         "    Emptiness: delete n1  saves $0.5000/h",
         "    Drift: replace n2 → m7i.large in general  saves nothing",
         "    StaticDrift: replace n3 → a new node in general",
@@ -291,6 +291,8 @@ def test_budgets_and_the_next_command_of_both_sides() -> None:
         "Disruption budgets",
         "    general Drifted  no limit → 1 nodes  left now no limit → 0",
     ]
+    known = result_lines(a_difference(next_before=NextLines(()), next_after=NextLines((command, replace))))
+    assert texts(known)[0] == "Karpenter's next command, edited  saves $0.5000/h"
     unsaid = result_lines(a_difference(next_before=NextLines(()), next_after=NextLines((open_ended,))))
     assert texts(unsaid)[0] == "Karpenter's next command, edited  1 command", "nobody can say what it saves"
     quiet = result_lines(a_difference(next_before=NextLines(()), next_after=NextLines(())))

@@ -183,6 +183,7 @@ def test_a_sentence_before_the_simulation() -> None:
             "would be deleted: 1 pod fits elsewhere, no place is sought for 2 pods that may not be evicted yet",
         ),
         (Verdict(Outcome.REPLACE, "Drift"), "would be replaced"),
+        (Verdict(Outcome.REPLACE, "Drift", -0.1, is_saving_known=False), "would be replaced"),
         (
             Verdict(Outcome.REPLACE, "Drift", -0.1, (Replacement("p", ("a",), 0.2, 1),), moved=1, kept=1),
             "would be replaced by a, costs $0.1000/h more; no place is sought for 1 pod that may not be evicted yet",
@@ -402,7 +403,7 @@ def test_next_in_words(view: ClusterView) -> None:
     assert "and 2 more" in text
     first = NextCommand("terminate-first", ("n2",), (), None)
     mixed = lines(NextReport("Drift", "Drifted", (one, first), generation=at))
-    assert mixed.startswith("Next: Drift (Drifted), 2 commands, saves $0.5000/h\n")
+    assert mixed.startswith("Next: Drift (Drifted), 2 commands, saves $0.5000/h+\n"), "of the other nobody can say"
     assert lines(NextReport("Drift", "Drifted", (first,), generation=at)).startswith("Next: Drift (Drifted)\n")
     assert replacement_text(Replacement("p", (), 0.0, 0)) == "a new node of p, from its template"
     static = Replacement("p", ("a", "b"), 0.1, 0, is_from_template=True)
