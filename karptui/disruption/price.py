@@ -131,11 +131,23 @@ def pool_costs(claims: Iterable[NodeClaim], books: Mapping[str, ReckonedPrices])
     """
     totals: dict[str, float] = {}
     for claim in claims:
-        try:
-            type_name, capacity_type, zone, pool = _cost_labels(claim.labels)
-        except KeyError:
-            continue
-        book = books.get(pool)
-        price = book.price(type_name, zone, capacity_type) if book is not None else 0.0
-        totals[pool] = totals.get(pool, 0.0) + price
+        found = _cost(claim, books)
+        if found is not None:
+            pool, price = found
+            totals[pool] = totals.get(pool, 0.0) + price
     return totals
+
+
+def unpriced_claims(claims: Iterable[NodeClaim], books: Mapping[str, ReckonedPrices]) -> list[NodeClaim]:
+    """Return the NodeClaims that `pool_costs` leaves out, or counts as 0."""
+    return [claim for claim in claims if (found := _cost(claim, books)) is None or not found[1]]
+
+
+def _cost(claim: NodeClaim, books: Mapping[str, ReckonedPrices]) -> tuple[str, float] | None:
+    """Return the NodePool of a NodeClaim and its price; None where it lacks a label that says so."""
+    try:
+        type_name, capacity_type, zone, pool = _cost_labels(claim.labels)
+    except KeyError:
+        return None
+    book = books.get(pool)
+    return pool, book.price(type_name, zone, capacity_type) if book is not None else 0.0

@@ -213,13 +213,19 @@ def given_up_ns(claim: NodeClaim) -> int | None:
 
 
 def is_stuck(claim: NodeClaim, durations: Durations, now_ns: int) -> bool:
-    """Whether a node has joined and is not ready so long after that it is in trouble, as far as anybody can tell.
+    """Whether a node has joined and is not initialised so long after that it is in trouble, as far as anybody can tell.
 
     Karpenter ends no node for it: liveness.go knows launches and registrations alone.
     """
-    has_joined = claim.is_true("Registered") and not claim.is_true("Initialized") and not claim.is_deleting
-    patience_ns = durations.patience_of(claim.labels.get(NODEPOOL, ""))
-    return has_joined and now_ns - patience_ns > claim.created_ns != ABSENT_NS
+    joined_ns = joined_since(claim)
+    is_starting = joined_ns != ABSENT_NS and not claim.is_true("Initialized") and not claim.is_deleting
+    return is_starting and now_ns - durations.patience_of(claim.labels.get(NODEPOOL, "")) > joined_ns
+
+
+def joined_since(claim: NodeClaim) -> int:
+    """Return since when the node of a NodeClaim has joined, ``ABSENT_NS`` where it has not, or nobody can say."""
+    registered = claim.condition("Registered")
+    return registered.last_transition_ns if registered is not None and registered.status == "True" else ABSENT_NS
 
 
 class Launches:

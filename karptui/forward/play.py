@@ -10,7 +10,7 @@ import msgspec
 
 from karptui.disruption.chance import LIKELIEST, Chance
 from karptui.disruption.fleet import Fleet
-from karptui.disruption.price import ReckonedPrices, pool_costs
+from karptui.disruption.price import ReckonedPrices, pool_costs, unpriced_claims
 from karptui.disruption.repair import tolerated_until
 from karptui.forward.agenda import Agenda, Turn
 from karptui.forward.calendar import Calendar
@@ -84,8 +84,8 @@ class Play:
         self.sight = sight = Sight(world, agenda, pools, types, settings, pause=pause)
         self._drains = Drains(world, agenda, self._calendar, durations, sight.fleet)
         self._series: list[Moment] = []
-        self._price = (-1, 0.0)
-        """What the cluster costs, with the version of its NodeClaims."""
+        self._price = (-1, 0.0, 0)
+        """What the cluster costs and how many nodes count for nothing in it, with the version of its NodeClaims."""
         self._books: Mapping[str, ReckonedPrices] = {}
         self._launches = launches = Launches(
             world, agenda, self._calendar, sight, durations=durations, rules=settings.rules
@@ -205,15 +205,22 @@ class Play:
         if self._journal is not None:
             self._journal.close(self.now_ns)
         if self._price[0] != self.world.claims_version:
-            costs = pool_costs(self.world.claims.values(), self._books)
-            self._price = (self.world.claims_version, round(sum(costs.values()), 6))
+            claims, nodes = self.world.claims.values(), self.world.nodes
+            costs = pool_costs(claims, self._books)
+            unpriced = sum(1 for claim in unpriced_claims(claims, self._books) if claim.node_name in nodes)
+            self._price = (self.world.claims_version, round(sum(costs.values()), 6), unpriced)
         moment = Moment(
             self.now_ns,
             len(self.world.nodes),
             self._price[1],
             pending_count(self.world.without_node),
+            self._price[2],
         )
-        if len(self._series) > 1 and self._series[-1].at_ns == self.now_ns:
+        last = self._series[-1] if self._series else None
+        if last is not None and len(self._series) > 1 and last.at_ns == self.now_ns:
             self._series[-1] = moment
-        elif not self._series or msgspec.structs.replace(self._series[-1], at_ns=self.now_ns) != moment:
+        elif last is None or msgspec.structs.replace(last, at_ns=self.now_ns, unpriced=moment.unpriced) != moment:
             self._series.append(moment)
+        elif last.unpriced < moment.unpriced:
+            # Nothing that is listed has changed.
+            self._series[-1] = msgspec.structs.replace(last, unpriced=moment.unpriced)

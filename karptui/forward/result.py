@@ -93,6 +93,8 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
     nodes: int
     price_per_hour: float
     pending: int
+    unpriced: int = 0
+    """Nodes of Karpenter's that count for nothing in ``price_per_hour``, as no price is known by their NodeClaim."""
 
     def as_json(self) -> dict[str, Any]:
         """Return it in the form of ``karptui forward -o json``."""

@@ -17,7 +17,7 @@ from karptui.forward.circle import circle_of
 from karptui.forward.durations import INSTANT, Durations, observed, simulation_ns
 from karptui.forward.jobs import job_times, kind_of
 from karptui.forward.journal import Journal
-from karptui.forward.launching import is_stuck
+from karptui.forward.launching import is_stuck, joined_since
 from karptui.forward.play import Play
 from karptui.forward.result import KeptNode, Played
 from karptui.karpenter.inventory import Inventory
@@ -94,7 +94,7 @@ def forward(
     played = play.run()
     is_measured = simulation_seconds is not None
     assumed, left_out = premises(inventory, settings, durations, now_ns, is_instant=is_instant, is_measured=is_measured)
-    assumed += tuple(_foreign(inventory))
+    assumed += (*_foreign(inventory), *_unpriced(played))
     return msgspec.structs.replace(
         played,
         kept=kept_nodes(play.fleet()),
@@ -183,22 +183,31 @@ def _assumptions(durations: Durations, usual_seconds: float | None, *, is_instan
 
 def _foreign(inventory: Inventory) -> Iterator[str]:
     """Yield that nodes which Karpenter did not make count as nodes and not in dollars; nothing where there are none."""
-    claimed = {claim.provider_id for claim in inventory.nodeclaims}
+    claimed = {claim.provider_id for claim in inventory.nodeclaims if claim.provider_id}
     count = sum(1 for node in inventory.nodes if node.provider_id not in claimed)
     if count:
         counts = verb(count, "counts", "count")
         yield f"{counted(count, 'node')} that Karpenter did not make {counts} among the nodes, and not in $/h"
 
 
+def _unpriced(played: Played) -> Iterator[str]:
+    """Yield that nodes count for nothing in dollars; nothing where there are none."""
+    count = max(moment.unpriced for moment in played.series)
+    if count:
+        counts, claims = verb(count, "counts", "count"), verb(count, "its NodeClaim", "their NodeClaims")
+        yield f"{counted(count, 'node')} {counts} for nothing in $/h: no price is known by {claims}"
+
+
 def _stuck_nodes(inventory: Inventory, durations: Durations, now_ns: int) -> list[str]:
     claims = [one for one in inventory.nodeclaims if is_stuck(one, durations, now_ns)]
     if not claims:
         return []
-    oldest = min(claims, key=lambda one: one.created_ns)
+    oldest_ns = min(joined_since(one) for one in claims)
     names = first_of(sorted(one.node_name or one.name for one in claims), _MOST_NAMES)
-    stays = "is not ready" if len(claims) == 1 else "are not ready"
-    since = f"{'' if len(claims) == 1 else 'up to '}{duration_text((now_ns - oldest.created_ns) // NS_PER_SECOND)}"
-    return [f"{names} {stays} {since} after the NodeClaim, and taken to stay so: Karpenter ends no node for that"]
+    stays = f"{verb(len(claims), 'is', 'are')} not initialised"
+    since = f"{'' if len(claims) == 1 else 'up to '}{duration_text((now_ns - oldest_ns) // NS_PER_SECOND)}"
+    joined = verb(len(claims), "it joined", "they joined")
+    return [f"{names} {stays} {since} after {joined}, and taken to stay so: Karpenter ends no node for that"]
 
 
 def _job_assumptions(inventory: Inventory) -> list[str]:

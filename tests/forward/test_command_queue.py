@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from karptui.forward.command_queue import Running, ends_ns, waiting
 from karptui.forward.durations import Durations
-from karptui.forward.launching import given_up_ns
+from karptui.forward.launching import given_up_ns, is_stuck
 from karptui.forward.play import Play
 from karptui.forward.result import Failure, StepKind
 from karptui.forward.run import premises
@@ -15,7 +15,7 @@ from karptui.karpenter.labels import DISRUPTED_TAINT, INITIALIZED
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.settings import Settings
 from karptui.kube.node import Node
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.views.forward.sentences import step_text
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_nodeclaim, a_pod, amounts
 from tests.forward.making import TYPES, a_pair, a_world, played, seconds, steps
@@ -131,8 +131,19 @@ def test_a_node_that_is_not_ready_for_long_stays_so(minutes: int, usual_minutes:
     found = Play(a_world((node, claim)), TYPES, Settings(), NOW_NS, until_ns=NOW_NS + HOUR_NS, durations=usual).run()
     assert len(steps(found, StepKind.READY)) == 1 - expected
     (said,) = premises(a_world((node, claim)), Settings(), usual, NOW_NS)[0][:1]
-    text = f"waits is not ready {minutes}m after the NodeClaim, and taken to stay so: Karpenter ends no node for that"
+    text = f"waits is not initialised {minutes}m after it joined, and taken to stay so: Karpenter ends no node for that"
     assert (said == text) is bool(expected)
+
+
+def test_a_node_that_joined_late_is_not_given_up_for_the_time_before() -> None:
+    made_ns, joined_ns = NOW_NS - 20 * MINUTE_NS, NOW_NS - MINUTE_NS
+    _, claim = a_pair("late")
+    launched = a_condition("Launched", since_ns=made_ns)
+    claim = replace(claim, created_ns=made_ns, conditions=(launched, a_condition("Registered", since_ns=joined_ns)))
+    assert not is_stuck(claim, Durations(), NOW_NS)
+    assert is_stuck(claim, Durations(), joined_ns + 15 * MINUTE_NS + 1)
+    undated = a_condition("Registered", since_ns=ABSENT_NS)
+    assert not is_stuck(replace(claim, conditions=(launched, undated)), Durations(), NOW_NS)
 
 
 def test_a_node_that_has_joined_is_never_given_up() -> None:

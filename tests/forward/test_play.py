@@ -12,7 +12,7 @@ from karptui.forward.durations import Durations
 from karptui.forward.play import Play
 from karptui.forward.result import StepKind
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import REGISTERED
+from karptui.karpenter.labels import INSTANCE_TYPE, REGISTERED
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.karpenter.settings import Settings
 from karptui.kube.selectors import NodeSelectorTerm
@@ -393,3 +393,17 @@ def test_nodes_of_others_count_among_the_nodes_and_the_dollars_say_so() -> None:
     own = a_world(a_pair("node-1"))
     assert said in played(replace(own, nodes=(*own.nodes, a_node(name="foreign")))).assumptions
     assert said not in played(own).assumptions
+    joined, claim = a_pair("joins")
+    starting = a_world(a_pair("node-1"), (joined, replace(claim, provider_id="")))
+    foreign = replace(a_node(name="foreign"), provider_id="")
+    assert said in played(replace(own, nodes=(*own.nodes, foreign), nodeclaims=starting.nodeclaims)).assumptions
+
+
+def test_nodes_without_a_price_count_for_nothing_in_dollars_and_that_is_said() -> None:
+    known, (node, claim) = a_pair("node-1"), a_pair("node-2")
+    labels = {**claim.labels, INSTANCE_TYPE: "m9.unheard-of"}
+    said = "1 node counts for nothing in $/h: no price is known by its NodeClaim"
+    for one, expected in ((claim, 0), (replace(claim, labels=labels), 1), (replace(claim, labels={}), 1)):
+        found = played(a_world(known, (node, one)))
+        assert found.series[0].unpriced == expected
+        assert (said in found.assumptions) is bool(expected)

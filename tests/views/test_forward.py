@@ -53,8 +53,13 @@ def test_the_headline_says_what_it_comes_to() -> None:
         "5 → 3 nodes, $2.50/h → $2.00/h (-$0.50/h) within 60s, then nothing more: 1 command, 3 evictions;"
         " 1 pod without a node"
     )
-    unpriced = headline(a_play(DELETED, moments=(Moment(NOW_NS, 1, 0.0, 0), Moment(NOW_NS + MINUTE_NS, 0, 0.0, 0))))
-    assert unpriced.startswith("1 → 0 nodes, none of which Karpenter has a price for within 60s, then nothing more: 1 ")
+    end = Moment(NOW_NS + MINUTE_NS, 0, 0.0, 0)
+    unpriced = headline(a_play(DELETED, moments=(Moment(NOW_NS, 1, 0.0, 0, 1), end)))
+    assert unpriced.startswith("1 → 0 nodes, no price counts, within 60s, then nothing more: 1 command")
+    unmanaged = headline(a_play(DELETED, moments=(Moment(NOW_NS, 1, 0.0, 0), end)))
+    assert unmanaged.startswith("1 → 0 nodes within 60s, then nothing more: 1 command")
+    partly = headline(a_play(DELETED, moments=(Moment(NOW_NS, 2, 0.1, 0, 1), end)))
+    assert partly.startswith("2 → 0 nodes, not every price counts, within 60s, then nothing more: 1 command")
     assert "after 60s, and it goes on" in headline(a_play(DELETED, moments=(BEFORE, AFTER), is_quiescent=False))
 
 
@@ -62,7 +67,9 @@ def test_nothing_to_do_is_said() -> None:
     said = headline(a_play(moments=(BEFORE,)))
     assert said == "nothing is disrupted and nothing launched: 5 nodes, $2.50/h"
     foreign = headline(a_play(moments=(Moment(NOW_NS, 1, 0.0, 0),)))
-    assert foreign == "nothing is disrupted and nothing launched: 1 node, none of which Karpenter has a price for"
+    assert foreign == "nothing is disrupted and nothing launched: 1 node", "made by nobody that this is about"
+    unpriced = headline(a_play(moments=(Moment(NOW_NS, 1, 0.0, 0, 1),)))
+    assert unpriced == "nothing is disrupted and nothing launched: 1 node, no price counts"
     waiting = headline(a_play(moments=(Moment(NOW_NS, 5, 2.5, 2),)))
     assert waiting == "nothing is disrupted and nothing launched: 5 nodes, $2.50/h; 2 pods without a node"
 
@@ -125,6 +132,11 @@ def test_a_scenario_is_told_by_what_it_changes_about_the_cluster_as_it_is() -> N
         "0 waiting pods instead of 1"
     )
     assert told(DELETED, end=AFTER) == ("x: the same at the end as it is: $2.00/h, 3 nodes, 3 evictions, 1 waiting pod")
+    assert (
+        told(DELETED, end=Moment(NOW_NS, 3, 1.5, 1, 1))
+        == "x: the same at the end as it is: 3 nodes, 3 evictions, 1 waiting pod"
+    )
+    assert told(DELETED, end=Moment(NOW_NS, 2, 1.5, 1, 1)).startswith("x: 2 nodes instead of 3, 3 evictions either way")
     as_it_is = a_play(moments=(BEFORE,))
     assert told(end=BEFORE) == "x: the same at the end as it is: $2.50/h, 5 nodes, 0 evictions"
 

@@ -26,7 +26,6 @@ MAX_NAMES: Final = 3
 def headline(played: Played) -> str:
     """Return what a play comes to, in one sentence."""
     first, last = played.series[0], played.end
-    change = last.price_per_hour - first.price_per_hour
     took = span_text(played.until_ns - played.from_ns)
     commands = sum(1 for step in played.steps if step.kind is StepKind.DISRUPT)
     if not commands and not any(step.kind is StepKind.PROVISION for step in played.steps):
@@ -34,10 +33,13 @@ def headline(played: Played) -> str:
     if played.circle is not None:
         begun_ns = played.circle.from_ns
         never = sum(1 for wait in played.waits if wait.until_ns is None and wait.from_ns < begun_ns)
-        return f"{circle_text(played.circle)}; {_sizes(first, last)} after {took}{_pending_text(never)}"
+        sizes = f"{_sizes(first, last)}{_comma(first, last)}"
+        return f"{circle_text(played.circle)}; {sizes} after {took}{_pending_text(never)}"
     end = f"within {took}, then nothing more" if played.is_quiescent else f"after {took}, and it goes on"
     by = f"{counted(commands, 'command')}, {counted(played.evictions, 'eviction')}"
-    by_dollars = f" ({per_hour_change_text(change)})" if first.price_per_hour or last.price_per_hour else ""
+    change = last.price_per_hour - first.price_per_hour
+    is_said = not _is_unpriced(first, last) and (first.price_per_hour or last.price_per_hour)
+    by_dollars = f" ({per_hour_change_text(change)})" if is_said else _comma(first, last)
     return f"{_sizes(first, last)}{by_dollars} {end}: {by}{_pending_text(last.pending)}"
 
 
@@ -58,10 +60,26 @@ def circle_text(circle: Circle) -> str:
 def _sizes(first: Moment, last: Moment) -> str:
     same = counted(first.nodes, "node")
     nodes = same if first.nodes == last.nodes else f"{first.nodes} → {counted(last.nodes, 'node')}"
-    if first.nodes and not first.price_per_hour and not last.price_per_hour:
-        return f"{nodes}, none of which Karpenter has a price for"
+    return ", ".join(filter(None, (nodes, _dollars(first, last))))
+
+
+def _dollars(first: Moment, last: Moment) -> str:
+    """Return what nodes cost; that this is not known of some, or nothing where Karpenter made none of them."""
+    is_any = first.price_per_hour or last.price_per_hour
+    if _is_unpriced(first, last):
+        return "not every price counts" if is_any else "no price counts"
+    if first.nodes and not is_any:
+        return ""
     was, now = per_hour_text(first.price_per_hour), per_hour_text(last.price_per_hour)
-    return f"{nodes}, {was}" if was == now else f"{nodes}, {was} → {now}"
+    return was if was == now else f"{was} → {now}"
+
+
+def _comma(first: Moment, last: Moment) -> str:
+    return "," if _is_unpriced(first, last) else ""
+
+
+def _is_unpriced(*moments: Moment) -> bool:
+    return any(moment.unpriced for moment in moments)
 
 
 def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
@@ -253,17 +271,19 @@ def _compared(name: str, first: Played, other: Played) -> Pieces:
         del was[_WAITING], now[_WAITING]
     lead = (f"{name}: ", Tone.STRONG)
     change = other.end.price_per_hour - first.end.price_per_hour
-    is_same_price = per_hour_text(abs(change)) == per_hour_text(0)
+    is_priced = not _is_unpriced(first.end, other.end)
+    is_same_price = not is_priced or per_hour_text(abs(change)) == per_hour_text(0)
+    price = [per_hour_text(other.end.price_per_hour)] if is_priced else []
     if is_same_price and was == now:
-        same = [per_hour_text(other.end.price_per_hour), *(counted(count, noun) for noun, count in now.items())]
+        same = [*price, *(counted(count, noun) for noun, count in now.items())]
         return lead, (f"the same at the end as it is: {', '.join(same)}", Tone.NORMAL)
     changes = [
         f"{counted(count, noun)} {'either way' if count == was[noun] else f'instead of {count_text(was[noun])}'}"
         for noun, count in now.items()
     ]
     if is_same_price:
-        same_price = f"the same {per_hour_text(other.end.price_per_hour)} at the end as it is"
-        return lead, (", ".join([same_price, *changes]), Tone.NORMAL)
+        same_price = [f"the same {one} at the end as it is" for one in price]
+        return lead, (", ".join([*same_price, *changes]), Tone.NORMAL)
     tone = Tone.GOOD if change < 0 else Tone.WARNING
     than = f" at the end than as it is, {', '.join(changes)}"
     return lead, (per_hour_change_text(change), tone), (than, Tone.NORMAL)
