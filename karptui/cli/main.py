@@ -195,9 +195,15 @@ def _say_no_command(word: str) -> int:
 def _unrecognized(command: str | None, unknown: Sequence[str]) -> str:
     """Return what is wrong with words that nothing takes."""
     flag = unknown[0].partition("=")[0]
-    if command is not None and any(flag in action.option_strings for action in build_parser()._actions):  # noqa: SLF001 - as in `parser_of`
+    if command is not None and _has(None, flag) and not any(_has(other, flag) for other in available()):
         return f"{flag} is for the app, which opens without a command"
     return f"unrecognized arguments: {' '.join(unknown)}"
+
+
+def _has(command: str | None, flag: str) -> bool:
+    """Return whether a command, or the app, has a flag."""
+    own = parser_of(build_parser(command), command)
+    return any(flag in action.option_strings for action in own._actions)  # noqa: SLF001 - as in `parser_of`
 
 
 def _take_late(parser: argparse.ArgumentParser, args: argparse.Namespace, words: Sequence[str]) -> bool:

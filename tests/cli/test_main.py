@@ -76,6 +76,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["--nonsense"], "unrecognized arguments: --nonsense"),
         (["--theme=nord", "--demo", "nodes"], "karptui nodes: --theme is for the app, which opens without a command"),
         (["--wide", "nodes"], "karptui nodes: --wide is for the app"),
+        (["nodes", "-n", "kube-system"], "karptui nodes: unrecognized arguments: -n kube-system"),
         (["nodes", "-o", "xml"], "invalid choice: 'xml'"),
         (["nodes", "--now", "yesterday"], "'yesterday' is not an RFC 3339 timestamp"),
         (["nodes", "--request-timeout", "soon"], "'soon' is not a duration such as 10s or 1m"),
