@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -22,9 +23,11 @@ from karptui.kube.volumes import CSINode, PersistentVolumeClaim
 from karptui.kube.workload import PodTemplateObject
 from karptui.provisioning import Cancelled, Prepared, Solution, prepare
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano
+from karptui.provisioning.claim import Claim
 from karptui.provisioning.events import provisioning_events
 from karptui.provisioning.go_sort import go_least
 from karptui.provisioning.solution import solve
+from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.topology_counts import DomainUniverse
 from tests.builders import (
     MINUTE_NS,
@@ -36,6 +39,7 @@ from tests.builders import (
     a_pod,
     a_pod_template,
     a_requirement,
+    amounts,
     an_instance_type,
 )
 from tests.provisioning.loading import load
@@ -254,6 +258,61 @@ class TestResults:
             holder, a_pod(cpu="1"), claims=(claim,), csi_nodes=limits, nodes=(a_node(),), nodeclaims=(a_nodeclaim(),)
         )
         assert places(solve(cluster)) == {"default/web-1": "node-1"}
+
+
+class TestRefusedAlready:
+    """What a run remembers of pods that found no place, for those that are alike."""
+
+    def test_a_pod_that_moves_does_not_speak_for_one_that_waits(self) -> None:
+        """The one that waits may go to a node that waits for consolidateAfter."""
+        template = a_pod().template
+        quiet_ns = NOW_NS - MINUTE_NS
+        cluster = prepared(
+            a_pod(name="moves", node="node-1", template=template),
+            a_pod(name="waits", template=template, created_ns=NOW_NS),
+            nodes=tuple(a_node(name=f"node-{i}") for i in (1, 2)),
+            nodeclaims=tuple(a_nodeclaim(name=f"c{i}", node=f"node-{i}", last_pod_event_ns=quiet_ns) for i in (1, 2)),
+            nodepools=(a_nodepool(consolidate_after_ns=10 * MINUTE_NS, limits=amounts({"cpu": "0"})),),
+        )
+        gone = next(state for state in cluster.states if state.name == "node-1")
+        solution = solve(cluster, gone.pods, excluded=[gone.provider_id], enforce_consolidate_after=True)
+        assert places(solution) == {"default/waits": "node-2"}
+        assert list(solution.errors) == ["default/moves"]
+
+    def test_nodes_that_a_spread_shut_open_again_when_another_zone_has_a_pod_more(self) -> None:
+        spread = (TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB),)
+        pods = [a_pod(name=f"w{i}", cpu="1500m", labels={"app": "web"}, topology_spread=spread) for i in range(3)]
+        zones = {"node-1": "us-east-1a", "node-2": "us-east-1a", "node-3": "us-east-1b"}
+        nodes = tuple(a_node(name=name, cpu="2", zone=zone) for name, zone in zones.items())
+        assert sorted(places(solve(prepared(*pods, nodes=nodes))).values()) == list(zones)
+
+    def test_whether_a_pod_is_refused_for_good_is_remembered_with_why(self) -> None:
+        """Between two pods alike stands one that what is placed later might let in."""
+        spread = (TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB),)
+        plain = a_pod().template
+        cluster = prepared(
+            a_pod(name="first", template=plain, created_ns=NOW_NS),
+            a_pod(name="spread", labels={"app": "web"}, topology_spread=spread, created_ns=NOW_NS + 1),
+            a_pod(name="alike", template=plain, created_ns=NOW_NS + 2),
+            nodepools=(a_nodepool(limits=amounts({"cpu": "0"})),),
+        )
+        watch = Refusals()
+        assert len(solve(cluster, watch=watch).errors) == 3
+        assert watch.refusals == ["first", "alike"]
+
+
+class Refusals:
+    """Notes whom a run refuses for good."""
+
+    def __init__(self) -> None:
+        self.refusals: list[str] = []
+
+    def placed(self, pod: Pod, node: StateNode | None, claims: Sequence[Claim]) -> None:
+        """Let it go on."""
+
+    def refused(self, pod: Pod) -> None:
+        """Note a pod."""
+        self.refusals.append(pod.name)
 
 
 class TestDomains:
