@@ -83,9 +83,9 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody can say what it saves: what comes in its place is not chosen yet, or has no known price."""
+        """Whether nobody can say what it saves: what comes in its place is not chosen yet, or a price is unknown."""
         unpriced = any(one.is_from_template or not one.price_per_hour for one in self.replacements)
-        return self.outcome == Outcome.REPLACE and (self.is_first or unpriced)
+        return self.outcome == Outcome.REPLACE and (self.is_first or unpriced or not self.is_saving_known)
 
 
 class Landing(msgspec.Struct, frozen=True, gc=False):

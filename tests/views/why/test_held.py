@@ -74,6 +74,7 @@ def test_what_comes_in_place_of_a_node_has_no_price_before_it_is_chosen() -> Non
         _with(known, outcome="replace", savings_per_hour=1.0, is_first=True),
         _with(known, outcome="replace", replacements=bare),
         _with(known, outcome="replace", savings_per_hour=1.0, replacements=unpriced),
+        _with(known, outcome="replace", is_saving_known=False),
     ):
         assert (saved_per_hour(made), held_per_hour(made)) == (None, None)
         assert held_cell(made, NOW_NS) == NOT_AVAILABLE
