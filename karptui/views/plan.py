@@ -34,7 +34,8 @@ def headline(plan: Plan) -> str:
     """Return the first sentence: what changes at once, and what it comes to at the end where that is something else."""
     at_once = headline_text(plan.answer)
     end, edited = plan.now.end.price_per_hour, plan.edited.end.price_per_hour
-    if per_hour_text(end) == per_hour_text(edited):
+    is_unpriced = plan.now.end.unpriced or plan.edited.end.unpriced
+    if is_unpriced or per_hour_text(end) == per_hour_text(edited):
         return at_once
     change = per_hour_change_text(edited - end)
     return f"{at_once} So at once; at the end {per_hour_text(edited)} instead of {per_hour_text(end)} ({change})."

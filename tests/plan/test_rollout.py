@@ -12,7 +12,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.plan.plan import Plan, plan
 from karptui.plan.rollout import most_more_nodes, spent
 from karptui.plan.sheet import objects_of
-from karptui.views.plan import rollout_lines
+from karptui.views.plan import headline, rollout_lines
 from karptui.whatif.edits import DeleteObject, ObjectRef, PutObject, RemoveNode, SetField, SetSetting, TakeOut
 from tests.builders import a_pod, an_instance_type
 from tests.forward.making import a_pair
@@ -60,6 +60,13 @@ def test_a_rollout_says_how_long_it_takes_and_what_it_takes_meanwhile() -> None:
     gained = replace(found.difference, drift_gained=found.difference.drift_gained[:1])
     one_drifts = replace(found, answer=replace(found.answer, difference=gained))
     assert any(one.startswith("1 NodeClaim drifts and is replaced") for one in one_drifts.risks())
+
+
+def test_the_first_sentence_has_no_dollars_of_the_end_where_a_node_has_no_price() -> None:
+    found = planned("1")
+    assert "So at once; at the end $0.36/h instead of $0.30/h" in headline(found)
+    unpriced = (*found.now.series[:-1], replace(found.now.end, unpriced=1))
+    assert "at the end" not in headline(replace(found, now=replace(found.now, series=unpriced)))
 
 
 def test_a_rollout_that_stalls_says_where_and_by_what() -> None:
