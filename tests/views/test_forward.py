@@ -183,6 +183,7 @@ def test_what_chance_changes_is_said_in_one_line() -> None:
         "5 seeds: 39 to 46 nodes, $29.65/h to $29.92/h, 217 evictions; their commands differ;"
         " shown: the likeliest, seed 3"
     )
+    assert "$" not in spread_text(spread, is_priced=False)
     settled = msgspec.structs.replace(spread, pending=(6, 6), same_commands=5)
     assert spread_text(settled).endswith("6 pods without a node; the same commands")
     some = spread_text(msgspec.structs.replace(spread, same_commands=3))

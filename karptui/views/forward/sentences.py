@@ -103,7 +103,7 @@ def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
     if played.waits:
         yield f"  waits  {longest_waits(played, MAX_NAMES)}"
     if played.spread is not None:
-        yield f"  chance {spread_text(played.spread)}"
+        yield f"  chance {spread_text(played.spread, is_priced=not _is_unpriced(played.end))}"
     shown = [step for step in played.steps if step.kind in SHOWN]
     for step in shown[:MAX_COMMANDS]:
         yield f"  {clock_text(step.at_ns)}  {step_text(step)}"
@@ -210,11 +210,11 @@ def waiting_text(played: Played) -> str:
     return f"{counted(most, 'pod')} at most, some {for_text}{rest}"
 
 
-def spread_text(spread: Spread) -> str:
-    """Return what chance changes about the end."""
+def spread_text(spread: Spread, *, is_priced: bool = True) -> str:
+    """Return what chance changes about the end, with dollars where every node has a price."""
     parts = [
         _range(spread.nodes, count_text, " nodes"),
-        _range(spread.price_per_hour, per_hour_text),
+        *([_range(spread.price_per_hour, per_hour_text)] if is_priced else []),
         _range(spread.evictions, count_text, " evictions"),
     ]
     if any(spread.pending):
@@ -362,7 +362,10 @@ def _block(play: PlayFound, width: int, at_ns: int | None, *, is_named: bool) ->
     if played.kept:
         yield ((f"{'kept':<{_LABEL}}", Tone.MUTED), (kept_text(played)[: width - _LABEL], Tone.NORMAL))
     if played.spread is not None:
-        yield ((f"{'chance':<{_LABEL}}", Tone.MUTED), (spread_text(played.spread)[: width - _LABEL], Tone.NORMAL))
+        yield (
+            (f"{'chance':<{_LABEL}}", Tone.MUTED),
+            (spread_text(played.spread, is_priced=not _is_unpriced(played.end))[: width - _LABEL], Tone.NORMAL),
+        )
     waiting = waiting_text(played)
     if waiting:
         tone = Tone.WARNING if last.pending else Tone.NORMAL
