@@ -70,7 +70,7 @@ class Prospect(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def is_saving_known(self) -> bool:
-        """Whether that is what is saved, too: `Command.known_savings`."""
+        """Whether somebody can say, where it goes."""
         return self.command is None or self.command.known_savings is not None
 
 
