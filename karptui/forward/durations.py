@@ -112,6 +112,12 @@ def simulation_ns(measured_seconds: float | None, seed: int, nodes: int) -> int:
     return round(known_seconds * NS_PER_SECOND * _SHARES[seed % len(_SHARES)])
 
 
+def joined_since(claim: NodeClaim) -> int:
+    """Return since when the node of a NodeClaim has joined, ``ABSENT_NS`` where it has not, or nobody can say."""
+    registered = claim.condition("Registered")
+    return registered.last_transition_ns if registered is not None and registered.status == "True" else ABSENT_NS
+
+
 def observed(claims: Iterable[NodeClaim]) -> Durations:
     """Return the waits as a cluster's NodeClaims, by their conditions, tell them."""
     seen: dict[str, list[int]] = defaultdict(list)

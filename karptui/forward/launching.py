@@ -17,7 +17,7 @@ import msgspec
 from karptui.disruption.price import ReckonedPrices
 from karptui.forward.agenda import Agenda
 from karptui.forward.calendar import Calendar
-from karptui.forward.durations import Durations
+from karptui.forward.durations import Durations, joined_since
 from karptui.forward.result import StepKind
 from karptui.forward.sight import Sight
 from karptui.forward.world import World
@@ -220,12 +220,6 @@ def is_stuck(claim: NodeClaim, durations: Durations, now_ns: int) -> bool:
     joined_ns = joined_since(claim)
     is_starting = joined_ns != ABSENT_NS and not claim.is_true("Initialized") and not claim.is_deleting
     return is_starting and now_ns - durations.patience_of(claim.labels.get(NODEPOOL, "")) > joined_ns
-
-
-def joined_since(claim: NodeClaim) -> int:
-    """Return since when the node of a NodeClaim has joined, ``ABSENT_NS`` where it has not, or nobody can say."""
-    registered = claim.condition("Registered")
-    return registered.last_transition_ns if registered is not None and registered.status == "True" else ABSENT_NS
 
 
 class Launches:

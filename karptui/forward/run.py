@@ -14,10 +14,10 @@ from karptui.disruption.codes import CODES, RANKS
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.removal import assumed_seconds
 from karptui.forward.circle import circle_of
-from karptui.forward.durations import INSTANT, Durations, observed, simulation_ns
+from karptui.forward.durations import INSTANT, Durations, joined_since, observed, simulation_ns
 from karptui.forward.jobs import job_times, kind_of
 from karptui.forward.journal import Journal
-from karptui.forward.launching import is_stuck, joined_since
+from karptui.forward.launching import is_stuck
 from karptui.forward.play import Play
 from karptui.forward.result import KeptNode, Played
 from karptui.karpenter.inventory import Inventory

@@ -265,6 +265,10 @@ CASES = [
         lambda: one_node(
             node={"is_initialized": False}, claim={"stage": "Registered", "created_ns": NOW_NS - MINUTE_NS}
         ),
+        lambda: one_node(
+            node={"is_initialized": False},
+            claim={"conditions": (a_condition("Registered", since_ns=NOW_NS - MINUTE_NS),)},
+        ),
         where_nodes_are_slow,
     ),
     Case(

@@ -15,12 +15,12 @@ from karptui.disruption.deletion import DrainStage
 from karptui.disruption.do_not_disrupt import protects_node
 from karptui.disruption.drain import LONG_NS
 from karptui.disruption.termination import deadline_of
-from karptui.forward.durations import observed
+from karptui.forward.durations import joined_since, observed
 from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE, NODEPOOL
 from karptui.karpenter.nodeclaim import claim_key
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.resources import CPU, MEMORY, PODS, nano
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import counted, verb
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import CordonNode, ObjectRef, SetField
@@ -195,14 +195,14 @@ def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
 def _never_initialized(context: AdviceContext) -> Iterator[Finding]:
     durations = observed(context.inventory.nodeclaims)
     found = [
-        (context.now_ns - node.claim.created_ns, node)
+        (context.now_ns - joined_since(node.claim), node)
         for node in context.fleet.nodes
         if node.claim is not None
         and node.node is not None
         and node.is_registered
         and not node.is_initialized
         and not node.is_marked_for_deletion
-        and 0 < node.claim.created_ns < context.now_ns - durations.patience_of(node.nodepool_name)
+        and ABSENT_NS != joined_since(node.claim) < context.now_ns - durations.patience_of(node.nodepool_name)
     ]
     if not found:
         return
