@@ -74,6 +74,8 @@ class PickList(LineView, can_focus=True):
         self._row_of: list[int] = []
         """By line, its row."""
         self._index: int | None = None
+        self._is_moved = False
+        """Whether the cursor has been put where it is, and did not just begin there."""
         self._strips: dict[tuple[_Row, int], Strip] = {}
         """By line and width, as a line is drawn before it is heard that there is another width."""
         self._drawn: dict[int, _Row] = {}
@@ -109,6 +111,7 @@ class PickList(LineView, can_focus=True):
         is_kept = key in keys and not shown[keys.index(key)].is_heading
         self._index = keys.index(key) if is_kept else next(iter(self._open), None)
         if not is_kept:
+            self._is_moved = False
             self.scroll_to(y=0, animate=False, immediate=True)
         self.resize_content(Size(self._body.width, len(self._rows)))
         self._refresh_changed()
@@ -129,6 +132,7 @@ class PickList(LineView, can_focus=True):
     # Moving
 
     def _move(self, index: int) -> None:
+        self._is_moved = True
         if index != self._index:
             self._index = index
             self._refresh_changed()
@@ -207,9 +211,10 @@ class PickList(LineView, can_focus=True):
     # Events
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Keep the cursor in view."""
+        """Keep the cursor in view, and a list in which nobody has moved at its top, as it begins."""
         self.resize_content(Size(self._body.width, len(self._rows)))
-        self._show_cursor()
+        if self._is_moved:
+            self._show_cursor()
 
     def index_at(self, event: events.MouseEvent) -> int:
         """Return the line under the pointer that the cursor could be on."""

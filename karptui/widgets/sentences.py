@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from textual.content import Content
+from textual.geometry import Size
 from textual.widgets import Static
 
 from karptui.views.row import Pieces, Tone
@@ -66,6 +67,12 @@ class Sentences(Static):
     def set_wrapped(self, lines: Iterable[Pieces]) -> None:
         """Show lines of pieces, broken between words to the width there is."""
         self._break(tuple(lines), wrapped)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return how many lines there will be at a width, which are broken to it only once it is the widget's own."""
+        if self._broken and width:
+            return len(self._breaking(self._broken, width))
+        return super().get_content_height(container, viewport, width)
 
     def on_resize(self) -> None:
         """Break lines anew."""
