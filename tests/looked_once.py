@@ -88,12 +88,10 @@ def answer_once(monkeypatch: pytest.MonkeyPatch, place: str, function: Callable[
     """
 
     def once(base: WhatIfBase, *asked: object, **options: object) -> Any:
-        inventory = base.inventory
         cluster = (
-            inventory.pods,
-            inventory.nodes,
-            inventory.nodepools,
-            inventory.nodeclasses,
+            *(getattr(base.inventory, field) for field in base.inventory.__struct_fields__),
+            base.types,
+            base.prices,
             base.settings,
             base.now_ns,
         )
