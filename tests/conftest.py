@@ -71,11 +71,17 @@ def _import_from_behind(paths: Iterable[Path]) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the folders that take longest first, and leave the order within them."""
     if config.getoption("no_pictures"):
-        pictures = {item for item in items if "snapshot" in getattr(item, "fixturenames", ())}
+        pictures = {item for item in items if _compares_pictures(item)}
         config.hook.pytest_deselected(items=[*pictures])
         items[:] = [item for item in items if item not in pictures]
 
     items.sort(key=lambda item: _rank(item.path))
+
+
+def _compares_pictures(item: pytest.Item) -> bool:
+    """Whether a test is given syrupy's pictures, by the type that it says: other fixtures have the name too."""
+    function = getattr(item, "function", None)
+    return function is not None and "SnapshotAssertion" in str(function.__annotations__.get("snapshot"))
 
 
 @cache
@@ -146,7 +152,7 @@ _FOLDERS: Final[Counter[str]] = Counter()
 @pytest.fixture
 def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder of the test's own, named after it: pytest looks at all others to number one."""
-    stem = re.sub(r"\W", "_", request.node.name)[:30]
+    stem = re.sub(r"\W", "_", request.node.name)[:30].lower()  # two that differ by case are one folder to some
     _FOLDERS[stem] += 1
     return tmp_path_factory.mktemp(f"{stem}-{_FOLDERS[stem]}", numbered=False)
 
