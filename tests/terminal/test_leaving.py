@@ -132,5 +132,9 @@ def test_a_signal_ends_what_waits_for_a_terminal_that_nobody_reads(environment: 
 def test_another_signal_ends_what_waits_for_its_terminal(program: Program) -> None:
     leave_unread(program)
     program.send(signal.SIGTERM)
-    while not program.has_ended(seconds=0.1):
+    for _ in range(300):
+        if program.has_ended(seconds=0.1):
+            break
         program.send(signal.SIGTERM)
+    else:
+        pytest.fail("it goes on waiting for its terminal")

@@ -318,6 +318,10 @@ def test_sort_and_filter() -> None:
         "status=Deleting": 2, "drift=AMI*": 1, "waiting=*drifted*": 1, "expires<3h": 1, "deadline<24h": 1,
         "init>10m": 1, "age<1m": 1, "amidrift": 1, "-l karpenter.sh/nodepool=general": 4,
     }  # fmt: skip
+    assert {*TABLE.subject.fields} == {
+        "name", "pool", "type", "cap", "zone", "init", "node", "drift", "expires", "deadline", "waiting", "age",
+        "status",
+    }  # fmt: skip
     for text, count in asked.items():
         test = compile_query(parse_query(text, TABLE.subject), TABLE.subject, NOW_NS)
         assert sum(map(test, rows)) == count, text
