@@ -77,9 +77,9 @@ def test_what_disruption_does_with_an_edit_is_what_it_does_with_the_edited_clust
     assert commands(plays[0]) == commands(plays[1])
 
 
-@pytest.mark.parametrize("family", MOVING)
-def test_commands_of_a_play_save_what_their_nodes_cost_less_what_replaces_them(family: str) -> None:
-    base = base_of(document_of(family))
+@pytest.mark.parametrize(("family", "place"), [*((family, 0) for family in MOVING), ("existing", 1)])
+def test_commands_of_a_play_save_what_their_nodes_cost_less_what_replaces_them(family: str, place: int) -> None:
+    base = base_of(document_of(family, place))
     prices = {node.node_name: price_of(base.fleet, node) or 0.0 for node in base.fleet.nodes}
     for step in rollout(base).play(horizon_ns=30 * MINUTES_NS).steps:
         if step.kind is StepKind.DISRUPT and prices.keys() >= set(step.nodes):
