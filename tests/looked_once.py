@@ -6,9 +6,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, Final
 
+import msgspec
 import pytest
 
 from karptui.aws.evidence import decides_alike
+from karptui.aws.prices import NodePrices
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.outlook import Outlook
 from karptui.disruption.should_disrupt import ShouldDisrupt
@@ -78,6 +80,12 @@ def look_once(monkeypatch: pytest.MonkeyPatch) -> None:
 _ANSWERS: Final[Recent[tuple[object, ...], Any]] = Recent(most=16, patience=64)
 
 
+def _contents(prices: NodePrices | None) -> tuple[object, ...]:
+    """Return what node prices consist of, which are made anew by each command."""
+    tables = prices.tables if prices is not None else ()
+    return (*map(msgspec.structs.astuple, tables), prices and (prices.settings, prices.is_auto_mode))
+
+
 def answer_once(monkeypatch: pytest.MonkeyPatch, place: str, function: Callable[..., Any]) -> None:
     """Have the engines answer a question of the same cluster once, whatever form a command prints it in.
 
@@ -90,8 +98,8 @@ def answer_once(monkeypatch: pytest.MonkeyPatch, place: str, function: Callable[
     def once(base: WhatIfBase, *asked: object, **options: object) -> Any:
         cluster = (
             *(getattr(base.inventory, field) for field in base.inventory.__struct_fields__),
-            base.types,
-            base.prices,
+            msgspec.structs.astuple(base.types),
+            _contents(base.prices),
             base.settings,
             base.now_ns,
         )

@@ -21,7 +21,7 @@ SOLVED: Final = (*PROSE, "scenario", "yaml", "patch")
 
 
 def hostile(text: str) -> dict[str, Any]:
-    """Return the troubles with a text behind every name that people give, and in what is said."""
+    """Return the troubles with a text behind every name that people give, in what is said, and on nodes that pods hold."""
     document = json.loads(json.dumps(troubles_document()))
     names = {one["metadata"]["name"] for one in document["objects"] if one["kind"] in NAMED}
 
@@ -32,7 +32,11 @@ def hostile(text: str) -> dict[str, Any]:
             return [changed(one) for one in value]
         return f"{value}{text}" if value in names or value == "Pod should schedule on: nodeclaim/spot-gone1" else value
 
-    return {**document, "name": f"evil{text}", "objects": [changed(one) for one in document["objects"]]}
+    objects = [changed(one) for one in document["objects"]]
+    for one in objects:
+        if one["kind"] == "Pod" and one["spec"].get("nodeName"):
+            one["metadata"].setdefault("annotations", {})["karpenter.sh/do-not-disrupt"] = "true"
+    return {**document, "name": f"evil{text}", "objects": objects}
 
 
 def harmless(text: str, *, is_json: bool) -> bool:
@@ -99,8 +103,8 @@ def test_nothing_hostile_is_printed(command: str, file: str, capsys: pytest.Capt
         if words[-1] == "json":
             for line in out.splitlines() if command == "simulate" else [out]:
                 json.loads(line)
-        # Nothing here keeps a node that something wants.
-        is_empty = command in ("blockers", "remedies") and f"no {command}" in err
+        # What keeps a node cannot be taken away here so that the node goes.
+        is_empty = command == "remedies" and "no remedies" in err
         assert out or is_empty or words[-1] == "csv", "without rows CSV has no header"
 
 
