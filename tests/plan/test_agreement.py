@@ -53,8 +53,8 @@ def chosen(found: NextPass) -> list[Any]:
 @pytest.mark.parametrize(
     ("family", "field", "value"),
     [
-        ("consolidation", "consolidateAfter", "0s"),
-        ("disruption", "consolidationPolicy", "WhenEmpty"),
+        ("consolidation", "consolidateAfter", "Never"),
+        ("consolidation", "consolidationPolicy", "WhenEmpty"),
         ("disruption", "budgets", [{"nodes": "1"}]),
         ("runners", "consolidateAfter", "Never"),
     ],
@@ -75,6 +75,7 @@ def test_what_disruption_does_with_an_edit_is_what_it_does_with_the_edited_clust
     assert chosen(found) == chosen(expected)
     plays = [one.play(horizon_ns=10 * MINUTES_NS) for one in (rollout(base, edited), rollout(by_itself))]
     assert commands(plays[0]) == commands(plays[1])
+    assert commands(plays[1]) != commands(rollout(base).play(horizon_ns=10 * MINUTES_NS)), "the edit changes something"
 
 
 @pytest.mark.parametrize(("family", "place"), [*((family, 0) for family in MOVING), ("existing", 1)])
@@ -102,15 +103,19 @@ def test_so_many_pods_fit_as_a_what_if_finds_a_place_for_and_no_more(family: str
         assert sum(count for _, count in found.nodes) + found.on_launched == found.fits
 
 
-@pytest.mark.parametrize("family", ["consolidation", "existing", "mixed"])
-def test_a_drill_says_of_every_pod_where_the_what_if_puts_it(family: str) -> None:
-    base = base_of(document_of(family))
-    for loss in losses(base.inventory)[:2]:
+@pytest.mark.parametrize(("family", "place", "pending"), [("existing", 0, 9), ("mixed", 1, 0)])
+def test_a_drill_says_of_every_pod_where_the_what_if_puts_it(family: str, place: int, pending: int) -> None:
+    base = base_of(document_of(family, place))
+    before, most, others = waiting(apply(base, ()))[1], 0, 0
+    for loss in losses(base.inventory):
         found = drill(base, loss)
         _, left = waiting(apply(base, found.edits))
         assert found.pods == found.on_nodes + found.on_new + len(found.pending)
-        assert {one.pod_key for one in (*found.pending, *found.also_pending)} <= left
+        assert {one.pod_key for one in (*found.pending, *found.also_pending)} == left - before
         assert bool(found.on_new) == bool(found.launched)
+        most, others = max(most, len(found.pending)), others + len(found.also_pending)
+    assert most == pending
+    assert others, "a loss takes the place that others wait for"
 
 
 @pytest.mark.parametrize(("family", "place"), [("mixed", 1), ("storyD", 0)])
