@@ -21,7 +21,7 @@ SOLVED: Final = (*PROSE, "scenario", "yaml", "patch")
 
 
 def hostile(text: str) -> dict[str, Any]:
-    """Return the troubles with a text behind every name that people give, and in what is said; pods hold their nodes."""
+    """Return the troubles with a text behind every name that people give and in what is said; pods hold nodes."""
     document = json.loads(json.dumps(troubles_document()))
     names = {one["metadata"]["name"] for one in document["objects"] if one["kind"] in NAMED}
 
