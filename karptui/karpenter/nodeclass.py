@@ -21,6 +21,11 @@ class NodeClassRef(msgspec.Struct, frozen=True, gc=False):
     kind: str = ""
     name: str = ""
 
+    @property
+    def key(self) -> str:
+        """Of the NodeClass it refers to."""
+        return nodeclass_key(self.kind, self.name)
+
 
 class NodeClass(KubeObject, frozen=True, kw_only=True, gc=False):
     """An EC2NodeClass, KWOKNodeClass, AKSNodeClass or any other."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.karpenter.nodeclass import NodeClass, NodeClassRef, is_aws_group, nodeclass_key
+from karptui.karpenter.nodeclass import NodeClass, NodeClassRef, is_aws_group
 from karptui.kube import resources
 from karptui.kube.objects import EMPTY, EMPTY_LABELS, Condition, KubeObject, condition_of
 from karptui.kube.resources import ResourceList
@@ -37,7 +37,7 @@ def is_aws(pools: Sequence[NodePool]) -> bool:
     return not pools or any(is_aws_group(pool.node_class_ref) for pool in pools)
 
 
-NODECLASS_NOT_FOUND: Final = "NodeClassNotFound"
+_NODECLASS_NOT_FOUND: Final = "NodeClassNotFound"
 """Reason of the NodeClassReady condition where there is no such NodeClass (pkg/controllers/nodepool/readiness)."""
 
 
@@ -95,12 +95,12 @@ class NodePool(KubeObject, frozen=True, kw_only=True, gc=False):
         found = condition_of(self.conditions, "NodeClassReady")
         if found is None or found.status not in ("True", "False"):
             return True if self.is_ready else None
-        return found.status == "True" or found.reason != NODECLASS_NOT_FOUND
+        return found.status == "True" or found.reason != _NODECLASS_NOT_FOUND
 
 
 def unread_nodeclasses(nodepools: Iterable[NodePool], nodeclasses: Iterable[NodeClass]) -> tuple[NodeClassRef, ...]:
     """Return which NodeClasses exist, as conditions of NodePools tell, and were not read; by kind and name."""
     read = {one.key for one in nodeclasses}
     refs = (pool.node_class_ref for pool in nodepools if pool.nodeclass_exists)
-    found = {nodeclass_key(ref.kind, ref.name): ref for ref in refs}
+    found = {ref.key: ref for ref in refs}
     return tuple(found[key] for key in sorted(found.keys() - read))

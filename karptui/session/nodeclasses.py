@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.aws.region import node_zones
 from karptui.karpenter.labels import NODEPOOL, OS
-from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, NodeClassRef, is_ec2, nodeclass_key
+from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, NodeClassRef, is_ec2
 from karptui.karpenter.nodepool import NodePool, unread_nodeclasses
 from karptui.kube.node import Node
 from karptui.kube.recent import LastAnswer
@@ -65,16 +65,12 @@ def assumed_nodeclasses(
 
 
 def _alias(ref: NodeClassRef, nodepools: Iterable[NodePool], nodes: Sequence[Node]) -> str:
-    pools = {pool.name: pool for pool in nodepools if (pool.node_class_ref.kind, pool.node_class_ref.name) == _key(ref)}
+    pools = {pool.name: pool for pool in nodepools if pool.node_class_ref.key == ref.key}
     own = [node for node in nodes if node.labels.get(NODEPOOL) in pools]
     is_windows = bool(pools) and all(_asks_for_windows(pool) for pool in pools.values())
     found = Counter(alias for node in own or nodes if (alias := _alias_of(node)))
     fitting = [alias for alias, _ in found.most_common() if own or alias.startswith("windows") == is_windows]
     return next(iter(fitting), _WINDOWS if is_windows else _LINUX)
-
-
-def _key(ref: NodeClassRef) -> tuple[str, str]:
-    return ref.kind, ref.name
 
 
 def _asks_for_windows(pool: NodePool) -> bool:
@@ -128,5 +124,5 @@ def assumed_of(view: ClusterView) -> tuple[NodeClass, ...]:
 def lacks_nodeclasses(view: ClusterView) -> bool:
     """Whether a NodePool refers to a NodeClass that was neither read nor is assumed; so without any NodePool."""
     assumed = {one.key for one in assumed_of(view)}
-    refs = {nodeclass_key(*_key(pool.node_class_ref)) for pool in view.state.nodepools.values()}
+    refs = {pool.node_class_ref.key for pool in view.state.nodepools.values()}
     return not refs or not refs <= {*view.state.nodeclasses, *assumed}

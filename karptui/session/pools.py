@@ -14,7 +14,7 @@ import msgspec
 from karptui.decode.kinds import Kind
 from karptui.disruption.budget_calendar import PoolBudgets
 from karptui.disruption.churn.report import Churn, alive_by_pool
-from karptui.karpenter.nodeclass import NodeClass, nodeclass_key
+from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube import resources
 from karptui.kube.objects import Condition, condition_of
@@ -290,8 +290,7 @@ def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str
 
 
 def _nodeclass(view: ClusterView, pool: NodePool) -> NodeClass | None:
-    ref = pool.node_class_ref
-    return view.state.nodeclasses.get(nodeclass_key(ref.kind, ref.name))
+    return view.state.nodeclasses.get(pool.node_class_ref.key)
 
 
 def _place(places: Sequence[Neighbour], rank: int | None, step: int) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 
 from karptui.aws.evidence import Evidence
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.nodeclass import NodeClass, NodeClassRef, nodeclass_key
+from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.pdb_limits import refused_selectors
 from karptui.karpenter.settings import Settings
@@ -82,6 +82,6 @@ def _resolved(
     evidence: Evidence, unread: Sequence[NodeClassRef], inventory: Inventory, settings: Settings
 ) -> TypesResult:
     there = {nodeclass.key for nodeclass in inventory.nodeclasses}
-    still = [ref for ref in unread if nodeclass_key(ref.kind, ref.name) not in there]
+    still = [ref for ref in unread if ref.key not in there]
     offered = offered_types(inventory, settings, evidence, still)
     return TypesResult(offered.types, offered.notes, is_fixed=evidence.instance_types is not None)

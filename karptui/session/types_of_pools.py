@@ -20,7 +20,7 @@ from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, parse_nodeclass
 from karptui.aws.observed import ObservedType, observed_types
 from karptui.aws.user_data import user_data_settings
 from karptui.decode.kinds import Kind
-from karptui.karpenter.nodeclass import EC2_KIND, is_auto_mode, is_ec2, nodeclass_key
+from karptui.karpenter.nodeclass import EC2_KIND, is_auto_mode, is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube import resources
 from karptui.kube.pod import Pod
@@ -313,7 +313,7 @@ def _types_of(
 
 def _nodeclass(view: ClusterView, pool: NodePool) -> Ec2NodeClass | None:
     """Return the NodeClass of a pool whose types came with a snapshot."""
-    known = view.state.nodeclasses.get(nodeclass_key(pool.node_class_ref.kind, pool.node_class_ref.name))
+    known = view.state.nodeclasses.get(pool.node_class_ref.key)
     if known is None or not is_ec2(known):
         return None
     try:

@@ -60,7 +60,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             assumed={}
             if is_on_the_way(view, Kind.NODECLASS)
             else {one.name: alias_of(one) for one in assumed_of(view)},
-            unread=unread_of_volumes(inventory_of(view.state)),
+            unread=unread_of_volumes(inventory_of(view.state)) if view.state.unread else (),
             sees_nodes=Kind.NODE not in view.hidden,
             sees_claims=Kind.NODECLAIM not in view.hidden,
             has_prices=not view.evidence.price_settings.is_disabled,

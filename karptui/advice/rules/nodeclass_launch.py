@@ -79,11 +79,7 @@ def _no_interfaces(context: AdviceContext) -> Iterator[Finding]:
 )
 def _not_ready(context: AdviceContext) -> Iterator[Finding]:
     for nodeclass in sorted(context.inventory.nodeclasses, key=lambda one: one.key):
-        users = [
-            pool
-            for pool in context.pools
-            if (pool.node_class_ref.kind, pool.node_class_ref.name) == (nodeclass.kind, nodeclass.name)
-        ]
+        users = [pool for pool in context.pools if pool.node_class_ref.key == nodeclass.key]
         reason = _not_ready_fact(nodeclass)
         if not reason:
             continue

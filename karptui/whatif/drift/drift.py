@@ -23,7 +23,7 @@ from karptui.karpenter.labels import (
     ZONE,
 )
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.nodeclass import NodeClass, nodeclass_key
+from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import IN, KeyConflict, Requirement, Requirements
 from karptui.kube.objects import Condition, with_condition, without_condition
@@ -146,8 +146,7 @@ class DriftModel:
 
     def _of_nodeclass(self, claim: NodeClaim, pool: NodePool) -> Drift | None:
         ref = claim.node_class_ref if claim.node_class_ref.name else pool.node_class_ref
-        key = nodeclass_key(ref.kind, ref.name)
-        nodeclass, known = self._nodeclasses.get(key), self._base_nodeclasses.get(key)
+        nodeclass, known = self._nodeclasses.get(ref.key), self._base_nodeclasses.get(ref.key)
         if nodeclass is None or known is None:
             return None
         current, because = self._nodeclass_hash(nodeclass, known)
@@ -306,7 +305,7 @@ def _changed_pools(before: Situation, after: Situation) -> frozenset[str]:
     same_types: dict[tuple[int, int], bool] = {}
     changed = set()
     for pool in after.inventory.nodepools:
-        key = nodeclass_key(pool.node_class_ref.kind, pool.node_class_ref.name)
+        key = pool.node_class_ref.key
         types = before.types.of_pool(pool.name), after.types.of_pool(pool.name)
         pair = id(types[0]), id(types[1])
         if pair not in same_types:
