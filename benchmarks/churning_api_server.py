@@ -212,11 +212,32 @@ class Cluster:
                 since = self.happened[plural][-1][0]
             yield b"".join(lines)
 
-    def listed(self, plural: str) -> tuple[int, list[bytes]]:
-        """Return a version, and every object as it is sent."""
+    def listed(self, plural: str, selector: str = "") -> tuple[int, list[bytes]]:
+        """Return a version, and every object as it is sent; with a selector of ``key=value`` only what is so labelled."""
+        key, _, value = selector.partition("=")
         with self.changed:
-            texts = [json.dumps(one, separators=(",", ":")).encode() for one in self.objects[plural].values()]
-            return self.version, texts
+            found = self.objects[plural].values()
+            chosen = (one for one in found if not selector or one["metadata"].get("labels", {}).get(key) == value)
+            return self.version, [json.dumps(one, separators=(",", ":")).encode() for one in chosen]
+
+    def measured(self, plural: str) -> list[bytes]:
+        """Return what metrics-server tells of nodes or pods: the same of each container."""
+        with self.changed:
+            found = list(self.objects[plural].values())
+        common = {"timestamp": instant(), "window": "20s"}
+        return [json.dumps({**common, **usage_of(one)}, separators=(",", ":")).encode() for one in found]
+
+
+def usage_of(one: Manifest) -> Manifest:
+    """Return the metadata and the usage of a node, or of a pod by container."""
+    metadata = {key: one["metadata"][key] for key in ("name", "namespace") if key in one["metadata"]}
+    if one["kind"] == "Node":
+        return {"metadata": metadata, "usage": {"cpu": "1500000000n", "memory": "6291456Ki"}}
+    containers = [
+        {"name": container["name"], "usage": {"cpu": "2500000n", "memory": "20480Ki"}}
+        for container in one["spec"]["containers"]
+    ]
+    return {"metadata": metadata, "containers": containers}
 
 
 def owner(one: Manifest) -> str:
@@ -261,7 +282,9 @@ def handler(cluster: Cluster) -> type[BaseHTTPRequestHandler]:
             elif "watch" in query:
                 self._stream(plural, query)
             else:
-                version, texts = cluster.listed(plural)
+                version, texts = cluster.listed(plural, query.get("labelSelector", ""))
+                if parts.path.startswith("/apis/metrics.k8s.io/"):
+                    texts = cluster.measured(plural)
                 metadata = b'{"resourceVersion":"%d"}' % version
                 self._answer(b'{"kind":"List","metadata":%b,"items":[%b]}' % (metadata, b",".join(texts)))
 
