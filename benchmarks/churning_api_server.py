@@ -213,7 +213,7 @@ class Cluster:
             yield b"".join(lines)
 
     def listed(self, plural: str, selector: str = "") -> tuple[int, list[bytes]]:
-        """Return a version, and every object as it is sent; with a selector of ``key=value`` only what is so labelled."""
+        """Return a version, and every object as it is sent; with a selector (``key=value``) what is so labelled."""
         key, _, value = selector.partition("=")
         with self.changed:
             found = self.objects[plural].values()
