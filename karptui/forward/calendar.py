@@ -16,7 +16,7 @@ from karptui.disruption.budget_calendar import open_spans
 from karptui.disruption.budgets import read_window
 from karptui.disruption.command import Decision
 from karptui.disruption.consolidate_after import quiet_period
-from karptui.disruption.repair import LEGACY_REPAIR, health_deletions
+from karptui.disruption.repair import LEGACY_REPAIR, HealthDeletion, health_deletions
 from karptui.disruption.schedule import ScheduleError
 from karptui.forward.agenda import Agenda, Turn
 from karptui.forward.result import StepKind
@@ -31,7 +31,7 @@ from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 
 CONSOLIDATABLE: Final = "Consolidatable"
 _LOOK_AGAIN_NS: Final = 300 * NS_PER_SECOND
-"""When the controller of node repair looks again at a node that it left because too many others are unhealthy."""
+"""How long the controller of node repair leaves nodes alone once it found too many of them unhealthy."""
 
 
 class Calendar:
@@ -49,6 +49,10 @@ class Calendar:
         self._agenda = agenda
         self._pools = pools
         self._due: set[tuple[str, int]] = set()
+        self._left: list[str] = []
+        """Names of unhealthy nodes that are left, as too many others are unhealthy."""
+        self._unhealthy: tuple[tuple[int, int], Mapping[str, HealthDeletion]] | None = None
+        """The unhealthy nodes, with the versions of Nodes and NodeClaims of which they are."""
 
     def expect_budgets(self, until_ns: int) -> None:
         """Have disruption look again whenever a window of a budget opens or closes."""
@@ -76,23 +80,22 @@ class Calendar:
     def expect_repairs(self, settings: Settings) -> None:
         """Enter when the controller of node repair, where there is one, looks at the nodes that are unhealthy now."""
         due: dict[int, list[str]] = {}
-        for name, one in health_deletions(self._world.inventory, settings).items():
+        for name, one in self._health_deletions(settings).items():
             due.setdefault(max(one.at_ns, self._agenda.now_ns), []).append(name)
         for at_ns, names in due.items():
             self._agenda.at(at_ns, partial(self._repair, names, settings), Turn.CALENDAR)
 
     def _repair(self, names: Iterable[str], settings: Settings) -> None:
-        """Delete unhealthy nodes by force, their pods with them; look again later where too many others are."""
+        """Delete unhealthy nodes by force, their pods with them, but not where too many others are."""
         world, now_ns = self._world, self._agenda.now_ns
-        found = health_deletions(world.inventory, settings)
-        left = []
+        found = self._health_deletions(settings)
         for name in names:
             one = found.get(name)
             claim = world.claim_of(world.nodes[name]) if one is not None else None
             if one is None or claim is None:
                 continue
             if one.is_tripped:
-                left.append(name)
+                self._look_again(name, settings)
             elif claim.is_deleting:
                 world.end_drain(claim, now_ns)
             else:
@@ -100,8 +103,24 @@ class Calendar:
                 world.delete_claim(claim, now_ns, ends_ns=now_ns)
                 facts = {"method": LEGACY_REPAIR, "decision": str(Decision.DELETE)}
                 self._agenda.note(StepKind.DISRUPT, nodes=(shown,), evictions=len(moved), pods=moved, **facts)
-        if left:
-            self._agenda.at(now_ns + _LOOK_AGAIN_NS, partial(self._repair, left, settings), Turn.CALENDAR)
+
+    def _look_again(self, name: str, settings: Settings) -> None:
+        """Leave a node until the next look, which all such nodes have in common."""
+        if not self._left:
+            self._agenda.at(self._agenda.now_ns + _LOOK_AGAIN_NS, partial(self._repair_left, settings), Turn.CALENDAR)
+        self._left.append(name)
+
+    def _repair_left(self, settings: Settings) -> None:
+        names, self._left = self._left, []
+        self._repair(names, settings)
+
+    def _health_deletions(self, settings: Settings) -> Mapping[str, HealthDeletion]:
+        """Return which unhealthy nodes go, and whether too many are: the same until Nodes or NodeClaims change."""
+        world = self._world
+        version = (world.nodes_version, world.claims_version)
+        if self._unhealthy is None or self._unhealthy[0] != version:
+            self._unhealthy = (version, health_deletions(world.inventory, settings))
+        return self._unhealthy[1]
 
     def _expire(self, name: str) -> None:
         world = self._world

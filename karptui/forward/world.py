@@ -49,6 +49,8 @@ class World:
         """Counts what may matter to disruption: every change but pods that begin to run."""
         self.claims_version = 0
         """Counts changes of NodeClaims."""
+        self.nodes_version = 0
+        """Counts changes of Nodes."""
         self.room_version = 0
         """Counts what may give a pod a place that had none: pods that seek one or have gone, nodes that came."""
         self.pods: dict[str, Pod] = {pod.uid: pod for pod in inventory.pods}
@@ -178,6 +180,7 @@ class World:
         self._by_node.pop(node_name, None)
         self.nodes.pop(node_name)
         self._objects_version += 1
+        self.nodes_version += 1
         self._changed()
         self._note(NODES, node, is_gone=True)
 
@@ -277,6 +280,7 @@ class World:
         self._stale.add(node.provider_id or node.name)
         self.nodes[node.name] = node
         self._note(NODES, node)
+        self.nodes_version += 1
         self._changed()
         self.room_version += 1
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import pytest
 from msgspec.structs import replace
 
+from karptui.disruption.repair import HealthDeletion, health_deletions
+from karptui.forward.agenda import Agenda
+from karptui.forward.calendar import Calendar
 from karptui.forward.result import StepKind
+from karptui.forward.world import World
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.settings import parse_settings
+from karptui.karpenter.settings import Settings, parse_settings
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.kube.pod import Pod
@@ -130,6 +134,33 @@ def test_it_is_looked_at_again_every_five_minutes() -> None:
         ("LegacyRepair", ("sick-1",), 5 * 60),
         ("LegacyRepair", ("sick-2",), 5 * 60),
     ], "two of five are more than a fifth, two of six are not"
+
+
+def test_nodes_that_are_left_are_looked_at_together_and_only_once_something_has_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = []
+
+    def counted(inventory: Inventory, settings: Settings) -> Mapping[str, HealthDeletion]:
+        looks.append(inventory)
+        return health_deletions(inventory, settings)
+
+    monkeypatch.setattr("karptui.forward.calendar.health_deletions", counted)
+    pairs = [a_pair(f"sick-{number}", conditions=()) for number in range(20)]
+    sick = [
+        (replace(node, conditions=(Condition("Ready", "False", "", "", NOW_NS - number * SECOND_NS),)), claim)
+        for number, (node, claim) in enumerate(pairs)
+    ]
+    world = World(a_world(*sick, pods=[a_pod(name=node.name, node=node.name) for node, _ in sick]))
+    agenda = Agenda(NOW_NS)
+    Calendar(world, agenda, {}).expect_repairs(BEFORE)
+    turns = 0
+    while agenda.next_ns is not None and agenda.next_ns < NOW_NS + 24 * 60 * MINUTE_NS:
+        agenda.advance()
+        turns += 1
+    assert len(looks) == 1, "nothing has changed"
+    assert turns < 20 + 24 * 12 + 1
+    assert agenda.next_ns is not None, "it goes on"
 
 
 def test_a_repair_that_has_begun_ends_its_drain_too() -> None:
