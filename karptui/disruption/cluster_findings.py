@@ -83,7 +83,9 @@ class Manner(StrEnum):
     NO_NODES = "no-nodes"
     """Nothing is wrong, and there are no nodes either."""
     CORDONED = "cordoned"
-    """Not all nodes that take no new pods are on their way out: some are cordoned, or about to go."""
+    """Of the nodes, which all take no new pods, some are only cordoned, and the others are on their way out."""
+    ALL_CORDONED = "all-cordoned"
+    """The nodes are cordoned, and none is on its way out."""
     NOT_KARPENTERS = "not-karpenters"
     """Nothing is wrong, and no node is Karpenter's."""
 
@@ -159,10 +161,16 @@ class VerdictNode(msgspec.Struct, frozen=True, eq=False):
     """Since when it has not been ready; None while it is."""
     deleted_ns: int | None = None
     """Since when it or its NodeClaim is being deleted; None while neither is."""
-    is_closed: bool = False
-    """Whether it takes no new pods: cordoned, or tainted because Karpenter is about to disrupt it."""
+    is_cordoned: bool = False
+    is_disrupted: bool = False
+    """Whether it is tainted because Karpenter is about to disrupt it."""
     pods: int = 0
     """Pods on it that no DaemonSet owns."""
+
+    @property
+    def goes(self) -> bool:
+        """Whether it is on its way out: deleted, or chosen by Karpenter."""
+        return self.deleted_ns is not None or self.is_disrupted
 
 
 class PendingLine(msgspec.Struct, frozen=True):

@@ -127,6 +127,7 @@ def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
     for (stage, ended), lines in groups.items():
         ends = [end for line in lines if (end := _forced_ns(line)) is not None]
         drains = [line.findings.drain for line in lines if line.findings is not None]
+        is_without_claims = all(line.claim is None for line in lines)
         yield ClusterFinding(
             severity=FindingSeverity.WARNING,
             code=FindingCode.LEAVING,
@@ -136,34 +137,52 @@ def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
             objects=tuple(_object(line) for line in lines),
             names=tuple(line.name for line in lines),
             nodes=len(lines),
-            pods=sum(len(drain.holders) for drain in drains if drain is not None),
+            pods=sum(
+                stage is not Leaving.ENDING or pod.hold is Hold.TERMINATING
+                for drain in drains
+                if drain is not None
+                for pod in drain.holders
+            ),
             detail=stage,
             manner=Manner.SEVERAL_ENDS if ended is Manner.PLAIN and len(set(ends)) > 1 else ended,
-            screen="claims",
-            key="3",
+            screen="nodes" if is_without_claims else "claims",
+            key="^z" if is_without_claims else "3",
         )
 
 
 def all_leaving(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield that every node goes or takes no new pods while none starts: an error where nothing launches others."""
+    """Yield that every node goes or takes no new pods while none starts: an error where pods have nowhere to go."""
     nodes = [line for line in case.nodes if line.has_node]
-    is_all = all(line.deleted_ns is not None or (line.has_node and line.is_closed) for line in case.nodes)
-    if not nodes or not is_all or not case.sees_nodes:
+    is_all = all(line.goes or line.is_cordoned for line in nodes)
+    if not nodes or not is_all or not case.sees_nodes or any(map(_starts, case.nodes)):
         return
-    pods, pools = sum(line.pods for line in nodes), tuple(pool.name for pool in usable_pools(case.pools))
-    severity = FindingSeverity.WARNING if pools else FindingSeverity.ERROR
+    going = [line for line in nodes if line.goes]
+    pods, pools = sum(line.pods for line in going), tuple(pool.name for pool in usable_pools(case.pools))
+    manner, severity = Manner.PLAIN, FindingSeverity.WARNING
+    if len(going) < len(nodes):
+        manner = Manner.CORDONED if going else Manner.ALL_CORDONED
+    elif not pods:
+        severity = FindingSeverity.INFO
+    if pods and not pools:
+        severity = FindingSeverity.ERROR
     yield ClusterFinding(
-        severity=severity if pods else FindingSeverity.INFO,
+        severity=severity,
         code=FindingCode.ALL_LEAVING,
         since_ns=min((line.deleted_ns for line in nodes if line.deleted_ns is not None), default=None),
         objects=tuple(_object(line) for line in nodes),
         names=pools,
         nodes=len(nodes),
         pods=pods,
-        manner=Manner.PLAIN if all(line.deleted_ns is not None for line in nodes) else Manner.CORDONED,
-        screen="claims",
-        key="3",
+        manner=manner,
+        screen="claims" if going else "nodes",
+        key="3" if going else "^z",
     )
+
+
+def _starts(line: VerdictNode) -> bool:
+    """Whether a node is on its way to the cluster; that of a registered NodeClaim was there, and has gone."""
+    claim = line.claim
+    return not line.has_node and claim is not None and not line.goes and not claim.is_true("Registered")
 
 
 def _object(line: VerdictNode) -> str:

@@ -95,10 +95,9 @@ def _line(entry: NodeEntry) -> VerdictNode:
         else None,
         deleted_ns=min(
             (item.deletion_ns for item in (node, entry.claim) if item is not None and item.is_deleting), default=None
-        )
-        if entry.is_managed
-        else None,
-        is_closed=node is not None and (node.is_unschedulable or DISRUPTED_TAINT in node.taints),
+        ),
+        is_cordoned=node is not None and node.is_unschedulable,
+        is_disrupted=node is not None and DISRUPTED_TAINT in node.taints,
         pods=entry.usage.workload_pods if entry.usage is not None else 0,
     )
 

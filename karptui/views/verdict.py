@@ -96,14 +96,18 @@ def _stopped(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _all_leaving(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    who = "the only node is" if one.nodes == 1 else f"all {count_text(one.nodes)} nodes are"
-    said = f"{who} on {'its' if one.nodes == 1 else 'their'} way out"
+    is_one = one.nodes == 1
+    who = "the only node is" if is_one else f"all {count_text(one.nodes)} nodes are"
+    if one.manner == "all-cordoned":
+        return f"{who} cordoned: {'it takes' if is_one else 'they take'} no new pods, and no other starts"
+    said = f"{who} on {'its' if is_one else 'their'} way out{_since(one, now_ns)}, and no other starts"
+    where, left = "there", "no pod but DaemonSets' is left"
     if one.manner == "cordoned":
-        said = f"{who} cordoned or on {'its' if one.nodes == 1 else 'their'} way out"
-    said = f"{said}{_since(one, now_ns)}, and no other starts"
+        said = f"{who} cordoned or on their way out, and no other starts"
+        where, left = "on those that go", "none takes new pods"
     if not one.pods:
-        return f"{said}; no pod but DaemonSets' is left"
-    pods = f"the {counted(one.pods, 'pod')} there" if one.pods > 1 else "the pod there"
+        return f"{said}; {left}"
+    pods = f"the {counted(one.pods, 'pod')} {where}" if one.pods > 1 else f"the pod {where}"
     if one.names:
         return f"{said}: {pods} {'need' if one.pods > 1 else 'needs'} nodes that Karpenter has yet to launch"
     return f"{said}: no NodePool launches any for {pods}"

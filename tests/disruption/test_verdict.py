@@ -377,22 +377,45 @@ def test_only_the_claim_or_only_the_node_is_left() -> None:
     ]
 
 
+GOING = VerdictNode("node-1", "general", a_claim(), has_node=True, deleted_ns=NOW_NS - MINUTE_NS, pods=3)
+CORDONED = VerdictNode("node-2", "", None, has_node=True, is_cordoned=True, pods=9)
+SERVED, NONE = (a_nodepool(),), ()
+
+
 @pytest.mark.parametrize(
-    ("pods", "pools", "severity"),
-    [(3, (a_nodepool(),), FindingSeverity.WARNING), (3, (), FindingSeverity.ERROR), (0, (), FindingSeverity.INFO)],
+    ("nodes", "pools", "severity", "manner", "pods"),
+    [
+        ((GOING,), SERVED, FindingSeverity.WARNING, Manner.PLAIN, 3),
+        ((GOING,), NONE, FindingSeverity.ERROR, Manner.PLAIN, 3),
+        ((replace(GOING, deleted_ns=None, is_disrupted=True),), NONE, FindingSeverity.ERROR, Manner.PLAIN, 3),
+        ((replace(GOING, pods=0),), NONE, FindingSeverity.INFO, Manner.PLAIN, 0),
+        ((GOING, CORDONED), SERVED, FindingSeverity.WARNING, Manner.CORDONED, 3),
+        ((GOING, CORDONED), NONE, FindingSeverity.ERROR, Manner.CORDONED, 3),
+        ((replace(GOING, pods=0), CORDONED), NONE, FindingSeverity.WARNING, Manner.CORDONED, 0),
+        ((CORDONED, CORDONED), NONE, FindingSeverity.WARNING, Manner.ALL_CORDONED, 0),
+    ],
 )
-def test_a_cluster_whose_nodes_all_leave_is_not_called_fine(
-    pods: int, pools: tuple[NodePool, ...], severity: FindingSeverity
+def test_a_cluster_whose_nodes_all_leave_or_take_no_pods_is_not_called_fine(
+    nodes: tuple[VerdictNode, ...],
+    pools: tuple[NodePool, ...],
+    severity: FindingSeverity,
+    manner: Manner,
+    pods: int,
 ) -> None:
-    going = VerdictNode("node-1", "general", a_claim(), has_node=True, deleted_ns=NOW_NS - MINUTE_NS, pods=pods)
-    cordoned = VerdictNode("node-2", "", None, has_node=True, is_closed=True)
-    first = verdict_of(VerdictCase(now_ns=NOW_NS, nodes=(going, cordoned), pools=pools, has_prices=False))[0]
-    assert (first.code, first.severity, first.pods) == (FindingCode.ALL_LEAVING, severity, pods)
-    assert (first.manner, first.nodes) == (Manner.CORDONED, 2)
+    first = verdict_of(VerdictCase(now_ns=NOW_NS, nodes=nodes, pools=pools, has_prices=False))[0]
+    assert (first.code, first.severity, first.manner) == (FindingCode.ALL_LEAVING, severity, manner)
+    assert (first.nodes, first.pods) == (len(nodes), pods)
 
 
 def test_while_a_node_stays_or_another_starts_not_all_leave() -> None:
-    going = VerdictNode("node-1", "general", a_claim(), has_node=True, deleted_ns=NOW_NS - MINUTE_NS, pods=3)
-    for other in (VerdictNode("node-2", "", None, has_node=True), VerdictNode("new", "a", a_claim(), has_node=False)):
-        found = verdict_of(VerdictCase(now_ns=NOW_NS, nodes=(going, other), pools=(a_nodepool(),)))
+    starts = a_nodeclaim(name="new", node="", conditions=(a_condition("Launched"),))
+    for other in (VerdictNode("node-2", "", None, has_node=True), VerdictNode("new", "a", starts, has_node=False)):
+        found = verdict_of(VerdictCase(now_ns=NOW_NS, nodes=(GOING, other), pools=SERVED))
         assert FindingCode.ALL_LEAVING not in {one.code for one in found}
+
+
+def test_a_nodeclaim_whose_node_has_gone_is_no_node_that_starts() -> None:
+    dead = a_nodeclaim(name="dead", node="gone", conditions=(a_condition("Registered"),))
+    nodes = (GOING, VerdictNode("dead", "general", dead, has_node=False))
+    found = {one.code: one for one in verdict_of(VerdictCase(now_ns=NOW_NS, nodes=nodes, pools=SERVED))}
+    assert found[FindingCode.ALL_LEAVING].nodes == 1

@@ -246,9 +246,26 @@ def test_nodeclasses_that_may_not_be_listed_count_as_none_only_where_they_are_no
 def test_cordoned_nodes_and_those_that_karpenter_is_about_to_disrupt_take_no_pods() -> None:
     cordoned = replace(a_node(name="node-1"), is_unschedulable=True)
     tainted = replace(a_node(name="node-2"), taints=(DISRUPTED_TAINT,))
-    pod = a_pod(node="node-1")
-    told = found_in(nodes=(cordoned, tainted), nodeclaims=(), pods=(pod,))[FindingCode.ALL_LEAVING]
+    pods = [a_pod(name=f"pod-{number}", node=f"node-{number % 2 + 1}") for number in range(3)]
+    told = found_in(nodes=(cordoned, tainted), nodeclaims=(), pods=pods)[FindingCode.ALL_LEAVING]
     assert (told.nodes, told.pods, told.manner) == (2, 1, Manner.CORDONED)
+    told = found_in(nodes=(cordoned,), nodeclaims=(), pods=pods)[FindingCode.ALL_LEAVING]
+    assert (told.nodes, told.pods, told.manner) == (1, 0, Manner.ALL_CORDONED)
+
+
+@pytest.mark.parametrize("pool", ["general", ""])
+def test_a_node_without_a_nodeclaim_that_a_finalizer_keeps_is_told(pool: str) -> None:
+    node = a_node(name="node-1", pool=pool, deletion_ns=NOW_NS - HOUR_NS)
+    told = found_in(nodes=(node,), nodeclaims=())[FindingCode.LEAVING]
+    assert (told.names, told.detail, told.screen) == (("node-1",), Leaving.NODE_ALONE, "nodes")
+
+
+def test_only_pods_that_take_long_to_end_are_counted_as_such() -> None:
+    claim = a_claim(deletion_ns=NOW_NS - HOUR_NS, conditions=(a_condition("Drained", status="Unknown"),))
+    ending = a_pod(name="ending", node="node-1", deletion_ns=NOW_NS)
+    pods = (ending, a_pod(name="a", node="node-1"), a_pod(name="b", node="node-1"))
+    told = found_in(nodeclaims=(claim,), pods=pods)[FindingCode.LEAVING]
+    assert (told.detail, told.pods) == (Leaving.ENDING, 1)
 
 
 def test_volumes_that_were_not_read_are_told_and_hold_no_pod_back() -> None:

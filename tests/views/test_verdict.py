@@ -60,11 +60,23 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
             ),
         ),
         (
-            a_finding(FindingCode.ALL_LEAVING, nodes=1, pods=1, manner=Manner.CORDONED),
+            a_finding(FindingCode.ALL_LEAVING, nodes=2, pods=1, manner=Manner.CORDONED),
             (
-                "the only node is cordoned or on its way out for 60m, and no other starts:"
-                " no NodePool launches any for the pod there"
+                "all 2 nodes are cordoned or on their way out, and no other starts:"
+                " no NodePool launches any for the pod on those that go"
             ),
+        ),
+        (
+            a_finding(FindingCode.ALL_LEAVING, nodes=2, manner=Manner.CORDONED),
+            "all 2 nodes are cordoned or on their way out, and no other starts; none takes new pods",
+        ),
+        (
+            a_finding(FindingCode.ALL_LEAVING, nodes=1, manner=Manner.ALL_CORDONED),
+            "the only node is cordoned: it takes no new pods, and no other starts",
+        ),
+        (
+            a_finding(FindingCode.ALL_LEAVING, nodes=2, manner=Manner.ALL_CORDONED),
+            "all 2 nodes are cordoned: they take no new pods, and no other starts",
         ),
         (
             a_finding(FindingCode.ALL_LEAVING, nodes=2),
