@@ -320,7 +320,7 @@ def _without_nodes(entries: Sequence[CapacityEntry]) -> Pieces:
     """Return how many NodeClaims there are where none has a node: shares of no nodes say nothing."""
     claims, per_hour = sum(one.starting for one in entries), entries[0].all_per_hour
     money = f", {per_hour_text(per_hour)} together" if per_hour else ""
-    return (("No node yet: ", Tone.STRONG), (f"{counted(claims, 'NodeClaim')} without one{money}", Tone.NORMAL))
+    return (("No node: ", Tone.STRONG), (f"{counted(claims, 'NodeClaim')} without one{money}", Tone.NORMAL))
 
 
 def _part(nodes: int, all_nodes: int, per_hour: float, all_per_hour: float) -> str:

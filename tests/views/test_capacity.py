@@ -114,6 +114,6 @@ def test_nodeclaims_without_any_node_are_no_part_of_nothing(grouping: str) -> No
     [per_hour] = {one.all_per_hour for one in entries}
     money = f", {per_hour_text(per_hour)} together" if per_hour else ""
     said = text_of(capacity_sentence(entries, grouping))
-    assert said == f"No node yet: 2 NodeClaims without one{money}"
+    assert said == f"No node: 2 NodeClaims without one{money}"
     bare = capacity_entries([replace(claims[0], price=None)], grouping)
-    assert text_of(capacity_sentence(bare, grouping)) == "No node yet: 1 NodeClaim without one"
+    assert text_of(capacity_sentence(bare, grouping)) == "No node: 1 NodeClaim without one"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from karptui.disruption.codes import WhyCode
+from karptui.disruption.deletion import DrainStage
+from karptui.disruption.drain import DrainState
 from karptui.views.nodes.detail import fact_lines, title_parts
 from karptui.views.nodes.sentences import explain_node, node_details, node_reason
-from tests.builders import NOW_NS
+from tests.builders import MINUTE_NS, NOW_NS
 from tests.views.why.test_words import analysed, said
 
 ENTRY = next(one for one in analysed().node_entries if one.name == "ip-10-0-71-204")
@@ -22,6 +25,23 @@ def test_it_comes_behind_what_is_wrong() -> None:
     text = said(explain_node(cordoned, NOW_NS))
     assert text.startswith("Cordoned")
     assert " · DND×2  gitlab/runner-7f2c4" in text
+
+
+def test_a_node_whose_drain_has_not_begun_is_told_as_deleted_once() -> None:
+    assert ENTRY.claim is not None
+    assert ENTRY.findings is not None
+    since_ns = NOW_NS - 10 * MINUTE_NS
+    deleting = replace(
+        ENTRY,
+        claim=replace(ENTRY.claim, deletion_ns=since_ns),
+        findings=replace(
+            ENTRY.findings,
+            why=replace(ENTRY.findings.why, code=WhyCode.DELETING),
+            drain=DrainState(DrainStage.DELETING, since_ns),
+        ),
+    )
+    assert said(explain_node(deleting, NOW_NS)).startswith("DELETING  deleting for 10m, its drain has not begun")
+    assert node_details(deleting) == ()
 
 
 def test_the_reason_stands_alone_and_the_rest_is_told_piece_by_piece() -> None:

@@ -9,6 +9,7 @@ from typing import Final
 
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
+from karptui.disruption.deletion import DrainStage
 from karptui.disruption.expiry import WAVE_NS, Expiry, expiry_wave
 from karptui.karpenter.nodeclaim import REBOOTING
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -41,7 +42,7 @@ def waiting_on(entry: ClaimEntry, now_ns: int) -> tuple[str, Tone]:
         return f"{status.text(now_ns).lower()}: {status.sentence}", status.tone
     if entry.is_starting or (entry.node is None and node_status(entry.row).tone is Tone.FAULT):
         return node_status(entry.row).sentence, node_status(entry.row).tone
-    if drain is not None and str(drain.stage) == "Commanded":
+    if drain is not None and drain.stage is DrainStage.COMMANDED:
         bound = f" and drained for {span_text(drain.bound_ns)} at most" if drain.bound_ns else ""
         return f"replacements to be ready, then it is deleted ({drain.reason}){bound}", Tone.LEAVING
     if entry.drifted is None:

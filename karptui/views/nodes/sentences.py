@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from karptui.disruption.codes import WhyCode
 from karptui.kube import resources
 from karptui.kube.units import (
     age_text,
@@ -39,7 +40,7 @@ def node_reason(entry: NodeEntry, now_ns: int) -> Pieces:
     since = f" for {age_text(status.since_ns, now_ns)}" if status.since_ns else ""
     word = status.word + since
     why = why_sentence(entry, now_ns)
-    if why and status.word in ("Ready", "Draining"):
+    if why and _is_all_said_by_why(entry):
         return why
     pieces: list[tuple[str, Tone]] = [(word, status.tone)]
     if status.word not in ("Ready", "Cordoned"):
@@ -53,11 +54,18 @@ def node_reason(entry: NodeEntry, now_ns: int) -> Pieces:
 
 def node_details(entry: NodeEntry, *, has_prices: bool = True) -> Pieces:
     """Return what there is to say of a node or claim besides, a piece each; nothing where the reason says it all."""
-    has_why = entry.findings is not None and entry.claim is not None
-    if has_why and node_status(entry).word in ("Ready", "Draining"):
+    if _is_all_said_by_why(entry):
         return ()
     costs = [(price_sentence(entry), Tone.MUTED)] if has_prices and entry.instance_type else []
     return (*_requests(entry), *_claim_facts(entry), *costs)
+
+
+def _is_all_said_by_why(entry: NodeEntry) -> bool:
+    """Whether what keeps a node says its state as well."""
+    if entry.findings is None or entry.claim is None:
+        return False
+    word = node_status(entry).word
+    return word in ("Ready", "Draining") or (word == "Deleting" and entry.findings.why.code is WhyCode.DELETING)
 
 
 def _requests(entry: NodeEntry) -> list[tuple[str, Tone]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.aws.money import per_hour_text, per_month_text, saved_text
 from karptui.disruption.codes import CODES, RANKS, codes_shown_as
+from karptui.disruption.deletion import DrainStage
 from karptui.disruption.no_place import no_place_text
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import NA, age_text, count_text, counted, duration_text, first_of, span_text
@@ -285,9 +286,14 @@ def drain_text(found: NodeFindings, now_ns: int, *, names_blockers: bool = True)
     drain = found.drain
     if drain is None:
         return "on its way out"
+    is_begun = drain.stage is not DrainStage.DELETING
     parts = [str(drain.stage).lower()]
+    if not is_begun and drain.since_ns:
+        parts[0] += f" for {age_text(drain.since_ns, now_ns)}"
     if drain.initiator is not None:
         parts[0] += f" ({drain.initiator})"
+    if not is_begun:
+        parts.append("its drain has not begun")
     named = set() if names_blockers else {one.object_key for one in found.blockers}
     holders = [one for one in drain.holders if str(one.hold) != "evicted now"]
     if holders and all(one.pod.key in named for one in holders):
@@ -295,7 +301,7 @@ def drain_text(found: NodeFindings, now_ns: int, *, names_blockers: bool = True)
     elif holders:
         names = first_of([f"{one.pod.key} ({one.hold})" for one in holders], NAMED)
         parts.append(f"waits for {names}")
-    elif drain.waiting and str(drain.stage) == "Draining":
+    elif drain.waiting and drain.stage is DrainStage.DRAINING:
         being = "pod that is" if len(drain.waiting) == 1 else "pods that are"
         parts.append(f"waits for {count_text(len(drain.waiting))} {being} being evicted")
     if drain.latest_end_ns is not None:

@@ -17,7 +17,7 @@ from karptui.disruption.lanes import Why
 from karptui.disruption.no_place import NoPlace
 from karptui.disruption.node_verdict import Verdict
 from karptui.disruption.outlook import Outcome
-from karptui.disruption.termination import Deadline
+from karptui.disruption.termination import Deadline, Initiator
 from karptui.session.nodes import NodeEntry
 from karptui.views.why.sentences import drain_text, is_held, names_of, refusal_text, time_text, why_sentence
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_pod
@@ -161,7 +161,14 @@ def _waiting(name: str, hold: Hold, **fields: Any) -> WaitingPod:
             DrainState(DrainStage.DRAINING, tier=1, waiting=(_waiting("a", Hold.EVICTED_NOW),) * 2),
             "draining, waits for 2 pods that are being evicted",
         ),
-        (DrainState(DrainStage.DELETING, tier=1, waiting=(_waiting("a", Hold.EVICTED_NOW),) * 2), "deleting"),
+        (
+            DrainState(DrainStage.DELETING, tier=1, waiting=(_waiting("a", Hold.EVICTED_NOW),) * 2),
+            "deleting, its drain has not begun",
+        ),
+        (
+            DrainState(DrainStage.DELETING, NOW_NS - 10 * MINUTE_NS, initiator=Initiator.MANUAL),
+            "deleting for 10m (Manual), its drain has not begun",
+        ),
         (
             DrainState(DrainStage.DRAINING, tier=1, waiting=tuple(_waiting(name, Hold.DND) for name in "abcd")),
             (
