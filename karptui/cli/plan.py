@@ -21,7 +21,8 @@ from karptui.cli.options import (
     add_workers_flag,
 )
 from karptui.cli.streams import given_text
-from karptui.cli.whatif_scenarios import FAILED, parse_condition
+from karptui.cli.whatif_scenarios import FAILED, REFUSED, parse_condition
+from karptui.kube.units import counted
 from karptui.views.sanitize import clean
 from karptui.whatif.edits import EditError
 
@@ -53,7 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=_condition,
         default=[],
         help="end with status 3 if more pods are left without a place (pending), NodeClaims drift (drift), it costs"
-        " more (cost, cost+10%%, cost+2.50 in $/h), or the rollout is not through in time (stall); repeatable",
+        " more (cost, cost+10%%, cost+2.50 in $/h), the rollout is not through in time (stall), or the API server"
+        " would refuse a manifest (refused); repeatable",
     )
     add_cluster_flags(parser, takes_several=False)
     add_price_flags(parser)
@@ -61,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _condition(text: str) -> FailCondition | str:
-    return STALLED if text == STALLED else parse_condition(text)
+    return parse_condition(text, STALLED, REFUSED)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -140,9 +142,11 @@ def read_manifests(names: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def _failures(found: Plan, conditions: Sequence[FailCondition | str]) -> Iterator[str]:
     for one in conditions:
-        if isinstance(one, str):
+        if one == REFUSED:
+            yield from (f"--fail-on {one}: {why}" for why in found.refused)
+        elif isinstance(one, str):
             if found.unfinished:
-                yield f"--fail-on {one}: {len(found.unfinished)} drifted nodes are left"
+                yield f"--fail-on {one}: {counted(len(found.unfinished), 'drifted node')} left"
         elif why := one.met(found.difference):
             yield f"--fail-on {one.text}: {why}"
 

@@ -26,12 +26,13 @@ from karptui.cli.options import (
     add_snapshots,
     refuse_unused,
 )
-from karptui.cli.whatif_scenarios import parse_condition, run_scenarios, run_self_check
+from karptui.cli.whatif_scenarios import REFUSED, parse_condition, run_scenarios, run_self_check
 from karptui.kube.units import counted, first_of
 from karptui.sources.base import SourceError
 from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
+    from karptui.cli.whatif_scenarios import FailCondition
     from karptui.provisioning import Prepared, Solution
     from karptui.sources.snapshot.reader import SnapshotReader
 
@@ -61,9 +62,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--fail-on",
         metavar="CONDITION",
         action="append",
-        type=parse_condition,
-        help="end with status 3 if a scenario leaves more pods without a place (pending), drifts NodeClaims (drift), or"
-        " costs more (cost, cost+10%%, cost+2.50 in $/h); repeatable",
+        type=_condition,
+        help="end with status 3 if a scenario leaves more pods without a place (pending), drifts NodeClaims (drift),"
+        " costs more (cost, cost+10%%, cost+2.50 in $/h), or makes what the API server would refuse (refused);"
+        " repeatable",
     )
     group.add_argument(
         "--self-check",
@@ -76,6 +78,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         applies_to="Of --scenario and --self-check, as in the configuration; without these, prices are the ones that"
         " Karpenter decides by.",
     )
+
+
+def _condition(text: str) -> FailCondition | str:
+    return parse_condition(text, REFUSED)
 
 
 def _count(text: str) -> int:

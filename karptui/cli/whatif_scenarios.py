@@ -130,6 +130,8 @@ def _of_flags(args: argparse.Namespace) -> NamedBase:
 
 FAILED: Final = 3
 """Exit status where a condition of ``--fail-on`` is met."""
+REFUSED: Final = "refused"
+"""A condition of ``--fail-on``: the API server would not take what is edited."""
 _COST: Final = re.compile(r"cost(?:\+(?P<amount>[0-9]+(?:\.[0-9]+)?)(?P<percent>%?))?")
 _CENT: Final = 1e-6
 
@@ -160,13 +162,21 @@ class FailCondition(NamedTuple):
         return f"costs rise by {most}{change:.4f} $/h from {before:.4f} $/h" if change > limit + _CENT else ""
 
 
-def parse_condition(text: str) -> FailCondition:
-    """Return a condition of ``--fail-on``: ``pending``, ``drift``, ``cost``, ``cost+10%`` or ``cost+2.50``."""
+def parse_condition(text: str, *words: str) -> FailCondition | str:
+    """Return a condition of ``--fail-on``: ``pending``, ``drift``, ``cost``, ``cost+10%``, ``cost+2.50``, or a word.
+
+    Args:
+        text: As it was typed.
+        words: Conditions of the command alone, which stay words.
+    """
+    if text in words:
+        return text
     if text in ("pending", "drift"):
         return FailCondition(text, text)
     match = _COST.fullmatch(text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not pending, drift, cost, cost+10% or cost+2.50 ($/h)")
+        own = "".join(f" {word}," for word in words)
+        raise argparse.ArgumentTypeError(f"{text!r} is not pending, drift,{own} cost, cost+10% or cost+2.50 ($/h)")
     amount = float(match["amount"] or 0)
     return FailCondition(text, "cost", amount / 100 if match["percent"] else amount, bool(match["percent"]))
 
@@ -291,7 +301,7 @@ def read_files(paths: Sequence[str]) -> list[Scenario]:
 
 
 def scenario_answer(
-    named: NamedBase, scenario: Scenario, mode: Replay | None, conditions: Sequence[FailCondition]
+    named: NamedBase, scenario: Scenario, mode: Replay | None, conditions: Sequence[FailCondition | str]
 ) -> ScenarioAnswer:
     """Return what a scenario changes about a cluster, and the conditions that are met, in words.
 
@@ -302,21 +312,37 @@ def scenario_answer(
         conditions: Of ``--fail-on``.
     """
     from karptui.views.whatif.sentences import headline_text
+    from karptui.whatif.edits import EditError
+    from karptui.whatif.edits.apply import apply
     from karptui.whatif.json_form import answer_json
+    from karptui.whatif.refusals import refusals
     from karptui.whatif.run import answers
 
     document: dict[str, Any] = {"name": named.name, "scenario": scenario.name}
     if named.base is None:
         return ScenarioAnswer({**document, "error": named.problem}, [])
-    *_, found = answers(named.base, replace(scenario, replay=mode) if mode else scenario)
-    if found.difference is not None:
-        document["sentence"] = headline_text(found)
-    document |= answer_json(found)
-    if found.difference is None:
-        return ScenarioAnswer(document, [])
-    failures = [f"--fail-on {one.text}: {why}" for one in conditions if (why := one.met(found.difference))]
+    asked = replace(scenario, replay=mode) if mode else scenario
+    try:
+        edited = apply(named.base, asked.edits)
+    except EditError as error:
+        return ScenarioAnswer({**document, "error": str(error)}, [])
+    *_, found = answers(named.base, asked, edited=edited)
+    refused = refusals(edited)
+    assert found.difference is not None
+    document |= {"sentence": headline_text(found), "refused": list(refused), **answer_json(found)}
+    failures = list(_failures(conditions, found.difference, refused))
     document["failed"] = failures
     return ScenarioAnswer(document, failures, found.difference)
+
+
+def _failures(
+    conditions: Sequence[FailCondition | str], difference: Difference, refused: Sequence[str]
+) -> Iterator[str]:
+    for one in conditions:
+        if isinstance(one, str):
+            yield from (f"--fail-on {one}: {why}" for why in refused)
+        elif why := one.met(difference):
+            yield f"--fail-on {one.text}: {why}"
 
 
 def _print(document: dict[str, Any], form: str) -> None:

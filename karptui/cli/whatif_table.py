@@ -31,6 +31,7 @@ def lines_of(document: dict[str, Any]) -> Iterator[str]:
         yield f"  {document['error']}"
         return
     yield f"{head} ({_TITLES[document['replay']]})"
+    yield from (f"  {sentence}; the rest is as if it took that" for sentence in document["refused"])
     yield f"  {document['sentence']}"
     yield from _indented(_totals(document))
     yield from _indented(_pools(document["nodePools"]))

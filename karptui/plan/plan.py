@@ -22,6 +22,7 @@ from karptui.whatif.difference import BlockerLine, Difference
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.json_form import difference_json, lines_json
+from karptui.whatif.refusals import refusals
 from karptui.whatif.replay import replay
 from karptui.whatif.run import Answer, answers
 from karptui.whatif.scenario import Replay, Scenario
@@ -46,6 +47,8 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     lost: tuple[Finding, ...]
     drifted_before: tuple[str, ...] = ()
     """Nodes that have drifted already, of NodePools that the edits change: what comes in their place is as edited."""
+    refused: tuple[str, ...] = ()
+    """What of the edits the API server would not take, in sentences; the rest is as if it took them."""
 
     @property
     def difference(self) -> Difference:
@@ -104,6 +107,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def _risks(self) -> Iterator[str]:
         found = self.difference
+        yield from self.refused
         if found.no_longer_fit:
             first = found.no_longer_fit[0]
             yield f"{_pods(len(found.no_longer_fit))} no place any more, such as {first.pod_key}: {first.reason}"
@@ -168,6 +172,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             },
             "advice": {"new": [_finding(one) for one in self.gained], "gone": [_finding(one) for one in self.lost]},
             "risks": self.risks(),
+            "refused": list(self.refused),
             "newBlockers": lines_json(self.new_blockers),
         }
 
@@ -207,6 +212,7 @@ def plan(
         gained=gained,
         lost=lost,
         drifted_before=_drifted_before(base, edited, answer),
+        refused=refusals(edited),
     )
 
 

@@ -173,6 +173,38 @@ def test_what_cannot_be_applied_is_a_sentence(
     assert says in capsys.readouterr().err
 
 
+REFUSED = """apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: new}
+spec: {weight: 400, foo: 1}
+"""
+
+
+def test_what_the_api_server_refuses_is_the_worst_risk(
+    capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "new.yaml"
+    path.write_text(REFUSED)
+    found = a_plan(capsys, "-f", str(path), "--snapshot", snapshot)
+    (why,) = found["refused"]
+    assert found["risks"][0] == why
+    assert why.startswith("the API server refuses NodePool new: ")
+    for part in ("spec.template: required, but missing", "spec.weight: must be at most 100", "unknown field foo"):
+        assert part in why
+    assert main(["plan", "-f", str(path), "--snapshot", snapshot, "--fail-on", "refused"]) == 3
+    assert "--fail-on refused: the API server refuses NodePool new" in capsys.readouterr().err
+
+
+def test_what_it_has_taken_already_is_no_risk(
+    capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path
+) -> None:
+    # The NodeClass of the snapshot lacks what its schema requires: nobody can say why, and it is there.
+    path = tmp_path / "class.yaml"
+    made = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "default"}}
+    path.write_text(yaml.safe_dump({**made, "spec": {"tags": {"team": "a"}}}))
+    assert a_plan(capsys, "-f", str(path), "--snapshot", snapshot)["refused"] == []
+
+
 SHIMS: Final = {
     "pip": 'echo "$@" > pip.txt',
     "gh": 'echo "$@" > gh.txt; cp plan.md commented.md',

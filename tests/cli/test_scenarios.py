@@ -101,6 +101,26 @@ def test_costs_that_rise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "costs rise by" in capsys.readouterr().err
 
 
+def test_what_the_api_server_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: new}\nspec: {weight: 400}\n"
+    edits = [{"edit": "object", "text": text}]
+    path = write(tmp_path, json.dumps({"edits": edits}))
+    assert main(["simulate", STORIES, "--scenario", path, "--fail-on", "refused"]) == 3
+    shown = capsys.readouterr()
+    assert "the API server refuses NodePool new: spec.template: required" in shown.out.splitlines()[1]
+    assert "--fail-on refused: the API server refuses NodePool new" in shown.err
+
+
+def test_fields_that_the_api_server_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pool = json.loads(Path(STORIES).read_text())["objects"]
+    name = next(one["metadata"]["name"] for one in pool if one["kind"] == "NodePool")
+    for weight, count in ((101, 1), (100, 0)):
+        edit = f"{{edit: set, object: NodePool/{name}, path: spec.weight, value: {weight}}}"
+        path = write(tmp_path, f"edits: [{edit}]\n")
+        assert main(["simulate", STORIES, "--scenario", path, "-o", "json"]) == 0
+        assert len(answers(capsys)[0]["refused"]) == count
+
+
 def test_several_files_and_snapshots(tmp_path: Path, snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
     one, two = write(tmp_path, OVERHEAD), write(tmp_path, "name: a\n---\nname: b\n", "two.yaml")
     bad = write(tmp_path, "{", "bad.json")
@@ -282,6 +302,7 @@ def test_nodes_without_a_price_are_counted() -> None:
         "blockersLost",
         "budgets",
         "notes",
+        "refused",
         "approximated",
         "notModelled",
     )

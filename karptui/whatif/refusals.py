@@ -1,0 +1,83 @@
+"""What of edits the API server would refuse, by the schemas of the version of Karpenter whose rules decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from karptui.karpenter.nodeclass import NodeClass
+from karptui.karpenter.nodepool import NodePool
+from karptui.whatif.edits import ObjectRef, PutObject, SetField
+from karptui.whatif.field_path import path_text
+from karptui.whatif.schema.schema import Schemas, shipped_schemas
+from karptui.whatif.schema.validate import document_violations, object_violations
+from karptui.whatif.situation import EditedCluster, Situation
+from karptui.whatif.yaml.parse import parse
+from karptui.whatif.yaml.tree import ProblemSeverity
+
+_NODEPOOL: Final = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool"}
+"""What items of a list do not say of themselves."""
+
+
+def refusals(edited: EditedCluster) -> tuple[str, ...]:
+    """Return a sentence for each object that the edits make and the API server would not take, with all its reasons.
+
+    What it would refuse of the object as it is already is left out: nobody can say that of what it has taken.
+    """
+    schemas = shipped_schemas(edited.settings.rules.crds)
+    old = _documents(edited.base)
+    found: dict[ObjectRef, dict[str, None]] = {}
+    for ref, said in _said(edited, schemas, old):
+        known = old.get(ref)
+        before = set(_objections(known, schemas)) if known is not None and said else ()
+        found.setdefault(ref, {}).update((one, None) for one in said if one not in before)
+    return tuple(
+        f"the API server refuses {ref.kind} {ref.key}: {'; '.join(reasons)}"
+        for ref, reasons in found.items()
+        if reasons
+    )
+
+
+def _said(
+    edited: EditedCluster, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]]
+) -> Iterator[tuple[ObjectRef, list[str]]]:
+    """Yield what is wrong with each object that is put, or of which fields are set."""
+    made = {ref: document for ref, document in _documents(edited).items() if document != old.get(ref)}
+    for edit in edited.edits:
+        if isinstance(edit, PutObject):
+            for document in parse(edit.text).documents:
+                violations, _ = document_violations(document, schemas, old.get(document.ref))
+                yield document.ref, [_words(one.path, one.message) for one in violations if _refuses(one.severity)]
+        elif isinstance(edit, SetField) and edit.object in made:
+            yield edit.object, _objections(made[edit.object], schemas, old.get(edit.object))
+
+
+def _objections(document: Mapping[str, Any], schemas: Schemas, old: Mapping[str, Any] | None = None) -> list[str]:
+    kind = schemas.get(document["apiVersion"], document["kind"])
+    if kind is None:
+        return []
+    violations, _ = object_violations(document, kind, old)
+    return [_words(one.path, one.message) for one in violations if _refuses(one.severity)]
+
+
+def _refuses(severity: ProblemSeverity) -> bool:
+    return severity is ProblemSeverity.ERROR
+
+
+def _words(path: tuple[str | int, ...], message: str) -> str:
+    return f"{path_text(path)}: {message}"
+
+
+def _documents(situation: Situation) -> dict[ObjectRef, Mapping[str, Any]]:
+    """Return the NodePools and NodeClasses that are known as they were written."""
+    inventory = situation.inventory
+    pools = {_ref("NodePool", one): {**_NODEPOOL, **one.raw} for one in inventory.nodepools if one.raw}
+    return pools | {
+        _ref(one.kind, one): {"apiVersion": f"{one.group}/{one.version}", "kind": one.kind, **one.raw}
+        for one in inventory.nodeclasses
+        if one.raw
+    }
+
+
+def _ref(kind: str, item: NodePool | NodeClass) -> ObjectRef:
+    return ObjectRef(kind, item.name)
