@@ -12,13 +12,15 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
+from karptui.kube.volumes import PersistentVolumeClaim
 
 PODS: Final = "pods"
 NODES: Final = "nodes"
 NODECLAIMS: Final = "nodeclaims"
 PDBS: Final = "pdbs"
+CLAIMS: Final = "claims"
 
-Changed = Pod | Node | NodeClaim | PodDisruptionBudget
+Changed = Pod | Node | NodeClaim | PodDisruptionBudget | PersistentVolumeClaim
 
 
 def _key(thing: Any) -> str:

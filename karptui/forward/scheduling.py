@@ -116,9 +116,9 @@ class Scheduler:
 
     def _place(self, pod: Pod) -> str | None:
         queued = self._prepared.queued(pod)
-        owner = queued.owner
-        if owner.attachments is None or owner.has_dra:
+        if not self._prepared.is_bindable(queued):
             return None
+        owner = queued.owner
         stages = self._stages.get(owner)
         if stages is None:
             stages = self._stages[owner] = self._prepared.classes.required_stages(queued.first)

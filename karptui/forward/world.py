@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from karptui.disruption.termination import deadline_of
-from karptui.forward.journal import NODECLAIMS, NODES, PDBS, PODS, Changed, Journal
+from karptui.forward.journal import CLAIMS, NODECLAIMS, NODES, PDBS, PODS, Changed, Journal
 from karptui.forward.pdb_credits import PdbCredits
 from karptui.forward.result import PodWait
 from karptui.karpenter.inventory import Inventory
@@ -21,6 +21,7 @@ from karptui.kube.objects import EMPTY_LABELS, Condition, controller_of, with_co
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import Taint
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND, format_timestamp
+from karptui.kube.volumes import IMMEDIATE
 from karptui.provisioning.state_node import StateNode, tracked
 
 _UNSCHEDULABLE: Final = "Unschedulable"
@@ -57,6 +58,9 @@ class World:
         self.nodes: dict[str, Node] = {node.name: node for node in inventory.nodes}
         self.claims: dict[str, NodeClaim] = {claim.name: claim for claim in inventory.nodeclaims}
         self._rest = inventory
+        self._volume_claims = {claim.key: claim for claim in inventory.claims}
+        self._late_classes = {one.name for one in inventory.storage_classes if one.volume_binding_mode != IMMEDIATE}
+        """Names of the StorageClasses whose claims are bound once their pods have nodes."""
         self.credits = PdbCredits(inventory.pdbs)
         self._by_node: dict[str, dict[str, None]] = {}
         self._places = {uid: place for place, uid in enumerate(self.pods)}
@@ -413,8 +417,25 @@ class World:
             own_labels=pod.own_labels if _is_stateful(pod) else EMPTY_LABELS,
             volumes=pod.volumes,
         )
+        self._claim_storage(pod, again)
         self._put(again)
         self.room_version += 1
+
+    def _claim_storage(self, pod: Pod, again: Pod) -> None:
+        """Give a pod that comes in another's place the claims of its ephemeral volumes, not bound yet.
+
+        A class that binds at once is taken to give the next volume where the last was.
+        """
+        for volume in pod.volumes:
+            claim = self._volume_claims.get(f"{pod.namespace}/{volume.claim_of(pod.name)}")
+            if not volume.is_ephemeral or claim is None:
+                continue
+            own = msgspec.structs.replace(claim, name=volume.claim_of(again.name))
+            if claim.storage_class_name in self._late_classes:
+                own = msgspec.structs.replace(own, volume_name="", phase="Pending")
+            self._volume_claims[own.key] = own
+            self._rest = msgspec.structs.replace(self._rest, claims=tuple(self._volume_claims.values()))
+            self._note(CLAIMS, own)
 
     def _note(self, field: str, thing: Changed, *, is_gone: bool = False) -> None:
         if self._journal is not None:

@@ -14,6 +14,8 @@ CLAIM: Final = "PersistentVolumeClaim"
 VOLUME: Final = "PersistentVolume"
 STORAGE_CLASS: Final = "StorageClass"
 CSI_NODE: Final = "CSINode"
+IMMEDIATE: Final = "Immediate"
+"""The ``volumeBindingMode`` by which a claim is bound before its pod has a node."""
 
 
 class PersistentVolumeClaim(KubeObject, frozen=True, kw_only=True, gc=False):

@@ -194,7 +194,8 @@ class Prepared:
     ) -> Prepared:
         """Return the cluster at a later moment, with what was worked out of all that has not changed.
 
-        Pods, nodes, NodeClaims and PodDisruptionBudgets may differ, nothing else; no pod may bring a new template.
+        Pods and their PersistentVolumeClaims, nodes, NodeClaims and PodDisruptionBudgets may differ, nothing else; no
+        pod may bring a new template.
 
         Args:
             inventory: The cluster then.
@@ -239,6 +240,9 @@ class Prepared:
             self._holders, self._holders_before = {}, self._holders
         for name in _OF_THE_MOMENT & vars(self).keys():
             delattr(self, name)
+        if inventory.claims is not self.inventory.claims:
+            self.volumes = VolumeIndex(inventory)
+            vars(self).pop("_builder", None)
         self.inventory = inventory
         self.now_ns = now_ns
         self.states = states
@@ -404,6 +408,11 @@ class Prepared:
         is_counted = not (pod.volumes and self.volumes.is_missing(pod))
         is_exempt = pod.phase == "Pending" or pod.node_name in self.leaving_node_names
         return QueuedPod(pod, self.first_stage(pod), is_exempt=is_exempt, is_counted=is_counted)
+
+    def is_bindable(self, queued: QueuedPod) -> bool:
+        """Return whether kube-scheduler binds a pod at all: none whose volumes are not there, and none with devices."""
+        pod = queued.pod
+        return not queued.owner.has_dra and not (pod.volumes and self.volumes.problem(pod, is_scheduler=True))
 
     def first_stage(self, pod: Pod) -> Stage:
         """Return a pod with all its preferences: the same object for pods that no rule tells apart."""

@@ -15,7 +15,15 @@ from karptui.karpenter.requirements import IN, Requirement, Requirements
 from karptui.karpenter.rules import Rules
 from karptui.kube.pod import Pod, PodVolume
 from karptui.kube.selectors import NodeSelectorRequirement
-from karptui.kube.volumes import CLAIM, CSI_NODE, STORAGE_CLASS, VOLUME, PersistentVolume, PersistentVolumeClaim
+from karptui.kube.volumes import (
+    CLAIM,
+    CSI_NODE,
+    IMMEDIATE,
+    STORAGE_CLASS,
+    VOLUME,
+    PersistentVolume,
+    PersistentVolumeClaim,
+)
 from karptui.provisioning.state_node import StateNode
 
 Attachments = tuple[tuple[str, str], ...]
@@ -172,19 +180,24 @@ class VolumeIndex:
             return ""
         return _DRIVER_OF_IN_TREE.get(storage_class.provisioner, storage_class.provisioner)
 
-    def problem(self, pod: Pod) -> str:
-        """Return why a pending pod's volumes keep Karpenter from looking at it, empty if nothing does."""
+    def problem(self, pod: Pod, *, is_scheduler: bool = False) -> str:
+        """Return why a pending pod's volumes keep Karpenter from looking at it, empty if nothing does.
+
+        Args:
+            pod: The pod.
+            is_scheduler: Whether kube-scheduler is asked, whose VolumeBinding does not mind a volume that is going.
+        """
         for volume in pod.volumes:
             try:
                 claim = self._claim(pod, volume)
             except VolumeLookupError as error:
                 return str(error)
-            problem = self._problem_of(claim) if claim is not None else ""
+            problem = self._problem_of(claim, is_scheduler=is_scheduler) if claim is not None else ""
             if problem:
                 return problem
         return ""
 
-    def _problem_of(self, claim: PersistentVolumeClaim) -> str:
+    def _problem_of(self, claim: PersistentVolumeClaim, *, is_scheduler: bool) -> str:
         of_claim = f"PersistentVolumeClaim={claim.key}"
         of_volume = f"PersistentVolume={claim.volume_name}"
         of_class = f"StorageClass={claim.storage_class_name or ''}"
@@ -196,7 +209,7 @@ class VolumeIndex:
             volume = self._volumes.get(claim.volume_name)
             is_missing = volume is None and VOLUME not in self._unread
             failed = f'persistentvolumes "{claim.volume_name}" not found' if is_missing else ""
-            if volume is not None and volume.is_deleting:
+            if volume is not None and volume.is_deleting and not is_scheduler:
                 failed = "persistentvolume is being deleted"
             if failed:
                 return f"failed to validate pvc, {failed} ({of_volume}, {of_claim}, {of_class})"
@@ -214,7 +227,7 @@ class VolumeIndex:
                 f'failed to get storage class, storageclasses.storage.k8s.io "{claim.storage_class_name}" not found'
             )
             return f"failed to validate pvc, {missing} ({of_claim}, {of_class})"
-        if storage_class.volume_binding_mode == "Immediate":
+        if storage_class.volume_binding_mode == IMMEDIATE:
             immediate = "pvc with immediate volume binding mode must be bound"
             return f"failed to validate pvc, {immediate} ({of_claim}, {of_class})"
         return ""

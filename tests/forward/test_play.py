@@ -15,9 +15,11 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import INSTANCE_TYPE, REGISTERED
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.karpenter.settings import Settings
+from karptui.kube.pod import PodVolume
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
+from karptui.kube.volumes import PersistentVolumeClaim, StorageClass
 from karptui.provisioning.reporter import Cancelled
 from karptui.views.forward.sentences import longest_waits, step_text, waits_text
 from tests.builders import (
@@ -140,6 +142,27 @@ def test_pods_that_wait_get_a_node() -> None:
     assert launched.claims[0]["instanceTypes"] == ["m5.2xlarge"]
     assert (ready.kind, bound.kind, bound.pods) == (StepKind.READY, StepKind.BIND, ("default/big",))
     assert found.end.pending == 0
+
+
+def test_a_pod_whose_claim_is_missing_waits_however_often_a_place_is_sought() -> None:
+    waits = a_pod(name="db-2", volumes=(PodVolume("data", "missing"),))
+    pods = [a_pod(name="a", node="node-1", cpu="500m"), a_pod(name="b", node="node-2", cpu="900m"), waits]
+    found = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods))
+    (bound,) = steps(found, StepKind.BIND)
+    assert "default/db-2" not in bound.pods
+    assert found.end.pending == 1
+
+
+def test_a_pod_with_an_ephemeral_volume_is_made_again_and_finds_a_place() -> None:
+    claim = PersistentVolumeClaim(name="a-scratch", namespace="default", storage_class_name="gp3")
+    classes = (StorageClass(name="gp3", volume_binding_mode="WaitForFirstConsumer"),)
+    pod = a_pod(name="a", node="node-1", cpu="500m", volumes=(PodVolume("scratch", is_ephemeral=True),))
+    for nodes in (("node-1",), ("node-1", "node-2")):
+        pairs = [a_pair(name, is_large=len(nodes) == 1) for name in nodes]
+        pods = [pod, *(a_pod(name="b", node=name, cpu="900m") for name in nodes[1:])]
+        found = played(a_world(*pairs, pods=pods, claims=(claim,), storage_classes=classes))
+        assert steps(found, StepKind.DISRUPT)
+        assert found.end.pending == 0
 
 
 def test_a_pod_that_fits_nowhere_waits_to_the_end() -> None:

@@ -10,9 +10,10 @@ from karptui.forward.world import World
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import HOSTNAME, ZONE
 from karptui.karpenter.settings import Settings
-from karptui.kube.pod import DO_NOT_SCHEDULE, PodAffinityTerm, TopologySpreadConstraint
+from karptui.kube.pod import DO_NOT_SCHEDULE, PodAffinityTerm, PodVolume, TopologySpreadConstraint
 from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import PREFER_NO_SCHEDULE, Taint
+from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim, StorageClass
 from karptui.provisioning import prepare
 from tests.builders import NOW_NS, a_node, a_nodepool, a_pod, a_requirement, an_owner
 from tests.forward.making import TYPES
@@ -20,9 +21,11 @@ from tests.forward.making import TYPES
 WEB = LabelSelector((("app", "web"),))
 
 
-def places(nodes: list[Any], pods: list[Any], running: tuple[Any, ...] = (), closed: tuple[str, ...] = ()) -> list[str]:
+def places(
+    nodes: list[Any], pods: list[Any], running: tuple[Any, ...] = (), closed: tuple[str, ...] = (), **others: Any
+) -> list[str]:
     """Return the node of each pod, in order; empty for none."""
-    inventory = Inventory(nodes=tuple(nodes), pods=(*running, *pods), nodepools=(a_nodepool(),))
+    inventory = Inventory(nodes=tuple(nodes), pods=(*running, *pods), nodepools=(a_nodepool(),), **others)
     prepared = prepare(inventory, TYPES, Settings(), NOW_NS)
     found = Scheduler(prepared, closed, random.Random(0), World(inventory).bound).place(pods)
     return [found.get(pod.uid, "") for pod in pods]
@@ -52,6 +55,26 @@ def test_the_more_important_comes_first() -> None:
 def test_closed_nodes_take_nothing() -> None:
     node = unmanaged("node-1")
     assert places([node], [a_pod(name="a")], closed=(node.provider_id,)) == [""]
+
+
+def test_a_pod_whose_volumes_are_not_there_goes_nowhere() -> None:
+    names = ("missing", "of-no-class", "unbound", "early", "late", "going")
+    pods = [a_pod(name=name, volumes=(PodVolume("data", name),)) for name in names]
+    bound = {"pv.kubernetes.io/bind-completed": "yes"}
+    claims = (
+        PersistentVolumeClaim(name="of-no-class", namespace="default", storage_class_name="nosuch"),
+        PersistentVolumeClaim(name="unbound", namespace="default"),
+        PersistentVolumeClaim(name="early", namespace="default", storage_class_name="early"),
+        PersistentVolumeClaim(name="late", namespace="default", storage_class_name="late"),
+        PersistentVolumeClaim(name="going", namespace="default", volume_name="pv-going", annotations=bound),
+    )
+    classes = (
+        StorageClass(name="early", volume_binding_mode="Immediate"),
+        StorageClass(name="late", volume_binding_mode="WaitForFirstConsumer"),
+    )
+    volumes = (PersistentVolume(name="pv-going", deletion_ns=NOW_NS),)
+    found = places([unmanaged("node-1")], pods, claims=claims, storage_classes=classes, volumes=volumes)
+    assert found == ["", "", "", "", "node-1", "node-1"]
 
 
 def test_preferences_do_not_keep_a_pod_from_a_node() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from karptui.forward.journal import Journal
 from karptui.forward.world import World
 from karptui.karpenter.labels import TERMINATION_TIMESTAMP
-from karptui.kube.pod import Pod
+from karptui.kube.pod import Pod, PodVolume
 from karptui.kube.timestamps import format_timestamp
+from karptui.kube.volumes import PersistentVolumeClaim, StorageClass
 from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_pod, an_owner
 from tests.forward.making import a_pair, a_world
 
@@ -62,3 +64,23 @@ def test_a_deadline_comes_earlier_but_never_later(
     bounds_ns = {} if bound_minutes is None else {claim.name: bound_minutes * MINUTE_NS}
     world.delete_claims((claim.name,), NOW_NS, bounds_ns)
     assert world.claims[claim.name].annotations[TERMINATION_TIMESTAMP] == at(ends_minutes)
+
+
+@pytest.mark.parametrize(("binding", "volume"), [("WaitForFirstConsumer", ""), ("Immediate", "pv-1")])
+def test_a_pod_made_again_has_claims_of_its_own_for_ephemeral_volumes(binding: str, volume: str) -> None:
+    volumes = (PodVolume("scratch", is_ephemeral=True), PodVolume("shared", "shared"))
+    pod = a_pod(name="a", node="node-1", volumes=volumes)
+    claims = tuple(
+        PersistentVolumeClaim(name=name, namespace="default", storage_class_name="gp3", volume_name="pv-1")
+        for name in ("a-scratch", "shared")
+    )
+    classes = (StorageClass(name="gp3", volume_binding_mode=binding),)
+    journal = Journal()
+    beginning = a_world(a_pair("node-1"), pods=[pod], claims=claims, storage_classes=classes)
+    world = World(beginning, journal)
+    world.evict(pod, NOW_NS, 30 * SECOND_NS)
+    journal.close(NOW_NS)
+    (again,) = world.without_node
+    bound_to = {one.name: one.volume_name for one in world.inventory.claims}
+    assert bound_to == {"a-scratch": "pv-1", "shared": "pv-1", f"{again.name}-scratch": volume}
+    assert journal.at(beginning, NOW_NS).claims == world.inventory.claims

@@ -89,7 +89,7 @@ class _Scheduler:
     def takers(self, pod: Pod) -> Iterator[Taker]:
         """Yield the nodes that take a pod."""
         queued = self._queued(pod)
-        if queued.owner.attachments is None or queued.owner.has_dra:
+        if not self._prepared.is_bindable(queued):
             return
         for stage in self._prepared.classes.required_stages(queued.first):
             memory = self._run.stage_memory(stage, queued)
