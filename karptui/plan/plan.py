@@ -19,6 +19,7 @@ from karptui.kube.units import counted, span_text, verb
 from karptui.plan.rollout import most_more_nodes, rollout, spent
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.difference import BlockerLine, Difference
+from karptui.whatif.drift.drift import is_template_changed
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.json_form import difference_json, lines_json
@@ -46,7 +47,8 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Advice that the edits bring, the worst first."""
     lost: tuple[Finding, ...]
     drifted_before: tuple[str, ...] = ()
-    """Nodes that have drifted already, of NodePools that the edits change: what comes in their place is as edited."""
+    """Nodes that have drifted already and are of the rollout: the edits change the template of their NodePool, so that
+    what comes in their place is as edited, or the nodes would go as it is and stay as edited."""
     refused: tuple[str, ...] = ()
     """What of the edits the API server would not take, in sentences; the rest is as if it took them."""
 
@@ -69,7 +71,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     @property
     def unfinished(self) -> tuple[str, ...]:
         """Drifted nodes that are still there at the end of the play."""
-        gone = {name for step in self.edited.steps if step.kind is StepKind.DRAIN for name in step.nodes}
+        gone = _nodes_of(self.edited, StepKind.DRAIN)
         return tuple(name for name in self.drifted if name not in gone)
 
     @property
@@ -98,7 +100,9 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     @property
     def stalled_by(self) -> tuple[tuple[str, str], ...]:
         """Drifted nodes that are left at the end, and what keeps each, in words; empty where nothing does."""
-        by = {one.node: CODES[Code(one.code)].word for one in self.edited.kept}
+        going = _nodes_of(self.edited, StepKind.DISRUPT) | _nodes_of(self.edited, StepKind.EXPIRE)
+        by = dict.fromkeys(going, "its drain, which goes on")
+        by |= {one.node: CODES[Code(one.code)].word for one in self.edited.kept}
         return tuple((name, by.get(name, "")) for name in self.unfinished)
 
     def risks(self) -> list[str]:
@@ -119,7 +123,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             yield f"{counted(more, 'pod')} more without a node at the end of the play"
         left = self.unfinished
         if left:
-            nodes = f"{len(left)} of {counted(len(self.drifted), 'drifted node')} left{self._held(left)}"
+            nodes = f"{len(left)} of {counted(len(self.drifted), 'drifted node')} left{self._held()}"
             is_stuck = self.edited.is_quiescent
             yield f"the rollout stalls: {nodes}" if is_stuck else f"not through after {_span(self.edited)}: {nodes}"
         if self.answer.blockers_gained:
@@ -137,8 +141,8 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             if finding.severity is Severity.WARNING:
                 yield f"Advice {finding.rule}: {finding.fact}"
 
-    def _held(self, names: Sequence[str]) -> str:
-        by = sorted({CODES[Code(one.code)].word for one in self.edited.kept if one.node in names})
+    def _held(self) -> str:
+        by = sorted({words for _, words in self.stalled_by if words})
         return f", held by {', '.join(by)}" if by else ""
 
     def as_json(self, name: str) -> dict[str, Any]:
@@ -211,22 +215,34 @@ def plan(
         edited=then,
         gained=gained,
         lost=lost,
-        drifted_before=_drifted_before(base, edited, answer),
+        drifted_before=_drifted_before(base, edited, answer, now, then),
         refused=refusals(edited),
     )
 
 
-def _drifted_before(base: WhatIfBase, edited: EditedCluster, answer: Answer) -> tuple[str, ...]:
-    """Return the nodes of NodePools that the edits change that have drifted already, and do not go yet."""
+def _drifted_before(
+    base: WhatIfBase, edited: EditedCluster, answer: Answer, now: Played, then: Played
+) -> tuple[str, ...]:
+    """Return the nodes that have drifted already, do not go yet, and are of the rollout."""
     was = {pool.name: pool for pool in base.inventory.nodepools}
-    changed = {pool.name for pool in edited.inventory.nodepools if pool != was.get(pool.name)}
+    changed = {
+        pool.name
+        for pool in edited.inventory.nodepools
+        if pool.name not in was or is_template_changed(was[pool.name], pool)
+    }
     lost = {line.claim_name for line in answer.difference.drift_lost} if answer.difference is not None else set()
+    kept = _nodes_of(now, StepKind.DRAIN) - _nodes_of(then, StepKind.DRAIN)
     return tuple(
         claim.node_name or claim.name
         for claim in edited.inventory.nodeclaims
-        if claim.is_true(DRIFTED) and not claim.is_deleting
-        if claim.labels.get(NODEPOOL) in changed and claim.name not in lost
+        if claim.is_true(DRIFTED) and not claim.is_deleting and claim.name not in lost
+        if claim.labels.get(NODEPOOL) in changed or claim.node_name in kept
     )
+
+
+def _nodes_of(played: Played, kind: StepKind) -> set[str]:
+    """Return the nodes of a play's steps of a kind."""
+    return {name for step in played.steps if step.kind is kind for name in step.nodes}
 
 
 def _played(common: Any, edits: Any, reporter: Reporter) -> Played:

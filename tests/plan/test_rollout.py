@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from karptui.forward.result import Moment, Played
+from karptui.forward.result import Moment, Played, StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.plan.plan import Plan, plan
 from karptui.plan.rollout import most_more_nodes, spent
@@ -84,6 +84,41 @@ def test_nodes_that_have_drifted_already_are_of_the_rollout(nodes: str, left: tu
     assert found.drifted_before == ("n0",)
     assert tuple(name for name, _ in found.stalled_by) == left
     assert found.as_json("x")["rolloutSummary"]["drifted"] == 3
+
+
+def unrolled(edited_nodes: str, *, nodes: str = "0") -> Plan:
+    """Return the plan of other budgets alone, on a node that has drifted."""
+    disruption: dict[str, Any] = {"consolidateAfter": "Never", "budgets": [{"nodes": nodes}]}
+    pool = {**POOL, "spec": {**POOL["spec"], "disruption": disruption}}
+    node, claim = a_pair("n0", conditions=("Drifted",))
+    on = base(pool, types=TYPES, nodes=(node,), nodeclaims=(claim,), pods=(a_pod(name="p", node="n0"),))
+    edits = (
+        SetField(GENERAL, ("spec", "disruption", "budgets"), [{"nodes": edited_nodes}]),
+        SetField(GENERAL, ("spec", "weight"), 9),
+    )
+    return plan(on, edits, horizon_ns=3600 * NS_PER_SECOND)
+
+
+def test_what_stays_anyway_is_no_stall_of_a_change_that_rolls_nothing_out() -> None:
+    found = unrolled("0")
+    assert found.drifted == ()
+    assert found.unfinished == ()
+    assert list(rollout_lines(found)) == []
+    assert not any("stall" in one for one in found.risks())
+
+
+def test_drifted_nodes_that_only_the_edit_holds_are_a_stall() -> None:
+    found = unrolled("0", nodes="1")
+    assert found.stalled_by == (("n0", "BUDGET"),)
+    assert found.risks()[0] == "the rollout stalls: 1 of 1 drifted node left, held by BUDGET"
+
+
+def test_a_drain_that_goes_on_is_what_keeps_a_drifted_node() -> None:
+    found = planned("1")
+    steps = tuple(one for one in found.edited.steps if one.kind is not StepKind.DRAIN)
+    held = replace(found, edited=replace(found.edited, steps=steps))
+    assert {words for _, words in held.stalled_by} == {"its drain, which goes on"}
+    assert "left, held by its drain, which goes on" in held.risks()[0]
 
 
 def test_a_plan_names_what_it_is_about_once() -> None:

@@ -320,9 +320,14 @@ def _changed_pools(before: Situation, after: Situation) -> frozenset[str]:
 
 
 def _is_changed_pool(known: NodePool | None, pool: NodePool) -> bool:
-    if known is pool or known is None:
+    return known is not None and is_template_changed(known, pool)
+
+
+def is_template_changed(before: NodePool, after: NodePool) -> bool:
+    """Tell whether new nodes of a NodePool differ from those before by something that makes nodes drift."""
+    if before is after:
         return False
-    return known.requirements != pool.requirements or bool(changed_nodepool_fields(known, pool))
+    return before.requirements != after.requirements or bool(changed_nodepool_fields(before, after))
 
 
 def _is_changed_nodeclass(known: NodeClass | None, nodeclass: NodeClass | None) -> bool:
