@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import json_text, print_csv, refuse_unseen, report
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, add_snapshots
+from karptui.cli.pages import Entry
 from karptui.decode.kinds import Kind
 from karptui.views.sanitize import clean
 
@@ -17,18 +18,22 @@ if TYPE_CHECKING:
     from karptui.provisioning.prepared import Prepared
 
 COLUMNS: Final = {
-    "node": "NODE",
-    "pricePerHour": "$/H",
-    "code": "CODE",
-    "object": "OBJECT",
-    "owner": "OWNER",
-    "value": "VALUE",
-    "since": "SINCE",
-    "until": "UNTIL",
-    "wouldGoWithout": "WITHOUT IT",
-    "podsInLastHour": "PODS 1H",
+    "node": Entry("NODE", "The node that is kept; - is what stops the whole cluster."),
+    "pricePerHour": Entry("$/H", "What the node costs per hour; n/a where nobody knows."),
+    "code": Entry("CODE", "What keeps it: see below."),
+    "object": Entry("OBJECT", "The pod, node or NodePool that has it."),
+    "owner": Entry("OWNER", "The controller behind the pod."),
+    "value": Entry("VALUE", "What is written there: annotation, budget, PodDisruptionBudgets."),
+    "since": Entry("SINCE", "Since when it stands in the way; - where that is not known."),
+    "until": Entry("UNTIL", "When it ends by itself; - where it never does."),
+    "wouldGoWithout": Entry(
+        "WITHOUT IT",
+        "What becomes of the node without this one (simulated): delete or replace; no: it stays for something else; "
+        "unknown: not simulated, or not known.",
+    ),
+    "podsInLastHour": Entry("PODS 1H", "Pods that came to the node in the last hour, without those of DaemonSets."),
 }
-"""The columns of CSV, and how the table calls them."""
+"""The columns of CSV, how the table calls them, and what they are."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -102,7 +107,7 @@ def _print(rows: list[dict[str, Any]], form: str) -> None:
         print("no blockers", file=sys.stderr)
         return
     cells = [[_cell(name, row[name]) for name in COLUMNS] for row in without_idle(rows)]
-    headings = list(COLUMNS.values())
+    headings = [column.term for column in COLUMNS.values()]
     widths = [max(len(line[i]) for line in (headings, *cells)) for i in range(len(headings))]
     for line in (headings, *cells):
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())

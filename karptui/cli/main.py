@@ -64,6 +64,17 @@ OPEN: Final = "open"
 class _Parser(argparse.ArgumentParser):
     """A parser whose complaint is one sentence and where to read more, not a page."""
 
+    command = ""
+    """The command whose columns and codes its help explains; empty for none."""
+
+    def format_help(self) -> str:
+        """Return the help; what columns mean is looked up only here, as it takes the views."""
+        if self.command:
+            from karptui.cli.legends import legend_of
+
+            self.epilog = epilog_of(self.command, legend_of(self.command))
+        return super().format_help()
+
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; {self.prog} --help tells more\n")
 
@@ -97,10 +108,10 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
         command,
         help=COMMANDS[command],
         description=f"{COMMANDS[command][:1].upper()}{COMMANDS[command][1:]}.",
-        epilog=epilog_of(command),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    own.command = command
     import_module(f"karptui.cli.{command}").configure(own)
     return parser
 

@@ -1,10 +1,12 @@
-"""What help says below the flags: examples, exit statuses, environment variables and files."""
+"""What help says below the flags: examples, columns and codes, exit statuses, environment variables and files."""
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 
 class Entry(NamedTuple):
@@ -13,6 +15,12 @@ class Entry(NamedTuple):
     term: str
     meaning: str
 
+
+_WIDEST_TERM: Final = 20
+"""Cells of the longest term beside which its meaning stands."""
+_NARROWEST_MEANING: Final = 30
+Section: TypeAlias = tuple[str, Sequence[Entry]]
+"""A title, and the terms below it."""
 
 _DONE: Final = Entry("0", "done")
 _PARTLY: Final = Entry("1", "done, and something was found or could not be answered; standard error says what")
@@ -240,9 +248,15 @@ def statuses_of(command: str | None) -> Sequence[Entry]:
     return OWN_STATUSES.get(command or "", STATUSES)
 
 
-def epilog_of(command: str | None) -> str:
-    """Return what stands below the flags of a command; None is the app."""
-    parts = [_examples(EXAMPLES.get(command or "", ())), _listed("exit status", statuses_of(command))]
+def epilog_of(command: str | None, legend: Sequence[Section] = ()) -> str:
+    """Return what stands below the flags of a command.
+
+    Args:
+        command: Its name; None is the app.
+        legend: What its columns and codes mean.
+    """
+    parts = [_examples(EXAMPLES.get(command or "", ())), *(_explained(*section) for section in legend)]
+    parts.append(_listed("exit status", statuses_of(command)))
     if command is None:
         parts += [_listed("environment variables", ENVIRONMENT), _listed("files", FILES)]
     else:
@@ -258,3 +272,18 @@ def _examples(entries: Sequence[Entry]) -> str:
 def _listed(title: str, entries: Sequence[Entry]) -> str:
     width = max(len(entry.term) for entry in entries)
     return "\n".join((f"{title}:", *(f"  {entry.term:<{width}}  {entry.meaning}" for entry in entries)))
+
+
+def _explained(title: str, entries: Sequence[Entry]) -> str:
+    """Return terms with meanings that are broken at the edge of the terminal, as those of flags are."""
+    column = min(max(len(entry.term) for entry in entries), _WIDEST_TERM) + 4
+    width = max(shutil.get_terminal_size().columns - 2, column + _NARROWEST_MEANING)
+    lines = [f"{title}:"]
+    for term, meaning in entries:
+        broken = textwrap.wrap(meaning, width - column)
+        if len(term) > column - 4:
+            lines.append(f"  {term}")
+        else:
+            lines.append(f"  {term:<{column - 4}}  {broken.pop(0) if broken else ''}".rstrip())
+        lines += [f"{'':{column}}{line}" for line in broken]
+    return "\n".join(lines)

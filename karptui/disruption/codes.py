@@ -128,7 +128,7 @@ CODES: Final[Mapping[Code, CodeFacts]] = {
     Code.NODE_DND: CodeFacts(WhyCode.NODE_DND, "NODE-DND", "the node says karpenter.sh/do-not-disrupt"),
     Code.PDB_EXHAUSTED: CodeFacts(WhyCode.PDB, "PDB", "a PodDisruptionBudget allows no eviction", Scope.PDB),
     Code.PDB_MULTIPLE: CodeFacts(
-        WhyCode.PDB, "PDB×2", "two PodDisruptionBudgets on one pod: it can never be evicted", Scope.PDB
+        WhyCode.PDB, "TWO-PDBS", "two PodDisruptionBudgets on one pod: it can never be evicted", Scope.PDB
     ),
     Code.TERMINATING: CodeFacts(WhyCode.DRAIN, "SLOW", "a pod takes its time to end; it holds a drain only", Scope.POD),
     Code.BUDGET_ZERO: CodeFacts(
@@ -181,6 +181,15 @@ CODES: Final[Mapping[Code, CodeFacts]] = {
     Code.NO_NODEPOOLS: CodeFacts(WhyCode.NO_POOL, "NO-POOLS", "no NodePool can take pods", Scope.CLUSTER),
 }
 """The codes in the order in which help lists them."""
+
+
+def meanings_by_word() -> dict[str, str]:
+    """Return what each word stands for; several meanings of one are put together."""
+    found: dict[str, str] = {}
+    for facts in CODES.values():
+        before = f"{found[facts.word]}; " if facts.word in found else ""
+        found[facts.word] = before + facts.meaning
+    return found
 
 
 def codes_shown_as(why: WhyCode) -> tuple[Code, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.binding import Binding, BindingType
 
-from karptui.disruption.codes import CODES
+from karptui.disruption.codes import meanings_by_word
 from karptui.kube.units import count_text
 from karptui.screens import routes
 from karptui.screens.frame import HelpSections
@@ -153,13 +153,13 @@ class BlockersScreen(ListScreen[BlockerLine]):
 
     def help_text(self) -> HelpSections:
         """Explain the kinds of blockers beside columns and filters."""
-        kinds: dict[str, str] = {}
-        for facts in CODES.values():
-            before = f"{kinds[facts.word]}; " if facts.word in kinds else ""
-            kinds[facts.word] = before + facts.meaning
         analysed = self.host.border.overview().analysed
         assumed = [("assumed", note) for note in (analysed.notes if analysed is not None else ())]
-        return (("Kinds of blockers", tuple(kinds.items())), ("What was assumed", assumed), *super().help_text())
+        return (
+            ("Kinds of blockers", tuple(meanings_by_word().items())),
+            ("What was assumed", assumed),
+            *super().help_text(),
+        )
 
     # Keys
 

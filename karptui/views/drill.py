@@ -168,7 +168,12 @@ TABLE: Final[TableSpec[Drill]] = TableSpec(
             Heading("without", "WITHOUT", "What goes away at once.", 20, 48, is_name=True), lambda row: str(row.loss)
         ),
         count_column(
-            number_heading("pending", "PENDING", "Pods without a place that have one now, or would get one."),
+            number_heading(
+                "pending",
+                "PENDING",
+                "Pods that have to move and find no place, and waiting ones that would have got one: "
+                "it can be more than PODS.",
+            ),
             lambda row: row.waiting,
             tone=lambda _: Tone.FAULT,
         ),

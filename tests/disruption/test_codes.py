@@ -27,6 +27,10 @@ def test_what_a_code_of_the_why_column_stands_for(why: WhyCode, codes: set[Code]
     assert set(codes_shown_as(why)) == codes
 
 
+def test_no_word_of_a_blocker_can_be_read_as_a_code_with_its_number() -> None:
+    assert not [facts.word for facts in CODES.values() if "×" in facts.word]
+
+
 def test_scopes() -> None:
     assert CODES[Code.BUDGET_ZERO].scope is Scope.NODEPOOL
     assert CODES[Code.NODE_DND].scope is Scope.NODE

@@ -557,7 +557,7 @@ def test_facts_name_every_condition_taint_and_label() -> None:
         assert part in text
     bare = "\n".join(lines_of(fact_lines(NodeEntry(None, claim(conditions=(), requests=amounts(cpu="1"))), NOW_NS)))
     assert "none reported" in bare
-    assert "made for 1000m" in bare
+    assert "made for pods that ask cpu 1000m" in bare
 
 
 def test_titles() -> None:

@@ -145,7 +145,7 @@ def kept_text(played: Played) -> str:
 
 
 def holders_text(kept_by: Sequence[tuple[str, int]]) -> str:
-    """Return how many nodes are kept by what: ``8 by BUDGET, 6 by PDB×2``."""
+    """Return how many nodes are kept by what: ``8 by BUDGET, 6 by TWO-PDBS``."""
     return ", ".join(f"{count_text(count)} by {word}" for word, count in kept_by)
 
 

@@ -15,6 +15,7 @@ from karptui.kube.units import age_text, count_text, cpu_text, memory_text, perc
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.views.instants import expiry_text
 from karptui.views.nodes.resources import delta_text
+from karptui.views.nodes.sentences import asking_text
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import price_sentence
 from karptui.views.row import FORBIDDEN, Pieces, Tone
@@ -126,10 +127,9 @@ def _claim_block(entry: NodeEntry, now_ns: int) -> list[Pieces]:
     lines.append((("drain deadline ", Tone.MUTED), (age_text(0, grace) if grace is not None else "none", Tone.NORMAL)))
     if claim.image_id:
         lines.append((("image ", Tone.MUTED), (clean(claim.image_id), Tone.NORMAL)))
-    asked = claim.requests
+    asked = asking_text(claim)
     if asked:
-        text = f"{cpu_text(resources.cpu_millis(asked))} {memory_text(resources.memory_bytes(asked))}"
-        lines.append((("made for ", Tone.MUTED), (text, Tone.NORMAL)))
+        lines.append((("made for ", Tone.MUTED), (asked, Tone.NORMAL)))
     return [*_block("NodeClaim", *lines), *_conditions("NodeClaim conditions", claim.conditions, now_ns)]
 
 

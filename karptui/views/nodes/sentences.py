@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from karptui.disruption.codes import WhyCode
+from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube import resources
 from karptui.kube.units import (
     age_text,
@@ -102,15 +103,20 @@ def _claim_facts(entry: NodeEntry) -> list[tuple[str, Tone]]:
     if entry.claim is None:
         return []
     if entry.node is None:
-        asked = entry.claim.requests
-        if not asked:
-            return []
-        cpu, memory = cpu_text(resources.cpu_millis(asked)), memory_text(resources.memory_bytes(asked))
-        return [(f"made for pods that ask cpu {cpu} mem {memory}", Tone.NORMAL)]
+        asked = asking_text(entry.claim)
+        return [(f"made for {asked}", Tone.NORMAL)] if asked else []
     delta = entry.delta
     if delta is None or min(delta.cpu_millis, delta.memory_bytes, delta.pods) >= 0:
         return []
     return [(f"offers {delta_text(delta)} against its NodeClaim", Tone.WARNING)]
+
+
+def asking_text(claim: NodeClaim) -> str:
+    """Return the pods that a NodeClaim was made for, as what they ask together; empty where it does not say."""
+    asked = claim.requests
+    if not asked:
+        return ""
+    return f"pods that ask cpu {cpu_text(resources.cpu_millis(asked))} mem {memory_text(resources.memory_bytes(asked))}"
 
 
 def _pods(pod_count: int, hidden: frozenset[str]) -> tuple[Fact, ...]:

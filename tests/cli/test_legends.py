@@ -1,0 +1,53 @@
+"""What help says of columns and codes."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.cli.legends import legend_of
+from karptui.cli.main import available, build_parser, parser_of
+from karptui.cli.pages import Entry, epilog_of
+
+
+@pytest.fixture(autouse=True)
+def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.mark.parametrize("command", [name for name in available() if legend_of(name)])
+def test_every_column_and_code_has_a_meaning(command: str) -> None:
+    for title, entries in legend_of(command):
+        assert title
+        assert all(entry.term.strip() and entry.meaning.strip() for entry in entries)
+
+
+@pytest.mark.parametrize(
+    ("command", "terms"),
+    [
+        ("nodes", ("Δ CLAIM", "WHY", "DRAIN 12m", "NO-TYPE")),
+        ("pools", ("NODES", "TYPES", "LAST HOUR")),
+        ("claims", ("L/R/I s",)),
+        ("pending", ("COMPUTED NOW", "no place")),
+        ("headroom", ("NO NODE", "TAKES")),
+        ("drill", ("PENDING", "PODS")),
+        ("blockers", ("WITHOUT IT", "PDB_MULTIPLE")),
+        ("forward", ("TWO-PDBS",)),
+        ("next", ("WOULD BE", "WAITS")),
+        ("capacity", ("FREE",)),
+        ("explain", ("NOFIT",)),
+    ],
+)
+def test_the_help_of_a_command_explains_what_it_prints(command: str, terms: tuple[str, ...]) -> None:
+    lines = parser_of(build_parser(command), command).format_help().splitlines()
+    assert [term for term in terms if not any(line.startswith(f"  {term}  ") for line in lines)] == []
+
+
+def test_meanings_are_broken_at_the_edge_and_stand_below_terms_that_are_long() -> None:
+    sections = (("codes", (Entry("A", "word " * 30), Entry("A_CODE_THAT_IS_AS_LONG_AS_THIS", "short"))),)
+    lines = epilog_of("nodes", sections).splitlines()
+    start = lines.index("codes:")
+    assert lines[start + 1].startswith("  A                     word word")
+    assert lines[start + 2].startswith("                        word word")
+    at = lines.index("  A_CODE_THAT_IS_AS_LONG_AS_THIS")
+    assert lines[at + 1] == "                        short"
+    assert all(len(line) < 80 for line in lines[start : at + 2])
