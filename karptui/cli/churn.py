@@ -71,7 +71,7 @@ def _load(args: argparse.Namespace) -> tuple[Loaded, Churn]:
     from karptui.session.churn import unknown_because
     from karptui.state.inventory import inventory_of
 
-    loaded = load(args, (Kind.NODECLAIM, Kind.EVENT, Kind.NODEPOOL, Kind.NODE, Kind.POD))
+    loaded = load(args, (Kind.NODECLAIM, Kind.EVENT, Kind.NODEPOOL, Kind.NODE, Kind.POD), is_listed=True)
     refusal = unknown_because(loaded.view.statuses)
     if refusal:
         raise UsageError(refusal)

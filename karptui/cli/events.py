@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     from karptui.views.events import TABLE
 
     try:
-        loaded = load(args, (Kind.EVENT, Kind.NODE, Kind.NODECLAIM))
+        loaded = load(args, (Kind.EVENT, Kind.NODE, Kind.NODECLAIM), is_listed=True)
         refuse_unseen("events", loaded, Kind.EVENT, Kind.NODE, Kind.NODECLAIM)
         rows = rows_of(TABLE, Timeline().entries(loaded.view), args, loaded.now_ns)
     except UsageError as error:

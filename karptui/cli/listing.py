@@ -197,7 +197,7 @@ def refuse_unseen(command: str, loaded: Loaded, *kinds: Kind) -> None:
 
     statuses = [status for status in map(loaded.view.statuses.get, kinds) if status is not None]
     absent = (Phase.NOT_INSTALLED, Phase.CONNECTING)
-    is_hidden = any(status.phase not in absent and status.last_error for status in statuses)
+    is_hidden = any(one.is_unread or (one.phase not in absent and one.last_error) for one in statuses)
     if is_hidden and not any(status.count for status in statuses):
         raise SystemExit(report(command, loaded))
 

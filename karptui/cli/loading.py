@@ -17,7 +17,7 @@ from karptui.cli.evidence import await_prices, evidence_for, measured_once
 from karptui.cli.options import MOST_SIMULATED
 from karptui.cli.source import open_source
 from karptui.karpenter.rules import version_note
-from karptui.sources.base import Phase, SourceError
+from karptui.sources.base import COMPLETE, Phase, SourceError
 
 if TYPE_CHECKING:
     from karptui.decode.kinds import Kind
@@ -47,6 +47,8 @@ def collector_at_rest() -> Iterator[None]:
 
 
 PATIENCE_SECONDS: Final = 60.0
+_GRACE_SECONDS: Final = 20.0
+"""How long, once the needed kinds are there, to wait for the others that answers rest on."""
 _LOOK_SECONDS: Final = 0.05
 """How often at least what has come is taken in."""
 
@@ -62,17 +64,19 @@ class Loaded(msgspec.Struct, frozen=True):
     """Sentences about what was assumed or passed over."""
 
 
-def load(args: argparse.Namespace, needed: Sequence[Kind]) -> Loaded:
+def load(args: argparse.Namespace, needed: Sequence[Kind], *, is_listed: bool = False) -> Loaded:
     """Read the cluster that the flags name.
 
     Args:
         args: the flags of ``add_cluster_flags``.
         needed: the kinds that must have arrived.
+        is_listed: whether objects are only listed, so that nothing else is waited for.
 
     Raises:
         UsageError: with a sentence, when nothing can be had.
     """
     from karptui.session.cluster_view import ClusterView
+    from karptui.session.readiness import ASKED_BY_ENGINES
 
     source, clock = open_source(args)
     evidence = evidence_for(args, source)
@@ -82,16 +86,19 @@ def load(args: argparse.Namespace, needed: Sequence[Kind]) -> Loaded:
         await_prices(evidence, state)
         usage.append(measured_once(args, source))
 
-    state, statuses = follow(source, needed, PATIENCE_SECONDS, and_then=ask)
+    awaited = () if is_listed else ASKED_BY_ENGINES
+    state, statuses = follow(source, needed, PATIENCE_SECONDS, awaited=awaited, and_then=ask)
     by_kind = {str(kind): status for kind, status in statuses.items()}
     view = ClusterView(state, by_kind, evidence=evidence.latest(), live_usage=usage[0])
     snapshot = getattr(source, "snapshot", None)
     # A snapshot's problems say all that its kinds do, each once.
     missing = () if snapshot is not None else (one for one in statuses.values() if _is_missing(one, needed))
     complaints = [status.last_error for status in missing]
+    complaints += [_late_text(kind, statuses.get(kind)) for kind in awaited if not _is_settled(statuses.get(kind))]
     notes = [usage[0].sentence] if usage[0].sentence else []
     if snapshot is not None:
         complaints += snapshot.problems
+        complaints += [_unlisted_text(kind, snapshot.name) for kind in needed if statuses[kind].is_unread]
         notes += snapshot.notes
         if snapshot.unknown_kinds:
             counts = ", ".join(f"{count} {kind}" for kind, count in sorted(snapshot.unknown_kinds.items()))
@@ -104,6 +111,7 @@ def follow(
     needed: Sequence[Kind],
     patience_seconds: float,
     *,
+    awaited: Sequence[Kind] = (),
     and_then: Callable[[ClusterState], None] = lambda _: None,
 ) -> tuple[ClusterState, dict[Kind, SourceStatus]]:
     """Return the state of a cluster once the kinds needed are complete, and how every kind stands.
@@ -112,6 +120,7 @@ def follow(
         source: where objects come from; ended on return.
         needed: the kinds that must be complete.
         patience_seconds: how long to wait for them.
+        awaited: kinds that are waited for as well, but not for long, and done without where they do not come.
         and_then: what to do with the state while the source still answers.
 
     Raises:
@@ -121,30 +130,51 @@ def follow(
     from karptui.state.cluster import EMPTY
     from karptui.state.reducer import reduce
 
-    settled = (Phase.OFFLINE, Phase.LIVE, Phase.FORBIDDEN, Phase.NOT_INSTALLED)
     mailbox, state = Mailbox(), EMPTY
     statuses: dict[Kind, SourceStatus] = {}
     deadline = time.monotonic() + patience_seconds
+    until: float | None = None
     try:
         source.start(mailbox)
         while True:
             mail = mailbox.drain()
             state = reduce(state, mail.batch)
             statuses |= mail.statuses
-            if all(kind in statuses and statuses[kind].phase in settled for kind in needed):
-                and_then(state)
-                return state, statuses
+            if all(_is_settled(statuses.get(kind)) for kind in needed):
+                until = time.monotonic() + _GRACE_SECONDS if until is None else until
+                if time.monotonic() > until or all(_is_settled(statuses.get(kind)) for kind in awaited):
+                    and_then(state)
+                    return state, statuses
+                mailbox.wait_for_news(_LOOK_SECONDS)
+                continue
             gone = next((s for s in statuses.values() if s.kind in needed and s.phase is Phase.DISCONNECTED), None)
             if gone is not None:
                 raise UsageError(gone.last_error or f"{source.title} cannot be reached")
             if time.monotonic() > deadline:
-                late = ", ".join(kind for kind in needed if kind not in statuses or statuses[kind].phase not in settled)
+                late = ", ".join(kind for kind in needed if not _is_settled(statuses.get(kind)))
                 raise UsageError(f"{source.title} has not sent everything after {patience_seconds:.0f} s: {late}")
             mailbox.wait_for_news(_LOOK_SECONDS)
     except SourceError as error:
         raise UsageError(str(error)) from error
     finally:
         source.stop()
+
+
+def _is_settled(status: SourceStatus | None) -> bool:
+    return status is not None and (status.phase in COMPLETE or status.is_unread)
+
+
+def _late_text(kind: Kind, status: SourceStatus | None) -> str:
+    from karptui.session.status import plural
+
+    why = f": {status.last_error}" if status is not None and status.last_error else ""
+    return f"{plural(kind)} have not come after {_GRACE_SECONDS:.0f} s{why}; the answer does without them"
+
+
+def _unlisted_text(kind: Kind, name: str) -> str:
+    from karptui.session.status import plural
+
+    return f"{name}: it holds no {plural(kind)}: they could not be listed when it was recorded"
 
 
 def _is_missing(status: SourceStatus, needed: Sequence[Kind]) -> bool:

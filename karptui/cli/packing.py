@@ -51,7 +51,7 @@ def _print_now(args: argparse.Namespace) -> int:
     from karptui.session.packing import bins_of
     from karptui.views.packing import packing_lines
 
-    loaded = load(args, (Kind.NODE, Kind.POD))
+    loaded = load(args, (Kind.NODE, Kind.POD), is_listed=True)
     refuse_unseen("packing", loaded, Kind.NODE, Kind.POD)
     bins = bins_of(loaded.view)
     if args.output == "json":

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     from karptui.views.pods import TABLE
 
     try:
-        loaded = load(args, (Kind.POD, Kind.NODE, Kind.PDB))
+        loaded = load(args, (Kind.POD, Kind.NODE, Kind.PDB), is_listed=True)
         refuse_unseen("pods", loaded, Kind.POD)
         rows = rows_of(TABLE, _chosen(loaded, args), args, loaded.now_ns)
     except UsageError as error:

@@ -36,6 +36,8 @@ class Kind(StrEnum):
     POD_TEMPLATE = "PodTemplate"
 
 
+VOLUME_KINDS: Final = (Kind.PVC, Kind.PV, Kind.STORAGE_CLASS, Kind.CSI_NODE)
+"""What tells where the volumes of pods are, and how many a node takes."""
 WORKLOAD_API_VERSIONS: Final[Mapping[Kind, str]] = {
     Kind.REPLICASET: "apps/v1",
     Kind.DEPLOYMENT: "apps/v1",

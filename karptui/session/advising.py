@@ -82,7 +82,7 @@ def advice_context(view: ClusterView, prepared: Prepared, study: DisruptionStudy
     hidden = frozenset(
         kind
         for kind, status in view.statuses.items()
-        if status.phase == "forbidden" or (status.phase in _ON_THE_WAY and not status.count)
+        if status.is_unread or (status.phase in _ON_THE_WAY and not status.count)
     )
     return AdviceContext(
         prepared,

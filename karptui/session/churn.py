@@ -35,7 +35,7 @@ def unknown_because(statuses: Mapping[str, KindStatus]) -> str:
         return ""
     if status.phase in _ON_THE_WAY or (status.phase == "disconnected" and not status.count):
         return "NodeClaims are on their way"
-    if status.phase == "forbidden":
+    if status.is_unread:
         return "NodeClaims may not be listed: what comes and goes is not known"
     if status.phase == "not installed":
         return "the cluster does not know NodeClaims: Karpenter is not installed"
@@ -45,7 +45,7 @@ def unknown_because(statuses: Mapping[str, KindStatus]) -> str:
 def events_hidden(statuses: Mapping[str, KindStatus]) -> bool:
     """Whether Karpenter's events may not be listed."""
     status = statuses.get(Kind.EVENT)
-    return status is not None and status.phase == "forbidden"
+    return status is not None and status.is_unread
 
 
 class ChurnBook:

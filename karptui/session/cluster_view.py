@@ -110,8 +110,8 @@ class ClusterView:
         self.pending: Final = pending
         self.advice: Final = advice
         self.live_usage: Final[LiveUsage] = known_usage if live_usage is None else live_usage
-        self.hidden: Final = frozenset(kind for kind, status in statuses.items() if status.phase == "forbidden")
-        """The kinds that may not be listed."""
+        self.hidden: Final = frozenset(kind for kind, status in statuses.items() if status.is_unread)
+        """The kinds that may not be listed, or that a file does not hold."""
         self.access: Final = pod_access(statuses.get(Kind.POD))
         """Whether pods are known, on their way, or hidden by a missing permission."""
         self._lock: Final = threading.RLock()
@@ -326,7 +326,7 @@ def pod_access(status: KindStatus | None) -> PodAccess:
     """Return whether pods are known, on their way, or hidden by a missing permission."""
     if status is None or (status.phase in ("connecting", "disconnected") and not status.count):
         return PodAccess.PENDING
-    return PodAccess.FORBIDDEN if status.phase == "forbidden" else PodAccess.KNOWN
+    return PodAccess.FORBIDDEN if status.is_unread else PodAccess.KNOWN
 
 
 def _predicates(pdbs: Mapping[str, PodDisruptionBudget]) -> PodPredicates:

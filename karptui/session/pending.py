@@ -153,7 +153,7 @@ class PendingQuestions:
 def may_list_events(view: ClusterView) -> bool:
     """Whether events may be listed."""
     status = view.statuses.get(str(Kind.EVENT))
-    return status is None or status.phase not in ("forbidden", "not installed")
+    return status is None or not (status.is_unread or status.phase == "not installed")
 
 
 def surroundings_of(pod: Pod, state: ClusterState) -> PodSurroundings:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from karptui.decode.kinds import Kind
+from karptui.decode.kinds import VOLUME_KINDS, Kind
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodeclasses import lacks_nodeclasses
 from karptui.session.nodes import NEEDED_FOR_WHY
 from karptui.session.status import plural
 
 OPTIONAL: Final = (Kind.PDB, Kind.DAEMONSET, Kind.NODECLASS)
+"""Done without, which is said, where they may not be listed."""
+_AWAITED: Final = (*OPTIONAL, *VOLUME_KINDS, Kind.NODEOVERLAY, Kind.NAMESPACE)
 """Waited for where they are on their way, and done without where they may not be listed."""
+ASKED_BY_ENGINES: Final = (*NEEDED_FOR_WHY, *_AWAITED)
+"""All that answers about nodes and pods rest on."""
 _ON_THE_WAY: Final = ("connecting", "syncing")
 
 
@@ -28,7 +32,7 @@ def is_out_of_reach(view: ClusterView) -> bool:
 def _out_of_reach(view: ClusterView) -> str:
     for kind in NEEDED_FOR_WHY:
         status = view.statuses.get(str(kind))
-        if status is not None and status.phase == "forbidden":
+        if status is not None and status.is_unread:
             return f"{plural(kind)} may not be listed"
         if status is not None and status.phase == "not installed":
             return f"the cluster does not know {plural(kind)}: Karpenter is not installed"
@@ -40,7 +44,7 @@ def _on_the_way(view: ClusterView) -> str:
         status = view.statuses.get(str(kind))
         if status is None or status.phase in _ON_THE_WAY or (status.phase == "disconnected" and not status.count):
             return f"{plural(kind)} are on their way"
-    for kind in OPTIONAL:
+    for kind in _AWAITED:
         if is_on_the_way(view, kind):
             return f"{plural(kind)} are on their way"
     return ""

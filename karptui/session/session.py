@@ -131,7 +131,7 @@ class Session:
             return False
         if not self._is_behind:
             self._state = before.state
-        state = self._state = self._reduced(mail.batch, now_ns) if mail.batch.deltas else self._state
+        state = self._state = self._reduced(mail.batch, now_ns) if mail.batch else self._state
         if not decides_alike(evidence, before.evidence):
             # As if the cluster had changed: what was worked out with other prices and settings holds no longer.
             state = self._state = msgspec.structs.replace(state, generation=state.generation + 1)

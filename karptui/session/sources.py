@@ -29,6 +29,8 @@ _FIELDS: Final[Mapping[FactKind, str]] = {
     FactKind.RESERVATIONS: "reservations",
 }
 
+_LEFT_OUT: Final = "the file holds none and does not say that there were none: they count as not read"
+
 
 class SourceRow(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     """How a kind stands, or somebody who is asked for types, prices or usage; a `KindStatus`."""
@@ -41,6 +43,7 @@ class SourceRow(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     total_estimate: int | None = None
     last_contact_ns: int = 0
     retry_at_ns: int = 0
+    is_unread: bool = False
 
 
 def source_rows(view: ClusterView, now_ns: int) -> tuple[SourceRow, ...]:
@@ -51,11 +54,12 @@ def source_rows(view: ClusterView, now_ns: int) -> tuple[SourceRow, ...]:
             kind=str(one.kind),
             phase=str(one.phase),
             since_ns=one.since_ns,
-            last_error=one.last_error,
+            last_error=one.last_error or (_LEFT_OUT if one.is_unread else ""),
             count=one.count,
             total_estimate=one.total_estimate,
             last_contact_ns=one.last_contact_ns,
             retry_at_ns=one.retry_at_ns,
+            is_unread=one.is_unread,
         )
         for one in view.statuses.values()
     )

@@ -48,6 +48,11 @@ class KindStatus(Protocol):
         """When it will be tried again; 0 where it is not waiting."""
         ...
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether nothing can be known of the kind: it may not be listed, or nobody asked for it."""
+        ...
+
 
 def plural(kind: str) -> str:
     """Return how people call the objects of a kind: ``pods``, ``NodeClaims``."""

@@ -60,7 +60,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             assumed={}
             if is_on_the_way(view, Kind.NODECLASS)
             else {one.name: alias_of(one) for one in assumed_of(view)},
-            unread=unread_of_volumes(inventory_of(view.state)) if view.state.unread else (),
+            unread=tuple(_unread_volumes(view)) if view.state.unread else (),
             sees_nodes=Kind.NODE not in view.hidden,
             sees_claims=Kind.NODECLAIM not in view.hidden,
             has_prices=not view.evidence.price_settings.is_disabled,
@@ -68,6 +68,13 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             started_ns=metrics.started_at_ns if metrics is not None and has_counters else None,
         )
     )
+
+
+def _unread_volumes(view: ClusterView) -> Iterator[str]:
+    """Yield the kinds without which volumes of pods bind to nothing, and that are not just on their way."""
+    for kind in unread_of_volumes(inventory_of(view.state)):
+        if not is_on_the_way(view, Kind(kind)):
+            yield kind
 
 
 def _is_assumed(view: ClusterView, kind: Kind) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -47,6 +48,10 @@ class Phase(StrEnum):
     """The user may not see this kind; asked again now and then."""
     DISCONNECTED = "disconnected"
     """Waiting to try again."""
+
+
+COMPLETE: Final = frozenset({Phase.OFFLINE, Phase.LIVE, Phase.NOT_INSTALLED, Phase.STALE})
+"""Phases in which a kind has been listed to its end."""
 
 
 class SourceStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from karptui.decode.kinds import Kind
-from karptui.sources.base import Phase, SourceStatus
+from karptui.sources.base import COMPLETE, Phase, SourceStatus
 from karptui.state.reducer import Batch, KindDelta
 
 
@@ -49,7 +49,7 @@ class Mailbox:
         self._phases: dict[Kind, Phase] = {}
         """Of the latest status of each kind, taken out or not."""
         self._unread: set[Kind] = set()
-        """Kinds that cannot be read, by the latest status of each."""
+        """Kinds that cannot be read, or have not been listed to their end since they could."""
         self._known_unread: frozenset[str] = frozenset()
         """Those that whoever empties it has been told."""
         self._news_come = threading.Event()
@@ -68,7 +68,10 @@ class Mailbox:
         """Add the status of a kind."""
         with self._lock:
             self._statuses[status.kind] = status
-            (self._unread.add if status.is_unread else self._unread.discard)(status.kind)
+            if status.is_unread or (status.kind not in self._phases and status.phase not in COMPLETE):
+                self._unread.add(status.kind)
+            elif status.phase in COMPLETE:
+                self._unread.discard(status.kind)
             if self._phases.get(status.kind) is not status.phase:
                 self._phases[status.kind] = status.phase
                 self._news_come.set()

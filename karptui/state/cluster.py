@@ -113,7 +113,7 @@ class ClusterState(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     history: ClusterHistory = NO_HISTORY
     """What has been seen to go; nothing of a cluster that is looked at once."""
     unread: frozenset[str] = frozenset()
-    """Kinds that may not be listed, or that a file does not hold: that there are none of them says nothing."""
+    """Kinds that may not be listed, are yet to come, or that a file does not hold: that there are none says nothing."""
 
     def of(self, kind: Kind) -> Mapping[str, Any]:
         """Return the objects of a kind by key."""

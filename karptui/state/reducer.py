@@ -28,7 +28,10 @@ class Batch(msgspec.Struct, frozen=True):
 
     deltas: Mapping[Kind, KindDelta]
     unread: frozenset[str] | None = None
-    """All kinds that cannot be read; None where those are the same as before."""
+    """All kinds that cannot be read, or have not been yet; None where those are the same as before."""
+
+    def __bool__(self) -> bool:
+        return bool(self.deltas) or self.unread is not None
 
 
 class _Changes(msgspec.Struct, frozen=True):

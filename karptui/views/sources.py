@@ -84,7 +84,9 @@ def notice(statuses: Mapping[str, KindStatus], consequences: Mapping[str, str], 
         why = clean(worst.last_error).rstrip(".") or "the API server stopped answering"
         retry = f"; {_retry(worst, now_ns)}" if worst.retry_at_ns else ""
         return f"{why}{retry}.{seen}", Tone.FAULT if worst.phase == "disconnected" else Tone.WARNING
-    hidden = [kind for kind in consequences if (one := statuses.get(kind)) is not None and one.phase == "forbidden"]
+    hidden = [kind for kind in consequences if (one := statuses.get(kind)) is not None and one.is_unread]
+    if hidden and statuses[hidden[0]].phase == "offline":
+        return f"{plural(hidden[0])} could not be listed for this file. {consequences[hidden[0]]}", Tone.WARNING
     if hidden:
         # What the API server said at length stands in :sources.
         why = clean(statuses[hidden[0]].last_error).partition(": ")[0] or f"{plural(hidden[0])}: forbidden"
@@ -205,7 +207,7 @@ _TONES: Final = {
 
 
 def _count(status: KindStatus, _: int) -> Cell:
-    if status.phase in ("forbidden", "not installed", "not available", "off"):
+    if status.is_unread or status.phase in ("not installed", "not available", "off"):
         return NOT_APPLICABLE
     of = f" of about {count_text(status.total_estimate)}" if status.total_estimate and status.phase == "syncing" else ""
     return Cell(count_text(status.count) + of)

@@ -283,8 +283,9 @@ CASES = [
     *quiet("pod-fails-silently", lambda: waiting(a_pod())),
     Case(
         "pod-fails-silently",
-        lambda: waiting(a_pod(volumes=(PodVolume("data", claim_name="gone"),))),
-        hidden=frozenset({"PersistentVolumeClaim"}),
+        lambda: waiting(
+            a_pod(volumes=(PodVolume("data", claim_name="gone"),)), unread=frozenset({"PersistentVolumeClaim"})
+        ),
         name="claims hidden",
     ),
     Case(

@@ -1,13 +1,28 @@
-"""What the garbage collector does while a cluster is read."""
+"""What commands wait for while a cluster is read, and what the garbage collector does meanwhile."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from karptui.cli.loading import collector_at_rest
+from karptui.cli import loading
+from karptui.cli.loading import collector_at_rest, follow
+from karptui.cli.main import main
+from karptui.decode.kinds import Kind
+from karptui.session.readiness import ASKED_BY_ENGINES
+from karptui.sources.base import Phase, SourceStatus
+from karptui.sources.mailbox import Mailbox
+from tests.builders import a_manifest
+from tests.cli.test_record import kubeconfig
+from tests.loopback import Answered, Call, LoopbackServer
+from tests.sources.cluster.test_reflectors import karpenter
+
+if TYPE_CHECKING:
+    from karptui.sources.source import Source
 
 
 @pytest.fixture(autouse=True)
@@ -36,3 +51,57 @@ def test_what_another_cluster_was_made_of_is_let_go() -> None:
         pass
     with collector_at_rest():
         assert gc.get_freeze_count() == 0
+
+
+class Slow:
+    """A source of which some kinds come only when somebody waits."""
+
+    title = "a cluster"
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *later: Kind) -> None:
+        self._later = list(later)
+        monkeypatch.setattr(Mailbox, "wait_for_news", lambda mailbox, _: self._bring(mailbox))
+
+    def start(self, mailbox: Mailbox) -> None:
+        for kind in ASKED_BY_ENGINES:
+            phase = Phase.CONNECTING if kind in self._later else Phase.LIVE
+            mailbox.report(SourceStatus(kind=kind, phase=phase, since_ns=0))
+
+    def _bring(self, mailbox: Mailbox) -> None:
+        if self._later:
+            kind = self._later.pop()
+            mailbox.replace(kind, {"x": kind})
+            mailbox.report(SourceStatus(kind=kind, phase=Phase.LIVE, since_ns=0))
+
+    def stop(self) -> None:
+        pass
+
+
+def test_all_that_answers_rest_on_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    later = (Kind.PVC, Kind.PDB, Kind.STORAGE_CLASS)
+    source = cast("Source", Slow(monkeypatch, *later))
+    state, statuses = follow(source, (Kind.POD,), 60, awaited=ASKED_BY_ENGINES)
+    assert [len(state.of(kind)) for kind in later] == [1, 1, 1]
+    assert {statuses[kind].phase for kind in later} == {Phase.LIVE}
+    assert not state.unread
+
+
+def test_what_does_not_come_is_done_without_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(loading, "_GRACE_SECONDS", 0.0)
+    cluster = karpenter()
+    cluster.put("/api/v1/nodes", a_manifest("Node", "n1"))
+
+    def fault(call: Call) -> None:
+        if call.path.endswith("/persistentvolumes"):
+            call.error(500, "etcd is away")
+            raise Answered
+
+    cluster.fault = fault
+    with LoopbackServer(cluster) as server:
+        assert main(["nodes", "--kubeconfig", kubeconfig(tmp_path, server.url), "--no-aws", "-o", "json"]) == 1
+        output, error = capsys.readouterr()
+        assert '"n1"' in output
+        assert "karptui nodes: PersistentVolumes have not come after 0 s" in error
+        assert main(["pods", "--kubeconfig", kubeconfig(tmp_path, server.url)]) == 0

@@ -28,8 +28,11 @@ from karptui.session.prepare import prepare_view
 from karptui.session.readiness import left_out
 from karptui.session.replays import SharedBase
 from karptui.session.row_server import RowServer
+from karptui.session.sources import source_rows
 from karptui.session.verdict import verdict_of_view
 from karptui.sources.base import Phase
+from karptui.sources.mailbox import Mailbox
+from karptui.sources.snapshot.source import put_all
 from karptui.state.inventory import state_of
 from karptui.views.verdict import pending_reasons, sentence
 from tests.builders import (
@@ -279,6 +282,28 @@ def test_volumes_that_were_not_read_are_told_and_hold_no_pod_back() -> None:
     assert said in notes
     assert (len(prepared.pending), prepared.ignored) == (1, [])
     assert FindingCode.ASSUMED_VOLUMES not in found_in(pods=pods)
+
+
+def test_volumes_are_not_told_as_unread_while_they_are_on_their_way() -> None:
+    pods = (a_pod(name="db", node="", volumes=[PodVolume(name="data", claim_name="data")]),)
+    state = state_of(Inventory(pods=pods, unread=frozenset({"PersistentVolumeClaim"})))
+    for phase, is_told in ((Phase.CONNECTING, False), (Phase.SYNCING, False), (Phase.DISCONNECTED, True)):
+        view = ClusterView(state, {str(Kind.PVC): status(Kind.PVC, phase)}, evidence=Evidence(instance_types=TYPES))
+        told = {one.code for one in verdict_of_view(view, NOW_NS)}
+        assert (FindingCode.ASSUMED_VOLUMES in told) is is_told, phase
+
+
+def test_what_could_not_be_listed_for_a_recording_is_missing_as_in_a_cluster() -> None:
+    inventory = Inventory(nodes=(a_node(),), nodepools=(a_nodepool(),), unread=frozenset({"PodDisruptionBudget"}))
+    mailbox = Mailbox()
+    put_all(mailbox, inventory, NOW_NS)
+    statuses = {str(kind): one for kind, one in mailbox.drain().statuses.items()}
+    view = ClusterView(state_of(inventory), statuses, evidence=Evidence(instance_types=TYPES))
+    assert FindingCode.NO_PERMISSION in {one.code for one in verdict_of_view(view, NOW_NS)}
+    assert left_out(view) == ("PodDisruptionBudgets may not be listed and count as none",)
+    rows = {row.kind: row for row in source_rows(view, NOW_NS)}
+    assert "count as not read" in rows["PodDisruptionBudget"].last_error
+    assert not rows["Pod"].last_error
 
 
 def test_a_budget_of_pods_that_never_opens_is_told_from_one_that_is_used_up() -> None:

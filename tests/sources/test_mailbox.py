@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,12 +62,29 @@ def test_only_the_latest_status_of_a_kind_is_kept() -> None:
     assert mail.statuses[Kind.NODE].phase is Phase.LIVE
 
 
-def test_what_may_not_be_listed_is_unread_until_it_may() -> None:
-    mailbox, told = Mailbox(), []
-    for phase in (Phase.CONNECTING, Phase.FORBIDDEN, Phase.FORBIDDEN, Phase.LIVE):
+PVC = frozenset({"PersistentVolumeClaim"})
+
+
+@pytest.mark.parametrize(
+    ("phases", "told"),
+    [
+        ((Phase.CONNECTING, Phase.SYNCING, Phase.LIVE), [PVC, None, frozenset()]),
+        ((Phase.FORBIDDEN, Phase.FORBIDDEN, Phase.LIVE), [PVC, None, frozenset()]),
+        ((Phase.FORBIDDEN, Phase.DISCONNECTED, Phase.SYNCING), [PVC, None, None]),
+        ((Phase.LIVE, Phase.DISCONNECTED, Phase.SYNCING, Phase.STALE), [None, None, None, None]),
+        ((Phase.LIVE, Phase.FORBIDDEN), [None, PVC]),
+        ((Phase.DISCONNECTED, Phase.STALE), [PVC, frozenset()]),
+        ((Phase.NOT_INSTALLED, Phase.OFFLINE), [None, None]),
+    ],
+)
+def test_a_kind_is_unread_until_it_has_been_listed_to_its_end(
+    phases: Sequence[Phase], told: list[frozenset[str] | None]
+) -> None:
+    mailbox, heard = Mailbox(), []
+    for phase in phases:
         mailbox.report(SourceStatus(kind=Kind.PVC, phase=phase, since_ns=0))
-        told.append(mailbox.drain().batch.unread)
-    assert told == [None, frozenset({"PersistentVolumeClaim"}), None, frozenset()]
+        heard.append(mailbox.drain().batch.unread)
+    assert heard == told
 
 
 def test_a_kind_that_stands_differently_is_news_until_it_is_taken_out() -> None:
@@ -90,6 +109,7 @@ def test_news_ends_a_wait_for_it_and_changes_do_not() -> None:
     waiter = threading.Thread(target=wait)
     waiter.start()
     mailbox.put(Kind.NODE, {"n": 1})
+    assert not mailbox.has_news
     assert not has_waited.is_set()
     mailbox.report(SourceStatus(kind=Kind.NODE, phase=Phase.LIVE, since_ns=0))
     waiter.join()

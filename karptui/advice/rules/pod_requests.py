@@ -22,9 +22,6 @@ from karptui.provisioning.ports import OwnedPorts, clash
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import ObjectRef
 
-_VOLUME_KINDS: Final = frozenset({"PersistentVolumeClaim", "PersistentVolume", "StorageClass"})
-"""Where these may not be listed, a volume that seems to be missing may well be there."""
-
 
 @rule(
     "pod-fails-silently",
@@ -41,8 +38,6 @@ _VOLUME_KINDS: Final = frozenset({"PersistentVolumeClaim", "PersistentVolume", "
 def _fails_silently(context: AdviceContext) -> Iterator[Finding]:
     by_cause: dict[tuple[str, bool], list[Pod]] = {}
     for one in context.prepared.ignored:
-        if one.pod.volumes and context.hidden & _VOLUME_KINDS:
-            continue
         cause = "; ".join(one.problems)
         by_cause.setdefault((cause, not cause), []).append(one.pod)
     for (cause, is_silent), pods in sorted(by_cause.items()):

@@ -15,7 +15,6 @@ from karptui.karpenter.inventory import Inventory
 from karptui.sources.snapshot.documents import sentence
 from karptui.state.inventory import FIELDS
 
-VOLUME_KINDS: Final = (Kind.PVC, Kind.PV, Kind.STORAGE_CLASS, Kind.CSI_NODE)
 """Of which nobody can tell in a list by kubectl without any whether they were asked for."""
 MARK: Final = "karptui"
 """The field that tells a recording from API objects."""

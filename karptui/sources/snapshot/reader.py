@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from karptui.clock import Clock, SystemClock
-from karptui.decode.kinds import Kind
+from karptui.decode.kinds import VOLUME_KINDS, Kind
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.repair_policies import RepairPolicyError, parse_policies
@@ -19,7 +19,7 @@ from karptui.karpenter.settings import Settings, SettingsError, parse_settings
 from karptui.kube.timestamps import ABSENT_NS, parse_now, parse_timestamp
 from karptui.sources.snapshot.documents import STDIN, SUFFIXES, SnapshotDocument, SnapshotError, documents, sentence
 from karptui.sources.snapshot.instance_types import Catalogs
-from karptui.sources.snapshot.objects import MARK, VOLUME_KINDS, ObjectPile, is_recording, manifests
+from karptui.sources.snapshot.objects import MARK, ObjectPile, is_recording, manifests
 
 _FIELDS: Final = frozenset(
     {
