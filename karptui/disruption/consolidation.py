@@ -15,7 +15,7 @@ from karptui.disruption.command import Command
 from karptui.disruption.emptiness import CONSOLIDATABLE, FilterCode, consolidation_disabled
 from karptui.disruption.events import Recorder
 from karptui.disruption.no_place import NoPlace
-from karptui.disruption.simulation import FutileError, NewNode, Simulation, Simulator
+from karptui.disruption.simulation import FutileError, NewNode, OthersNeed, Simulation, Simulator
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE
 from karptui.karpenter.nodepool import WHEN_EMPTY
 from karptui.karpenter.requirements import Requirement, Requirements
@@ -94,6 +94,8 @@ class Refusal(msgspec.Struct, frozen=True):
     """Why the first pod without a place has none, where that was asked for."""
     type_names: tuple[str, ...] = ()
     """The cheaper types, the cheapest first, where there are too few of them."""
+    others_need: OthersNeed | None = None
+    """New nodes for pods of other nodes or none, where that was asked for."""
 
 
 def lacking(candidate: Candidate) -> Iterator[tuple[str, str]]:

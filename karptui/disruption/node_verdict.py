@@ -10,7 +10,7 @@ from karptui.disruption.command import Command
 from karptui.disruption.consolidation import Refusal, RefusalCode
 from karptui.disruption.no_place import NoPlace
 from karptui.disruption.outlook import Outcome, Prospect
-from karptui.disruption.simulation import NewNode, Simulation, no_place
+from karptui.disruption.simulation import NewNode, OthersNeed, Simulation, no_place
 from karptui.disruption.static_drift import template_types
 from karptui.provisioning.rejection import PodError
 from karptui.provisioning.run import Run
@@ -58,6 +58,8 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     """The same in Karpenter's words."""
     no_place: NoPlace | None = None
     """Which pod has no other place, and what is short, where that is the reason."""
+    others_need: OthersNeed | None = None
+    """New nodes that consolidation counts against the node although they are for pods that are not on it."""
     count: int = 0
     """New nodes needed, or cheaper types found."""
     score: float = 0.0
@@ -116,6 +118,7 @@ def verdict_of(prospect: Prospect) -> Verdict:
         refusal_code="" if refusal is None else refusal.code,
         refusal_message="" if refusal is None else refusal.message,
         no_place=None if refusal is None else refusal.no_place,
+        others_need=None if refusal is None else refusal.others_need,
         count=0 if refusal is None else refusal.count,
         score=_score(refusal),
         cheaper_types=() if refusal is None else refusal.type_names,

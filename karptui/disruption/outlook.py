@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
@@ -25,7 +25,13 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
 from karptui.disruption.should_disrupt import ShouldDisrupt
-from karptui.disruption.simulation import Simulation, SimulationError, no_place, remove_or_terminate_first
+from karptui.disruption.simulation import (
+    Simulation,
+    SimulationError,
+    need_of_others,
+    no_place,
+    remove_or_terminate_first,
+)
 from karptui.karpenter.nodepool import NodePool
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.state_node import StateNode
@@ -228,7 +234,7 @@ class Outlook:
         is_on = self._fleet.settings.gate(SPOT_TO_SPOT_GATE)
         found = Consolidator(simulator, Recorder(), is_spot_to_spot_on=is_on).compute((candidate,))
         if isinstance(found, Refusal):
-            return _without_run(found)
+            return _without_run(found, {pod.key for pod in candidate.reschedulable_pods})
         score = next((one for one in self._policy.scores(found).values() if not one.is_approved), None)
         if score is not None:
             message = f"score {score.value:.2f} is below the threshold of {THRESHOLD:.2f}"
@@ -245,15 +251,21 @@ class Outlook:
         return self.without_all(node, blockers, ())
 
 
-def _without_run(refusal: Refusal) -> Refusal:
-    """Return a refusal with the reason of its first pod, and without the run, which would be kept for every node."""
+def _without_run(refusal: Refusal, own: Collection[str] | None = None) -> Refusal:
+    """Return a refusal with the reason of its first pod, and without the run, which would be kept for every node.
+
+    Args:
+        refusal: With its simulation.
+        own: Keys of the pods of the node, of consolidation: it weighs what others need against what the node costs.
+    """
     simulation = refusal.simulation
     assert simulation is not None
     reason = None
     if refusal.code == RefusalCode.UNSCHEDULABLE and simulation.solution is not None:
         errors = simulation.blocking_errors
         reason = no_place(simulation.solution, errors[0][0], others=len(errors) - 1)
-    return msgspec.structs.replace(refusal, simulation=None, no_place=reason)
+    needed = need_of_others(simulation, own) if reason is None and own is not None else None
+    return msgspec.structs.replace(refusal, simulation=None, no_place=reason, others_need=needed)
 
 
 def _no_place(simulation: Simulation) -> Refusal:

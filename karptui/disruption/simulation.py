@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -33,6 +33,25 @@ from karptui.provisioning.solution import Solution
 _MAX_ERRORS: Final = 5
 _PLACEHOLDER: Final = re.compile(r"hostname-placeholder-\d+")
 _PLACEHOLDER_COUNT: Final = re.compile(r"hostname-placeholder-\d+: \d+(, )?")
+
+
+class OthersNeed(msgspec.Struct, frozen=True, gc=False):
+    """New nodes that a simulated removal needs for pods that are not on the nodes that go."""
+
+    pod_key: str
+    """The first of these pods."""
+    others: int
+    """Further ones."""
+    nodes: int
+    """New nodes that take none but such pods."""
+    is_only: bool
+    """Whether the pods of the nodes that go need no new node."""
+    is_waiting: bool
+    """Whether the first pod has no node; else it leaves one."""
+    type_name: str = ""
+    """The cheapest instance type of the first of these new nodes; empty without one."""
+    price_per_hour: float | None = None
+    """Of that type; None where nobody can say."""
 
 
 class FutileError(Exception):
@@ -104,6 +123,31 @@ class Simulation(msgspec.Struct, frozen=True, eq=False):
 def unnumbered(text: str) -> str:
     """Return an error without the numbers of nodes that do not exist yet: Karpenter counts them through its life."""
     return _PLACEHOLDER.sub("hostname-placeholder", _PLACEHOLDER_COUNT.sub("", text))
+
+
+def need_of_others(simulation: Simulation, own: Collection[str]) -> OthersNeed | None:
+    """Return what new nodes are for pods other than these, None where there are none.
+
+    Args:
+        simulation: A removal.
+        own: ``namespace/name`` of the pods of the nodes that go.
+    """
+    pods = [key for node in simulation.new_nodes for key in node.pods if key not in own]
+    if not pods:
+        return None
+    alone = [node for node in simulation.new_nodes if not any(key in own for key in node.pods)]
+    first = (alone or simulation.new_nodes)[0]
+    key = next(key for key in first.pods if key not in own) if alone else pods[0]
+    claims = () if simulation.solution is None else simulation.solution.claims
+    return OthersNeed(
+        key,
+        len(pods) - 1,
+        len(alone),
+        is_only=len(alone) == len(simulation.new_nodes),
+        is_waiting=not any(pod.key == key and pod.node_name for claim in claims for pod in claim.pods),
+        type_name=first.type_names[0] if first.type_names else "",
+        price_per_hour=first.cheapest_price(),
+    )
 
 
 class Simulator(Protocol):

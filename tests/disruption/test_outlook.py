@@ -100,6 +100,40 @@ def test_pods_without_another_place_keep_it() -> None:
     assert prospect.savings_per_hour == 0.0
 
 
+@pytest.mark.parametrize(
+    ("own_cpu", "waiting", "code", "is_only"),
+    [
+        ("100m", ("7",), RefusalCode.NOT_CHEAPER, True),
+        ("100m", ("7", "7"), RefusalCode.NEEDS_NODES, True),
+        ("7", ("7",), RefusalCode.NEEDS_NODES, False),
+        ("3", ("3",), RefusalCode.NOT_CHEAPER, False),
+    ],
+)
+def test_what_pods_of_no_node_need_counts_against_a_node_and_is_told(
+    own_cpu: str, waiting: tuple[str, ...], code: str, is_only: bool
+) -> None:
+    pods = [a_pod(node="node-1", cpu=own_cpu)]
+    pods += [a_pod(name=f"big-{i}", cpu=cpu) for i, cpu in enumerate(waiting)]
+    nodes = [a_node(**BIG)]
+    claims = [a_claim(instance_type="m5.2xlarge", conditions=(consolidatable(),))]
+    if is_only:
+        nodes.append(a_node(name="node-2", **BIG))
+        claims.append(a_claim("node-2", instance_type="m5.2xlarge"))
+        pods.append(a_pod(name="full", node="node-2", cpu="7"))
+    cluster = _cluster(nodes=nodes, claims=claims, pods=pods)
+    fleet = observed_fleet(cluster)
+    survey = BlockerSurvey(fleet)
+    refusal = present(
+        Outlook(cluster, fleet).now(node_of(fleet, "node-1"), survey.of(node_of(fleet, "node-1"))).refusal
+    )
+    need = present(refusal.others_need)
+    assert (refusal.code, need.is_only, need.is_waiting) == (code, is_only, True)
+    assert need.pod_key.startswith("default/big-")
+    assert need.others == len(waiting) - 1
+    assert need.nodes == (0 if own_cpu == "3" else len(waiting))
+    assert verdict_of(Outlook(cluster, fleet).now(node_of(fleet, "node-1"), ())).others_need == need
+
+
 def test_drift_takes_it_whatever_the_price() -> None:
     pods = [a_pod(node="node-1", annotations=PROTECTED, cpu="7")]
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from karptui.aws.money import per_hour_text, per_month_text, saved_text
+from karptui.aws.money import node_price_text, per_hour_text, per_month_text, saved_text
 from karptui.disruption.codes import CODES, RANKS, codes_shown_as
 from karptui.disruption.deletion import DrainStage
 from karptui.disruption.no_place import no_place_text
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import NA, age_text, count_text, counted, duration_text, first_of, span_text
+from karptui.kube.units import NA, age_text, count_text, counted, duration_text, first_of, span_text, verb
 from karptui.session.costs import Held
 from karptui.session.nodes import NodeEntry
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from karptui.disruption.blocker import Blocker
     from karptui.disruption.lanes import Why
     from karptui.disruption.node_verdict import Verdict
+    from karptui.disruption.simulation import OthersNeed
     from karptui.session.nodes import NodeEntry
 
 
@@ -330,9 +331,37 @@ def refusal_parts(verdict: Verdict) -> tuple[str, str]:
     if verdict.no_place is not None:
         words = clean(no_place_text(verdict.no_place))
         return words, f"Karpenter: {said if len(said) <= QUOTED else said[: QUOTED - 1] + '…'}"
+    if plain and verdict.others_need is not None:
+        return clean(_with_others(verdict, verdict.others_need)), ""
     if plain:
         return plain.format(count=count_text(verdict.count), nodes=counted(verdict.count, "new node")), ""
     return said, ""
+
+
+def _with_others(verdict: Verdict, need: OthersNeed) -> str:
+    """Return why a node stays where pods that are not on it need new nodes in the same simulation.
+
+    Karpenter looks for a place for all of them at once, and weighs every new node against the one that would go.
+    """
+    is_one = not need.others
+    who = need.pod_key if is_one else f"{need.pod_key} and {counted(need.others, 'more pod')}"
+    being = verb(need.others + 1, "waits", "wait") if need.is_waiting else verb(need.others + 1, "leaves", "leave")
+    which = f"{who}, which {being}{'' if need.is_waiting else ' other nodes'}"
+    code = str(verdict.refusal_code)
+    plain = _PLAIN[code].format(count=count_text(verdict.count), nodes=counted(verdict.count, "new node"))
+    if code == "NEEDS_N_NODES" and not need.is_only:
+        return f"{plain}; {counted(need.nodes, 'node')} of these {verb(need.nodes, 'is', 'are')} for {which}"
+    if not need.is_only:
+        return f"{plain}, together with {which}"
+    needs = verb(need.others + 1, "needs", "need")
+    nodes = "a new node" if verdict.count < 2 or code != "NEEDS_N_NODES" else counted(verdict.count, "new node")
+    first = f"its pods fit elsewhere, but {which}, {needs} {nodes} in the same simulation"
+    if code == "NOT_CHEAPER":
+        price = "" if need.price_per_hour is None else f" at {node_price_text(need.price_per_hour)}/h"
+        return f"{first}, and {need.type_name or 'that'}{price} is not cheaper than this one"
+    if code == "NEEDS_N_NODES":
+        return f"{first}, and Karpenter replaces a node by one at most"
+    return f"{first}: {plain}"
 
 
 def refusal_text(verdict: Verdict) -> str:

@@ -17,6 +17,7 @@ from karptui.disruption.lanes import Why
 from karptui.disruption.no_place import NoPlace
 from karptui.disruption.node_verdict import Verdict
 from karptui.disruption.outlook import Outcome
+from karptui.disruption.simulation import OthersNeed
 from karptui.disruption.termination import Deadline, Initiator
 from karptui.session.nodes import NodeEntry
 from karptui.views.why.sentences import drain_text, is_held, names_of, refusal_text, time_text, why_sentence
@@ -39,6 +40,53 @@ def sentence(one: NodeFindings) -> str:
 
 def a_blocker(code: Code, key: str = "a/b", **fields: Any) -> Blocker:
     return Blocker(code=code, object_key=key, is_wanted=True, **fields)
+
+
+@pytest.mark.parametrize(
+    ("code", "count", "need", "text"),
+    [
+        (
+            "NOT_CHEAPER",
+            0,
+            OthersNeed("a/b", 0, 1, is_only=True, is_waiting=True, type_name="m5.large", price_per_hour=0.1),
+            "its pods fit elsewhere, but a/b, which waits, needs a new node in the same simulation, and m5.large at"
+            " $0.1000/h is not cheaper than this one",
+        ),
+        (
+            "NEEDS_N_NODES",
+            2,
+            OthersNeed("a/b", 1, 2, is_only=True, is_waiting=False),
+            "its pods fit elsewhere, but a/b and 1 more pod, which leave other nodes, need 2 new nodes in the same"
+            " simulation, and Karpenter replaces a node by one at most",
+        ),
+        (
+            "NEEDS_N_NODES",
+            2,
+            OthersNeed("a/b", 0, 1, is_only=False, is_waiting=True),
+            "its pods would need 2 new nodes, and Karpenter replaces a node by one at most; 1 node of these is for a/b,"
+            " which waits",
+        ),
+        (
+            "NOT_CHEAPER",
+            0,
+            OthersNeed("a/b", 0, 0, is_only=False, is_waiting=True),
+            "no cheaper node would take its pods, together with a/b, which waits",
+        ),
+        (
+            "SPOT_TO_SPOT_OFF",
+            0,
+            OthersNeed("a/b", 0, 1, is_only=True, is_waiting=True),
+            "its pods fit elsewhere, but a/b, which waits, needs a new node in the same simulation: spot is replaced by"
+            " spot only with the feature gate SpotToSpotConsolidation, which is off",
+        ),
+    ],
+)
+def test_pods_of_other_nodes_or_none_that_stand_in_the_way_are_named(
+    code: str, count: int, need: OthersNeed, text: str
+) -> None:
+    assert (
+        refusal_text(Verdict(Outcome.NO, refusal_code=code, refusal_message="x", count=count, others_need=need)) == text
+    )
 
 
 @pytest.mark.parametrize(
