@@ -49,22 +49,28 @@ def a_blocker(code: Code, key: str = "a/b", **fields: Any) -> Blocker:
             "NOT_CHEAPER",
             0,
             OthersNeed("a/b", 0, 1, is_only=True, is_waiting=True, type_name="m5.large", price_per_hour=0.1),
-            "its pods fit elsewhere, but a/b, which waits, needs a new node in the same simulation, and m5.large at"
-            " $0.1000/h is not cheaper than this one",
+            (
+                "its pods fit elsewhere, but a/b, which waits, needs a new node in the same simulation, and m5.large at"
+                " $0.1000/h is not cheaper than this one"
+            ),
         ),
         (
             "NEEDS_N_NODES",
             2,
             OthersNeed("a/b", 1, 2, is_only=True, is_waiting=False),
-            "its pods fit elsewhere, but a/b and 1 more pod, which leave other nodes, need 2 new nodes in the same"
-            " simulation, and Karpenter replaces a node by one at most",
+            (
+                "its pods fit elsewhere, but a/b and 1 more pod, which leave other nodes, need 2 new nodes in the same"
+                " simulation, and Karpenter replaces a node by one at most"
+            ),
         ),
         (
             "NEEDS_N_NODES",
             2,
             OthersNeed("a/b", 0, 1, is_only=False, is_waiting=True),
-            "its pods would need 2 new nodes, and Karpenter replaces a node by one at most; 1 node of these is for a/b,"
-            " which waits",
+            (
+                "its pods would need 2 new nodes, and Karpenter replaces a node by one at most; 1 node of these is for"
+                " a/b, which waits"
+            ),
         ),
         (
             "NOT_CHEAPER",
@@ -76,8 +82,10 @@ def a_blocker(code: Code, key: str = "a/b", **fields: Any) -> Blocker:
             "SPOT_TO_SPOT_OFF",
             0,
             OthersNeed("a/b", 0, 1, is_only=True, is_waiting=True),
-            "its pods fit elsewhere, but a/b, which waits, needs a new node in the same simulation: spot is replaced by"
-            " spot only with the feature gate SpotToSpotConsolidation, which is off",
+            (
+                "its pods fit elsewhere, but a/b, which waits, needs a new node in the same simulation: spot is"
+                " replaced by spot only with the feature gate SpotToSpotConsolidation, which is off"
+            ),
         ),
     ],
 )
