@@ -8,7 +8,7 @@ from typing import Final
 from karptui.aws.money import per_hour_text
 from karptui.kube.durations import short_duration
 from karptui.kube.quantity import NANO, Quantity
-from karptui.kube.units import first_of, mebibytes_text
+from karptui.kube.units import first_of, is_in_bytes, mebibytes_text
 
 NAMES_SHOWN: Final = 3
 
@@ -30,12 +30,12 @@ def memory(amount_bytes: int) -> str:
 
 def amount(quantity: Quantity, resource: str) -> str:
     """Return an amount of a resource: memory in MiB, everything else as Kubernetes writes it."""
-    return memory(quantity.units) if resource in ("memory", "ephemeral-storage") else str(quantity)
+    return memory(quantity.units) if is_in_bytes(resource) else str(quantity)
 
 
 def nano_amount(nano: int, resource: str) -> str:
     """Return an amount given in nano-units; cpu in millicores below 10 cores."""
-    if resource in ("memory", "ephemeral-storage"):
+    if is_in_bytes(resource):
         return memory(nano // NANO)
     if nano % NANO:
         return f"{nano // (NANO // 1000)}m"

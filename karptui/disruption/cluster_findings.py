@@ -29,7 +29,7 @@ class FindingCode(StrEnum):
     ALL_LEAVING = "ALL_LEAVING"
     """Every node is on its way out or takes no new pods, and no other starts."""
     NO_NODEPOOLS = "NO_NODEPOOLS"
-    """There are NodePools, and none can take pods."""
+    """There are NodePools, and none can take pods: nothing is launched for pods, nor replaced by simulation."""
     POOL_GONE = "POOL_GONE"
     """Nodes whose NodePool is not there."""
     CLAIM_STUCK = "CLAIM_STUCK"
@@ -86,6 +86,10 @@ class Manner(StrEnum):
     """Of the nodes, which all take no new pods, some are only cordoned, and the others are on their way out."""
     ALL_CORDONED = "all-cordoned"
     """The nodes are cordoned, and none is on its way out."""
+    STATIC = "static"
+    """No NodePool takes pods, and static ones go on to replace their nodes."""
+    SPARES_TYPES = "spares-types"
+    """A limit that stops only some of a NodePool's types."""
     NOT_KARPENTERS = "not-karpenters"
     """Nothing is wrong, and no node is Karpenter's."""
 
@@ -193,6 +197,9 @@ class LimitLine(msgspec.Struct, frozen=True):
     text: str
     since_ns: int = 0
     """When the node came that used it up; 0 where that is not known."""
+    resource: str = ""
+    spares_types: bool = False
+    """Whether some type that the NodePool allows needs nothing of it: new nodes of that type come as before."""
 
 
 class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):

@@ -127,11 +127,13 @@ def _stopped(case: VerdictCase) -> Iterator[ClusterFinding]:
         )
     if any(one.code is Code.NO_NODEPOOLS for one in cluster):
         served = served_pools(case.pools)
+        runs = [pool.is_static and pool.is_ready and not pool.is_deleting for pool in served]
         yield ClusterFinding(
-            severity=FindingSeverity.ERROR,
+            severity=FindingSeverity.WARNING if all(runs) else FindingSeverity.ERROR,
             code=FindingCode.NO_NODEPOOLS,
             names=tuple(pool.name for pool in served),
             detail=", ".join(_takes_no_pods(served)),
+            manner=Manner.STATIC if any(runs) else Manner.PLAIN,
             screen="pools",
             key="2",
         )
@@ -252,8 +254,9 @@ def _pools(case: VerdictCase) -> Iterator[ClusterFinding]:
         )
     for line in case.limits:
         yield ClusterFinding(
-            severity=FindingSeverity.WARNING,
+            severity=FindingSeverity.INFO if line.spares_types else FindingSeverity.WARNING,
             code=FindingCode.POOL_AT_LIMIT,
+            manner=Manner.SPARES_TYPES if line.spares_types else Manner.PLAIN,
             objects=(f"NodePool/{line.pool}",),
             names=(line.pool,),
             since_ns=line.since_ns or None,

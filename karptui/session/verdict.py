@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from karptui.decode.kinds import Kind
 from karptui.disruption.cluster_findings import ClusterFinding, LimitLine, PendingLine, VerdictCase, VerdictNode
 from karptui.disruption.verdict import verdict_of
@@ -13,7 +15,7 @@ from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import count_text, cpu_text, memory_text
+from karptui.kube.units import count_text, cpu_text, is_in_bytes, memory_text
 from karptui.pending.causes import Cause
 from karptui.provisioning.limits import as_good_as_full
 from karptui.provisioning.state_node import StateNode, tracked
@@ -21,8 +23,10 @@ from karptui.provisioning.volumes import unread_of_volumes
 from karptui.session.costs import held_per_hour, share_saved
 from karptui.session.nodeclasses import alias_of, assumed_of, lacks_nodeclasses
 from karptui.session.nodes import NodeEntry
+from karptui.session.pools import limit_uses
 from karptui.session.readiness import is_on_the_way
 from karptui.session.status import plural
+from karptui.session.types_of_pools import types_of_pool
 from karptui.state.inventory import inventory_of
 
 if TYPE_CHECKING:
@@ -41,6 +45,10 @@ _NEEDED: Final = (
     Kind.NODECLASS,
 )
 """Kinds without which the verdict is not whole."""
+_OF_EVERY_TYPE: Final = frozenset(
+    {resources.CPU, resources.MEMORY, resources.PODS, resources.EPHEMERAL_STORAGE, resources.NODES}
+)
+"""Resources that every node counts for."""
 
 
 def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...]:
@@ -145,7 +153,15 @@ def _limits(view: ClusterView) -> Iterator[LimitLine]:
     for name, pool in limited.items():
         line = _full(pool, sorted(nodes.get(name, ()), key=_came_ns))
         if line is not None:
-            yield line
+            yield replace(line, spares_types=_spares_types(view, line))
+
+
+def _spares_types(view: ClusterView, line: LimitLine) -> bool:
+    """Whether some type that a NodePool allows needs nothing of what a limit of it leaves nothing of."""
+    if line.resource in _OF_EVERY_TYPE:
+        return False
+    types = types_of_pool(view, line.pool)
+    return types is not None and any(use.smallest == 0 for use in limit_uses(types) if use.resource == line.resource)
 
 
 def _came_ns(state: StateNode) -> int:
@@ -171,14 +187,12 @@ def _full(pool: NodePool, nodes: Sequence[StateNode]) -> LimitLine | None:
             used += state.capacity_nano.get(name, 0)
             since_ns = since_ns or (_came_ns(state) if used >= enough else 0)
         if since_ns:
-            return LimitLine(pool.name, f"{name} {_amount(name, used)} of {_amount(name, limit.nano)}", since_ns)
+            text = f"{name} {_amount(name, used)} of {_amount(name, limit.nano)}"
+            return LimitLine(pool.name, text, since_ns, name)
     return None
-
-
-_BYTES: Final = frozenset({resources.MEMORY, resources.EPHEMERAL_STORAGE})
 
 
 def _amount(resource: str, nano: int) -> str:
     if resource == resources.CPU:
         return cpu_text(nano // NANO_PER_MILLI)
-    return memory_text(nano // NANO) if resource in _BYTES else count_text(nano // NANO)
+    return memory_text(nano // NANO) if is_in_bytes(resource) else count_text(nano // NANO)

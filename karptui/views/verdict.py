@@ -117,6 +117,8 @@ def _no_nodepools(one: ClusterFinding, _: int, __: Reasons) -> str:
     who = f"NodePool {one.names[0]} is" if len(one.names) == 1 else f"all {len(one.names)} NodePools are"
     if "," in one.detail:
         who = f"of {len(one.names)} NodePools"
+    if one.manner == "static":
+        return f"Karpenter launches nothing for pods, and replaces static nodes only: {who} {one.detail}"
     return f"Karpenter launches nothing, and replaces nothing: {who} {one.detail}"
 
 
@@ -169,7 +171,8 @@ def _pool_not_ready(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _pool_at_limit(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    return f"NodePool {one.names[0]} is at its limit{_since(one, now_ns)}: {one.detail}"
+    others = "; types that need none still come" if one.manner == "spares-types" else ""
+    return f"NodePool {one.names[0]} is at its limit{_since(one, now_ns)}: {one.detail}{others}"
 
 
 def _unhealthy(one: ClusterFinding, now_ns: int, _: Reasons) -> str:

@@ -222,6 +222,24 @@ def test_a_nodepool_of_another_provider_is_none_that_takes_no_pods() -> None:
     assert (finding.names, finding.detail) == (("general",), "static")
 
 
+@pytest.mark.parametrize(
+    ("pools", "severity", "manner"),
+    [
+        ((a_nodepool(replicas=1),), FindingSeverity.WARNING, Manner.STATIC),
+        ((a_nodepool(replicas=1), a_nodepool(name="b", is_ready=False)), FindingSeverity.ERROR, Manner.STATIC),
+        ((a_nodepool(replicas=1, is_ready=False),), FindingSeverity.ERROR, Manner.PLAIN),
+        ((a_nodepool(is_ready=False),), FindingSeverity.ERROR, Manner.PLAIN),
+    ],
+)
+def test_static_nodepools_go_on_to_replace_their_nodes(
+    pools: tuple[NodePool, ...], severity: FindingSeverity, manner: Manner
+) -> None:
+    claims = [a_claim(conditions=RIPE)]
+    analysis = study_all(DisruptionStudy(prepared(nodepools=pools, nodes=[a_node()], nodeclaims=claims), 1))
+    finding = told(analysis, claims, pools=pools)[FindingCode.NO_NODEPOOLS]
+    assert (finding.severity, finding.manner) == (severity, manner)
+
+
 def test_a_cluster_in_which_nothing_is_karpenters_is_not_told_as_a_healthy_one() -> None:
     foreign = VerdictNode("n", "", None, has_node=True, per_hour=0.1)
     manners = [

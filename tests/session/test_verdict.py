@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from karptui.aws.evidence import Evidence
 from karptui.config import DEFAULTS
 from karptui.decode.kinds import Kind
-from karptui.disruption.cluster_findings import ClusterFinding, FindingCode, Leaving, Manner
+from karptui.disruption.cluster_findings import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner
 from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, OS
@@ -104,6 +104,22 @@ def test_a_limit_of_nodes_or_devices_is_used_up_with_the_last_of_them() -> None:
     assert told_with({"nvidia.com/gpu": "2", "cpu": "100"}) == "nvidia.com/gpu 2 of 2"
     assert told_with({"nodes": "3", "nvidia.com/gpu": "3"}) == ""
     assert told_with({"nodes": "2"}, replicas=2) == ""
+
+
+def test_a_limit_that_stops_only_some_types_is_no_warning() -> None:
+    capacity = {"cpu": "2", "nvidia.com/gpu": "1", "hugepages-2Mi": "10Gi"}
+    nodes = [a_node(name="node-1", capacity=capacity)]
+
+    def told_with(limits: dict[str, str]) -> ClusterFinding:
+        pool = a_nodepool(budgets=(), limits=amounts(limits))
+        return found_in(nodes=nodes, nodepools=(pool,))[FindingCode.POOL_AT_LIMIT]
+
+    gpu, pages, cpu = (
+        told_with(limits) for limits in ({"nvidia.com/gpu": "1"}, {"hugepages-2Mi": "10Gi"}, {"cpu": "2"})
+    )
+    assert (gpu.severity, gpu.manner) == (FindingSeverity.INFO, Manner.SPARES_TYPES)
+    assert (pages.detail, pages.manner) == ("hugepages-2Mi 10Gi of 10Gi", Manner.SPARES_TYPES)
+    assert (cpu.severity, cpu.manner) == (FindingSeverity.WARNING, Manner.PLAIN)
 
 
 def test_a_limit_of_nodes_counts_no_nodeclaim_without_an_instance() -> None:

@@ -95,6 +95,10 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
             "Karpenter launches nothing, and replaces nothing: of 3 NodePools 1 static, 2 not ready",
         ),
         (
+            a_finding(FindingCode.NO_NODEPOOLS, names=("a",), detail="static", manner=Manner.STATIC),
+            "Karpenter launches nothing for pods, and replaces static nodes only: NodePool a is static",
+        ),
+        (
             a_finding(FindingCode.POOL_GONE, names=("a",), nodes=3),
             "NodePool a is not there: 3 nodes of it are neither consolidated nor replaced",
         ),
@@ -182,6 +186,10 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
         (
             a_finding(FindingCode.POOL_AT_LIMIT, names=("general",), detail="cpu 48 of 48"),
             "NodePool general is at its limit for 60m: cpu 48 of 48",
+        ),
+        (
+            a_finding(FindingCode.POOL_AT_LIMIT, names=("a",), detail="x/gpu 1 of 1", manner=Manner.SPARES_TYPES),
+            "NodePool a is at its limit for 60m: x/gpu 1 of 1; types that need none still come",
         ),
         (
             a_finding(FindingCode.PDB, names=("db/postgres", "a/b"), nodes=3),

@@ -11,7 +11,7 @@ from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDER
 from karptui.kube.objects import Condition
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, NODES
-from karptui.kube.units import count_text, counted, first_of, memory_text, span_text
+from karptui.kube.units import count_text, counted, first_of, is_in_bytes, memory_text, span_text
 from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.pool_types import Filter
 from karptui.session.pools import Neighbour, PoolLimit, PoolRow
@@ -35,7 +35,7 @@ def amount_text(resource: str, nano: int) -> str:
 
 def number_text(resource: str, nano: int) -> str:
     """Return the same without the noun."""
-    if resource in (MEMORY, EPHEMERAL_STORAGE):
+    if is_in_bytes(resource):
         return memory_text(nano // NANO)
     if resource == CPU and nano % NANO:
         return f"{nano / NANO_PER_MILLI / 1000:,.1f}"

@@ -55,6 +55,7 @@ def test_limits_that_are_exceeded_and_without_types() -> None:
     assert carries_line(row) == ()
     assert cells(row)["carries"] == "-"
     assert amount_text("nodes", 10**9) == "1 node"
+    assert amount_text("hugepages-2Mi", 10**9 << 34) == "16Gi hugepages-2Mi"
 
 
 def test_a_limit_of_nothing() -> None:
