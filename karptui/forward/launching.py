@@ -84,6 +84,22 @@ def template_order(pool: NodePool, book: ReckonedPrices) -> LaunchOrder:
     return LaunchOrder(pool, tuple(book.types.values()), template_requirements(pool), {})
 
 
+def order_again(claim: NodeClaim, pool: NodePool, types: Iterable[InstanceType], rules: Rules) -> LaunchOrder:
+    """Return the order that a NodeClaim without an instance is, of the types that meet it and have room for it."""
+    requirements = Requirements.from_selectors(claim.requirements)
+    fitting = [
+        one
+        for one in types
+        if requirements.compatible(Requirements.from_selectors(one.requirements), WELL_KNOWN)
+        and _has_room(allocatable_nano(one, rules=rules), claim.requests)
+    ]
+    return LaunchOrder(pool, fitting, requirements, claim.requests)
+
+
+def _has_room(allocatable: Mapping[str, int], requests: ResourceList) -> bool:
+    return all(amount.nano <= allocatable.get(name, 0) for name, amount in requests.items())
+
+
 class Launch(msgspec.Struct, frozen=True, eq=False):
     """A NodeClaim with the instance that came of it."""
 
@@ -205,11 +221,14 @@ def ready(claim: NodeClaim, node: Node | None, now_ns: int) -> tuple[NodeClaim, 
 
 def given_up_ns(claim: NodeClaim) -> int | None:
     """Return when Karpenter deletes a NodeClaim that does not launch or register; None of one that has."""
-    registered, launched = claim.condition("Registered"), claim.condition("Launched")
-    if launched is None or registered is None or registered.status == "True":
+    launched = claim.condition("Launched")
+    if launched is None or claim.is_true("Registered"):
         return None
-    since = (launched, _LAUNCH_NS) if launched.status != "True" else (registered, _REGISTER_NS)
-    return None if since[0].last_transition_ns == ABSENT_NS else since[0].last_transition_ns + since[1]
+    is_launched = launched.status == "True"
+    waits = claim.condition("Registered") if is_launched else launched
+    if waits is None or waits.last_transition_ns == ABSENT_NS:
+        return None
+    return waits.last_transition_ns + (_REGISTER_NS if is_launched else _LAUNCH_NS)
 
 
 def is_stuck(claim: NodeClaim, durations: Durations, now_ns: int) -> bool:
@@ -278,12 +297,46 @@ class Launches:
         if is_stuck(claim, self._durations, now_ns):
             self._stuck.add(claim.name)
             return
-        start_ns = max(claim.created_ns, 0) + self._durations.start_of(claim.labels.get(NODEPOOL, ""))
         lost_ns = given_up_ns(claim)
+        if claim.is_refused:
+            self._wait_in_vain(claim)
+            return
+        start_ns = max(claim.created_ns, 0) + self._durations.start_of(claim.labels.get(NODEPOOL, ""))
         if lost_ns is not None and lost_ns <= max(start_ns, now_ns):
             self._agenda.at(lost_ns, partial(self._give_up, claim.name))
-        else:
+            return
+        if claim.provider_id or not self._types_of(claim):
             self._agenda.at(max(start_ns, now_ns), partial(self._become_ready, claim.name))
+        else:
+            self._agenda.at(now_ns, partial(self._get_instance, claim.name, max(start_ns, now_ns)))
+
+    def _types_of(self, claim: NodeClaim) -> Sequence[InstanceType]:
+        name = claim.labels.get(NODEPOOL, "")
+        return self._sight.prepared().types_by_pool.get(name, ()) if name in self._sight.pools else ()
+
+    def _get_instance(self, name: str, ready_ns: int) -> None:
+        """Launch a NodeClaim that had no instance when the play began; where nothing is on offer it waits in vain."""
+        claim = self._world.claims.get(name)
+        if claim is None or claim.is_deleting:
+            return
+        order = order_again(claim, self._sight.pools[claim.labels[NODEPOOL]], self._types_of(claim), self._rules)
+        made = launch(order, self._rules, name=name, now_ns=self._agenda.now_ns)
+        if made is None:
+            self._wait_in_vain(claim)
+        else:
+            self._world.add_claim(
+                msgspec.structs.replace(
+                    made.claim, uid=claim.uid, created_ns=claim.created_ns, annotations=claim.annotations
+                )
+            )
+            self._agenda.at(ready_ns, partial(self._become_ready, name))
+
+    def _wait_in_vain(self, claim: NodeClaim) -> None:
+        """Let a NodeClaim be that does not launch, until Karpenter gives it up."""
+        self._stuck.add(claim.name)
+        lost_ns = given_up_ns(claim)
+        if lost_ns is not None:
+            self._agenda.at(lost_ns, partial(self._give_up, claim.name))
 
     def _give_up(self, name: str) -> None:
         self._world.delete_claims((name,), self._agenda.now_ns)

@@ -64,6 +64,9 @@ class ProvisioningLoop:
         self._is_due = False
         if not self._has_homeless():
             return
+        if any(not claim.provider_id and not claim.is_deleting for claim in self._world.claims.values()):
+            self._seen = self._world.version  # Karpenter waits until it knows every instance
+            return
         prepared = self._sight.prepared()
         solution = solve(prepared, watch=UNCONCERNED)
         self._seen = self._world.version

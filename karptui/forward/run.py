@@ -126,6 +126,7 @@ def premises(
     usual = None if is_measured else assumed_seconds(len(inventory.nodes))
     return (
         (
+            *_refused_launches(inventory),
             *_stuck_nodes(inventory, durations, now_ns),
             *_assumptions(durations, usual, is_instant=is_instant),
             *_job_assumptions(inventory),
@@ -196,6 +197,14 @@ def _unpriced(played: Played) -> Iterator[str]:
     if count:
         counts, claims = verb(count, "counts", "count"), verb(count, "its NodeClaim", "their NodeClaims")
         yield f"{counted(count, 'node')} {counts} for nothing in $/h: no price is known by {claims}"
+
+
+def _refused_launches(inventory: Inventory) -> Iterator[str]:
+    refused = sorted(one.name for one in inventory.nodeclaims if one.is_refused and not one.is_deleting)
+    if refused:
+        fails, are = verb(len(refused), "launch fails", "launches fail"), verb(len(refused), "is", "are")
+        end = "Karpenter deletes a NodeClaim five minutes after its launch began to fail"
+        yield f"{first_of(refused, _MOST_NAMES)}, whose {fails}, {are} taken not to launch: {end}"
 
 
 def _stuck_nodes(inventory: Inventory, durations: Durations, now_ns: int) -> list[str]:

@@ -45,7 +45,8 @@ class Sight:
         """
         self._world = world
         self._agenda = agenda
-        self._pools = pools
+        self.pools = pools
+        """The NodePools that this Karpenter manages, by name."""
         self._types = types
         self._settings = settings
         self._pause = pause
@@ -102,7 +103,7 @@ class Sight:
             fleet = Fleet(
                 prepared.inventory,
                 nodes=prepared.states,
-                pools=self._pools,
+                pools=self.pools,
                 types=prepared.types_by_pool,
                 settings=self._settings,
                 now_ns=now_ns,

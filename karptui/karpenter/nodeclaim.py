@@ -16,6 +16,8 @@ DISRUPTION_REASON: Final = "DisruptionReason"
 """The condition by which Karpenter marks a NodeClaim of a command."""
 REBOOTING: Final = "Rebooting"
 """The condition of a claim whose instance is rebooted in place, since 1.15; also why it is not Initialized then."""
+UNTRIED: Final = ("", "AwaitingReconciliation")
+"""Reasons of a condition that say no more than that nothing has happened yet."""
 
 
 class NodeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
@@ -55,6 +57,14 @@ class NodeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
         """Whether a condition is reported and True."""
         condition = condition_of(self.conditions, type_)
         return condition is not None and condition.status == "True"
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether its launch was tried and has failed so far: the condition stays Unknown, with a reason."""
+        launched = condition_of(self.conditions, "Launched")
+        if launched is None or launched.status == "True":
+            return False
+        return launched.status == "False" or launched.reason not in UNTRIED
 
 
 def claim_key(name: str) -> str:

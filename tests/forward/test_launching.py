@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from karptui.forward.launching import LaunchOrder, launch, ready
+from karptui.forward.result import StepKind
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.labels import CAPACITY_TYPE, INITIALIZED, INSTANCE_TYPE, NODEPOOL, SPOT, ZONE
+from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.requirements import IN, Requirement, Requirements
 from karptui.karpenter.rules import NEWEST
-from tests.builders import NOW_NS, a_node, a_nodepool, an_instance_type
+from karptui.views.forward.sentences import headline
+from tests.builders import (
+    NOW_NS,
+    SECOND_NS,
+    a_condition,
+    a_node,
+    a_nodeclaim,
+    a_nodepool,
+    a_pod,
+    a_requirement,
+    amounts,
+    an_instance_type,
+)
+from tests.forward.making import a_world, played, seconds, steps
 
 BOTH = an_instance_type(name="m5.large", prices={"on-demand": 0.1, "spot": 0.04}, reserved={"cpu": "70m"})
 DEAR = an_instance_type(name="m5.xlarge", cpu="4", prices={"on-demand": 0.2})
@@ -54,3 +71,52 @@ def test_a_node_that_has_joined_already_is_kept() -> None:
     claim, joined = ready(made.claim, a_node(name="ip-10", is_initialized=False), NOW_NS)
     assert (joined.name, claim.node_name, joined.labels[INITIALIZED]) == ("ip-10", "ip-10", "true")
     assert claim.is_true("Initialized")
+
+
+def starting(*, refused: str = "", cpu: str = "1500m", seconds_ago: int = 20) -> NodeClaim:
+    """Return a NodeClaim without an instance; its launch fails for a reason, or has not been tried."""
+    made_ns = NOW_NS - seconds_ago * SECOND_NS
+    launched = a_condition("Launched", status="Unknown", reason=refused or "AwaitingReconciliation", since_ns=made_ns)
+    return a_nodeclaim(
+        name="young",
+        stage="",
+        created_ns=made_ns,
+        conditions=(launched,),
+        requirements=(a_requirement(CAPACITY_TYPE, "In", "on-demand"),),
+        requests=amounts({"cpu": cpu}),
+    )
+
+
+def test_a_node_claim_without_an_instance_gets_one_that_has_room_for_its_pods() -> None:
+    pod = a_pod(name="waits", cpu="1500m")
+    world = a_world(pods=[pod])
+    found = played(replace(world, nodeclaims=(starting(),)))
+    ready_step, bound = found.steps
+    assert (ready_step.kind, ready_step.nodes, seconds(ready_step)) == (StepKind.READY, ("young",), 40)
+    assert (bound.kind, bound.pods) == (StepKind.BIND, ("default/waits",)), "no second node is launched for it"
+    assert (found.end.nodes, found.end.price_per_hour, found.end.unpriced) == (1, 0.1, 0)
+    larger = played(replace(world, nodeclaims=(starting(cpu="3"),)))
+    assert [moment.price_per_hour for moment in larger.series[:2]] == [0.0, 0.4]
+    assert headline(found).startswith("nothing is disrupted and 1 node that was starting gets ready: 0 → 1 node, ")
+
+
+def test_a_node_claim_for_which_nothing_is_on_offer_waits_until_it_is_given_up() -> None:
+    pod = a_pod(name="waits", cpu="1500m")
+    found = played(replace(a_world(pods=[pod]), nodeclaims=(starting(cpu="100"),)))
+    (launched,) = steps(found, StepKind.PROVISION)
+    assert launched.pods == ("default/waits",)
+    assert seconds(launched) == 281, "Karpenter launches nothing while a NodeClaim has no instance"
+
+
+def test_a_node_claim_whose_launch_fails_is_no_node() -> None:
+    pod = a_pod(name="waits", cpu="1500m")
+    play_of = replace(a_world(pods=[pod]), nodeclaims=(starting(refused="LaunchFailed", seconds_ago=360),))
+    found = played(play_of)
+    assert found.assumptions[0].startswith("young, whose launch fails, is taken not to launch: Karpenter deletes ")
+    launched = steps(found, StepKind.PROVISION)
+    assert [step.pods for step in launched] == [("default/waits",)]
+    assert [step.nodes for step in steps(found, StepKind.READY)] != [("young",)]
+    assert found.end.nodes == 1
+    lasting = a_condition("Launched", status="Unknown", reason="LaunchFailed", since_ns=0)
+    undated = played(replace(a_world(), nodeclaims=(replace(starting(), conditions=(lasting,)),)))
+    assert headline(undated) == "nothing is disrupted and nothing launched: 0 nodes, $0.00/h"

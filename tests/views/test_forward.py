@@ -74,6 +74,16 @@ def test_nothing_to_do_is_said() -> None:
     assert waiting == "nothing is disrupted and nothing launched: 5 nodes, $2.50/h; 2 pods without a node"
 
 
+def test_nodes_that_expire_or_get_ready_are_no_nothing() -> None:
+    expired = Step(at_ns=NOW_NS, kind=StepKind.EXPIRE, nodes=("a",))
+    started = Step(at_ns=NOW_NS, kind=StepKind.READY, nodes=("b",))
+    said = [headline(a_play(*steps, moments=(BEFORE, AFTER))) for steps in ((expired,), (started, started))]
+    assert said[0].startswith("1 node expires, nothing else is disrupted and nothing launched: 5 → 3 nodes, ")
+    assert said[1].startswith("nothing is disrupted and 2 nodes that were starting get ready: 5 → 3 nodes, ")
+    by = headline(a_play(DELETED, expired, moments=(BEFORE, AFTER)))
+    assert "nothing more: 1 command, 1 expiration, 3 evictions" in by
+
+
 def test_steps_in_words() -> None:
     assert step_text(DELETED) == "Emptiness: delete a, b, c and 1 more, -$0.50/h, 3 evictions"
     single = msgspec.structs.replace(DELETED, method="SingleNodeConsolidation")

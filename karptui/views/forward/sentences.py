@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_text
 from karptui.forward.result import Circle, Failure, Moment, Played, PodWait, Spread, Step, StepKind
-from karptui.kube.units import clock_text, count_text, counted, first_of, span_text
+from karptui.kube.units import clock_text, count_text, counted, first_of, span_text, verb
 from karptui.session.whatif_questions import PlayFound
 from karptui.views.row import BLOCKS, Pieces, Tone
 from karptui.views.sanitize import clean
@@ -27,20 +27,42 @@ def headline(played: Played) -> str:
     """Return what a play comes to, in one sentence."""
     first, last = played.series[0], played.end
     took = span_text(played.until_ns - played.from_ns)
-    commands = sum(1 for step in played.steps if step.kind is StepKind.DISRUPT)
-    if not commands and not any(step.kind is StepKind.PROVISION for step in played.steps):
-        return f"nothing is disrupted and nothing launched: {_sizes(first, last)}{_pending_text(last.pending)}"
+    commands = _count(played, StepKind.DISRUPT)
+    if not commands and not _count(played, StepKind.PROVISION):
+        return f"{_without_commands(played)}: {_sizes(first, last)}{_pending_text(last.pending)}"
     if played.circle is not None:
         begun_ns = played.circle.from_ns
         never = sum(1 for wait in played.waits if wait.until_ns is None and wait.from_ns < begun_ns)
         sizes = f"{_sizes(first, last)}{_comma(first, last)}"
         return f"{circle_text(played.circle)}; {sizes} after {took}{_pending_text(never)}"
     end = f"within {took}, then nothing more" if played.is_quiescent else f"after {took}, and it goes on"
-    by = f"{counted(commands, 'command')}, {counted(played.evictions, 'eviction')}"
+    expired = _count(played, StepKind.EXPIRE)
+    by = ", ".join(
+        counted(count, noun)
+        for count, noun in ((commands, "command"), (expired, "expiration"), (played.evictions, "eviction"))
+        if count or noun != "expiration"
+    )
     change = last.price_per_hour - first.price_per_hour
     is_said = not _is_unpriced(first, last) and (first.price_per_hour or last.price_per_hour)
     by_dollars = f" ({per_hour_change_text(change)})" if is_said else _comma(first, last)
     return f"{_sizes(first, last)}{by_dollars} {end}: {by}{_pending_text(last.pending)}"
+
+
+def _count(played: Played, kind: StepKind) -> int:
+    return sum(1 for step in played.steps if step.kind is kind)
+
+
+def _without_commands(played: Played) -> str:
+    """Return what happens where Karpenter gives no command and makes no NodeClaim."""
+    expired, started = _count(played, StepKind.EXPIRE), _count(played, StepKind.READY)
+    disrupted = "nothing is disrupted"
+    if expired:
+        disrupted = f"{counted(expired, 'node')} {verb(expired, 'expires', 'expire')}, nothing else is disrupted"
+    launched = "nothing launched"
+    if started:
+        were, get = verb(started, "was", "were"), verb(started, "gets", "get")
+        launched = f"{counted(started, 'node')} that {were} starting {get} ready"
+    return f"{disrupted} and {launched}"
 
 
 def _pending_text(pending: int) -> str:
