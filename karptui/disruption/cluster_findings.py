@@ -88,6 +88,8 @@ class Manner(StrEnum):
     """The nodes are cordoned, and none is on its way out."""
     STATIC = "static"
     """No NodePool takes pods, and static ones go on to replace their nodes."""
+    FEWER_THAN_REPLICAS = "fewer-than-replicas"
+    """A limit of nodes below what a static NodePool is to have."""
     SPARES_TYPES = "spares-types"
     """A limit that stops only some of a NodePool's types."""
     NOT_KARPENTERS = "not-karpenters"

@@ -25,7 +25,9 @@ from karptui.disruption.held import all_leaving, held, leaving_for_long, manner_
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import condition_of
+from karptui.kube.resources import NODES
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import count_text
 from karptui.provisioning.pool_order import Bystanding, bystanding, served_pools
 
 MINUTE_NS: Final = 60 * NS_PER_SECOND
@@ -252,6 +254,19 @@ def _pools(case: VerdictCase) -> Iterator[ClusterFinding]:
             screen="pools",
             key="2",
         )
+    for pool in served_pools(case.pools):
+        limit = (pool.limits or {}).get(NODES)
+        if pool.replicas is not None and limit is not None and limit.units < pool.replicas and not pool.is_deleting:
+            yield ClusterFinding(
+                severity=FindingSeverity.WARNING,
+                code=FindingCode.POOL_AT_LIMIT,
+                manner=Manner.FEWER_THAN_REPLICAS,
+                objects=(f"NodePool/{pool.name}",),
+                names=(pool.name,),
+                detail=f"{count_text(pool.replicas)} nodes, and its limit is {count_text(limit.units)}",
+                screen="pools",
+                key="2",
+            )
     for line in case.limits:
         yield ClusterFinding(
             severity=FindingSeverity.INFO if line.spares_types else FindingSeverity.WARNING,

@@ -171,6 +171,8 @@ def _pool_not_ready(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _pool_at_limit(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    if one.manner == "fewer-than-replicas":
+        return f"static NodePool {one.names[0]} wants {one.detail}"
     others = "; types that need none still come" if one.manner == "spares-types" else ""
     return f"NodePool {one.names[0]} is at its limit{_since(one, now_ns)}: {one.detail}{others}"
 

@@ -37,6 +37,7 @@ from tests.builders import (
     a_nodepool,
     a_pdb,
     a_pod,
+    amounts,
 )
 from tests.disruption.making import a_claim, consolidatable, drifted, prepared
 
@@ -282,6 +283,17 @@ def test_a_nodepool_that_is_not_ready_says_since_when_and_why() -> None:
     case = VerdictCase(now_ns=NOW_NS, pools=[a_nodepool(name="sick", conditions=(ready,))])
     sick = next(one for one in verdict_of(case) if one.code is FindingCode.POOL_NOT_READY)
     assert (sick.since_ns, sick.detail) == (NOW_NS - HOUR_NS, "NodeClassReady=False")
+
+
+@pytest.mark.parametrize(("replicas", "limit", "is_told"), [(3, "2", True), (2, "2", False), (None, "2", False)])
+def test_a_static_nodepool_that_wants_more_nodes_than_its_limit(
+    replicas: int | None, limit: str, *, is_told: bool
+) -> None:
+    pool = a_nodepool(replicas=replicas, limits=amounts({"nodes": limit}))
+    found = {one.code: one for one in verdict_of(VerdictCase(now_ns=NOW_NS, pools=[pool]))}
+    assert (FindingCode.POOL_AT_LIMIT in found) is is_told
+    if is_told:
+        assert found[FindingCode.POOL_AT_LIMIT].detail == "3 nodes, and its limit is 2"
 
 
 def test_what_comes_next_says_that_it_waits() -> None:

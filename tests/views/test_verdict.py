@@ -192,6 +192,15 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
             "NodePool a is at its limit for 60m: x/gpu 1 of 1; types that need none still come",
         ),
         (
+            a_finding(
+                FindingCode.POOL_AT_LIMIT,
+                names=("a",),
+                detail="3 nodes, and its limit is 2",
+                manner=Manner.FEWER_THAN_REPLICAS,
+            ),
+            "static NodePool a wants 3 nodes, and its limit is 2",
+        ),
+        (
             a_finding(FindingCode.PDB, names=("db/postgres", "a/b"), nodes=3),
             "db/postgres, a/b allow no eviction now: 3 nodes kept for 60m",
         ),

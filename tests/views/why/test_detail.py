@@ -211,6 +211,15 @@ def test_each_method_has_its_line_and_what_is_in_nobodys_way_is_said_to_be() -> 
     assert " – node annotation  Disruption is blocked, in no method's way now" in text
 
 
+def test_a_node_of_a_static_nodepool_says_so_first() -> None:
+    static = replace(FOUND, lanes=(Lane("Drift", code="NOT_DRIFTED"),))
+    own = NodeEntry(a_node(), a_nodeclaim(), findings=static)
+    assert [said(line) for line in lane_lines(own, NOW_NS)][:2] == [
+        " Emptiness, Multi, Single –  static NodePool: only drift takes its nodes",
+        " Drift        –  not drifted",
+    ]
+
+
 def test_emptiness_names_the_pods_that_would_have_to_move_and_none_of_daemonsets() -> None:
     not_empty = replace(FOUND, lanes=(Lane("Emptiness", code="NOT_EMPTY"),), moving_pods=29)
     own = NodeEntry(a_node(), a_nodeclaim(), NodeUsage(daemonset_pods=2, workload_pods=29), findings=not_empty)
