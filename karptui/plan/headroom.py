@@ -24,6 +24,7 @@ from karptui.provisioning.pod_class import RESPECT
 from karptui.provisioning.pool_order import bystanding, served_pools
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.edits.apply import apply
+from karptui.whatif.placement_difference import passed_over_text
 from karptui.whatif.situation import Situation, WhatIfBase
 
 MOST: Final = 1000
@@ -231,9 +232,11 @@ def headroom(
     if len(copies) < most:
         raise HeadroomError(f"{sample.name}: its pods cannot be copied")
     usable = [pool.name for pool in edited.prepared.pools]
-    if not usable:
-        return _without_pools(base, sample, edited, copies, pools or ())
     asked = usable if pools is None else pools
+    ignored = {one.pod.uid: one for one in edited.prepared.ignored}
+    if not usable or all(pod.uid in ignored for pod in copies):
+        reason = passed_over_text(ignored[copies[0].uid]) if usable else NO_POOLS
+        return _without_karpenter(base, sample, edited, copies, asked=asked, reason=reason)
     steps = 2 + len(asked)
     reporter(0, steps)
     trial = PodTrial(edited, edited.inventory, copies)
@@ -258,7 +261,7 @@ def headroom(
         starts=len(_placed(edited, copies)),
         has_preferences=edited.settings.preference_policy == RESPECT and _has_preferences(copies[0].template),
         on_starting=sum(nodes[state.name] for state in edited.prepared.states if not state.is_initialized),
-        on_launched=fits - nodes.total(),
+        on_launched=trial.on_claims(fits),
         fits=fits,
         is_fits_at_least=fits == most,
         nodes=tuple(nodes.most_common()),
@@ -331,10 +334,16 @@ def _limits(edited: Situation, pool: NodePool) -> Iterator[LimitUse]:
         yield LimitUse(name, limit.nano - left[name], limit.nano)
 
 
-def _without_pools(
-    base: WhatIfBase, sample: SamplePod, edited: Situation, copies: Sequence[Pod], asked: Sequence[str]
+def _without_karpenter(
+    base: WhatIfBase,
+    sample: SamplePod,
+    edited: Situation,
+    copies: Sequence[Pod],
+    *,
+    asked: Sequence[str],
+    reason: str,
 ) -> Headroom:
-    """Return how many fit where Karpenter looks at no pod, as no NodePool is usable: what kube-scheduler places."""
+    """Return how many fit where Karpenter looks at none of them, for a reason: what kube-scheduler places."""
     placed = _placed(edited, copies)
     is_at_least = len(placed) == len(copies)
     return Headroom(
@@ -350,8 +359,8 @@ def _without_pools(
         is_total_at_least=is_at_least,
         new_nodes=0,
         price_per_hour=0.0,
-        reason="" if is_at_least else NO_POOLS,
-        pools=tuple(_closed(edited, pool, NO_POOLS) for pool in edited.inventory.nodepools if pool.name in asked),
+        reason="" if is_at_least else reason,
+        pools=tuple(_closed(edited, pool, reason) for pool in edited.inventory.nodepools if pool.name in asked),
         buffered=0,
         tried=len(copies),
         assumed=(*ASSUMED, *base.types.notes),

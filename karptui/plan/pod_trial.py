@@ -13,9 +13,10 @@ from karptui.disruption.simulation import no_place
 from karptui.forward.launching import launch, order_of, ready
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.pod import Pod
-from karptui.provisioning import Prepared
+from karptui.provisioning import IgnoredPod, Prepared
 from karptui.provisioning.solution import NewClaim, Solution, solve
 from karptui.whatif.outcome import cost_of_option
+from karptui.whatif.placement_difference import passed_over_text
 from karptui.whatif.situation import Situation
 
 _MOST_PASSES: Final = 50
@@ -46,6 +47,8 @@ class PodTrial:
         self._rest = tuple(pod for pod in inventory.pods if pod.key not in self.keys)
         own = situation if inventory is situation.inventory else situation.derive(inventory)
         self._prepared = own.prepared
+        self._ignored = {one.pod.uid: one for one in own.prepared.ignored if one.pod.key in self.keys}
+        """Those of them that Karpenter passes over, by uid."""
         self._latest = self._prepared
         """What the cluster with so many of them is made from next: it hands on what no pod without a node changes."""
         self._inventory = inventory
@@ -87,10 +90,18 @@ class PodTrial:
         """Return how many of so many land on nodes that are there."""
         return sum(1 for filled in self.solved(count).nodes for pod in filled.pods if pod.key in self.keys)
 
+    def on_claims(self, count: int) -> int:
+        """Return how many of so many land on nodes that are launched."""
+        return sum(1 for claim in self.solved(count).claims for pod in claim.pods if pod.key in self.keys)
+
+    def _passed_over(self, count: int) -> list[IgnoredPod]:
+        """Return those of so many that Karpenter passes over."""
+        return [self._ignored[pod.uid] for pod in self._copies[:count] if pod.uid in self._ignored]
+
     def needs_no_node(self, count: int) -> bool:
         """Return whether so many find a place and nothing is launched that would not be launched today."""
         found = self.solved(count)
-        is_placed = not any(pod.key in self.keys for pod in found.failed)
+        is_placed = not self._passed_over(count) and not any(pod.key in self.keys for pod in found.failed)
         return is_placed and len(found.claims) <= len(self.solved(0).claims)
 
     def claim_of(self, place: int) -> NewClaim | None:
@@ -115,6 +126,7 @@ class PodTrial:
     def _settle(self, count: int) -> SettledPods:
         """Let passes follow each other: limits count the largest type within one, and what was launched in the next."""
         prepared = self._with(count)
+        ignored = self._passed_over(count)
         on_new = nodes = 0
         price_per_hour = 0.0
         for number in range(_MOST_PASSES):
@@ -125,13 +137,16 @@ class PodTrial:
                 nodes += bool(own)
                 price_per_hour += (self.price_of(claim) or 0.0) if own else 0.0
             left = [pod for pod in solution.failed if pod.key in self.keys]
-            if not left:
-                return SettledPods(0, on_new, nodes, price_per_hour)
-            launched = dict(self._launched(solution.claims, number)) if solution.claims else {}
+            launched = dict(self._launched(solution.claims, number)) if left and solution.claims else {}
             if not launched:
-                return SettledPods(len(left), on_new, nodes, price_per_hour, reason_of(no_place(solution, left[0]))[0])
+                break
             prepared = self._after(prepared, solution, launched)
-        return SettledPods(len(left), on_new, nodes, price_per_hour, reason_of(no_place(solution, left[0]))[0])
+        reason = ""
+        if ignored:
+            reason = passed_over_text(ignored[0])
+        elif left:
+            reason, _ = reason_of(no_place(solution, left[0]))
+        return SettledPods(len(left) + len(ignored), on_new, nodes, price_per_hour, reason)
 
     def _launched(self, claims: Iterable[NewClaim], number: int) -> Iterator[tuple[NewClaim, Any]]:
         for place, claim in enumerate(claims):

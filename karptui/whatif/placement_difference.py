@@ -14,6 +14,7 @@ from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.simulation import no_place
 from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.pod import Pod
+from karptui.provisioning import IgnoredPod
 from karptui.provisioning.rejection import PodError
 from karptui.provisioning.solution import NewClaim
 from karptui.whatif.claim_types import ClaimTypes
@@ -30,10 +31,15 @@ from karptui.whatif.difference_lines import (
 )
 from karptui.whatif.outcome import ReplayOutcome, cost_of_option
 
-PASSED_OVER: Final = "Karpenter does not look at it"
-KEEPS_AWAY: Final = "its own rules keep it off NodePools, so Karpenter passes over it without a word"
+_PASSED_OVER: Final = "Karpenter does not look at it"
+_KEEPS_AWAY: Final = "its own rules keep it off NodePools, so Karpenter passes over it without a word"
 MOST_EXPLAINED: Final = 16
 """Kinds of pods that are explained with numbers; each takes some milliseconds."""
+
+
+def passed_over_text(ignored: IgnoredPod) -> str:
+    """Return why Karpenter does not look at a pod, in words."""
+    return _KEEPS_AWAY if ignored.is_silent else f"{_PASSED_OVER}: {'; '.join(ignored.problems)}"
 
 
 class Reasons:
@@ -52,7 +58,7 @@ class Reasons:
         """Return why a pod has no place, and the gate that failed it; the gate is empty where none did."""
         ignored = self._ignored.get(pod.uid)
         if ignored is not None:
-            return (KEEPS_AWAY, "") if ignored.is_silent else (f"{PASSED_OVER}: {'; '.join(ignored.problems)}", "")
+            return passed_over_text(ignored), ""
         node = self._outcome.refused.get(pod.key)
         if node is not None:
             return cause_text(NoPlace(pod.key, uninitialized_node=node)), ""

@@ -8,12 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.karpenter.inventory import CapacityBuffer
-from karptui.karpenter.labels import HOSTNAME
+from karptui.karpenter.labels import HOSTNAME, NODEPOOL
 from karptui.kube.objects import Condition
-from karptui.kube.pod import HostPort, TopologySpreadConstraint
-from karptui.kube.selectors import LabelSelector
+from karptui.kube.pod import HostPort, PodVolume, TopologySpreadConstraint
+from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement, NodeSelectorTerm
 from karptui.kube.workload import Workload
 from karptui.plan.headroom import headroom, headrooms, pool_samples
+from karptui.plan.pod_trial import PodTrial
 from karptui.plan.rollout import rollout
 from karptui.plan.samples import HeadroomError, SamplePod, sample_of, sample_of_manifest, samples
 from karptui.provisioning.solution import solve
@@ -150,6 +151,45 @@ def test_without_a_usable_nodepool_pods_fit_where_kube_scheduler_puts_them() -> 
     huge = cluster(a_pod(name="huge", cpu="16"), pools=())
     none = headroom(huge, sample_of(huge, ObjectRef("Pod", "huge", "default")), most=3)
     assert overview([none]) == "no further pod of Pod/default/huge finds a place"
+
+
+@pytest.mark.parametrize(
+    ("passed_over", "fits", "why"),
+    [
+        (
+            {"required_node_terms": (NodeSelectorTerm((NodeSelectorRequirement(NODEPOOL, "DoesNotExist"),)),)},
+            3,
+            "its own rules keep it off NodePools, so Karpenter passes over it without a word",
+        ),
+        (
+            {"node_selector": {HOSTNAME: "a"}},
+            2,
+            "Karpenter does not look at it: using label kubernetes.io/hostname is not allowed",
+        ),
+    ],
+)
+def test_pods_that_karpenter_passes_over_fit_only_where_kube_scheduler_puts_them(
+    passed_over: dict[str, Any], fits: int, why: str
+) -> None:
+    own = a_pod(name="own", node="foreign", cpu="600m", **passed_over)
+    on = cluster(own, nodes=(*cluster().inventory.nodes, a_node(name="foreign", pool="", cpu="2430m")))
+    found = headroom(on, sample_of(on, ObjectRef("Pod", "own", "default")), most=20)
+    assert (found.starts, found.fits, found.total, found.on_launched) == (fits, fits, fits, 0)
+    assert found.reason.startswith(why)
+    assert [(one.pool_name, one.pods, one.reason) for one in found.pools] == [("general", 0, found.reason)]
+
+
+def test_the_first_pod_that_karpenter_passes_over_ends_what_fits() -> None:
+    on = cluster()
+    sample = sample_of(on, WEB)
+    edited = apply(on, sample.edits(20))
+    new = [pod for pod in edited.inventory.pods if not pod.node_name]
+    lost = tuple(replace(pod, volumes=(PodVolume("data", "lost"),)) for pod in new[2:4])
+    inventory = replace(edited.inventory, pods=(*on.inventory.pods, *new[:2], *lost, *new[4:]))
+    trial = PodTrial(edited.derive(inventory), inventory, (*new[:2], *lost, *new[4:]))
+    assert [trial.needs_no_node(count) for count in range(4)] == [True, True, True, False]
+    assert [trial.settled(count).waiting for count in (2, 3, 4, 5)] == [0, 1, 2, 2]
+    assert trial.settled(3).reason.endswith('persistentvolumeclaims "lost" not found (PersistentVolumeClaim=lost)')
 
 
 def test_a_nodepool_that_is_not_ready_takes_none() -> None:
