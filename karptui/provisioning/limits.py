@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, NODES
+from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, NODES, PODS
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.template import Template
 
@@ -26,17 +26,18 @@ def remaining_limits(pool: NodePool, states: Iterable[StateNode]) -> dict[str, i
     return remaining
 
 
-NEARLY_FULL: Final = 0.95
-_SIZED: Final = frozenset({CPU, MEMORY, EPHEMERAL_STORAGE})
-"""Resources of which nodes come in sizes."""
+_NEARLY_FULL: Final = 0.95
+_SIZED: Final = frozenset({CPU, MEMORY, EPHEMERAL_STORAGE, PODS})
+"""Resources of which nodes come in sizes, beside pages of memory."""
 
 
 def as_good_as_full(resource: str, limit_nano: int) -> float:
     """Return from how much used on, in nano-units, a limit is as good as used up.
 
-    The next node needs a good part of what is left of cpu and memory; of nodes and devices one is enough.
+    The next node needs a good part of what is left of cpu, memory and pod slots; of nodes and devices one is enough.
     """
-    return NEARLY_FULL * limit_nano if resource in _SIZED else limit_nano
+    is_sized = resource in _SIZED or resource.startswith(HUGEPAGES_PREFIX)
+    return _NEARLY_FULL * limit_nano if is_sized else limit_nano
 
 
 class LimitsLeft:

@@ -342,7 +342,12 @@ def test_a_node_that_has_been_deleted_for_long_is_found_in_a_cluster() -> None:
 
 @pytest.mark.parametrize(
     ("resource", "used", "is_told"),
-    [("cpu", 949, False), ("cpu", 950, True), ("nvidia.com/gpu", 999, False), ("nvidia.com/gpu", 1000, True)],
+    [
+        *((name, 949, False) for name in ("cpu", "pods", "hugepages-2Mi")),
+        *((name, 950, True) for name in ("cpu", "pods", "hugepages-2Mi")),
+        ("nvidia.com/gpu", 999, False),
+        ("nvidia.com/gpu", 1000, True),
+    ],
 )
 def test_pools_points_out_a_limit_from_where_the_verdict_speaks_of_it(
     resource: str, used: int, *, is_told: bool
