@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Any, Final, TypeAlias
+from weakref import WeakSet
 
 from textual import events
 from textual.app import App
@@ -82,8 +83,10 @@ class KeyOrder:
         self._has_said = False
         self._turn = 0
         """Of the keys that are kept: what is looked for on behalf of others, which were dropped, is over."""
-        self._early: tuple[Screen[Any] | None, float] = (None, 0.0)
-        """Whose keys have waited for what they are for, and since when."""
+        self._early_since: float | None = None
+        """Since when the first key waits for what it is for; None while it does not."""
+        self._in_vain: WeakSet[Screen[Any]] = WeakSet()
+        """Screens whose keys have waited in vain for what they are for."""
 
     async def press(self, typed: Typed) -> None:
         """Have a key taken in its turn; one that leaves, at once where what is under way takes long."""
@@ -91,6 +94,7 @@ class KeyOrder:
         is_impatient = now - self._since >= IMPATIENT_SECONDS and (self._kept or self._is_opening())
         if is_impatient and (leaving := self._leaves(typed)):
             self._kept.clear()
+            self._early_since = None
             if self._call_off() and leaving is Leaving.BACK:
                 self._called_off()
             else:
@@ -158,12 +162,17 @@ class KeyOrder:
 
     def _is_too_early(self, typed: Typed) -> bool:
         """Whether to wait for what a key is for; where a screen's keys have waited in vain, the next do not."""
-        if not self._is_early(typed):
+        if not self._is_early(typed) or self._app.screen in self._in_vain:
+            self._early_since = None
             return False
         now = asyncio.get_running_loop().time()
-        if self._early[0] is not self._app.screen:
-            self._early = self._app.screen, now
-        return now - self._early[1] < EARLY_SECONDS
+        if self._early_since is None:
+            self._early_since = now
+        if now - self._early_since < EARLY_SECONDS:
+            return True
+        self._early_since = None
+        self._in_vain.add(self._app.screen)
+        return False
 
     def _opening(self) -> list[Worker[Any]]:
         nodes = (self._app, *self._app.screen_stack[-1:])

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
+from weakref import ref
 
 import pytest
 from textual import events
@@ -16,16 +17,27 @@ from karptui.widgets.textual_compat import key_order
 from karptui.widgets.textual_compat.key_order import KeyOrder, Leaving, Typed
 
 
+class InFront:
+    """Stands for a screen without widgets."""
+
+    focused = None
+    ancestors_with_self = ()
+    is_mounted = True
+
+
 class Hearing:
-    """Stands for an app: what it is to hear, one after the other, and one screen without widgets."""
+    """Stands for an app: what it is to hear, one after the other, and one screen."""
 
     is_running = True
 
     def __init__(self) -> None:
         self.queue: deque[tuple[Callable[..., Any], tuple[Any, ...]]] = deque()
-        self.screen = SimpleNamespace(focused=None, ancestors_with_self=(), is_mounted=True)
-        self.screen_stack = [self.screen]
+        self.screen_stack = [InFront()]
         self.workers = [SimpleNamespace(group="opening", node=self, is_finished=False)]
+
+    @property
+    def screen(self) -> InFront:
+        return self.screen_stack[-1]
 
     @property
     def message_queue_size(self) -> int:
@@ -65,3 +77,68 @@ async def test_a_key_behind_one_that_left_is_taken_behind_what_that_has_said(mon
     await order.press(events.Key("up", None))
     await app.hear_all()
     assert log == ["escape", "what escape has said", "up"]
+
+
+class Rows:
+    """Rows that keys are for, and what becomes of the keys."""
+
+    def __init__(self) -> None:
+        self.app, self.taken, self.are_coming = Hearing(), list[str](), True
+        self.app.workers.clear()
+        self._order = KeyOrder(
+            cast("App[None]", self.app),
+            self._take,
+            is_early=lambda _: self.are_coming,
+            leaves=lambda typed: Leaving.ELSEWHERE if isinstance(typed, events.Key) and typed.key == "q" else None,
+        )
+
+    async def _take(self, typed: Typed) -> None:
+        assert isinstance(typed, events.Key)
+        self.taken.append(typed.key)
+
+    async def taken_after(self, key: str, seconds: float) -> list[str]:
+        """Press a key and return what is taken within so long."""
+        self.taken.clear()
+        await self._order.press(events.Key(key, None))
+        await self.in_time(seconds)
+        return self.taken
+
+    async def in_time(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        await self.app.hear_all()
+
+
+async def test_keys_wait_for_rows_each_time_that_rows_are_on_their_way() -> None:
+    rows = Rows()
+    assert not await rows.taken_after("enter", 0.4)
+    rows.are_coming = False
+    await rows.in_time(0.4)
+    assert rows.taken == ["enter"]
+    await asyncio.sleep(5)
+    rows.are_coming = True
+    assert not await rows.taken_after("enter", 0.4)
+
+
+async def test_where_keys_have_waited_in_vain_the_next_do_not() -> None:
+    rows = Rows()
+    assert await rows.taken_after("enter", 3.1) == ["enter"]
+    rows.app.screen_stack.append(InFront())
+    assert not await rows.taken_after("enter", 0.4)
+    await rows.in_time(3)
+    rows.app.screen_stack.pop()
+    assert await rows.taken_after("enter", 0) == ["enter"]
+
+
+async def test_keys_that_somebody_left_behind_have_not_waited_in_vain() -> None:
+    rows = Rows()
+    assert not await rows.taken_after("enter", 1.5)
+    assert await rows.taken_after("q", 5) == ["q"]
+    assert not await rows.taken_after("enter", 0.4)
+
+
+async def test_a_screen_whose_keys_waited_may_go() -> None:
+    rows = Rows()
+    screen = ref(rows.app.screen)
+    await rows.taken_after("enter", 3.1)
+    rows.app.screen_stack[:] = [InFront()]
+    assert screen() is None
