@@ -18,7 +18,9 @@ SEPARATOR: Final = "·"
 LEAST: Final = 12
 """Cells of text that a line has at least, however far in it begins."""
 MOST_KEPT: Final = 256
-"""Lines that are kept broken: the same are shown again with every change of the cluster."""
+"""Lines too wide that are kept broken: the same are shown again with every change of the cluster."""
+_PLAIN: Final = re.compile(r"[ -~\xa1-\xac\xae-\u02ff\u2010-\u2027\u2190-\u22ff\u2500-\u25fc✔✖✘⟳]*")
+"""Text that is shown as it stands, a cell a character."""
 _WORDS: Final = re.compile(r"^ +|[^ ]+ *")
 """Words with the blanks behind them; blanks at the start come by themselves."""
 _PARTS: Final = re.compile(r"[^=,/]*[=,/]+ *|[^=,/]+")
@@ -73,7 +75,7 @@ def wrapped(lines: Iterable[Pieces], width: int) -> tuple[Pieces, ...]:
         lines: The lines.
         width: Cells there are; lines come back as they are while it is not known.
     """
-    return tuple(_joined(line) for line in hanging(lines, width, 0))
+    return hanging(lines, width, 0)
 
 
 def wrapped_from(line: Pieces, width: int, column: int, tail: int = 0) -> tuple[Pieces, ...]:
@@ -85,8 +87,7 @@ def wrapped_from(line: Pieces, width: int, column: int, tail: int = 0) -> tuple[
         column: Where its text begins.
         tail: Cells at the end of the first line that something else takes.
     """
-    broken = _broken(line, max(width, column + tail + LEAST), column, tail)
-    return tuple(_joined(one) for one in broken)
+    return _broken(line, max(width, column + tail + LEAST), column, tail)
 
 
 def wrapped_below(line: Pieces, width: int) -> tuple[Pieces, ...]:
@@ -95,9 +96,20 @@ def wrapped_below(line: Pieces, width: int) -> tuple[Pieces, ...]:
     return wrapped_from(line, width, len(text) - len(text.lstrip(" ")))
 
 
-@lru_cache(maxsize=MOST_KEPT)
 def _broken(line: Pieces, width: int, indent: int, tail: int) -> tuple[Pieces, ...]:
-    return tuple(_lines_of(line, width, indent, tail))
+    return (line,) if _has_room(line, width - tail) else _broken_anew(line, width, indent, tail)
+
+
+def _has_room(line: Pieces, room: int) -> bool:
+    """Whether a line can be shown as it stands, told at once: of nearly all lines, and there may be thousands."""
+    if not line or line[-1][0].endswith(" ") or sum(len(text) for text, _ in line) > room:
+        return False
+    return all(_PLAIN.fullmatch(text) for text, _ in line)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _broken_anew(line: Pieces, width: int, indent: int, tail: int) -> tuple[Pieces, ...]:
+    return tuple(map(_joined, _lines_of(line, width, indent, tail)))
 
 
 def _lines_of(line: Pieces, width: int, indent: int, tail: int) -> Iterator[Pieces]:

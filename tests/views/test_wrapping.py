@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from karptui.views import wrapping
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.wrapping import LEAST, cells, hanging, wrapped, wrapped_below, wrapped_from
@@ -69,6 +70,27 @@ def test_the_column_the_tail_and_the_tones_are_kept() -> None:
         (("   five", Tone.NORMAL), (" six", Tone.STRONG)),
     )
     assert texts(wrapped_from(line, 5, 3, 8)) == texts(wrapped_from(line, 3 + 8 + LEAST, 3, 8))
+
+
+def test_what_is_shown_as_it_stands_is_clean_and_a_cell_a_character() -> None:
+    plain = [char for char in map(chr, range(sys.maxunicode + 1)) if wrapping._PLAIN.fullmatch(char)]
+    assert {*" ~·→…─✔✘"} <= {*plain}
+    assert [char for char in plain if clean(char) != char or cell_len(char, "latest") != 1] == []
+
+
+def test_a_line_that_has_room_is_not_broken_to_find_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of a result opens to thousands."""
+    monkeypatch.setattr(wrapping, "_broken_anew", None)
+    line = (("    team-a/web-1: ", Tone.STRONG), ("n1 → a new m7i.large", Tone.NORMAL))
+    assert wrapped_below(line, 38) == hanging((line,), 38) == (line,)
+
+
+@given(st.text(" ab·→界\u0301\t", max_size=12), st.integers(12, 16))
+def test_a_line_that_has_room_is_the_same_told_at_once(text: str, width: int) -> None:
+    line = ((text, Tone.NORMAL),)
+    assert texts(wrapped_below(line, width)) == texts(
+        wrapping._broken_anew(line, width, len(text) - len(text.lstrip(" ")), 0)
+    )
 
 
 def test_cells_are_those_that_are_drawn() -> None:
