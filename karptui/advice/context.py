@@ -91,7 +91,8 @@ class AdviceContext:
             fleet: The same as disruption sees it.
             findings: What is known of the disruption of each node, by the key of the analysis.
             evidence: What is known of types, settings and prices beside the objects.
-            hidden: Kinds that may not be listed, or have not arrived: their absence says nothing.
+            hidden: Kinds that may not be listed, have not arrived, or that a file need not hold: their absence says
+                nothing.
             history: What was seen to go.
             usage: What nodes and pods really use, where metrics-server tells.
         """

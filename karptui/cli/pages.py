@@ -71,7 +71,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry(
                 "kubectl get nodes,pods,nodepools,nodeclaims,ec2nodeclasses,ds,pdb,pvc,pv,sc,csinodes -A -o json"
                 " | karptui --snapshot -",
-                "the same in a pipe",
+                "the same in a pipe; without the AWS provider leave ec2nodeclasses out, or kubectl prints nothing",
             ),
         ),
         "nodes": (

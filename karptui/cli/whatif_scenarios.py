@@ -84,6 +84,7 @@ def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
     from karptui.aws.evidence import prices_of
     from karptui.aws.region import place_of
     from karptui.cli.loading import collector_at_rest
+    from karptui.session.nodeclasses import UnreadClasses, unread_ec2
     from karptui.session.prepare import types_for
     from karptui.sources.snapshot.reader import SnapshotReader
     from karptui.sources.snapshot.source import SnapshotSource
@@ -100,7 +101,7 @@ def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
     prices = prices_of(evidence, place_of(inventory.nodes, inventory.nodeclasses))
     base = WhatIfBase(
         inventory,
-        types_for(evidence, inventory.nodepools, inventory.nodeclasses),
+        types_for(evidence, UnreadClasses(unread_ec2(inventory.nodepools, inventory.nodeclasses))),
         evidence.settings,
         snapshot.captured_at_ns,
         karpenter_version=evidence.karpenter_version,

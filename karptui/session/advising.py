@@ -8,9 +8,11 @@ from typing import Final
 
 from karptui.advice.context import AdviceContext
 from karptui.advice.report import AdviceReport, Adviser, advise
+from karptui.decode.kinds import Kind
 from karptui.disruption.study import DisruptionStudy
 from karptui.provisioning.prepared import Prepared
 from karptui.session.cluster_view import ClusterView
+from karptui.session.nodeclasses import unread_classes
 from karptui.session.prepare import prepare_view
 
 PACE: Final = 20
@@ -84,6 +86,8 @@ def advice_context(view: ClusterView, prepared: Prepared, study: DisruptionStudy
         for kind, status in view.statuses.items()
         if status.is_unread or (status.phase in _ON_THE_WAY and not status.count)
     )
+    if not unread_classes(view).is_none:
+        hidden |= {str(Kind.NODECLASS)}
     return AdviceContext(
         prepared,
         study.fleet,

@@ -15,7 +15,7 @@ from karptui.karpenter.metrics import ControllerMetrics
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.cluster_view import ClusterView
-from karptui.session.status import KindStatus
+from karptui.session.status import ON_THE_WAY, KindStatus
 from karptui.state.inventory import inventory_of
 
 NO_POOL: Final = "(no NodePool)"
@@ -25,7 +25,6 @@ BUSY_FROM: Final = 3_000
 """From so many events and NodeClaims on working it out takes a tenth of a second and more."""
 _REST_NS: Final = 2 * NS_PER_SECOND
 """For how long the answer then stands while things happen."""
-_ON_THE_WAY: Final = ("connecting", "syncing")
 
 
 def unknown_because(statuses: Mapping[str, KindStatus]) -> str:
@@ -33,7 +32,7 @@ def unknown_because(statuses: Mapping[str, KindStatus]) -> str:
     status = statuses.get(Kind.NODECLAIM)
     if status is None:
         return ""
-    if status.phase in _ON_THE_WAY or (status.phase == "disconnected" and not status.count):
+    if status.phase in ON_THE_WAY or (status.phase == "disconnected" and not status.count):
         return "NodeClaims are on their way"
     if status.is_unread:
         return "NodeClaims may not be listed: what comes and goes is not known"

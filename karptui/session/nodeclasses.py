@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from karptui.aws.region import node_zones
+from karptui.decode.kinds import Kind
 from karptui.karpenter.labels import NODEPOOL, OS
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, NodeClassRef, is_ec2
 from karptui.karpenter.nodepool import NodePool, unread_nodeclasses
 from karptui.kube.node import Node
 from karptui.kube.recent import LastAnswer
+from karptui.session.status import ON_THE_WAY
 
 if TYPE_CHECKING:
     from karptui.session.cluster_view import ClusterView
@@ -25,6 +28,8 @@ _ALIASES: Final = (
     ("Windows Server 2025", "windows2025"),
 )
 """What images of nodes call themselves, and the alias that selects them."""
+_LISTED: Final = ("live", "stale", "not installed", "disconnected")
+"""Phases of a kind of which all that there is may have been listed."""
 _LINUX: Final = "al2023"
 _WINDOWS: Final = "windows2022"
 
@@ -94,16 +99,53 @@ def assumed_text(nodeclass: NodeClass) -> str:
     )
 
 
-def why_no_types(pool: NodePool, *, is_unread: bool) -> str:
-    """Return what is known of the EC2NodeClass of a NodePool that was neither read nor is assumed.
+class Absence(StrEnum):
+    """Why a NodeClass that a NodePool refers to is not among those that are known, as it is said of it."""
 
-    Args:
-        pool: The NodePool.
-        is_unread: Whether the NodeClass is known to exist.
+    ON_THE_WAY = "is on its way"
+    GONE = "is not there"
+    UNREAD = "was not read"
+    UNKNOWN = "is not among those that were read"
+
+
+class UnreadClasses(NamedTuple):
+    """What is known of NodeClasses that nobody has read."""
+
+    refs: tuple[NodeClassRef, ...] = ()
+    """EC2NodeClasses that exist and were not read."""
+    is_on_the_way: bool = False
+    """Whether NodeClasses are still being listed."""
+    is_none: bool = False
+    """Whether all there are have been listed."""
+
+    def absence(self, pool: NodePool) -> Absence:
+        """Return why the NodeClass of a NodePool is not among those that are known."""
+        if self.is_on_the_way:
+            return Absence.ON_THE_WAY
+        if self.is_none or pool.nodeclass_exists is False:
+            return Absence.GONE
+        ref = pool.node_class_ref
+        # What a what-if adds says that it is ready; only NodePools of the cluster tell what exists.
+        exists = pool.nodeclass_exists and (not is_ec2(ref) or any(one.key == ref.key for one in self.refs))
+        return Absence.UNREAD if exists else Absence.UNKNOWN
+
+    def why_no_types(self, pool: NodePool) -> str:
+        """Return why no types are known for the EC2NodeClass of a NodePool, which was neither read nor is assumed."""
+        absence = self.absence(pool)
+        return f"{absence}, and no node tells its zone" if absence is Absence.UNREAD else absence
+
+
+def unread_classes(view: ClusterView) -> UnreadClasses:
+    """Return which NodeClasses of a view were not read.
+
+    What a cluster lists to its end is believed: a NodeClass that is not among it is not there. Of files nobody knows.
     """
-    if is_unread:
-        return "was not read, and no node tells its zone"
-    return "is not there" if pool.nodeclass_exists is False else "is not among those that were read"
+    status = view.statuses.get(str(Kind.NODECLASS))
+    if status is not None and status.phase in ON_THE_WAY:
+        return UnreadClasses(is_on_the_way=True)
+    if status is not None and status.phase in _LISTED and Kind.NODECLASS not in view.state.unread:
+        return UnreadClasses(is_none=True)
+    return UnreadClasses(unread_ec2(view.state.nodepools.values(), view.state.nodeclasses.values()))
 
 
 _ASSUMED: Final[LastAnswer[tuple[NodeClass, ...]]] = LastAnswer()
@@ -114,10 +156,11 @@ def assumed_of(view: ClusterView) -> tuple[NodeClass, ...]:
     state = view.state
     if view.evidence.instance_types is not None:
         return ()
-    pools, classes, nodes = state.nodepools, state.nodeclasses, state.nodes
+    pools, classes, nodes, unread = state.nodepools, state.nodeclasses, state.nodes, unread_classes(view)
     return _ASSUMED.get(
         (pools, classes, nodes),
-        lambda: assumed_nodeclasses(unread_ec2(pools.values(), classes.values()), pools.values(), nodes.values()),
+        lambda: assumed_nodeclasses(unread.refs, pools.values(), nodes.values()),
+        equals=(unread,),
     )
 
 

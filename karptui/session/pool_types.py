@@ -32,7 +32,7 @@ from karptui.karpenter.labels import (
 )
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.nodeclass import EC2_KIND, NodeClassRef, is_auto_mode, is_ec2
+from karptui.karpenter.nodeclass import EC2_KIND, is_auto_mode, is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube import resources
@@ -45,7 +45,7 @@ from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.units import counted
 from karptui.provisioning import InstanceTypes
 from karptui.session.cluster_view import ClusterView
-from karptui.session.nodeclasses import assumed_nodeclasses, assumed_text, unread_ec2, why_no_types
+from karptui.session.nodeclasses import UnreadClasses, assumed_nodeclasses, assumed_text, unread_classes, unread_ec2
 from karptui.state.inventory import inventory_of
 
 
@@ -219,15 +219,16 @@ _NO_NODECLASSES: Final = ClusterTypes(by_nodeclass={}, problems={}, notes=())
 
 def offered_types_of(view: ClusterView) -> OfferedTypes:
     """Return what the NodePools of a view choose from; the same object as long as nothing that counts has changed."""
-    state, evidence = view.state, view.evidence
+    state, evidence, unread = view.state, view.evidence, unread_classes(view)
     return _OFFERED.get(
         (state.nodepools, state.nodeclasses, state.nodes, state.nodeclaims, state.of(Kind.NODEOVERLAY), evidence),
-        lambda: offered_types(inventory_of(state), evidence.settings, evidence),
+        lambda: offered_types(inventory_of(state), evidence.settings, evidence, unread),
+        equals=(unread,),
     )
 
 
 def offered_types(
-    inventory: Inventory, settings: Settings, evidence: Evidence, unread: Sequence[NodeClassRef] | None = None
+    inventory: Inventory, settings: Settings, evidence: Evidence, unread: UnreadClasses | None = None
 ) -> OfferedTypes:
     """Return what the NodePools of a cluster choose from.
 
@@ -238,13 +239,13 @@ def offered_types(
         inventory: The cluster.
         settings: Karpenter's; they need not be those of the evidence.
         evidence: What is known of instance types and prices.
-        unread: EC2NodeClasses that exist and were not read; those that its NodePools know of where None.
+        unread: What is known of NodeClasses that were not read; what its NodePools know where None.
     """
     if evidence.instance_types is not None:
         return OfferedTypes(evidence.instance_types, _NO_NODECLASSES)
     if unread is None:
-        unread = unread_ec2(inventory.nodepools, inventory.nodeclasses)
-    assumed = assumed_nodeclasses(unread, inventory.nodepools, inventory.nodes)
+        unread = UnreadClasses(unread_ec2(inventory.nodepools, inventory.nodeclasses))
+    assumed = assumed_nodeclasses(unread.refs, inventory.nodepools, inventory.nodes)
     resolved = cluster_types(
         msgspec.structs.replace(inventory, nodeclasses=(*inventory.nodeclasses, *assumed)),
         settings,
@@ -267,8 +268,7 @@ def offered_types(
             notes.append(seen_note(pool, seen))
         else:
             name = pool.node_class_ref.name
-            is_unread = any(ref.name == name for ref in unread)
-            why = "" if name in resolved.problems else f", which {why_no_types(pool, is_unread=is_unread)}"
+            why = "" if name in resolved.problems else f", which {unread.why_no_types(pool)}"
             notes.append(f"NodePool {pool.name}: no instance types are known for {EC2_KIND} {name}{why}")
     return OfferedTypes(by_pool, resolved, tuple(dict.fromkeys(notes)))
 

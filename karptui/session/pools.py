@@ -27,6 +27,7 @@ from karptui.provisioning.pool_types import Filter, PoolDaemonSet
 from karptui.session.churn import ControllerCounts, controller_counts, created_lately
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Total, total_of
+from karptui.session.nodeclasses import Absence, unread_classes
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.session.types import PoolEntry
 from karptui.session.types_of_pools import TypesOfPool, types_of_pool, types_of_pools
@@ -140,7 +141,9 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_onl
     claims_created_ns: tuple[int, ...]
     """When its NodeClaims were created."""
     class_conditions: tuple[Condition, ...] | None
-    """Of its NodeClass; None where that is not there."""
+    """Of its NodeClass; None where that is not known."""
+    class_absence: Absence | None = None
+    """Why its NodeClass is not known; None where it is."""
     pods: int = 0
     """Pods on its nodes that have not ended, those of DaemonSets included."""
     cpu: Share = NO_SHARE
@@ -231,7 +234,7 @@ def pool_rows(view: ClusterView) -> tuple[PoolRow, ...]:
         analysis.overlap if analysis is not None else None,
         *(tuple(analysis.budgets.values()) if analysis is not None else ()),
     )
-    return _ROWS.get(inputs, lambda: _rows(view, types, view.hidden), equals=(view.hidden,))
+    return _ROWS.get(inputs, lambda: _rows(view, types, view.hidden), equals=(view.hidden, unread_classes(view)))
 
 
 def with_last_hour(rows: Sequence[PoolRow], churn: Churn | None) -> tuple[PoolRow, ...]:
@@ -241,7 +244,7 @@ def with_last_hour(rows: Sequence[PoolRow], churn: Churn | None) -> tuple[PoolRo
 
 
 def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str]) -> tuple[PoolRow, ...]:
-    analysis = view.analysis
+    analysis, unread = view.analysis, unread_classes(view)
     by_pool: dict[str, list[NodeEntry]] = {}
     for node in view.node_entries:
         if node.pool:
@@ -270,6 +273,7 @@ def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str
                 deleting=sum(node.is_deleting for node in nodes),
                 total=total_of(nodes),
                 claims_created_ns=tuple(claim.created_ns for claim in claims),
+                class_absence=unread.absence(one.found.pool) if nodeclass is None else None,
                 class_conditions=nodeclass.conditions if nodeclass is not None else None,
                 pods=sum(len(view.state.pods_on(node.node.name)) for node in nodes if node.node is not None),
                 cpu=total_share(node.cpu for node in nodes),

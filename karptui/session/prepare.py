@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from karptui.aws.evidence import Evidence
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
-from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.pdb_limits import refused_selectors
 from karptui.karpenter.settings import Settings
 from karptui.kube.volumes import unread_text
@@ -16,7 +14,7 @@ from karptui.provisioning import Prepared, prepare
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.provisioning.volumes import unread_of_volumes
 from karptui.session.cluster_view import ClusterView
-from karptui.session.nodeclasses import unread_ec2
+from karptui.session.nodeclasses import UnreadClasses, unread_classes
 from karptui.session.pool_types import offered_types, offered_types_of
 from karptui.session.readiness import left_out
 from karptui.state.inventory import inventory_of
@@ -56,7 +54,7 @@ def base_of(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> WhatIfBa
     evidence = view.evidence
     return WhatIfBase(
         inventory_of(view.state),
-        types_for(evidence, view.state.nodepools.values(), view.state.nodeclasses.values()),
+        types_for(evidence, unread_classes(view)),
         evidence.settings,
         now_ns,
         karpenter_version=evidence.karpenter_version,
@@ -65,23 +63,18 @@ def base_of(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> WhatIfBa
     )
 
 
-def types_for(
-    evidence: Evidence, nodepools: Iterable[NodePool], nodeclasses: Iterable[NodeClass]
-) -> Callable[[Inventory, Settings], TypesResult]:
+def types_for(evidence: Evidence, unread: UnreadClasses) -> Callable[[Inventory, Settings], TypesResult]:
     """Return what tells the instance types of a cluster that edits have changed.
 
     Args:
         evidence: What is known of types.
-        nodepools: Those that are there: they tell which NodeClasses exist though nobody read them; edited ones do not.
-        nodeclasses: Those that are there.
+        unread: What is known of NodeClasses that were not read, before any edit.
     """
-    return partial(_resolved, evidence, unread_ec2(nodepools, nodeclasses))
+    return partial(_resolved, evidence, unread)
 
 
-def _resolved(
-    evidence: Evidence, unread: Sequence[NodeClassRef], inventory: Inventory, settings: Settings
-) -> TypesResult:
+def _resolved(evidence: Evidence, unread: UnreadClasses, inventory: Inventory, settings: Settings) -> TypesResult:
     there = {nodeclass.key for nodeclass in inventory.nodeclasses}
-    still = [ref for ref in unread if ref.key not in there]
-    offered = offered_types(inventory, settings, evidence, still)
+    still = tuple(ref for ref in unread.refs if ref.key not in there)
+    offered = offered_types(inventory, settings, evidence, unread._replace(refs=still))
     return TypesResult(offered.types, offered.notes, is_fixed=evidence.instance_types is not None)

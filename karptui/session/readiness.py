@@ -8,7 +8,7 @@ from karptui.decode.kinds import VOLUME_KINDS, Kind
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodeclasses import lacks_nodeclasses
 from karptui.session.nodes import NEEDED_FOR_WHY
-from karptui.session.status import plural
+from karptui.session.status import ON_THE_WAY, plural
 
 OPTIONAL: Final = (Kind.PDB, Kind.DAEMONSET, Kind.NODECLASS)
 """Done without, which is said, where they may not be listed."""
@@ -16,7 +16,6 @@ _AWAITED: Final = (*OPTIONAL, *VOLUME_KINDS, Kind.NODEOVERLAY, Kind.NAMESPACE)
 """Waited for where they are on their way, and done without where they may not be listed."""
 ASKED_BY_ENGINES: Final = (*NEEDED_FOR_WHY, *_AWAITED)
 """All that answers about nodes and pods rest on."""
-_ON_THE_WAY: Final = ("connecting", "syncing")
 
 
 def unready_because(view: ClusterView) -> str:
@@ -42,7 +41,7 @@ def _out_of_reach(view: ClusterView) -> str:
 def _on_the_way(view: ClusterView) -> str:
     for kind in NEEDED_FOR_WHY:
         status = view.statuses.get(str(kind))
-        if status is None or status.phase in _ON_THE_WAY or (status.phase == "disconnected" and not status.count):
+        if status is None or status.phase in ON_THE_WAY or (status.phase == "disconnected" and not status.count):
             return f"{plural(kind)} are on their way"
     for kind in _AWAITED:
         if is_on_the_way(view, kind):
@@ -53,7 +52,7 @@ def _on_the_way(view: ClusterView) -> str:
 def is_on_the_way(view: ClusterView, kind: Kind) -> bool:
     """Whether objects of a kind are still being listed."""
     status = view.statuses.get(str(kind))
-    return status is not None and status.phase in _ON_THE_WAY
+    return status is not None and status.phase in ON_THE_WAY
 
 
 def left_out(view: ClusterView) -> tuple[str, ...]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
+
+ON_THE_WAY: Final = ("connecting", "syncing")
+"""Phases of a kind that is being listed for the first time, or anew."""
 
 
 class KindStatus(Protocol):

@@ -32,7 +32,7 @@ from karptui.provisioning.amounts import with_pod_slots
 from karptui.provisioning.instance_types import may_go_to, pool_types
 from karptui.provisioning.pool_types import Filter, PoolTypes, TypeVerdict
 from karptui.session.cluster_view import ClusterView
-from karptui.session.nodeclasses import assumed_of, why_no_types
+from karptui.session.nodeclasses import assumed_of, unread_classes
 from karptui.session.pool_types import OfferedTypes, offered_types_of
 from karptui.session.type_reader import PoolContext, TypeReader
 from karptui.session.types import AskingPod, Carried, NextType, PoolEntry, TypeEntry, TypeFit
@@ -306,7 +306,7 @@ def _types_of(
     return TypesOfPool(
         found,
         context,
-        problem=_problem(pool, resolved, evidence, has_types=bool(found.verdicts)),
+        problem=_problem(view, pool, resolved, has_types=bool(found.verdicts)),
         pods=_waiting(found, pending),
     )
 
@@ -335,13 +335,13 @@ def _origin(pool: NodePool, evidence: Evidence, *, is_assumed: bool) -> str:
     return f"{EC2_KIND} {ref.name}{assumed}, {'EC2' if has_facts else 'built-in catalogue'}"
 
 
-def _problem(pool: NodePool, resolved: ClusterTypes, evidence: Evidence, *, has_types: bool) -> str:
+def _problem(view: ClusterView, pool: NodePool, resolved: ClusterTypes, *, has_types: bool) -> str:
     ref = pool.node_class_ref
     if has_types:
         return ""
-    if evidence.instance_types is None and not is_ec2(pool.node_class_ref):
+    if view.evidence.instance_types is None and not is_ec2(pool.node_class_ref):
         return f"{ref.kind} {ref.name}: its types are not known, and no node tells"
-    why = why_no_types(pool, is_unread=bool(pool.nodeclass_exists))
+    why = unread_classes(view).why_no_types(pool)
     return resolved.problems.get(ref.name) or f"{ref.kind} {ref.name} {why}"
 
 

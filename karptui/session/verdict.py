@@ -65,9 +65,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             limits=tuple(_limits(view)),
             closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
             hidden=tuple(plural(kind) for kind in _NEEDED if kind in view.hidden and not _is_assumed(view, kind)),
-            assumed={}
-            if is_on_the_way(view, Kind.NODECLASS)
-            else {one.name: alias_of(one) for one in assumed_of(view)},
+            assumed={one.name: alias_of(one) for one in assumed_of(view)},
             unread=tuple(_unread_volumes(view)) if view.state.unread else (),
             sees_nodes=Kind.NODE not in view.hidden,
             sees_claims=Kind.NODECLAIM not in view.hidden,

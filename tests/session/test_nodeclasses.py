@@ -6,17 +6,23 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.aws.evidence import Evidence
+from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import OS
 from karptui.karpenter.nodepool import NodePool
 from karptui.session.cluster_view import ClusterView
-from karptui.session.nodeclasses import alias_of, assumed_nodeclasses, assumed_of, unread_ec2
+from karptui.session.nodeclasses import Absence, alias_of, assumed_nodeclasses, assumed_of, unread_ec2
+from karptui.session.pool_types import offered_types_of
+from karptui.session.pools import pool_rows
 from karptui.session.prepare import base_of
 from karptui.session.types_of_pools import pool_entries
+from karptui.sources.base import Phase
 from karptui.state.inventory import state_of
+from karptui.views.pools.sentences import ready_lines
 from karptui.whatif.edits import DeleteObject, ObjectRef, PutObject
 from karptui.whatif.edits.apply import apply
 from tests.builders import NOW_NS, a_condition, a_node, a_nodepool, a_requirement
+from tests.ui.fleet import status
 
 POOL = """
 apiVersion: karpenter.sh/v1
@@ -56,6 +62,36 @@ def test_whether_a_nodeclass_exists_is_what_karpenter_found(pool: NodePool, unre
     (entry,) = pool_entries(view)
     assert entry.problem == told
     assert ("as plain as can be" in entry.origin) == bool(unread) == bool(assumed_of(view))
+
+
+@pytest.mark.parametrize(
+    ("phase", "absence", "problem", "is_assumed"),
+    [
+        (Phase.SYNCING, Absence.ON_THE_WAY, "EC2NodeClass default is on its way", False),
+        (Phase.LIVE, Absence.GONE, "EC2NodeClass default is not there", False),
+        (Phase.STALE, Absence.GONE, "EC2NodeClass default is not there", False),
+        (Phase.FORBIDDEN, Absence.UNREAD, "", True),
+        (Phase.OFFLINE, Absence.UNREAD, "", True),
+    ],
+)
+def test_what_a_cluster_lists_to_its_end_is_believed(
+    phase: Phase, absence: Absence, problem: str, *, is_assumed: bool
+) -> None:
+    state = state_of(Inventory(nodepools=(a_nodepool(),), nodes=(a_node(),)))
+    view = ClusterView(state, {str(Kind.NODECLASS): status(Kind.NODECLASS, phase)}, evidence=Evidence())
+    (entry,) = pool_entries(view)
+    assert (entry.problem, bool(assumed_of(view))) == (problem, is_assumed)
+    assert ("was not read" in " ".join(offered_types_of(view).notes)) == is_assumed
+    (row,) = pool_rows(view)
+    assert row.class_absence is absence
+    said = [f"EC2NodeClass default {absence}"] * (absence is not Absence.ON_THE_WAY)
+    assert [text.partition(" ")[2] for ((text, _),) in ready_lines(row)] == said
+
+
+def test_what_was_never_listed_to_its_end_may_be_there() -> None:
+    inventory = Inventory(nodepools=(a_nodepool(),), nodes=(a_node(),), unread=frozenset({Kind.NODECLASS}))
+    statuses = {str(Kind.NODECLASS): status(Kind.NODECLASS, Phase.DISCONNECTED)}
+    assert assumed_of(ClusterView(state_of(inventory), statuses, evidence=Evidence()))
 
 
 def test_nothing_is_said_to_be_assumed_where_no_node_tells_its_zone() -> None:

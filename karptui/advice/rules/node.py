@@ -184,8 +184,8 @@ def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
 @rule(
     "node-never-initialized",
     title="a node never becomes initialised",
-    what="A node has registered and is not initialised a quarter of an hour after its NodeClaim was made, or five "
-    "times as long as usual where that is longer.",
+    what="A node has registered and is not initialised a quarter of an hour after it joined, or five times as long as "
+    "usual where that is longer.",
     why="A node counts as initialised once it is Ready, its startup taints are gone and it reports every resource that "
     "was asked of it. One that never gets there is not a candidate for anything, is left out of the budgets, and no "
     "timer removes it: the registration timeout is only for nodes that never joined.",

@@ -292,12 +292,13 @@ def _reasons(count: FilterCount) -> str:
     "or images that matches nothing, or the instance profile's role.",
 )
 def _not_ready(context: AdviceContext) -> Iterator[Finding]:
-    classes = {(one.kind, one.name) for one in context.inventory.nodeclasses}
+    classes = {one.key for one in context.inventory.nodeclasses}
     for pool in context.pools:
         if pool.is_ready:
             continue
         ref = pool.node_class_ref
-        is_missing = not (pool.nodeclass_exists or "NodeClass" in context.hidden or (ref.kind, ref.name) in classes)
+        is_seen = ref.key in classes
+        is_missing = not is_seen and ("NodeClass" not in context.hidden or pool.nodeclass_exists is False)
         reason = f"its {ref.kind} {ref.name} does not exist" if is_missing else _reason(pool)
         nodes = len(context.nodes_of(pool))
         yield Finding(

@@ -19,6 +19,7 @@ from karptui.session.pools import DaemonRow, PoolRow
 from karptui.views.budgets.sentences import line_text
 from karptui.views.column import INTEGER, TEXT, TEXT_OR_NULL, TEXTS, Column, Field, FieldKind, Heading, Value
 from karptui.views.pools.sentences import (
+    absence_tone,
     amount_text,
     budget_left,
     limit_sentence,
@@ -148,16 +149,10 @@ def _counted(row: PoolRow) -> tuple[Pieces, ...]:
 def _nodeclass(row: PoolRow) -> tuple[Pieces, ...]:
     ref = row.pool.node_class_ref
     head = f"{clean(ref.kind)} {clean(ref.name)}"
-    if row.class_conditions is None:
-        match row.pool.nodeclass_exists:
-            case True:
-                return (((f"{head} was not read", Tone.WARNING),),)
-            case False:
-                return (((f"{head} is not there", Tone.FAULT),),)
-            case None:
-                return (((f"{head} is not among those that were read", Tone.WARNING),),)
+    if row.class_absence is not None:
+        return (((f"{head} {row.class_absence}", absence_tone(row.class_absence)),),)
     lines: list[Pieces] = [((head, Tone.NORMAL),)]
-    for one in row.class_conditions:
+    for one in row.class_conditions or ():
         is_good = one.status == "True"
         since = f" since {instant_text(one.last_transition_ns)}" if one.last_transition_ns else ""
         why = f": {one.message or one.reason}" if not is_good and (one.message or one.reason) else ""

@@ -14,6 +14,7 @@ from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, NODES
 from karptui.kube.units import count_text, counted, first_of, is_in_bytes, memory_text, span_text
 from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.pool_types import Filter
+from karptui.session.nodeclasses import Absence
 from karptui.session.pools import Neighbour, PoolLimit, PoolRow
 from karptui.session.status import plural
 from karptui.session.types import PoolEntry
@@ -119,11 +120,22 @@ def ready_lines(row: PoolRow) -> tuple[Pieces, ...]:
     if not row.is_class_ready:
         bad = failing(row.class_conditions or ())
         lines += [_line(f"{ref.kind} {ref.name}", one) for one in bad if one.type != "Ready" or len(bad) == 1]
-    if row.class_conditions is None:
-        lines.append(
-            ((f"▲ {clean(ref.kind)} {clean(ref.name)} is not among the NodeClasses that were read", Tone.WARNING),)
-        )
+    if row.class_absence is not None and row.class_absence is not Absence.ON_THE_WAY:
+        is_gone = row.class_absence is Absence.GONE
+        said = f"{'✘' if is_gone else '▲'} {clean(ref.kind)} {clean(ref.name)} {row.class_absence}"
+        lines.append(((said, absence_tone(row.class_absence)),))
     return tuple(lines)
+
+
+def absence_tone(absence: Absence) -> Tone:
+    """Return how loudly it is said that a NodeClass is not known."""
+    match absence:
+        case Absence.GONE:
+            return Tone.FAULT
+        case Absence.ON_THE_WAY:
+            return Tone.MUTED
+        case Absence.UNREAD | Absence.UNKNOWN:
+            return Tone.WARNING
 
 
 def _line(what: str, condition: Condition) -> Pieces:

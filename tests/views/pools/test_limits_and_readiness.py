@@ -123,7 +123,13 @@ def test_a_nodeclass_that_is_not_ready(conditions: tuple[tuple[str, str], ...], 
 
 def test_a_nodeclass_that_is_not_there() -> None:
     (row,) = rows_of(builders.a_nodepool()).values()
-    assert said(ready_lines(row)) == "▲ EC2NodeClass default is not among the NodeClasses that were read"
+    assert said(ready_lines(row)) == "✘ EC2NodeClass default is not there"
+
+
+def test_a_nodeclass_that_was_not_read() -> None:
+    unread = frozenset({"NodeClass"})
+    (row,) = rows_of(builders.a_nodepool(), unread=unread).values()
+    assert said(ready_lines(row)) == "▲ EC2NodeClass default was not read"
     assert "EC2NodeClass default was not read" in said(detail_lines(row))
     for status, reason, told in (
         ("False", "NodeClassNotFound", "is not there"),
@@ -133,8 +139,8 @@ def test_a_nodeclass_that_is_not_there() -> None:
     ):
         found = builders.a_condition("NodeClassReady", status=status, reason=reason)
         conditions = (found, builders.a_condition("Ready", status="False"))
-        (row,) = rows_of(builders.a_nodepool(conditions=conditions)).values()
-        assert f"EC2NodeClass default {told}" in said(detail_lines(row))
+        (row,) = rows_of(builders.a_nodepool(conditions=conditions), unread=unread).values()
+        assert said(detail_lines(row)).count(f"EC2NodeClass default {told}") == 2
 
 
 def test_pools_that_take_no_part() -> None:
