@@ -36,6 +36,11 @@ class TypedCommand:
         """Whether nothing can be done by the name alone."""
         return bool(self.placeholder) and not self.placeholder.startswith("[")
 
+    @property
+    def takes_words(self) -> bool:
+        """Whether several words may stand behind the name: ``arguments`` are then not all that there could be."""
+        return " " in self.placeholder
+
 
 def find(commands: Sequence[TypedCommand], word: str) -> TypedCommand:
     """Return the command of a name or alias.
@@ -67,9 +72,13 @@ def complete(commands: Sequence[TypedCommand], line: str) -> tuple[str, ...]:
         command = find(commands, word)
     except CommandError:
         return ()
-    starting = [value for value in command.arguments() if value.startswith(rest)]
-    containing = [value for value in command.arguments() if rest in value and value not in starting]
-    return tuple(f"{word} {value}" for value in (*starting, *containing))
+    return tuple(f"{word} {value}" for value in _matching(command.arguments(), rest))
+
+
+def _matching(values: Sequence[str], typed: str) -> list[str]:
+    """Return values that have in them what is typed, first those that begin with it."""
+    found = [value for value in values if typed in value]
+    return sorted(found, key=lambda value: not value.startswith(typed))
 
 
 MOST_HINTS: Final = 40
@@ -83,18 +92,19 @@ def hint(commands: Sequence[TypedCommand], line: str) -> str:
         commands: what there is.
         line: what is typed so far, without the colon.
     """
-    options = complete(commands, line)
     word, has_argument, rest = line.partition(" ")
     if not has_argument:
+        options = complete(commands, line)
         words = [command.name for command in commands if command.name in options] or list(options)
         return "  ".join(words[:MOST_HINTS]) or f"nothing called {word}"
-    if options:
-        return "  ".join([option.partition(" ")[2] for option in options][:MOST_HINTS])
     try:
         command = find(commands, word)
     except CommandError as error:
         return str(error)
-    if command.arguments():
+    values = command.arguments()
+    if found := _matching(values, rest):
+        return "  ".join(found[:MOST_HINTS])
+    if values and not command.takes_words:
         return f"nothing called {rest.strip()}"
     return f":{' '.join(filter(None, (command.name, command.placeholder)))}  {command.help}"
 

@@ -10,19 +10,25 @@ COMMANDS = (
     TypedCommand("nodes", "Nodes", lambda _: None, ("node", "no")),
     TypedCommand("save", "Save the rows to a file, .csv or .txt", lambda _: None, placeholder="FILE"),
     TypedCommand("theme", "Choose a theme", lambda _: None, arguments=lambda: ("nord", "dracula"), placeholder="NAME"),
+    TypedCommand(
+        "solve", "Reach a goal", lambda _: None, arguments=lambda: ("weight",), placeholder="[GOAL NAME=VALUE …]"
+    ),
 )
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("", "nodes  save  theme"),
+        ("", "nodes  save  theme  solve"),
         ("sa", "save"),
+        ("s", "save  solve"),
         ("zz", "nothing called zz"),
         ("theme ", "nord  dracula"),
         ("theme d", "dracula  nord"),
         ("theme zz", "nothing called zz"),
         ("save nodes.csv", ":save FILE  Save the rows to a file, .csv or .txt"),
+        ("solve w", "weight"),
+        ("solve weight pods=a/b", ":solve [GOAL NAME=VALUE …]  Reach a goal"),
         ("nodes x", ":nodes  Nodes"),
         ("zz top", "there is no command :zz; ? lists the commands"),
     ],
@@ -34,3 +40,15 @@ def test_what_a_line_could_become_or_what_its_command_takes(line: str, said: str
 def test_a_command_that_was_meant_is_named_as_it_is_called() -> None:
     with pytest.raises(CommandError, match=r"did you mean :nodes\?"):
         find(COMMANDS, "nodez")
+
+
+@pytest.mark.parametrize("line", ["theme d", "theme zz"])
+def test_what_could_stand_behind_a_command_is_asked_once(line: str) -> None:
+    asked: list[str] = []
+
+    def names() -> tuple[str, ...]:
+        asked.append("names")
+        return ("nord", "dracula")
+
+    assert hint([TypedCommand("theme", "", lambda _: None, arguments=names, placeholder="NAME")], line)
+    assert asked == ["names"]
