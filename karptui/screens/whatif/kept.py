@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,8 +17,8 @@ from karptui.whatif.scenario import Scenario, ScenarioError, read_scenarios, wri
 MOST_BYTES: Final = 8 << 20
 """What such a file holds at most; more is not kept."""
 MOST_NAME: Final = 40
-UNREADABLE: Final = ".unreadable.yaml"
-"""What a file that could not be read is called from then on: another version may be able to read it."""
+UNREADABLE: Final = "unreadable"
+"""Stands in the name of a file that could not be read from then on: another version, or its owner, may be able to."""
 
 
 class KeptScenarios:
@@ -37,11 +38,12 @@ class KeptScenarios:
         """Return what was kept; nothing where there is nothing, or nothing that can be read, which is set aside."""
         with suppress(OSError):
             path = self._path()
-            data = read_file(path, MOST_BYTES, is_regular=True)
             try:
-                return read_scenarios(data.decode(), str(path))
-            except (UnicodeDecodeError, ScenarioError):
-                path.replace(path.with_suffix(UNREADABLE))
+                return read_scenarios(read_file(path, MOST_BYTES, is_regular=True).decode(), str(path))
+            except FileNotFoundError:
+                return ()
+            except (OSError, UnicodeDecodeError, ScenarioError):
+                path.replace(_name_aside(path))
         return ()
 
     def write(self, scenarios: Sequence[Scenario]) -> bool:
@@ -63,3 +65,11 @@ class KeptScenarios:
         folder = state_dir() / "whatif"
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder / self._name
+
+
+def _name_aside(path: Path) -> Path:
+    """Return a name for a file to be set aside that no other has."""
+    found, number = path.with_suffix(f".{UNREADABLE}{path.suffix}"), 2
+    while os.path.lexists(found):
+        found, number = path.with_suffix(f".{UNREADABLE}-{number}{path.suffix}"), number + 1
+    return found
