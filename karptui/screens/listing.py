@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from operator import is_
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from karptui.files import write_file
 from karptui.kube.units import count_text, counted
@@ -19,6 +19,15 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.sources import no_rows
 from karptui.views.table import Rows, Sort, TableSpec, as_csv, as_text
+
+OTHER_FORMATS: Final = frozenset(
+    f".{ending}"
+    for ending in (
+        *("json", "jsonl", "ndjson", "yaml", "yml", "xml", "html", "htm", "md", "tsv"),
+        *("xls", "xlsx", "ods", "parquet", "pdf", "svg", "png", "gz", "zip"),
+    )
+)
+"""Endings of files in formats that rows are not saved in."""
 
 GroupingT = TypeVar("GroupingT", bound=Grouping)
 ValueT = TypeVar("ValueT")
@@ -186,19 +195,21 @@ class Listing(Generic[ItemT]):
     def save(self, target: str, drawn: Container[Heading]) -> str:
         """Write the rows with the columns that are drawn, as text for ``.txt`` and else as CSV; return what was done.
 
+        A name may end in anything that means no other format: a date has dots too.
+
         Args:
             target: the file, as it was typed.
             drawn: headings of the columns that are drawn.
 
         Raises:
-            CommandError: when the file is neither .csv nor .txt, or cannot be written.
+            CommandError: when the file's name means another format, or it cannot be written.
         """
         if self.rows is None or not target:
             raise CommandError("save needs a file: :save nodes.csv, or .txt for aligned text")
         headings, path = self.spec.headings(), typed_path(target)
         shown = [index for index, heading in enumerate(headings) if heading in drawn]
         suffix = path.suffix.lower()
-        if suffix not in ("", ".csv", ".txt"):
+        if suffix in OTHER_FORMATS:
             raise CommandError(f"rows are saved as .csv or .txt, not {path.suffix}; commands print JSON with -o json")
         write = as_text if suffix == ".txt" else as_csv
         try:

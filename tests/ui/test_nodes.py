@@ -424,6 +424,9 @@ async def test_rows_are_saved_as_they_stand(make_app: MakeApp, tmp_path: Path) -
         await pilot.pause()
         assert "rows are saved as .csv or .txt, not .json" in screen_text(app)
         assert not (tmp_path / "nodes.json").exists()
+        app.run_command(f"save {tmp_path / 'nodes-2026.11.23'}")
+        await pilot.pause()
+        assert "," in (tmp_path / "nodes-2026.11.23").read_text().splitlines()[0]
         app.run_command(f"save {tmp_path / 'nodes.CSV'}")
         app.run_command(f"save {tmp_path / 'aligned.TXT'}")
         await pilot.pause()
