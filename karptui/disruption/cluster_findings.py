@@ -141,7 +141,7 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """Words of Karpenter, or a reason."""
     manner: Manner = Manner.PLAIN
     is_partial: bool = False
-    """Whether more may come to its dollars: not every node of it has been simulated."""
+    """Whether more may come to its dollars: not every node of it has been simulated, or has a price."""
     screen: str = ""
     """Where it is proven."""
     key: str = ""

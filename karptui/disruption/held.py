@@ -71,7 +71,8 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode]) -> C
         severity=FindingSeverity.INFO if is_over else FindingSeverity.WARNING,
         code=code,
         price_per_hour=sum_of(line.held for line in lines),
-        is_partial=any(line.findings is not None and line.findings.freed is None for line in lines),
+        is_partial=lacks_some(line.held for line in lines)
+        or any(line.findings is not None and line.findings.freed is None for line in lines),
         since_ns=min((one.since_ns for one in own if one.since_ns), default=None),
         until_ns=until,
         objects=tuple(dict.fromkeys(objects)),
@@ -132,6 +133,7 @@ def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
             severity=FindingSeverity.WARNING,
             code=FindingCode.LEAVING,
             price_per_hour=sum_of(line.per_hour for line in lines),
+            is_partial=lacks_some(line.per_hour for line in lines if line.has_node),
             since_ns=min((line.deleted_ns for line in lines if line.deleted_ns is not None), default=None),
             until_ns=max(ends, default=None) if stage in _ENDED_BY_GRACE else None,
             objects=tuple(_object(line) for line in lines),
@@ -234,3 +236,8 @@ def sum_of(amounts: Iterable[float | None]) -> float | None:
     """Return the sum of what is known; None where nothing is."""
     known = [amount for amount in amounts if amount is not None]
     return sum(known) if known else None
+
+
+def lacks_some(amounts: Iterable[float | None]) -> bool:
+    """Return whether such a sum lacks what is not known."""
+    return any(amount is None for amount in amounts)

@@ -21,7 +21,7 @@ from karptui.disruption.cluster_findings import (
 )
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
-from karptui.disruption.held import all_leaving, held, leaving_for_long, manner_of, own_blockers, sum_of
+from karptui.disruption.held import all_leaving, held, lacks_some, leaving_for_long, manner_of, own_blockers, sum_of
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import condition_of
@@ -120,6 +120,7 @@ def _stopped(case: VerdictCase) -> Iterator[ClusterFinding]:
             detail=said,
             code=FindingCode.STOPPED,
             price_per_hour=price,
+            is_partial=lacks_some(line.would_save for line in waiting),
             since_ns=since,
             objects=tuple(one.object_ref for one in unsynced),
             names=tuple(one.object_key for one in unsynced),
@@ -229,6 +230,7 @@ def _stuck_claims(case: VerdictCase) -> Iterator[ClusterFinding]:
             severity=FindingSeverity.ERROR,
             code=FindingCode.CLAIM_STUCK,
             price_per_hour=None if said else sum_of(prices[claim.name] for claim in claims),
+            is_partial=lacks_some(prices[claim.name] for claim in claims),
             # Nothing says when a node that was there has gone.
             since_ns=None if manner else min((claim.created_ns for claim in claims if claim.created_ns), default=None),
             objects=tuple(f"NodeClaim/{claim.name}" for claim in claims),
@@ -295,6 +297,7 @@ def _gone_pools(case: VerdictCase) -> Iterator[ClusterFinding]:
             severity=FindingSeverity.WARNING,
             code=FindingCode.POOL_GONE,
             price_per_hour=sum_of(line.per_hour for line in lines),
+            is_partial=lacks_some(line.per_hour for line in lines),
             objects=tuple(f"Node/{line.name}" for line in lines),
             names=tuple(sorted(gone)),
             nodes=len(lines),
@@ -312,6 +315,7 @@ def _unhealthy(case: VerdictCase) -> Iterator[ClusterFinding]:
             severity=FindingSeverity.ERROR if is_long else FindingSeverity.WARNING,
             code=FindingCode.UNHEALTHY,
             price_per_hour=sum_of(line.per_hour for line in sick),
+            is_partial=lacks_some(line.per_hour for line in sick),
             since_ns=since,
             objects=tuple(f"Node/{line.name}" for line in sick),
             names=tuple(line.name for line in sick),

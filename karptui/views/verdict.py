@@ -87,7 +87,7 @@ def _since(finding: ClusterFinding, now_ns: int) -> str:
 
 def _stopped(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
     verb, whose = ("has", "NodeClaim") if len(one.names) == 1 else ("have", "NodeClaims")
-    waits = f", {counted(one.nodes, 'node')} would go" if one.nodes else ""
+    waits = f", {counted(one.nodes, 'node')} would go{', each by itself' * (one.nodes > 1)}" if one.nodes else ""
     if one.detail:
         why = f"cannot launch: {_refusal(one.detail)}"
         return f"Karpenter disrupts nothing{_since(one, now_ns)}{waits}: {whose} {first_of(one.names, NAMED)} {why}"

@@ -329,6 +329,22 @@ def test_a_budget_of_pods_that_never_opens_is_told_from_one_that_is_used_up() ->
         assert (told.names, told.manner, told.price_per_hour) == (("default/web",), manner, pytest.approx(0.3))
 
 
+def test_dollars_say_that_a_node_without_a_price_is_not_among_them() -> None:
+    nodes = [
+        a_node(name=f"node-{i}", instance_type=kind, cpu="7900m", memory="30Gi")
+        for i, kind in enumerate(("m5.2xlarge", OTHER), 1)
+    ]
+    claims = [
+        a_claim(f"node-{i}", instance_type=kind, conditions=(consolidatable(),))
+        for i, kind in enumerate(("m5.2xlarge", OTHER), 1)
+    ]
+    going = [replace(one, deletion_ns=NOW_NS - HOUR_NS) for one in claims]
+    told = found_in(nodes=nodes, nodeclaims=going)[FindingCode.LEAVING]
+    assert (told.nodes, told.price_per_hour, told.is_partial) == (2, pytest.approx(0.4), True)
+    told = found_in(nodes=nodes[:1], nodeclaims=going[:1])[FindingCode.LEAVING]
+    assert (told.nodes, told.is_partial) == (1, False)
+
+
 def test_a_node_that_would_stay_anyway_is_held_by_nothing() -> None:
     pods = (a_pod(name="db", node="node-1", cpu="6", labels={"app": "web"}),)
     assert FindingCode.PDB not in found_in(pods=pods, pdbs=(a_pdb(max_unavailable=0),))

@@ -26,7 +26,10 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
     [
         (
             a_finding(FindingCode.STOPPED, names=("a", "b", "c"), nodes=20),
-            "Karpenter disrupts nothing for 60m, 20 nodes would go: NodeClaims a, b and 1 more have no provider ID",
+            (
+                "Karpenter disrupts nothing for 60m, 20 nodes would go, each by itself:"
+                " NodeClaims a, b and 1 more have no provider ID"
+            ),
         ),
         (
             a_finding(FindingCode.STOPPED, names=("a",), detail=ICE),
