@@ -159,8 +159,27 @@ def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: boo
     document["notModelled"] = not_modelled(snapshot.inventory, snapshot.settings)
     if not prepared.pools and (untried := sorted(pod.key for pod in (*prepared.pending, *prepared.leaving))):
         document["untried"] = untried
-    disrupted = _disruption(prepared, solution, wanted=disruption or snapshot.with_disruption)
+    is_wanted = disruption or snapshot.with_disruption
+    if is_wanted and _leaves_static_drift(prepared):
+        document["notModelled"].append(STATIC_DRIFT_LEFT_OUT)
+    disrupted = _disruption(prepared, solution, wanted=is_wanted)
     return Answer(document | disrupted.document, disrupted.savings)
+
+
+STATIC_DRIFT_LEFT_OUT: Final = (
+    "StaticDrift, which is asked here with the feature gate StaticCapacity only: `karptui next` asks it in any case"
+)
+
+
+def _leaves_static_drift(prepared: Prepared) -> bool:
+    """Whether a node of a static NodePool has drifted, and its method is not asked."""
+    from karptui.karpenter.labels import NODEPOOL
+
+    static = {pool.name for pool in prepared.inventory.nodepools if pool.is_static}
+    is_drifted = any(
+        claim.is_true("Drifted") and claim.labels.get(NODEPOOL) in static for claim in prepared.inventory.nodeclaims
+    )
+    return is_drifted and not prepared.settings.gate("StaticCapacity")
 
 
 def _name_in(path: str) -> str:

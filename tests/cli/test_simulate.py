@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from karptui.cli.main import main
-from karptui.cli.simulate import lines_of
+from karptui.cli.simulate import STATIC_DRIFT_LEFT_OUT, lines_of
 from tests.hygiene.test_schemas import validator
 from tests.provisioning.scenarios import scenario
 from tests.troubles import troubles_document
@@ -197,3 +197,29 @@ def test_ties_and_what_is_not_modelled_are_told(tmp_path: Path, capsys: pytest.C
     printed = capsys.readouterr().out
     assert "default/web: topology.kubernetes.io/zone za is one of equals, Karpenter may choose zb, zc" in printed
     assert "not modelled: IGNORE_DRA_REQUESTS is false" in printed
+
+
+@pytest.mark.parametrize(("gates", "is_left_out"), [({}, True), ({"FEATURE_GATES": "StaticCapacity=true"}, False)])
+def test_static_drift_that_is_not_asked_is_told(
+    gates: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], *, is_left_out: bool
+) -> None:
+    ref = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+    pool = {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "static"},
+        "spec": {"replicas": 1, "template": {"spec": {"nodeClassRef": ref, "requirements": []}}},
+    }
+    claim = {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodeClaim",
+        "metadata": {"name": "static-1", "labels": {"karpenter.sh/nodepool": "static"}},
+        "spec": {"nodeClassRef": ref, "requirements": []},
+        "status": {"conditions": [{"type": "Drifted", "status": "True"}]},
+    }
+    path = tmp_path / "static.json"
+    path.write_text(json.dumps(scenario(1) | {"settings": gates, "objects": [pool, claim]}))
+    assert main(["simulate", str(path), "--disruption"]) == 0
+    assert (f"not modelled: {STATIC_DRIFT_LEFT_OUT}" in capsys.readouterr().out) is is_left_out
+    assert main(["simulate", str(path)]) == 0
+    assert STATIC_DRIFT_LEFT_OUT not in capsys.readouterr().out
