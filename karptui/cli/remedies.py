@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from karptui.cli.errors import UsageError, fail
+from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
 from karptui.decode.kinds import Kind
+from karptui.kube.units import counted, first_of, verb
 from karptui.session.grouping import Folding
+from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
     from karptui.session.blockers import BlockerGroup
     from karptui.views.blockers.trials import TriedRemedy
+
+_MOST_NAMES: Final = 3
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,11 +58,27 @@ def run(args: argparse.Namespace) -> int:
         lines = grouped(blocker_entries(loaded.view), BlockerGrouping(args.by), Folding(is_folded=True))
         groups = [one for one in lines if isinstance(one, BlockerGroup) and not one.is_only_idle]
         groups = _named(groups, args.of) if args.of else groups
-        rows = rows_of(REPORT, _tried(groups, loaded), args, loaded.now_ns)
+        tried = _tried(groups, loaded)
+        is_whole = bool(args.of) or args.output not in ("table", "wide")
+        shown = tried if is_whole else [row for row in tried if row.helps]
+        rows = rows_of(REPORT, shown, args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "remedies")
     print_rows(rows, args)
+    if len(shown) < len(tried):
+        say(_left_out_text(tried), "remedies")
     return report("remedies", loaded)
+
+
+def _left_out_text(tried: Sequence[TriedRemedy]) -> str:
+    """Return how many remedies come to nothing, and of which blockers all do."""
+    vain = sum(1 for row in tried if not row.helps)
+    helped = {row.group for row in tried if row.helps}
+    unhelped = list(dict.fromkeys(clean(row.group) for row in tried if row.group not in helped))
+    among = f", all of {first_of(unhelped, _MOST_NAMES)} among them" if unhelped else ""
+    frees, are = verb(vain, "frees", "free"), verb(vain, "is", "are")
+    counted_text = counted(vain, "remedy", "remedies")
+    return f"{counted_text} that {frees} no node {are} left out{among}: --of NAME shows them, -o json has all"
 
 
 def _named(groups: Sequence[BlockerGroup], name: str) -> list[BlockerGroup]:

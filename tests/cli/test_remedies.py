@@ -57,6 +57,17 @@ def test_table_and_csv_have_the_same_rows(capsys: pytest.CaptureFixture[str]) ->
     assert all(row["title"] in line for row, line in zip(rows, table[1:], strict=True))
 
 
+def test_what_frees_no_node_is_counted_beside_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    every = json.loads(told(capsys, "-o", "json"))
+    vain = [row for row in every if not row["freed_nodes"] and not row["preempting_pods"]]
+    assert main(["remedies", "--demo"]) == 0
+    shown = capsys.readouterr()
+    assert len(shown.out.splitlines()) - 1 == len(every) - len(vain) > 0
+    assert f"{len(vain)} remedies that free no node are left out, all of db/postgres among them: " in shown.err
+    assert "take the annotation away" in told(capsys, "--of", "gitlab/ci")
+    assert "spread" in told(capsys, "--of", "gitlab/ci")
+
+
 def test_a_name_that_holds_nothing_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["remedies", "--demo", "--of", "nobody"]) == 2
     said = capsys.readouterr().err

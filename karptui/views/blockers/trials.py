@@ -53,6 +53,11 @@ class TriedRemedy(msgspec.Struct, frozen=True):
     text: str = ""
     """YAML and commands, where they are wanted with the row."""
 
+    @property
+    def helps(self) -> bool:
+        """Whether a node goes with it, or a waiting pod would take the place of one that keeps a node."""
+        return self.trial is None or bool(self.trial.freed or self.trial.preempting)
+
 
 def tried_remedies(offered: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[TriedRemedy, ...]:
     """Return rows, best first; as they are offered while they have not been tried."""

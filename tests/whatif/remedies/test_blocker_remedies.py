@@ -161,6 +161,13 @@ def test_services_say_nothing_about_how_long_a_job_runs() -> None:
     alone = by_kind(both[1:], known)
     assert alone[Kind.DURATION].sentence.startswith("None of these pods ends by itself. 4h protects")
     assert present(alone[Kind.DURATION].effect).is_at_once
+    assert "4h ends the wait of nodes that drift, expire or are deleted, and these pods with it;" in (
+        alone[Kind.GRACE].sentence
+    )
+    assert Kind.CORDON not in alone, "they never end, so that the node never goes"
+    assert present(alone[Kind.OWN_POOL].effect).is_at_once
+    together = by_kind([replace(one, node_name=name) for name, one in zip("ab", both, strict=True)], known)
+    assert together[Kind.CORDON].edits == (CordonNode("a"),)
     assert longest_job_ns([protected(a_pod(annotations=PROTECTED))], known, NOW_NS) == 0
 
 

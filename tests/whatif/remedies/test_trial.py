@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.settings import Settings
+from karptui.kube.taints import Taint
 from karptui.provisioning import prepare
 from karptui.whatif.edits import ObjectRef, ScaleWorkload
 from karptui.whatif.remedies.blockers.offered import blocker_remedies
@@ -15,7 +16,9 @@ from karptui.whatif.remedies.blockers.remedy import BlockerRemedyKind as Kind
 from karptui.whatif.remedies.blockers.trial import Trial, ranked, try_remedies
 from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests import story_e
-from tests.builders import NOW_NS
+from tests.builders import NOW_NS, a_pod, an_owner
+from tests.forward.making import TYPES, a_pair, a_world
+from tests.whatif.remedies.asking import a_pool
 
 Tried = tuple[tuple[BlockerRemedy, ...], tuple[Trial, ...]]
 
@@ -77,3 +80,34 @@ def test_drift_and_risk_are_told_of_what_frees_nothing_by_itself(tried: Tried) -
 def test_an_edit_that_cannot_be_made_says_why(tried: Tried) -> None:
     assert "gone" in tried[1][-1].why
     assert tried[1][-1].why.startswith("It could not be tried: ")
+
+
+def tried_of_a_service(*taints: Taint) -> Tried:
+    """Return the remedies of a protected pod of a StatefulSet, alone on a large node, and what each comes to."""
+    owner = an_owner(kind="StatefulSet", name="web")
+    pods = a_pod(name="web", node="node-1", annotations=story_e.PROTECTED, owner=owner), a_pod(name="x", node="node-2")
+    pool = replace(a_pool(taints=taints), budgets=(), consolidate_after_ns=0)
+    world = a_world(a_pair("node-1", is_large=True), a_pair("node-2"), pods=pods, nodepools=[pool])
+    analysis = study_all(DisruptionStudy(prepare(world, TYPES, Settings(), NOW_NS), 1))
+    blockers = [one for found in analysis.findings.values() for one in found.blockers]
+    known = ChangedObjects({one.key: one for one in pods}, {pool.name: pool}, {})
+    base = WhatIfBase(world, lambda *_: TypesResult(TYPES, is_fixed=True), Settings(), NOW_NS)
+    offered = blocker_remedies(blockers, known, analysis.findings, NOW_NS)
+    return offered, try_remedies(base, offered, blockers)
+
+
+def test_pods_that_run_for_ever_are_no_jobs() -> None:
+    tried = tried_of_a_service()
+    own, taken = of(tried, Kind.OWN_POOL), of(tried, Kind.REMOVE_ANNOTATION)
+    assert (own.freed, own.wait_seconds) == (("node-1",), 0)
+    assert own.saves_per_hour == pytest.approx(0.4 - 0.1), "its pod is on a node of 0.1 then"
+    assert own.risk == "one NodePool more to keep, and the pods are made again there"
+    assert (taken.evictions, taken.cut, taken.lost_seconds) == (1, 0, 0)
+    assert "moves 1 pod; nothing" in taken.why
+    assert of(tried, Kind.DURATION).risk == "each of them may be evicted 4h after its start"
+    assert "each of them is ended at the latest 4h after its node begins to drain" in of(tried, Kind.GRACE).why
+
+
+def test_an_own_pool_that_the_pods_cannot_use_is_no_remedy() -> None:
+    own = of(tried_of_a_service(Taint("own", "NoSchedule")), Kind.OWN_POOL)
+    assert (own.freed, own.problem) == ((), "its pods would have no place there")

@@ -58,15 +58,17 @@ def protected_pod_remedies(
     """
     pods = [objects.pods[one.object_key] for one in blockers if one.object_key in objects.pods]
     edited = _edited_owners(blockers, objects) if makes_edits else {}
-    later = effect_of(blockers, findings, is_at_once=False)
+    jobs = [one for one in blockers if ends_by_itself(one)]
+    later = effect_of(blockers, findings, is_at_once=not jobs)
     yield BlockerRemedy(
         BlockerRemedyKind.OWN_POOL,
         "Pods that may not be disrupted share nodes with nobody else; all other nodes are free to go.",
         _own_pool(blockers, objects, edited) if makes_edits else (),
         later,
         Replay.SCRATCH,
+        has_jobs=bool(jobs),
     )
-    nodes = dict.fromkeys(one.node_name for one in blockers if one.node_name and not one.blocks_drain)
+    nodes = dict.fromkeys(one.node_name for one in jobs if one.node_name and not one.blocks_drain)
     if nodes:
         yield BlockerRemedy(
             BlockerRemedyKind.CORDON,
@@ -92,12 +94,14 @@ def protected_pod_remedies(
             tuple(_annotated(ref, value) for ref in edited),
             replace(effect_of(endless, findings, is_at_once=left <= 0), within_seconds=max(left, 0)),
             value=value,
+            has_jobs=bool(jobs),
         )
     pools = _without_fitting_grace(blockers, objects, hours, longest_ns)
     if pools:
+        cuts = "cuts none of them" if jobs else "these pods with it"
         yield BlockerRemedy(
             BlockerRemedyKind.GRACE,
-            f"{because} {value} ends the wait of nodes that drift, expire or are deleted, and cuts none of them;"
+            f"{because} {value} ends the wait of nodes that drift, expire or are deleted, and {cuts};"
             " consolidation never takes a node with a protected pod. It holds for new nodes, and changing it makes the"
             " present ones drift.",
             tuple(
@@ -105,6 +109,7 @@ def protected_pod_remedies(
                 for name in pools
             ),
             value=value,
+            has_jobs=bool(jobs),
         )
     rule = _spread(pods)
     if rule is not None:
@@ -210,6 +215,11 @@ def _toleration(one: Toleration) -> dict[str, Any]:
 # Clocks
 
 
+def ends_by_itself(blocker: Blocker) -> bool:
+    """Whether the pod of a blocker ends by itself, as that of a job does and that of a service does not."""
+    return blocker.owner.partition("/")[0] not in _SERVICES
+
+
 def longest_job_ns(blockers: Iterable[Blocker], objects: ChangedObjects, now_ns: int) -> int:
     """Return for how long the oldest protected pod that ends by itself has run; 0 where there is none.
 
@@ -218,9 +228,7 @@ def longest_job_ns(blockers: Iterable[Blocker], objects: ChangedObjects, now_ns:
     ages = [
         now_ns - pod.start_ns
         for one in blockers
-        if one.owner.partition("/")[0] not in _SERVICES
-        and (pod := objects.pods.get(one.object_key)) is not None
-        and pod.start_ns != ABSENT_NS
+        if ends_by_itself(one) and (pod := objects.pods.get(one.object_key)) is not None and pod.start_ns != ABSENT_NS
     ]
     return max(0, *ages) if ages else 0
 

@@ -31,7 +31,7 @@ class BlockerRemedyKind(StrEnum):
     REMOVE_NODE_ANNOTATION = "take the node's annotation away"
     ALLOW_EVICTION = "maxUnavailable: 1"
     MORE_REPLICAS = "one replica more"
-    ONE_PDB = "one PodDisruptionBudget a pod"
+    ONE_PDB = "one PodDisruptionBudget per pod"
     WIDER_BUDGET = "a wider disruption budget"
     NODE_LIMIT = "room for a replacement"
 
@@ -74,6 +74,8 @@ class BlockerRemedy(msgspec.Struct, frozen=True):
     """What shows the difference best."""
     value: str = ""
     """What it sets, where that follows from this cluster: ``8h``."""
+    has_jobs: bool = True
+    """Whether any of the protected pods ends by itself."""
     preempts: bool = False
     """Whether kube-scheduler is what acts on it: a what-if cannot show it, and trying it asks who would preempt."""
 

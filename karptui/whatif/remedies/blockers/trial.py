@@ -21,11 +21,13 @@ from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import count_text, counted, duration_text
 from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.solution import solve
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.drift.drift import drift_changes
 from karptui.whatif.edits import EditError
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.remedies.blockers.preemption import preemptions
+from karptui.whatif.remedies.blockers.protected_pods import ends_by_itself
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
 from karptui.whatif.situation import Situation, WhatIfBase
 
@@ -46,6 +48,12 @@ _RISKS: Final[Mapping[BlockerRemedyKind, str]] = {
     BlockerRemedyKind.WIDER_BUDGET: "more nodes go at the same time",
     BlockerRemedyKind.NODE_LIMIT: "for a while one node more",
 }
+_RISKS_OF_SERVICES: Final[Mapping[BlockerRemedyKind, str]] = {
+    BlockerRemedyKind.OWN_POOL: "one NodePool more to keep, and the pods are made again there",
+    BlockerRemedyKind.DURATION: "each of them may be evicted {value} after its start",
+    BlockerRemedyKind.GRACE: "each of them is ended at the latest {value} after its node begins to drain",
+}
+"""Where no protected pod ends by itself."""
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -62,9 +70,9 @@ class Trial(msgspec.Struct, frozen=True):
     evictions: int = 0
     """Pods that are moved from them."""
     cut: int = 0
-    """Protected pods of these that are ended halfway."""
+    """Protected pods of these that are ended halfway: those that would end by themselves."""
     spares: int = 0
-    """Protected pods that are there to be cut or spared."""
+    """Protected pods that would end by themselves, and are not cut."""
     lost_seconds: int = 0
     """For how long those have run: work that is done again."""
     lost_dollars: float = 0.0
@@ -143,6 +151,7 @@ def try_remedies(
     blockers = [one for one in blockers if one.is_wanted]
     names = frozenset(one.claim_name for one in blockers if one.claim_name)
     protected = frozenset(one.object_key for one in blockers if one.code is Code.POD_DND)
+    jobs = frozenset(one.object_key for one in blockers if one.code is Code.POD_DND and ends_by_itself(one))
     evictable = frozenset(one.object_key for one in blockers if one.code is Code.PDB_EXHAUSTED)
     going = frozenset(_going(base, names).freed)
     found: list[Trial] = []
@@ -151,7 +160,7 @@ def try_remedies(
         if remedy.preempts:
             found.append(_preempted(base, remedy, names, protected | evictable))
         else:
-            found.append(_tried(base, remedy, names, protected, going))
+            found.append(_tried(base, remedy, names, protected=protected, jobs=jobs, going=going))
     return tuple(found)
 
 
@@ -174,10 +183,13 @@ def _tried(
     base: WhatIfBase,
     remedy: BlockerRemedy,
     names: Collection[str],
-    protected: Collection[str],
+    *,
+    protected: frozenset[str],
+    jobs: frozenset[str],
     going: Collection[str],
 ) -> Trial:
-    risk = _RISKS[remedy.kind].format(value=remedy.value)
+    risks = _RISKS if remedy.has_jobs else {**_RISKS, **_RISKS_OF_SERVICES}
+    risk = risks[remedy.kind].format(value=remedy.value)
     if not remedy.edits:
         return Trial(risk=risk, problem="the objects are not known as they were written")
     try:
@@ -185,31 +197,49 @@ def _tried(
     except EditError as error:
         return Trial(risk=risk, problem=str(error))
     effect = remedy.effect
-    waits = effect is not None and not effect.is_at_once
+    is_moving = remedy.kind is BlockerRemedyKind.OWN_POOL
+    waits = effect is not None and (is_moving or not effect.is_at_once)
     after: Situation = edited
     if waits:
-        pods = tuple(pod for pod in edited.inventory.pods if pod.key not in protected)
+        gone = jobs if remedy.kind is BlockerRemedyKind.CORDON else protected
+        pods = tuple(pod for pod in edited.inventory.pods if pod.key not in gone)
         after = edited.derive(replace(edited.inventory, pods=pods))
     later = _going(after, names, is_later=waits)
     freed = {name: one for name, one in later.freed.items() if name not in going}
     drifted, _ = drift_changes(base, edited)
     moved = [pod for node, _ in freed.values() for pod in node.pods if is_reschedulable(pod)]
-    cut = [pod for pod in moved if pod.key in protected]
+    cut = [pod for pod in moved if pod.key in jobs]
     settings = settings_of(base.prices)
+    moved_price = _moved_price(edited, protected - jobs, settings) if is_moving else 0.0
+    if moved_price is None:
+        return Trial(nodes=len(names), risk=risk, problem="its pods would have no place there")
     return Trial(
         nodes=len(names),
         freed=tuple(sorted(freed)),
-        saves_per_hour=sum(settings.saved(saved, 1) for _, saved in freed.values()),
-        wait_seconds=_wait_seconds(remedy, base, protected) if waits else 0,
+        saves_per_hour=sum(settings.saved(saved, 1) for _, saved in freed.values()) - moved_price,
+        wait_seconds=_wait_seconds(remedy, base, jobs) if waits else 0,
         evictions=len(moved),
         cut=len(cut),
-        spares=len(protected) - len(cut),
+        spares=len(jobs) - len(cut),
         lost_seconds=sum(_age_seconds(pod, base.now_ns) for pod in cut),
-        lost_dollars=_lost_dollars(freed.values(), protected, after, settings),
+        lost_dollars=_lost_dollars(freed.values(), jobs, after, settings),
         drifts=len(drifted),
         risk=risk,
         held=tuple(later.held.most_common()) if effect is not None else (),
     )
+
+
+def _moved_price(edited: Situation, services: frozenset[str], settings: PriceSettings) -> float | None:
+    """Return what nodes cost per hour that are launched for pods which run on elsewhere; None if one has no place."""
+    pods = tuple(
+        replace(pod, node_name="", phase="Pending", scheduled_reason="Unschedulable") if pod.key in services else pod
+        for pod in edited.inventory.pods
+    )
+    solution = solve(edited.derive(replace(edited.inventory, pods=pods)).prepared)
+    if services & solution.errors.keys():
+        return None
+    claims = [claim for claim in solution.claims if any(pod.key in services for pod in claim.pods)]
+    return sum(settings.paid(claim.cheapest_price_per_hour) or 0.0 for claim in claims)
 
 
 def _preempted(base: WhatIfBase, remedy: BlockerRemedy, names: Collection[str], lowered: Collection[str]) -> Trial:
@@ -282,11 +312,11 @@ def _price(fleet: Fleet, node: StateNode) -> float:
     return price_of(fleet, node) or 0.0
 
 
-def _wait_seconds(remedy: BlockerRemedy, base: WhatIfBase, protected: Collection[str]) -> int:
-    """Return how long the protected pods may last: as long as the remedy says, else as the oldest has run by now."""
+def _wait_seconds(remedy: BlockerRemedy, base: WhatIfBase, jobs: Collection[str]) -> int:
+    """Return how long protected pods may last: as long as the remedy says, else as the oldest job has run by now."""
     if remedy.effect is not None and remedy.effect.within_seconds:
         return remedy.effect.within_seconds
-    return max((_age_seconds(pod, base.now_ns) for pod in base.inventory.pods if pod.key in protected), default=0)
+    return max((_age_seconds(pod, base.now_ns) for pod in base.inventory.pods if pod.key in jobs), default=0)
 
 
 def _age_seconds(pod: Pod, now_ns: int) -> int:
@@ -294,13 +324,13 @@ def _age_seconds(pod: Pod, now_ns: int) -> int:
 
 
 def _lost_dollars(
-    freed: Iterable[tuple[StateNode, float]], protected: Collection[str], after: Situation, settings: PriceSettings
+    freed: Iterable[tuple[StateNode, float]], jobs: Collection[str], after: Situation, settings: PriceSettings
 ) -> float:
-    """Return what the nodes cost for as long as the oldest pod has run that is cut on each."""
+    """Return what the nodes cost for as long as the oldest job has run that is cut on each."""
     fleet = observed_fleet(after.prepared)
     total = 0.0
     for node, _ in freed:
-        ages = [_age_seconds(pod, after.now_ns) for pod in node.pods if pod.key in protected and is_reschedulable(pod)]
+        ages = [_age_seconds(pod, after.now_ns) for pod in node.pods if pod.key in jobs and is_reschedulable(pod)]
         if ages:
             total += (settings.paid(_price(fleet, node)) or 0.0) * max(ages) / 3_600
     return total
