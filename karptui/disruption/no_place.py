@@ -63,11 +63,21 @@ class NoPlace(msgspec.Struct, frozen=True, gc=False):
     uninitialized_node: str = ""
     """A node that would take it but is not initialised, which does not count."""
 
+    named: tuple[str, ...] = ()
+    """NodePools that the pod names by label; without any it goes to each."""
+    bystander: str = ""
+    """The NodePool that comes nearest, where that one takes no part in provisioning."""
+    bystands: str = ""
+    """Why it takes no part."""
+
     @property
     def nearest(self) -> PoolMiss | None:
-        """The NodePool that comes nearest, by numbers and else by its gate; None without any."""
+        """The NodePool that comes nearest, by numbers and else by its gate; None without any.
+
+        Where the pod names NodePools, others do not count; one that takes no part is the ``bystander``.
+        """
         return min(
-            self.pools,
+            [miss for miss in self.pools if miss.pool_name in self.named] or self.pools,
             key=lambda miss: (miss.distance, _NEAREST_FIRST.get(miss.gate, len(_NEAREST_FIRST))),
             default=None,
         )
@@ -153,7 +163,9 @@ def cause_text(found: NoPlace) -> str:
         return f"only {found.uninitialized_node} would take it, which is not initialised yet"
     parts = []
     nearest = found.nearest
-    if nearest is not None:
+    if found.bystander:
+        parts.append(_bystander_text(found))
+    elif nearest is not None:
         alike = found.like(nearest)
         parts.append(_of_some(nearest, len(alike)))
         counts = Counter(_GATE_WORDS.get(pool.gate, pool.gate) for pool in found.pools if pool not in alike)
@@ -165,6 +177,10 @@ def cause_text(found: NoPlace) -> str:
         counts = Counter({_GATE_WORDS.get(gate, gate): count for gate, count in found.nodes})
         parts.append(f"{count_text(sum(counts.values()))} nodes tried: {_counts_text(counts)}")
     return "; ".join(parts)
+
+
+def _bystander_text(found: NoPlace) -> str:
+    return f"NodePool {found.bystander} takes no part: {found.bystands}"
 
 
 def _counts_text(counts: Counter[str]) -> str:
@@ -180,6 +196,8 @@ def _of_some(miss: PoolMiss, pools: int) -> str:
 def reason_of(found: NoPlace) -> tuple[str, str]:
     """Return the words of the NodePool that comes nearest, and its gate; NodePools that say the same go together."""
     nearest = found.nearest
+    if found.bystander:
+        return _bystander_text(found), "NodePools"
     if nearest is None:
         return NO_TYPES, "NodePools"
     alike = found.like(nearest)

@@ -21,6 +21,7 @@ from karptui.karpenter.pod_predicates import is_provisionable
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.pod import Pod
 from karptui.provisioning.explain import PodExplanation, PoolExplanation, explain
+from karptui.provisioning.nearest import furthest, named_pools
 from karptui.provisioning.rejection import (
     PlacementGate,
     PodError,
@@ -189,7 +190,17 @@ def no_place(solution: Solution, pod: Pod, *, others: int = 0, asks_nodes: bool 
         return NoPlace(pod.key, others, uninitialized_node=next(waiting, ""))
     found = explain(solution, pod, asks_nodes=asks_nodes)
     pools = tuple(_miss(one) for one in found.pools if one.failed is not None)
-    return NoPlace(pod.key, others, pools, _counted(found))
+    nearest = furthest(found)
+    is_asked = nearest is None or not nearest.takes_no_part
+    return NoPlace(
+        pod.key,
+        others,
+        pools,
+        _counted(found),
+        named=tuple(sorted(named_pools(pod))),
+        bystander="" if is_asked or nearest is None else nearest.nodepool,
+        bystands="" if is_asked or nearest is None else nearest.takes_no_part,
+    )
 
 
 def _counted(found: PodExplanation) -> tuple[tuple[str, int], ...]:
@@ -199,7 +210,7 @@ def _counted(found: PodExplanation) -> tuple[tuple[str, int], ...]:
 
 
 def _miss(pool: PoolExplanation) -> PoolMiss:
-    rejection = pool.rejection
+    rejection = pool.besides_limits or pool.rejection
     assert rejection is not None
     miss = PoolMiss(pool.nodepool, str(rejection.gate))
     if pool.default_spread_key:

@@ -107,6 +107,8 @@ class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """None where a new claim of the NodePool would take the pod, or where it takes no part."""
     rejection: Rejection | None = None
     """Its ``str`` is what Karpenter says."""
+    besides_limits: Rejection | None = None
+    """What would fail the pod if the NodePool were within its limits, where these are what fails it."""
     takes_no_part: str = ""
     """Why the NodePool is not asked at all."""
     is_meant: bool = False
@@ -252,8 +254,10 @@ def _explain_pool(
     """Explain one NodePool at the end of a run; one that has taken the pod passed it, whatever is left of it now."""
     template = limit.template
     outcome: Fit | Rejection | None
+    besides: Fit | Rejection | None = None
     if limit.is_out_of_nodes or not limit.types:
         outcome = LimitReached(template.name, is_node_count=limit.is_out_of_nodes)
+        besides = run.claim_check.judge_new(queued, stage_memory, template, template.types)
     else:
         outcome = run.claim_check.judge_new(queued, stage_memory, template, limit.types)
     if takes_it and isinstance(outcome, Rejection):
@@ -272,6 +276,7 @@ def _explain_pool(
         passed=passed,
         failed=failed,
         rejection=outcome if isinstance(outcome, Rejection) else None,
+        besides_limits=besides if isinstance(besides, Rejection) else None,
         types_left=_types_left(template, limit, outcome),
         label_costs=costs,
         nearest=nearest,

@@ -9,8 +9,8 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from karptui.pending.groups import PendingGroup
-from karptui.pending.nearest import furthest
 from karptui.provisioning import NodeRefusal, PodExplanation
+from karptui.provisioning.nearest import furthest
 from karptui.screens import routes
 from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.list_keys import HEADROOM

@@ -10,7 +10,7 @@ import pytest
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.methods import observed_fleet
-from karptui.disruption.no_place import NoPlace, PoolMiss, cause_text, no_place_text, shortage_text
+from karptui.disruption.no_place import NoPlace, PoolMiss, cause_text, no_place_text, reason_of, shortage_text
 from karptui.disruption.node_verdict import Verdict, landings_of, verdict_of
 from karptui.disruption.outlook import Outlook
 from karptui.disruption.removal import EngineSimulator
@@ -22,7 +22,7 @@ from karptui.kube.resources import Shortage
 from karptui.kube.taints import Taint
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.rejection import PodError
-from tests.builders import a_node, a_nodepool, a_pod, present
+from tests.builders import a_node, a_nodepool, a_pod, amounts, present
 from tests.disruption.making import a_claim, consolidatable, node_of, prepared
 
 HERE: dict[str, Any] = {"node": "node-1", "name": "big"}
@@ -176,3 +176,27 @@ def test_errors_are_worded_where_somebody_reads_them() -> None:
     [(pod, why)] = found.blocking_errors
     assert (pod.name, str(why)) == ("big", landings_of(found)[pod.key].error)
     assert found.explanation() == f"Not all pods would schedule, default/big => {why} "
+
+
+def test_a_nodepool_that_the_pod_is_meant_for_comes_nearest_though_it_takes_no_part() -> None:
+    pools = [a_nodepool(budgets=()), a_nodepool(name="static", budgets=(), replicas=3)]
+    found = _reason(pods=[a_pod(**HERE, node_selector={labels.NODEPOOL: "static"})], pools=pools)
+    assert found.named == ("static",)
+    assert found.bystander == "static"
+    assert cause_text(found).startswith("NodePool static takes no part: it is static: it keeps 3 nodes")
+    assert reason_of(found)[0].startswith("NodePool static takes no part")
+
+
+@pytest.mark.parametrize(
+    ("fields", "gate"),
+    [
+        ({"node_selector": {"team": "a"}}, "requirements"),
+        ({"node_selector": {labels.NODEPOOL: "nobody"}}, "requirements"),
+        ({"cpu": "90"}, "instance types"),
+        ({"cpu": "1"}, "limits"),
+    ],
+)
+def test_limits_are_what_fails_a_pod_only_where_nothing_else_would(fields: dict[str, Any], gate: str) -> None:
+    full = a_nodepool(budgets=(), limits=amounts({"cpu": "1"}))
+    found = _reason(pods=[a_pod(**{**HERE, **fields})], pools=[full])
+    assert [miss.gate for miss in found.pools] == [gate]

@@ -12,8 +12,8 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text
 from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
 from karptui.pending.messages import PodMessage
-from karptui.pending.nearest import furthest
 from karptui.provisioning.explain import PoolExplanation
+from karptui.provisioning.nearest import furthest
 from karptui.session.pending_report import PendingEntry
 from karptui.views.column import (
     INTEGER,

@@ -16,9 +16,9 @@ from karptui.kube import resources
 from karptui.kube.quantity import NANO, parse_quantity
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from karptui.kube.units import count_text, counted, lacking_text, memory_text
-from karptui.pending.nearest import is_for_daemons
 from karptui.provisioning import NodeRefusal, PlacementGate, PodExplanation, PoolExplanation
 from karptui.provisioning.explain import NearestMiss
+from karptui.provisioning.nearest import is_for_daemons
 from karptui.provisioning.rejection import (
     LimitReached,
     NotReservable,

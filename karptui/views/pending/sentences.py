@@ -17,8 +17,8 @@ from karptui.kube.units import age_text, count_text, counted, cpu_text, first_of
 from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import PodMessage
-from karptui.pending.nearest import furthest
 from karptui.provisioning import PlacementGate
+from karptui.provisioning.nearest import furthest
 from karptui.session.border import Overview, PendingStudied
 from karptui.session.pending_report import PendingEntry
 from karptui.views.instants import computed, unready_line

@@ -21,9 +21,9 @@ from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSch
 from karptui.kube.taints import Taint
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from karptui.pending.messages import PodMessage, PodMessages
-from karptui.pending.nearest import furthest
 from karptui.pending.study import PendingStudy, study_pending
 from karptui.provisioning import PodExplanation, PoolExplanation, explain, prepare
+from karptui.provisioning.nearest import furthest
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.rejection import NoTemplates, NotReservable, ReservationsFull
 from karptui.provisioning.solution import solve

@@ -6,8 +6,8 @@ from typing import Final
 
 from karptui.karpenter.labels import NODEPOOL
 from karptui.kube import resources
-from karptui.provisioning import PodExplanation, PoolExplanation
-from karptui.provisioning.explain import GATES
+from karptui.kube.pod import Pod
+from karptui.provisioning.explain import GATES, PodExplanation, PoolExplanation
 from karptui.provisioning.rejection import PlacementGate, TypesExhausted
 
 _BEGINNING: Final = (PlacementGate.LIMITS, PlacementGate.TAINTS, PlacementGate.REQUIREMENTS)
@@ -20,7 +20,7 @@ def furthest(explanation: PodExplanation) -> PoolExplanation | None:
     Where the pod names its NodePools, the others do not count. One that takes no part comes closest where the pod
     has its labels and tolerates its taints, and not those of another.
     """
-    wanted = _wanted(explanation)
+    wanted = named_pools(explanation.pod)
     named = [pool for pool in explanation.pools if pool.nodepool in wanted]
     if named and all(pool.takes_no_part for pool in named):
         return named[0]
@@ -31,8 +31,9 @@ def furthest(explanation: PodExplanation) -> PoolExplanation | None:
     return best
 
 
-def _wanted(explanation: PodExplanation) -> frozenset[str]:
-    template = explanation.pod.template
+def named_pools(pod: Pod) -> frozenset[str]:
+    """Return the NodePools that a pod names by label; empty where it names none, and so goes to any."""
+    template = pod.template
     if NODEPOOL in template.node_selector:
         return frozenset({template.node_selector[NODEPOOL]})
     terms = template.required_node_terms or ()
