@@ -20,6 +20,9 @@ from karptui.whatif.scenario import Replay
 
 STEPS: Final = 1000
 """A step is a tenth of a percent point."""
+_NOTHING_HANGS: Final = f"all that fits today fits with every value of {SETTING} that was tried"
+_NO_OTHER: Final = "all that fits today still fits, as it does without it"
+_LOWER: Final = "lower, and all that fits today fits with more"
 _SHARE: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)%?")
 
 
@@ -43,9 +46,15 @@ def find(question: GoalQuestion) -> Solved:
             yield known[position].is_enough
 
     line = highest_good(STEPS, are_good, most)
-    best = known[line.highest] if line.highest is not None else None
+    is_idle = all(one.is_enough for one in known.values())
+    best = known[line.highest] if line.highest is not None and not is_idle else None
     above = known.get(line.highest + 1) if line.highest is not None else None
-    rest = sorted((one for one in known.values() if one is not best and one is not above), key=_percent, reverse=True)
+    others = (
+        replace(one, why_not=one.why_not or (_NO_OTHER if is_idle else _LOWER))
+        for one in known.values()
+        if one is not best and one is not above
+    )
+    rest = sorted(others, key=_percent, reverse=True)
     accuracy = question.accuracy(best.edits if best is not None else (), Replay.SCRATCH)
     how = (
         f"{counted(STEPS, 'value')} from 0 to {(STEPS - 1) / STEPS:g} by halving, then values on either side:"
@@ -59,9 +68,9 @@ def find(question: GoalQuestion) -> Solved:
         now=now,
         best=best,
         runner_up=above,
-        is_reached=best is not None,
+        is_reached=best is not None or is_idle,
         others=tuple(rest)[:MOST_NOTED],
-        because=_because(best, first),
+        because=_NOTHING_HANGS if is_idle else _because(best, first),
         effort=Effort(
             tried=len(line.tried),
             all=STEPS,
