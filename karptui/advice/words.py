@@ -8,7 +8,7 @@ from typing import Final
 from karptui.aws.money import per_hour_text
 from karptui.kube.durations import short_duration
 from karptui.kube.quantity import NANO, Quantity
-from karptui.kube.units import first_of, is_in_bytes, mebibytes_text
+from karptui.kube.units import counted, first_of, is_in_bytes, mebibytes_text
 
 NAMES_SHOWN: Final = 3
 
@@ -52,9 +52,9 @@ def at_cost(per_hour: float | None) -> str:
     return f" ({money(per_hour)})" if per_hour else ""
 
 
-def share(part: int, whole: int) -> str:
-    """Return ``9 of 12``."""
-    return f"{part:,} of {whole:,}"
+def share(part: int, whole: int, noun: str) -> str:
+    """Return ``9 of 12 nodes``."""
+    return f"{part:,} of {counted(whole, noun)}"
 
 
 def joined(parts: Sequence[str]) -> str:

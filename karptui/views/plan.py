@@ -38,7 +38,8 @@ def headline(plan: Plan) -> str:
     if is_unpriced or per_hour_text(end) == per_hour_text(edited):
         return at_once
     change = per_hour_change_text(edited - end)
-    return f"{at_once} So at once; at the end {per_hour_text(edited)} instead of {per_hour_text(end)} ({change})."
+    later = f"at the end it is {per_hour_text(edited)} instead of {per_hour_text(end)} ({change})"
+    return f"{at_once} That is at once; {later}."
 
 
 def parts_of(plan: Plan) -> Iterator[tuple[str, list[str]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,8 @@ from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.provisioning import prepare
 from tests.builders import NOW_NS, a_requirement, an_instance_type
 
+_SEVERAL_OF_ONE = re.compile(r"^1 (pod|node)\b(?!.*nodes on their way).*\b(they|their)\b", re.MULTILINE)
+"""What is said of one pod or node as if it were several."""
 LARGE = an_instance_type(name="m5.large")
 XLARGE = an_instance_type(name="m5.xlarge", cpu="4", memory="16Gi", pods="58", prices={"on-demand": 0.192})
 TYPES = (LARGE, XLARGE)
@@ -100,6 +103,7 @@ def check(case: Case) -> None:
         assert [one.fact for one in found] == []
         return
     facts = "\n".join(one.fact for one in found)
+    assert _SEVERAL_OF_ONE.search(facts) is None
     for part in case.says:
         assert part in facts
     assert len(found) == case.count

@@ -158,7 +158,7 @@ CASES = [
             nodeclaims=(a_nodeclaim(), a_nodeclaim(name="starts", node="", stage="Launched")),
             pods=(a_pod(node="other"),),
         ),
-        ("1 of 2 nodes is not Karpenter's (other)", "1 workload pod runs on them."),
+        ("1 of 2 nodes is not Karpenter's (other)", "1 workload pod runs on it."),
         INFO,
     ),
     Case(
@@ -185,7 +185,7 @@ CASES = [
     Case(
         "node-drain-without-end",
         lambda: draining(pods=(a_pod(node="node-1"),)),
-        ("1 node (node-1) ($0.10/h) has been on the way out for up to 1h", "They wait for default/web-1."),
+        ("1 node (node-1) ($0.10/h) has been on the way out for up to 1h", "It waits for default/web-1."),
         per_hour=0.096,
     ),
     Case("node-drain-without-end", draining, ("No pod is in the way",), name="no pods"),
@@ -284,7 +284,7 @@ CASES = [
             node={"annotations": {DND: "true"}},
             claim={"conditions": (*a_nodeclaim().conditions, a_condition("Drifted"))},
         ),
-        ("1 node (node-1) ($0.10/h) says do-not-disrupt", "1 of them has drifted and stays whatever"),
+        ("1 node (node-1) ($0.10/h) says do-not-disrupt", "it has drifted and stays whatever"),
         per_hour=0.096,
     ),
     Case(

@@ -188,7 +188,11 @@ CASES = [
     Case(
         "pod-safe-to-evict",
         lambda: annotated(labels.SAFE_TO_EVICT, "false"),
-        ('1 pod (ReplicaSet/default/web) says safe-to-evict "false"', "nothing protects them"),
+        (
+            '1 pod (ReplicaSet/default/web) says safe-to-evict "false"',
+            "runs on nodes of Karpenter",
+            "nothing protects it",
+        ),
     ),
     *quiet(
         "pod-safe-to-evict",
@@ -247,7 +251,7 @@ CASES = [
     Case(
         "pod-no-requests",
         lambda: on_node(a_pod(node="node-1", cpu="", memory="")),
-        ("1 of 1 workload pods ask for neither cpu nor memory (ReplicaSet/default/web)",),
+        ("1 of 1 workload pod asks for neither cpu nor memory (ReplicaSet/default/web)",),
     ),
     Case(
         "pod-no-requests",
@@ -313,7 +317,7 @@ CASES = [
                 preferred_node_terms=(prefers(labels.ZONE, "us-east-1b"),),
             )
         ),
-        ("1 pod (ReplicaSet/default/web) prefers what the first of their required alternatives excludes",),
+        ("1 pod (ReplicaSet/default/web) prefers what the first of its required alternatives excludes",),
     ),
     *quiet(
         "pod-preference-first-term",
@@ -392,7 +396,7 @@ CASES = [
     Case(
         "volume-zone-without-offering",
         lambda: tied("us-east-1c", node="node-1"),
-        ("1 pod (StatefulSet/default/db) has volumes in us-east-1c", "they run, and have no place to go to"),
+        ("1 pod (StatefulSet/default/db) has volumes in us-east-1c", "it runs, and has no place to go to"),
     ),
     Case(
         "volume-zone-without-offering",
@@ -537,13 +541,13 @@ CASES = [
     Case(
         "daemonset-other-group",
         kruise,
-        ("1 pod of 1 DaemonSet of apps.kruise.io/v1alpha1 on 1 node", "on 1 of them there is nothing else ($0.10/h)"),
+        ("1 pod of 1 DaemonSet of apps.kruise.io/v1alpha1 on 1 node", "there is nothing else on it ($0.10/h)"),
         per_hour=0.096,
     ),
     Case(
         "daemonset-other-group",
         lambda: kruise(a_pod(node="node-1")),
-        ("their nodes are never empty.",),
+        ("its node is never empty.",),
         INFO,
         name="beside others",
     ),
@@ -587,7 +591,7 @@ CASES = [
         "daemonset-do-not-disrupt",
         lambda: on_node(a_pod(node="node-1", daemonset="agent", namespace="kube-system", annotations={DND: "true"})),
         (
-            "1 pod of the DaemonSet kube-system/agent says do-not-disrupt: that holds 1 of 1 nodes",
+            "1 pod of the DaemonSet kube-system/agent says do-not-disrupt: that holds 1 of 1 node",
             "of Karpenter ($0.10/h)",
         ),
         per_hour=0.096,
@@ -601,12 +605,12 @@ CASES = [
     Case(
         "pod-tolerates-disrupted",
         lambda: on_node(a_pod(node="node-1", tolerations=(Toleration(operator="Exists"),), annotations={DND: "true"})),
-        ("1 pod (ReplicaSet/default/web) tolerates the taint", "1 of them in spite of do-not-disrupt"),
+        ("1 pod (ReplicaSet/default/web) tolerates the taint", "with the instance, in spite of do-not-disrupt"),
     ),
     Case(
         "pod-tolerates-disrupted",
         lambda: on_node(a_pod(node="node-1", tolerations=(Toleration(operator="Exists"),))),
-        ("they end with the instance.",),
+        ("it ends with the instance.",),
         INFO,
         name="not protected",
     ),

@@ -316,7 +316,7 @@ CASES = [
             ),
             nodeclasses=(NodeClass(name="default", group="karpenter.k8s.aws", kind="EC2NodeClass"),),
         ),
-        ("not ready: NodeClassReady is False (no subnets)", "its 0 nodes stay"),
+        ("not ready: NodeClassReady is False (no subnets)", "It launches nothing."),
         ERROR,
     ),
     Case(
@@ -504,7 +504,7 @@ CASES = [
     Case(
         "pool-no-grace-period",
         lambda: protected(pool_grace_ns=DAY_NS),
-        ("New nodes of the pool have one, these do not.",),
+        ("New nodes of the pool have one, this does not.",),
         name="later",
     ),
     *quiet("pool-no-grace-period", lambda: protected(grace_ns=DAY_NS), lambda: protected("1d"), three_nodes),
@@ -584,7 +584,7 @@ CASES = [
     Case(
         "budget-eaten",
         one_not_ready,
-        ("allows 1 of 3 nodes", "1 node not Ready (node-2) use all of it", "other 2 nodes ($0.19/h) wait"),
+        ("allows 1 of 3 nodes", "1 node not Ready (node-2) uses all of it", "other 2 nodes ($0.19/h) wait"),
         per_hour=0.192,
     ),
     *quiet("budget-eaten", lambda: budgets(DisruptionBudget("1")), lambda: budgets(DisruptionBudget("0"))),
@@ -668,7 +668,7 @@ CASES += [
                 for i in (1, 2, 3)
             ),
         ),
-        ("1 node on the way out for more than 30m (node-1) use all of it",),
+        ("1 node on the way out for more than 30m (node-1) uses all of it",),
         name="drain",
     ),
     Case(

@@ -64,7 +64,7 @@ def test_a_rollout_says_how_long_it_takes_and_what_it_takes_meanwhile() -> None:
 
 def test_the_first_sentence_has_no_dollars_of_the_end_where_a_node_has_no_price() -> None:
     found = planned("1")
-    assert "So at once; at the end $0.36/h instead of $0.30/h" in headline(found)
+    assert "That is at once; at the end it is $0.36/h instead of $0.30/h" in headline(found)
     unpriced = (*found.now.series[:-1], replace(found.now.end, unpriced=1))
     assert "at the end" not in headline(replace(found, now=replace(found.now, series=unpriced)))
 

@@ -138,8 +138,8 @@ def test_a_new_nodepool_on_a_nodeclass_that_was_not_read_is_ready_though_others_
     base = base_of(ClusterView(state_of(inventory), {}, evidence=Evidence()), NOW_NS)
     for name, notes in (("default", 0), ("typo", 1)):
         edited = apply(base, (PutObject(POOL.replace("NAME", name)),))
-        assert [note for note in edited.notes if "takes no pods" in note] == [
-            "NodePool new is not ready, so it takes no pods: there is no EC2NodeClass typo"
+        assert [note for note in edited.notes if "launches nothing" in note] == [
+            "NodePool new is not ready, so it launches nothing: there is no EC2NodeClass typo"
         ] * notes
     gone = apply(base, (DeleteObject(ObjectRef("EC2NodeClass", "other")),))
     assert gone.types.of_pool("general")

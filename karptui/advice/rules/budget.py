@@ -129,7 +129,8 @@ def _eaten(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.WARNING,
             objects=(pool_ref(pool), *(ObjectRef("Node", name) for name in (*first.not_ready, *first.deleting))),
             fact=f"{pool.name} allows {first.allowed:,} of {counted(first.nodes, 'node')} to be disrupted for "
-            f"{joined([one.reason for one in eaten])}, and {joined(parts)} use all of it: the other "
+            f"{joined([one.reason for one in eaten])}, and {joined(parts)} "
+            f"{verb(len(first.not_ready) + len(first.deleting), 'uses', 'use')} all of it: the other "
             f"{counted(len(rest), 'node')}{at_cost(cost)} {verb(len(rest), 'waits', 'wait')}, and no event says so.",
             per_hour=cost,
         )

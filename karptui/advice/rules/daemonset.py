@@ -39,7 +39,7 @@ def _do_not_disrupt(context: AdviceContext) -> Iterator[Finding]:
                 severity=Severity.WARNING,
                 objects=(group.owner,),
                 fact=f"{counted(len(pods), 'pod')} of the {group.owner.kind} {group.owner.key} "
-                f"{verb(len(pods), 'says', 'say')} do-not-disrupt: that holds {share(len(nodes), total)} nodes of "
+                f"{verb(len(pods), 'says', 'say')} do-not-disrupt: that holds {share(len(nodes), total, 'node')} of "
                 f"Karpenter{at_cost(cost)}, empty ones too.",
                 per_hour=cost,
             )
@@ -101,13 +101,15 @@ def _other_group(context: AdviceContext) -> Iterator[Finding]:
         if not any(context.fleet.pods.is_reschedulable(pod) and pod.key not in keys for pod in node.pods)
     ]
     cost = context.cost(alone)
+    these = verb(len(nodes), "it", f"{len(alone):,} of them")
     versions = sorted({version for version, _, _ in by_owner})
     yield Finding(
         severity=Severity.WARNING if alone else Severity.INFO,
         objects=tuple(ObjectRef("DaemonSet", name, namespace) for _, namespace, name in by_owner),
         fact=f"{counted(len(pods), 'pod')} of {counted(len(by_owner), 'DaemonSet')} of {listed(versions)} on "
-        f"{counted(len(nodes), 'node')} count as ordinary pods: their nodes are never empty"
-        f"{f', and on {len(alone):,} of them there is nothing else{at_cost(cost)}' if alone else ''}.",
+        f"{counted(len(nodes), 'node')} {verb(len(pods), 'counts as an ordinary pod', 'count as ordinary pods')}: "
+        f"{verb(len(nodes), 'its node is', 'their nodes are')} never empty"
+        f"{f', and there is nothing else on {these}{at_cost(cost)}' if alone else ''}.",
         per_hour=cost,
     )
 

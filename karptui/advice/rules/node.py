@@ -136,8 +136,9 @@ def _deleting_blocks_all(context: AdviceContext) -> Iterator[Finding]:
             *(ObjectRef("Node", name) for name in nodes),
         ),
         fact=f"{counted(len(stuck), 'pod')} of {counted(len(nodes), 'node')} on the way out ({listed(nodes)}) "
-        f"{verb(len(stuck), 'fits', 'fit')} nowhere ({listed(pod.key for pod in stuck)}): until they do, no node "
-        f"anywhere is drifted away, and of consolidation only empty nodes go. {stuck[0].key}: {shown}",
+        f"{verb(len(stuck), 'fits', 'fit')} nowhere ({listed(pod.key for pod in stuck)}): "
+        f"until {verb(len(stuck), 'it does', 'they do')}, no node anywhere is drifted away, "
+        f"and of consolidation only empty nodes go. {stuck[0].key}: {shown}",
     )
 
 
@@ -169,7 +170,9 @@ def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
     cost = context.cost(nodes)
     waiting = [pod.key for node in nodes for pod in node.pods if context.fleet.pods.is_waited_for(pod)]
     waits = (
-        f" They wait for {listed(waiting)}." if waiting else " No pod is in the way: look for finalizers and volumes."
+        f" {verb(len(nodes), 'It waits', 'They wait')} for {listed(waiting)}."
+        if waiting
+        else " No pod is in the way: look for finalizers and volumes."
     )
     yield Finding(
         severity=Severity.WARNING,
@@ -261,7 +264,8 @@ def _protected(context: AdviceContext) -> Iterator[Finding]:
     drifted = [node for node in nodes if node.claim is not None and node.claim.is_true("Drifted")]
     cost = context.cost(nodes)
     waits = (
-        f"; {counted(len(drifted), 'of them has', 'of them have')} drifted and {verb(len(drifted), 'stays', 'stay')} "
+        f"; {'it has' if len(nodes) == 1 else counted(len(drifted), 'of them has', 'of them have')} drifted and "
+        f"{verb(len(drifted), 'stays', 'stay')} "
         "whatever terminationGracePeriod says"
         if drifted
         else ""
@@ -321,7 +325,8 @@ def _finding(context: AdviceContext, pool: NodePool, found: list[tuple[StateNode
         objects=node_refs(nodes),
         fact=f"{counted(len(nodes), 'node')} of {pool.name}{at_cost(cost)} "
         f"{'is' if len(nodes) == 1 else 'are'} held by do-not-disrupt and still took {counted(pods, 'new pod')} in the "
-        f"last hour ({listed(node.name for node in nodes)}): they never run empty.",
+        f"last hour ({listed(node.name for node in nodes)}): "
+        f"{verb(len(nodes), 'it never runs', 'they never run')} empty.",
         edits=tuple(CordonNode(node.name) for node in nodes[:_CORDONED]),
         per_hour=cost,
     )
@@ -378,21 +383,23 @@ def _unmanaged(context: AdviceContext) -> Iterator[Finding]:
     orphans = [node for node in nodes if NODEPOOL in node.labels]
     others = [node for node in nodes if NODEPOOL not in node.labels]
     if orphans:
+        them = verb(len(orphans), "it", "them")
         yield Finding(
             severity=Severity.WARNING,
             objects=node_refs(orphans),
             fact=f"{counted(len(orphans), 'node')} ({listed(node.name for node in orphans)}) "
             f"{verb(len(orphans), 'carries', 'carry')} the label of a NodePool and "
-            f"{verb(len(orphans), 'has', 'have')} no NodeClaim: Karpenter takes them for somebody else's and never "
-            "removes them.",
+            f"{verb(len(orphans), 'has', 'have')} no NodeClaim: Karpenter takes {them} for somebody else's and never "
+            f"removes {them}.",
         )
     if others:
         pods = sum(1 for node in others for pod in node.pods if context.fleet.pods.is_reschedulable(pod))
+        them = verb(len(others), "it", "them")
         all_nodes = sum(node.node is not None for node in context.fleet.nodes)
         yield Finding(
             severity=Severity.INFO,
             objects=node_refs(others),
-            fact=f"{share(len(others), all_nodes)} nodes {verb(len(others), 'is', 'are')} not "
+            fact=f"{share(len(others), all_nodes, 'node')} {verb(len(others), 'is', 'are')} not "
             f"Karpenter's ({listed(node.name for node in others)}): it may place pods there and never removes or "
-            f"replaces them. {counted(pods, 'workload pod')} {verb(pods, 'runs', 'run')} on them.",
+            f"replaces {them}. {counted(pods, 'workload pod')} {verb(pods, 'runs', 'run')} on {them}.",
         )

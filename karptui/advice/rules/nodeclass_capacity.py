@@ -117,8 +117,9 @@ def _raid0_size(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.INFO,
             objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, pools)),
-            fact=f"{EC2_KIND} {nodeclass.name} puts pods' storage on local disks (RAID0), and {share(without, total)} "
-            f"available types of {counted(len(pools), 'NodePool')} {verb(without, 'has', 'have')} none: there the EBS "
+            fact=f"{EC2_KIND} {nodeclass.name} puts pods' storage on local disks (RAID0), and "
+            f"{share(without, total, 'available type')} of {counted(len(pools), 'NodePool')} "
+            f"{verb(without, 'has', 'have')} none: there the EBS "
             "volume's size counts, elsewhere the disks' alone.",
         )
 

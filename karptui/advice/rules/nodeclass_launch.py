@@ -73,7 +73,7 @@ def _no_interfaces(context: AdviceContext) -> Iterator[Finding]:
     title="the NodeClass is not ready",
     what="A condition of a NodeClass is not True, or its spec cannot be read.",
     why="A NodePool is ready only if its NodeClass is: subnets, security groups, images and the instance profile must "
-    "have been resolved. Until then the NodePool takes no pods.",
+    "have been resolved. Until then the NodePool launches nothing.",
     source="pkg/controllers/nodeclass of the AWS provider",
     remedy="Mend what the condition names; selectors that match nothing are the usual cause.",
 )

@@ -64,8 +64,9 @@ def _never_allows(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.WARNING,
             objects=(ref, *dict.fromkeys(map(context.owner_of, pods))),
             fact=f"PodDisruptionBudget {pdb.key} has {because}: its {counted(len(pods), 'pod')} cannot be evicted "
-            f"while all are healthy, and {counted(len(nodes), 'node')} of Karpenter{at_cost(cost)} "
-            f"{verb(len(nodes), 'stays', 'stay')} with them.",
+            f"while {verb(len(pods), 'it is', 'all are')} healthy, and "
+            f"{counted(len(nodes), 'node')} of Karpenter{at_cost(cost)} "
+            f"{verb(len(nodes), 'stays', 'stay')} with {verb(len(pods), 'it', 'them')}.",
             edits=edits,
             per_hour=cost,
         )

@@ -143,7 +143,7 @@ def _no_cost(context: AdviceContext) -> Iterator[Finding]:
         fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'costs', 'cost')} nothing to "
         f"evict, by deletion cost or priority: {counted(empty, 'node')} with nothing else on "
         f"{'it counts' if empty == 1 else 'them count'} as "
-        "empty and may be deleted without another place for them.",
+        f"empty and may be deleted without another place for {verb(pods, 'it', 'them')}.",
     )
 
 
@@ -202,8 +202,8 @@ def _safe_to_evict(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.WARNING,
             objects=owners,
             fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'says', 'say')} safe-to-evict "
-            '"false" and run on nodes of Karpenter, which reads only karpenter.sh/do-not-disrupt: nothing protects '
-            "them.",
+            f'"false" and {verb(pods, "runs", "run")} on nodes of Karpenter, which reads only '
+            f"karpenter.sh/do-not-disrupt: nothing protects {verb(pods, 'it', 'them')}.",
         )
 
 
@@ -236,7 +236,8 @@ def _several_pdbs(context: AdviceContext) -> Iterator[Finding]:
             objects=(*refs, *owners),
             fact=f"{counted(len(found), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(found), 'is', 'are')} "
             f"selected by {counted(len(budgets), 'PodDisruptionBudget')} ({joined(list(budgets[:_SHOWN]))}): no "
-            f"eviction is ever allowed; they run on {counted(len(nodes), 'node')} of Karpenter{at_cost(cost)}.",
+            f"eviction is ever allowed; {verb(len(found), 'it runs', 'they run')} on "
+            f"{counted(len(nodes), 'node')} of Karpenter{at_cost(cost)}.",
             per_hour=cost,
         )
 
@@ -263,11 +264,13 @@ def _tolerates_disrupted(context: AdviceContext) -> Iterator[Finding]:
     protected = [group for group in groups if any(not predicates.is_disruptable(pod) for pod in group.pods)]
     owners, pods = owner_refs((*protected, *groups)), sum(len(group.pods) for group in groups)
     held = sum(len(group.pods) for group in protected)
-    also = f", {held:,} of them in spite of do-not-disrupt" if held else ""
+    them = verb(pods, "it", "them")
+    of_these = "" if pods == 1 else f"{held:,} of them "
+    also = f", {of_these}in spite of do-not-disrupt" if held else ""
     yield Finding(
         severity=Severity.WARNING if held else Severity.INFO,
         objects=owners,
         fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'tolerates', 'tolerate')} the "
-        "taint of nodes on their way out: a drain neither evicts nor waits for them, new ones may still land there, "
-        f"and they end with the instance{also}.",
+        f"taint of nodes on their way out: a drain neither evicts nor waits for {them}, new ones may still land there, "
+        f"and {verb(pods, 'it ends', 'they end')} with the instance{also}.",
     )

@@ -80,8 +80,8 @@ def _preference_first_term(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.WARNING,
             objects=owners,
             fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'prefers', 'prefer')} what "
-            "the first of their required alternatives excludes: Karpenter drops that alternative before it drops the "
-            f"preference{context.doubt('PREFERENCE_POLICY')}.",
+            f"the first of {verb(pods, 'its', 'their')} required alternatives excludes: Karpenter drops that "
+            f"alternative before it drops the preference{context.doubt('PREFERENCE_POLICY')}.",
         )
 
 

@@ -43,8 +43,8 @@ def _fails_silently(context: AdviceContext) -> Iterator[Finding]:
     for (cause, is_silent), pods in sorted(by_cause.items()):
         owners = tuple(dict.fromkeys(map(context.owner_of, pods)))
         said = (
-            "they ask for karpenter.sh/nodepool DoesNotExist, and as a preference that counts too: neither error nor "
-            "event says so"
+            f"{verb(len(pods), 'it asks', 'they ask')} for karpenter.sh/nodepool DoesNotExist, and as a preference "
+            "that counts too: neither error nor event says so"
             if is_silent
             else f"only an event on the pod tells: {cause}"
         )
@@ -91,9 +91,9 @@ def _blocking_daemonsets(context: AdviceContext, group: PodGroup) -> Finding | N
         severity=Severity.ERROR if waiting else Severity.WARNING,
         objects=(group.owner,),
         fact=f"{counted(len(group.pods), 'pod')} of {ref_text(group.owner)} {verb(len(group.pods), 'wants', 'want')} "
-        f"host port {port.port}/{port.protocol}, which the DaemonSet pod {daemon} takes on every node that they could "
-        f"get: no new node can carry them ({counted(waiting, 'waits', 'wait')}), and the message speaks of "
-        "requirements, resources or offerings.",
+        f"host port {port.port}/{port.protocol}, which the DaemonSet pod {daemon} takes on every node that "
+        f"{verb(len(group.pods), 'it', 'they')} could get: no new node can carry {verb(len(group.pods), 'it', 'them')} "
+        f"({counted(waiting, 'waits', 'wait')}), and the message speaks of requirements, resources or offerings.",
     )
 
 
@@ -126,9 +126,9 @@ def _no_requests(context: AdviceContext) -> Iterator[Finding]:
     yield Finding(
         severity=Severity.WARNING if _MANY * pods >= total else Severity.INFO,
         objects=owners,
-        fact=f"{share(pods, total)} workload pods ask for neither cpu nor memory ({listed(map(ref_text, owners))}): to "
-        f"Karpenter they take a pod slot and nothing else, so {counted(len(owners), 'workload')} may be packed onto "
-        "nodes without the room they use.",
+        fact=f"{share(pods, total, 'workload pod')} {verb(pods, 'asks', 'ask')} for neither cpu nor memory "
+        f"({listed(map(ref_text, owners))}): to Karpenter {verb(pods, 'it takes', 'they take')} a pod slot and nothing "
+        f"else, so {counted(len(owners), 'workload')} may be packed onto nodes without the room they use.",
     )
 
 
@@ -152,7 +152,7 @@ def _no_usable_pool(context: AdviceContext) -> Iterator[Finding]:
         severity=Severity.ERROR,
         objects=tuple(map(pool_ref, context.pools)) or pods,
         fact=f"{counted(len(waiting), 'pod')} {verb(len(waiting), 'waits', 'wait')}, and {missing}: "
-        "Karpenter reports neither error nor event for them.",
+        f"Karpenter reports neither error nor event for {verb(len(waiting), 'it', 'them')}.",
     )
 
 
@@ -194,8 +194,8 @@ def _nominated_limbo(context: AdviceContext) -> Iterator[Finding]:
         fact=f"{counted(len(pods), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(pods), 'has', 'have')} been "
         f"nominated up to {max(event.count for event in events):,} times over "
         f"{span(context.now_ns - min(event.first_ns for event in events))} ({events[0].message}) and still "
-        f"{verb(len(pods), 'waits', 'wait')}: Karpenter thinks they fit, and a nominated node is not "
-        f"disrupted.{quoted}",
+        f"{verb(len(pods), 'waits', 'wait')}: Karpenter thinks {verb(len(pods), 'it fits', 'they fit')}, and "
+        f"a nominated node is not disrupted.{quoted}",
     )
 
 
@@ -219,7 +219,8 @@ def _pending_in_simulations(context: AdviceContext) -> Iterator[Finding]:
         objects=owners,
         fact=f"{counted(len(waiting), 'pod')} ({listed(map(ref_text, owners))}) "
         f"{'has' if len(waiting) == 1 else 'have'} waited for up to {span(context.now_ns - oldest)}: every simulated "
-        "removal of a node has to place them too, which can turn a delete into a replacement or prevent it.",
+        f"removal of a node has to place {verb(len(waiting), 'it', 'them')} too, which can turn a delete into a "
+        "replacement or prevent it.",
     )
 
 

@@ -106,7 +106,7 @@ def _consolidate_after_churn(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.WARNING,
             objects=(pool_ref(pool),),
             fact=f"{pool.name} waits {after} without a pod coming or going before a node may be consolidated, and "
-            f"{share(len(kept), len(old))} nodes older than {span(_OLD * pool.consolidate_after_ns)}{at_cost(cost)} "
+            f"{share(len(kept), len(old), 'node')} older than {span(_OLD * pool.consolidate_after_ns)}{at_cost(cost)} "
             f"saw one within that time, half of them no longer than {quiet} ago: their clocks keep starting anew.",
             edits=(SetField(pool_ref(pool), ("spec", "disruption", "consolidateAfter"), "0s"),),
             per_hour=cost,
@@ -183,8 +183,8 @@ def _expiry_wave(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING if until_ns < _SOON_NS else Severity.INFO,
             objects=(pool_ref(pool),),
-            fact=f"{share(len(wave), len(nodes))} nodes of {pool.name}{at_cost(cost)} expire within 30m of each other, "
-            f"from {format_timestamp(wave[0].at_ns // NS_PER_SECOND * NS_PER_SECOND)} on (in {span(until_ns)}). "
+            fact=f"{share(len(wave), len(nodes), 'node')} of {pool.name}{at_cost(cost)} expire within 30m of each "
+            f"other, from {format_timestamp(wave[0].at_ns // NS_PER_SECOND * NS_PER_SECOND)} on (in {span(until_ns)}). "
             f"Disruption budgets do not hold expiry back.{drains}",
         )
 
@@ -225,14 +225,18 @@ def _no_grace_period(context: AdviceContext) -> Iterator[Finding]:
             continue
         owners = tuple(dict.fromkeys(owner for owner, _ in own))
         cost = context.cost(nodes)
-        endless = "" if pool.termination_grace_period_ns is None else " New nodes of the pool have one, these do not."
+        endless = (
+            ""
+            if pool.termination_grace_period_ns is None
+            else (f" New nodes of the pool have one, {verb(len(nodes), 'this does', 'these do')} not.")
+        )
         yield Finding(
             severity=Severity.WARNING,
             objects=(pool_ref(pool), *owners),
             fact=f"{counted(len(own), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(own), 'says', 'say')} "
             f"do-not-disrupt on {counted(len(nodes), 'node')} of {pool.name}{at_cost(cost)} without "
             "terminationGracePeriod: when such a node drifts it stays, and when it expires or is deleted its drain "
-            f"has no end while they run.{endless}",
+            f"has no end while {verb(len(own), 'it runs', 'they run')}.{endless}",
             edits=(SetField(pool_ref(pool), _GRACE_PERIOD_PATH, "24h"),) if not endless else (),
             per_hour=cost,
         )
@@ -260,7 +264,7 @@ def _protects_nodes(context: AdviceContext) -> Iterator[Finding]:
         cost = context.cost(nodes)
         if protects_node(pool.template_annotations):
             fact = f"Every new node of {pool.name} says do-not-disrupt: neither consolidation nor drift ever takes "
-            fact += f"one. {counted(len(nodes), 'node')}{at_cost(cost)} of it do now."
+            fact += f"one. {counted(len(nodes), 'node')}{at_cost(cost)} of it {verb(len(nodes), 'does', 'do')} now."
         else:
             fact = f'The template of {pool.name} has do-not-disrupt "{value}": on nodes only "true" counts, so it '
             fact += "protects nothing."

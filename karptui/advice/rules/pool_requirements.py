@@ -51,8 +51,9 @@ def _arm64_image(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.ERROR if count == offered else Severity.WARNING,
             objects=(pool_ref(pool), ObjectRef(EC2_KIND, nodeclass.name)),
-            fact=f"{pool.name} allows {share(count, offered)} types of {joined(sorted(lost))}, and {EC2_KIND} "
-            f"{nodeclass.name} has no image for it: Karpenter plans with them and drops them at launch.",
+            fact=f"{pool.name} allows {share(count, offered, 'type')} of {joined(sorted(lost))}, and {EC2_KIND} "
+            f"{nodeclass.name} has no image for it: Karpenter plans with "
+            f"{verb(count, 'it and drops it', 'them and drops them')} at launch.",
         )
 
 
@@ -103,7 +104,8 @@ def _capacity_type_open(context: AdviceContext) -> Iterator[Finding]:
         fact = f"{pool.name} does not say which capacity type it wants: new nodes are "
         fact += "reserved while a reservation has room, else " if is_reserved else ""
         fact += "on-demand, as no spot is offered" if no_spot else "spot wherever spot is offered"
-        fact += f"; {share(len(spot), len(nodes))} nodes are spot{at_cost(context.cost(spot))}" if nodes else ""
+        are = verb(len(spot) or len(nodes), "is", "are")
+        fact += f"; {share(len(spot), len(nodes), 'node')} {are} spot{at_cost(context.cost(spot))}" if nodes else ""
         rest = {"key": CAPACITY_TYPE, "operator": "In", "values": ["on-demand"]}
         written = [*_requirements(pool.raw), rest]
         yield Finding(
@@ -165,13 +167,16 @@ def _finding(template: Template, found: PoolTypes, removed: list[TypeVerdict]) -
     amounts = f"{cpu_text(cpu_millis(heaviest.daemons))}, {memory(memory_bytes(heaviest.daemons))}"
     carried = f"{counted(heaviest.daemon_pods, 'DaemonSet pod')} ({amounts})"
     is_dead = not any(one.removed_by in (None, Filter.LIMITS) for one in found.verdicts)
-    consequence = "it can launch no node" if is_dead else "they are left out without a message"
+    consequence = (
+        "it can launch no node" if is_dead else f"{verb(len(removed), 'it is', 'they are')} left out without a message"
+    )
     pool = template.pool
     return Finding(
         severity=Severity.ERROR if is_dead else Severity.WARNING if 2 * len(removed) > allowed else Severity.INFO,
         objects=(pool_ref(pool),),
         fact=f"A new node of {pool.name} carries {carried}: {len(removed):,} of {counted(allowed, 'allowed type')} "
-        f"have no room for a pod beside them, {listed(map(_short, removed))}; {consequence}.",
+        f"{verb(len(removed), 'has', 'have')} no room for a pod beside them, {listed(map(_short, removed))}; "
+        f"{consequence}.",
     )
 
 
@@ -211,8 +216,9 @@ def _fractional_gpu(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.INFO,
             objects=tuple(map(pool_ref, pools)),
             fact=f"{listed(pool.name for pool in pools)} {verb(len(pools), 'allows', 'allow')} "
-            f"{counted(len(fractional), 'type')} with a part of a GPU ({listed(sorted(fractional), 6)}): they count as "
-            "having no GPU, so plain pods may get one, with the GPU image.",
+            f"{counted(len(fractional), 'type')} with a part of a GPU ({listed(sorted(fractional), 6)}): "
+            f"{verb(len(fractional), 'it counts', 'they count')} as having no GPU, so plain pods may get one, with the "
+            "GPU image.",
         )
 
 
@@ -301,10 +307,12 @@ def _not_ready(context: AdviceContext) -> Iterator[Finding]:
         is_missing = not is_seen and ("NodeClass" not in context.hidden or pool.nodeclass_exists is False)
         reason = f"its {ref.kind} {ref.name} does not exist" if is_missing else _reason(pool)
         nodes = len(context.nodes_of(pool))
+        stay = verb(nodes, "stays and takes", "stay and take")
+        there = f"; its {counted(nodes, 'node')} {stay} pods" if nodes else ""
         yield Finding(
             severity=Severity.ERROR,
             objects=(pool_ref(pool), *(() if is_missing else (ObjectRef(ref.kind, ref.name),))),
-            fact=f"{pool.name} is not ready: {reason}. It takes no pods; its {counted(nodes, 'node')} stay.",
+            fact=f"{pool.name} is not ready: {reason}. It launches nothing{there}.",
         )
 
 

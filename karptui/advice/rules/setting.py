@@ -68,9 +68,9 @@ def _gate_off(context: AdviceContext) -> Iterator[Finding]:
     overlays = [ObjectRef("NodeOverlay", one.name) for one in inventory.overlays]
     buffers = [ObjectRef("CapacityBuffer", one.name, one.namespace) for one in inventory.capacity_buffers]
     for gate, kind, refs, effect in (
-        ("StaticCapacity", "static NodePool", static, "their replicas are not kept up"),
+        ("StaticCapacity", "static NodePool", static, f"{verb(len(static), 'its', 'their')} replicas are not kept up"),
         ("NodeOverlay", "NodeOverlay", overlays, "prices and extended resources stay as the provider has them"),
-        ("CapacityBuffer", "CapacityBuffer", buffers, "no room is kept for them"),
+        ("CapacityBuffer", "CapacityBuffer", buffers, f"no room is kept for {verb(len(buffers), 'it', 'them')}"),
     ):
         if refs and not context.settings.gate(gate):
             yield Finding(

@@ -38,11 +38,15 @@ def _zone_without_offering(context: AdviceContext) -> Iterator[Finding]:
     for where, found in sorted(stranded.items()):
         owners = tuple(dict.fromkeys(owner for owner, _ in found))
         waiting = sum(1 for _, pod in found if not pod.node_name)
-        state = f"{counted(waiting, 'is', 'are')} waiting" if waiting else "they run, and have no place to go to"
+        state = (
+            f"{counted(waiting, 'is', 'are')} waiting"
+            if waiting
+            else verb(len(found), "it runs, and has", "they run, and have") + " no place to go to"
+        )
         yield Finding(
             severity=Severity.ERROR if waiting else Severity.WARNING,
             objects=owners,
             fact=f"{counted(len(found), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(found), 'has', 'have')} "
-            f"volumes in {joined(where)}, where no NodePool that these pods may go to has an available offering; "
-            f"{state}.",
+            f"volumes in {joined(where)}, where no NodePool that {verb(len(found), 'it', 'they')} may go to "
+            f"has an available offering; {state}.",
         )

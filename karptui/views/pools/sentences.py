@@ -116,7 +116,9 @@ def ready_lines(row: PoolRow) -> tuple[Pieces, ...]:
         bad = failing(_own(row))
         lines += [_line("NodePool", one) for one in bad if one.type != "Ready" or len(bad) == 1]
         if not bad:
-            lines.append(((f"✘ NodePool {clean(row.name)} reports no Ready condition: it takes no pods", Tone.FAULT),))
+            lines.append(
+                ((f"✘ NodePool {clean(row.name)} reports no Ready condition: it launches nothing", Tone.FAULT),)
+            )
     if not row.is_class_ready:
         bad = failing(row.class_conditions or ())
         lines += [_line(f"{ref.kind} {ref.name}", one) for one in bad if one.type != "Ready" or len(bad) == 1]

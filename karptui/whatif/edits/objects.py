@@ -56,7 +56,7 @@ def settle_pool(draft: ClusterDraft, pool: NodePool) -> NodePool:
     if is_ready == pool.is_ready:
         return pool
     if not is_ready:
-        draft.note(f"NodePool {pool.name} is not ready, so it takes no pods: {why}")
+        draft.note(f"NodePool {pool.name} is not ready, so it launches nothing: {why}")
     condition = ready("True" if is_ready else "False", why if not is_ready else "")
     return replace(pool, conditions=with_condition(pool.conditions, condition))
 

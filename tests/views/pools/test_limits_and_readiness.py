@@ -87,7 +87,7 @@ def test_what_is_not_ready() -> None:
 @pytest.mark.parametrize(
     ("conditions", "short", "words"),
     [
-        ((), "no condition", "✘ NodePool general reports no Ready condition: it takes no pods"),
+        ((), "no condition", "✘ NodePool general reports no Ready condition: it launches nothing"),
         (("Ready",), "Ready", "✘ NodePool: Ready is False"),
     ],
 )

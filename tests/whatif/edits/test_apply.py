@@ -145,7 +145,7 @@ def test_another_nodeclass_that_is_not_there_makes_a_pool_unready() -> None:
     path = ("spec", "template", "spec", "nodeClassRef", "name")
     side = edited(base(POOL, NODECLASS), SetField(GENERAL, path, "other"))
     assert not pool(side).is_ready
-    assert side.notes == ("NodePool general is not ready, so it takes no pods: there is no EC2NodeClass other",)
+    assert side.notes == ("NodePool general is not ready, so it launches nothing: there is no EC2NodeClass other",)
     assert pool(edited(base(POOL), SetField(GENERAL, path, "other"))).is_ready
 
 
@@ -650,7 +650,7 @@ def test_an_upgrade_says_which_nodeclasses_would_not_be_ready() -> None:
             "EC2NodeClass default is not ready: UnsupportedKubeletConfiguration: spec.kubelet has fields not applied "
             "by the Bottlerocket AMI family that would be silently dropped: podsPerCore"
         ),
-        "NodePool general is not ready, so it takes no pods: EC2NodeClass default is not ready",
+        "NodePool general is not ready, so it launches nothing: EC2NodeClass default is not ready",
     )
     mended = SetField(ObjectRef("EC2NodeClass", "default"), ("spec", "kubelet"), None)
     assert pool(edited(start, mended, SetSetting("KARPENTER_VERSION", "1.15.0"))).is_ready
