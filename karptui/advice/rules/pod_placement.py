@@ -337,7 +337,7 @@ def _stored_not_in(context: AdviceContext) -> Iterator[Finding]:
             fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'excludes', 'exclude')} "
             f"values of {key}, which no "
             "NodePool defines, and others ask for a value of it: beside the former on a new node the latter are "
-            "placed, alone they fail.",
+            "placed, and fail alone.",
         )
 
 
