@@ -22,6 +22,7 @@ COLUMNS: Final = (
     "isAsItIs",
     "endNodes",
     "endPricePerHour",
+    "endUnpriced",
     "dollars",
     "dollarsSaved",
     "commands",
@@ -29,6 +30,7 @@ COLUMNS: Final = (
     "pending",
     "lastCommandSeconds",
     "isBeaten",
+    "worthIt",
 )
 """Of CSV."""
 
@@ -105,7 +107,7 @@ def _lines(name: str, found: Comparison) -> Iterator[str]:
     yield f"{name}: {headline(found)}"
     yield from (f"  {line}" for line in more_lines(found))
     yield ""
-    yield from table_lines(TABLE, sorted(found.outcomes, key=lambda one: -one.saved))
+    yield from table_lines(TABLE, sorted(found.outcomes, key=lambda one: -(one.saved or 0.0)))
     yield ""
     for sentence in found.assumed:
         yield f"  assumed: {sentence}"

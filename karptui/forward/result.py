@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from karptui.disruption.codes import CODES, Code
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
@@ -103,6 +104,7 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
             "nodes": self.nodes,
             "pricePerHour": self.price_per_hour,
             "pending": self.pending,
+            "unpriced": self.unpriced,
         }
 
 
@@ -204,6 +206,8 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What it goes round in at the end, where it does."""
     spread: Spread | None = None
     """What chance changes, where it was played with several seeds; this is the likeliest of these plays."""
+    has_prices: bool = True
+    """Whether dollars are said at all."""
 
     @property
     def end(self) -> Moment:
@@ -254,6 +258,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                 "nodes": end.nodes,
                 "pricePerHour": end.price_per_hour,
                 "pending": end.pending,
+                "unpriced": end.unpriced,
                 "kept": [{"node": one.node, "code": one.code, "object": one.object} for one in self.kept],
             },
             "waits": [one.as_json() for one in self.waits],
@@ -267,3 +272,18 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         if self.problem:
             document["problem"] = self.problem
         return document
+
+
+def without_dollars(played: Played) -> Played:
+    """Return a play of which no price is known."""
+    return replace(
+        played,
+        steps=tuple(_without_dollars(step) for step in played.steps),
+        series=tuple(replace(moment, price_per_hour=0.0, unpriced=moment.nodes) for moment in played.series),
+        has_prices=False,
+    )
+
+
+def _without_dollars(step: Step) -> Step:
+    claims = tuple({**claim, "cheapestPrice": -1} for claim in step.claims)
+    return replace(step, claims=claims, savings_per_hour=None, reckoned_savings=0.0)

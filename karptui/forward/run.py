@@ -19,7 +19,7 @@ from karptui.forward.jobs import job_times, kind_of
 from karptui.forward.journal import Journal
 from karptui.forward.launching import is_stuck
 from karptui.forward.play import Play
-from karptui.forward.result import KeptNode, Played
+from karptui.forward.result import KeptNode, Played, without_dollars
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import format_duration
@@ -30,6 +30,10 @@ from karptui.provisioning.not_modelled import not_modelled
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 
 _MOST_NAMES: Final = 3
+RECKONED: Final = (
+    "dollars of plays are what Karpenter reckons with: list prices without a discount or a surcharge,"
+    " reserved nodes as good as free, spot on demand where no spot price is known"
+)
 HORIZON_NS = 6 * 3600 * NS_PER_SECOND
 """How far a play goes unless somebody says otherwise."""
 
@@ -46,6 +50,7 @@ def forward(
     simulation_seconds: float | None = None,
     removed: Iterable[str] = (),
     most_commands: int | None = None,
+    has_prices: bool = True,
     journal: Journal | None = None,
     reporter: Reporter = silent,
     pause: Pause = no_pause,
@@ -63,6 +68,7 @@ def forward(
         simulation_seconds: What Karpenter takes for one simulated removal, by its metrics; None where not known.
         removed: Names of nodes that somebody deletes at the beginning.
         most_commands: Commands of disruption after which it ends; None for no bound.
+        has_prices: Whether the answer has dollars; Karpenter decides by them either way.
         journal: Gets every change, to tell later how the cluster was at an instant.
         reporter: Told of the seconds that have passed and of all; may raise ``Cancelled``.
         pause: Called now and then while something is worked out.
@@ -91,10 +97,10 @@ def forward(
     )
     for name in removed:
         play.delete_node(name)
-    played = play.run()
+    played = play.run() if has_prices else without_dollars(play.run())
     is_measured = simulation_seconds is not None
     assumed, left_out = premises(inventory, settings, durations, now_ns, is_instant=is_instant, is_measured=is_measured)
-    assumed += (*_foreign(inventory), *_unpriced(played))
+    assumed += (*_foreign(inventory, has_prices=has_prices), *(about_dollars(played) if has_prices else ()))
     return msgspec.structs.replace(
         played,
         kept=kept_nodes(play.fleet()),
@@ -182,17 +188,19 @@ def _assumptions(durations: Durations, usual_seconds: float | None, *, is_instan
     ]
 
 
-def _foreign(inventory: Inventory) -> Iterator[str]:
+def _foreign(inventory: Inventory, *, has_prices: bool) -> Iterator[str]:
     """Yield that nodes which Karpenter did not make count as nodes and not in dollars; nothing where there are none."""
     claimed = {claim.provider_id for claim in inventory.nodeclaims if claim.provider_id}
     count = sum(1 for node in inventory.nodes if node.provider_id not in claimed)
     if count:
         counts = verb(count, "counts", "count")
-        yield f"{counted(count, 'node')} that Karpenter did not make {counts} among the nodes, and not in $/h"
+        dollars = ", and not in $/h" if has_prices else ""
+        yield f"{counted(count, 'node')} that Karpenter did not make {counts} among the nodes{dollars}"
 
 
-def _unpriced(played: Played) -> Iterator[str]:
-    """Yield that nodes count for nothing in dollars; nothing where there are none."""
+def about_dollars(played: Played) -> Iterator[str]:
+    """Yield what the dollars of a play are, and how many nodes they leave out."""
+    yield RECKONED
     count = max(moment.unpriced for moment in played.series)
     if count:
         counts, claims = verb(count, "counts", "count"), verb(count, "its NodeClaim", "their NodeClaims")

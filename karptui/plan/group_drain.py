@@ -10,8 +10,8 @@ import msgspec
 from karptui.forward.durations import observed
 from karptui.forward.kubectl_drain import DrainedNode, HeldPod
 from karptui.forward.play import Play
-from karptui.forward.result import Moment, Played, StepKind
-from karptui.forward.run import HORIZON_NS, premises
+from karptui.forward.result import Moment, Played, StepKind, without_dollars
+from karptui.forward.run import HORIZON_NS, about_dollars, premises
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.reporter import Reporter, silent
@@ -44,6 +44,10 @@ class GroupDrain(msgspec.Struct, frozen=True, kw_only=True):
     price_before: float
     """Dollars per hour of Karpenter's nodes and the group's."""
     most_price: float
+    unpriced: int
+    """Nodes that the dollars leave out at a time, at most, as their price is not known."""
+    has_prices: bool
+    """Whether dollars are said at all."""
     longest_wait_ns: int
     """How long a pod was without a node, at most, once the drain had begun."""
     waiting_before: int
@@ -91,6 +95,7 @@ class GroupDrain(msgspec.Struct, frozen=True, kw_only=True):
             "mostNodes": self.most_nodes,
             "pricePerHourBefore": self.price_before,
             "mostPricePerHour": self.most_price,
+            "unpriced": self.unpriced,
             "longestWaitSeconds": self.longest_wait_ns // NS_PER_SECOND,
             "withoutNodeBefore": self.waiting_before,
             "withoutNode": self.waiting,
@@ -147,9 +152,11 @@ def drain_groups(
         for pod in inventory.pods
         if pod.node_name in going and is_reschedulable(pod) and not predicates.is_disruptable(pod)
     )
-    played = play.run()
+    has_prices = situation.has_prices
+    played = play.run() if has_prices else without_dollars(play.run())
     assumed, left_out = premises(inventory, settings, durations, now_ns)
     costs = list(_costs(played.series, drain.nodes, prices))
+    unpriced = max(moment.unpriced for moment in played.series) + sum(1 for name in names if name not in prices)
     return GroupDrain(
         at_once=at_once,
         from_ns=now_ns,
@@ -162,10 +169,12 @@ def drain_groups(
         most_nodes=max(moment.nodes for moment in played.series),
         price_before=costs[0],
         most_price=max(costs),
+        unpriced=unpriced,
+        has_prices=has_prices,
         longest_wait_ns=_longest_wait(played, play.now_ns),
         waiting_before=played.series[0].pending,
         waiting=played.end.pending,
-        assumed=(*_PREMISES, *assumed),
+        assumed=(*_PREMISES, *assumed, *(about_dollars(played) if has_prices else ())),
         not_modelled=left_out,
     )
 

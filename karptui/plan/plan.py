@@ -16,7 +16,7 @@ from karptui.forward.result import Played, StepKind
 from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, span_text, verb
-from karptui.plan.rollout import most_more_nodes, rollout, spent
+from karptui.plan.rollout import leave_out_alike, most_more_nodes, rollout, spent
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.difference import BlockerLine, Difference
 from karptui.whatif.drift.drift import is_template_changed
@@ -87,8 +87,13 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return most_more_nodes(self.edited, self.now, self._until_ns)
 
     @property
-    def extra_dollars(self) -> float:
-        """What it costs more than as it is until the rollout is through, or until nothing more happens."""
+    def extra_dollars(self) -> float | None:
+        """What it costs more than as it is until the rollout is through, or until nothing more happens.
+
+        None where nobody can say, as nodes without a price come or go.
+        """
+        if not leave_out_alike(self.edited, self.now):
+            return None
         return spent(self.edited, self._until_ns) - spent(self.now, self._until_ns)
 
     @property
@@ -160,6 +165,12 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 "edited": found.after.price_per_hour,
                 "endNow": self.now.end.price_per_hour,
                 "endEdited": self.edited.end.price_per_hour,
+            },
+            "unpriced": {
+                "now": found.before.unpriced,
+                "edited": found.after.unpriced,
+                "endNow": self.now.end.unpriced,
+                "endEdited": self.edited.end.unpriced,
             },
             "drift": [
                 {"nodeClaim": line.claim_name, "node": line.node_name, "reason": line.reason, "because": line.because}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
@@ -13,7 +14,7 @@ from karptui.forward.run import HORIZON_NS
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED, NodePool
 from karptui.kube.durations import DurationError, parse_duration, short_duration
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.plan.rollout import rollout, spent
+from karptui.plan.rollout import leave_out_alike, rollout, spent
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
@@ -52,17 +53,30 @@ def afters_of(text: str) -> tuple[str, ...]:
     return found
 
 
+class Worth(StrEnum):
+    """Whether a policy is worth it, beside the cluster as it is and the others."""
+
+    YES = "yes"
+    SAME = "same"
+    """It comes to what the cluster as it is comes to."""
+    NO = "no"
+    """Another one is better, or it costs more than if nothing happened, and more than as it is."""
+    UNKNOWN = "n/a"
+    """Nobody can say what it saves."""
+
+
 class PolicySpread(msgspec.Struct, frozen=True, kw_only=True):
     """The least and the greatest of what plays with different seeds come to."""
 
     seeds: int
-    saved: tuple[float, float]
+    saved: tuple[float, float] | None
+    """None where nobody can say."""
     evictions: tuple[int, int]
 
     def as_json(self) -> dict[str, Any]:
         """Return it in the form of ``karptui policies -o json``."""
         pairs = {"dollarsSaved": self.saved, "evictions": self.evictions}
-        ends = {name: {"least": least, "greatest": greatest} for name, (least, greatest) in pairs.items()}
+        ends = {name: pair and {"least": pair[0], "greatest": pair[1]} for name, pair in pairs.items()}
         return {"seeds": self.seeds, **ends}
 
 
@@ -82,6 +96,10 @@ class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Over the whole span."""
     dollars_unchanged: float
     """Over the whole span if nothing happened at all."""
+    unpriced: int = 0
+    """Nodes at the end whose price nobody knows: dollars leave them out."""
+    is_saving_known: bool = True
+    """Whether somebody can say what is saved: not where nodes without a price come or go."""
     commands: int
     """Commands of disruption."""
     evictions: int
@@ -96,11 +114,12 @@ class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What chance changes, where it was played with several seeds; the figures above are those of the first."""
     is_beaten: bool = False
     """Whether another one costs no more and evicts no more, with every seed, and is better in one of them."""
+    worth: Worth = Worth.YES
 
     @property
-    def saved(self) -> float:
-        """Dollars that the span costs less than if nothing happened."""
-        return self.dollars_unchanged - self.dollars
+    def saved(self) -> float | None:
+        """Dollars that the span costs less than if nothing happened; None where nobody can say."""
+        return self.dollars_unchanged - self.dollars if self.is_saving_known else None
 
     @property
     def is_as_it_is(self) -> bool:
@@ -115,6 +134,7 @@ class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
             "isAsItIs": self.is_as_it_is,
             "endNodes": self.nodes,
             "endPricePerHour": self.price_per_hour,
+            "endUnpriced": self.unpriced,
             "dollars": self.dollars,
             "dollarsSaved": self.saved,
             "commands": self.commands,
@@ -123,6 +143,7 @@ class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
             "lastCommandSeconds": self.seconds,
             "kept": [{"by": words, "nodes": count} for words, count in self.kept],
             "isBeaten": self.is_beaten,
+            "worthIt": self.worth,
             "spread": None if self.spread is None else self.spread.as_json(),
         }
 
@@ -205,11 +226,14 @@ def compare(
     by_seed = [[one.outcome for one in every[at : at + seeds]] for at in range(0, len(every), seeds)]
     found = [with_spread(outcomes) for outcomes in by_seed]
     beaten = [any(beats(other, one) for other in by_seed) for one in by_seed]
-    marked = (msgspec.structs.replace(one, is_beaten=is_so) for one, is_so in zip(found, beaten, strict=True))
+    marked = tuple(
+        msgspec.structs.replace(one, is_beaten=is_so, worth=worth_of(outcomes, by_seed[0], is_beaten=is_so))
+        for one, outcomes, is_so in zip(found, by_seed, beaten, strict=True)
+    )
     return Comparison(
         pools=tuple((pool.name, pool.consolidation_policy, _after_text(pool)) for pool in chosen),
         horizon_ns=horizon_ns,
-        outcomes=tuple(marked),
+        outcomes=marked,
         assumed=(ALL_COUNT, *every[0].assumed),
         not_modelled=every[0].not_modelled,
     )
@@ -245,11 +269,15 @@ def with_spread(outcomes: Sequence[PolicyOutcome]) -> PolicyOutcome:
     first = outcomes[0]
     if len(outcomes) == 1:
         return first
-    saved, evictions = [one.saved for one in outcomes], [one.evictions for one in outcomes]
+    is_known = all(one.is_saving_known for one in outcomes)
+    saved = [one.dollars_unchanged - one.dollars for one in outcomes]
+    evictions = [one.evictions for one in outcomes]
     spread = PolicySpread(
-        seeds=len(outcomes), saved=(min(saved), max(saved)), evictions=(min(evictions), max(evictions))
+        seeds=len(outcomes),
+        saved=(min(saved), max(saved)) if is_known else None,
+        evictions=(min(evictions), max(evictions)),
     )
-    return msgspec.structs.replace(first, spread=spread)
+    return msgspec.structs.replace(first, spread=spread, is_saving_known=is_known)
 
 
 def tried_afters(pools: Iterable[NodePool]) -> tuple[str, ...]:
@@ -296,6 +324,8 @@ def _outcome(policy: str, after: str, edits: tuple[AnyEdit, ...], played: Played
         price_per_hour=played.end.price_per_hour,
         dollars=spent(played, end_ns),
         dollars_unchanged=played.series[0].price_per_hour * horizon_ns / _NS_PER_HOUR,
+        unpriced=played.end.unpriced,
+        is_saving_known=leave_out_alike(played),
         commands=len(commands),
         evictions=played.evictions,
         pending=played.end.pending,
@@ -305,10 +335,33 @@ def _outcome(policy: str, after: str, edits: tuple[AnyEdit, ...], played: Played
 
 
 def beats(one: Sequence[PolicyOutcome], other: Sequence[PolicyOutcome]) -> bool:
-    """Return whether one is as good in cents, evictions and pods that wait, seed by seed, and better in any."""
+    """Return whether one is as good in cents, evictions and pods that wait, seed by seed, and better in any.
+
+    Nobody can say where dollars are not known.
+    """
+    if not all(each.is_saving_known for each in (*one, *other)):
+        return False
     pairs = [(_figures(mine), _figures(its)) for mine, its in zip(one, other, strict=True)]
     never_worse = all(a <= b for mine, its in pairs for a, b in zip(mine, its, strict=True))
     return never_worse and any(mine != its for mine, its in pairs)
+
+
+def worth_of(one: Sequence[PolicyOutcome], today: Sequence[PolicyOutcome], *, is_beaten: bool) -> Worth:
+    """Return whether one is worth it.
+
+    Args:
+        one: What comes of it with each seed.
+        today: The same of the cluster as it is.
+        is_beaten: Whether another one is better.
+    """
+    if not all(each.is_saving_known for each in (*one, *today)):
+        return Worth.UNKNOWN
+    is_today = one[0].is_as_it_is
+    if not is_today and [*map(_figures, one)] == [*map(_figures, today)]:
+        return Worth.SAME
+    saved, before = (sum(each.dollars_unchanged - each.dollars for each in of) for of in (one, today))
+    costs_more = round(saved, 2) < 0 and round(saved, 2) < round(before, 2)
+    return Worth.NO if is_beaten or costs_more else Worth.YES
 
 
 def _figures(one: PolicyOutcome) -> tuple[float, int, int]:

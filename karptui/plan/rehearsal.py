@@ -92,6 +92,11 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
         return sum(one.price_per_hour for one in self.launches)
 
     @property
+    def unpriced_after(self) -> int:
+        """Those of these of unknown price."""
+        return sum(one.unpriced for one in self.launches)
+
+    @property
     def assumed(self) -> tuple[str, ...]:
         """What is assumed, of where pods land and of the drain."""
         return (*ASSUMED, *self.drain.assumed)

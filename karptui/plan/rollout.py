@@ -63,6 +63,7 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
                 seed=number,
                 simulation_seconds=simulation_seconds,
                 removed=self.removed,
+                has_prices=self.situation.has_prices,
                 journal=journal,
                 reporter=_part(reporter, turn, count),
                 pause=pause,
@@ -92,6 +93,14 @@ def spent(played: Played, until_ns: int) -> float:
         moment.price_per_hour * max(min(end_ns, until_ns) - moment.at_ns, 0) / (3600 * NS_PER_SECOND)
         for moment, end_ns in zip(played.series, instants, strict=True)
     )
+
+
+def leave_out_alike(*plays: Played) -> bool:
+    """Return whether dollars of plays can be compared, with each other and over time.
+
+    They can where the same number of nodes has no price at every moment.
+    """
+    return len({moment.unpriced for played in plays for moment in played.series}) == 1
 
 
 def most_more_nodes(played: Played, other: Played, until_ns: int) -> int:

@@ -143,11 +143,14 @@ def part(title: str, lines: Sequence[str]) -> Iterator[str]:
 LandingT = TypeVar("LandingT", Drill, Rehearsal)
 
 
-def landing_columns(price: Callable[[LandingT], float]) -> tuple[Column[LandingT], ...]:
+def landing_columns(
+    price: Callable[[LandingT], float], unpriced: Callable[[LandingT], int]
+) -> tuple[Column[LandingT], ...]:
     """Return the columns of where pods that have to move land.
 
     Args:
         price: What new nodes cost per hour.
+        unpriced: Those of them of unknown price.
     """
     return (
         count_column(
@@ -157,7 +160,7 @@ def landing_columns(price: Callable[[LandingT], float]) -> tuple[Column[LandingT
             number_heading("new", "ON NEW", "Those that get a new node.", drop_order=2), lambda row: row.on_new
         ),
         count_column(number_heading("nodes", "NEW NODES", "Nodes that Karpenter launches."), lambda row: row.launched),
-        money_column(number_heading("price", "$/H NEW", "What the new nodes cost."), price),
+        money_column(number_heading("price", "$/H NEW", "What the new nodes cost."), price, unpriced),
     )
 
 
@@ -178,7 +181,7 @@ TABLE: Final[TableSpec[Drill]] = TableSpec(
             tone=lambda _: Tone.FAULT,
         ),
         count_column(number_heading("pods", "PODS", "Pods that have to move."), lambda row: row.pods),
-        *landing_columns(lambda row: row.price_per_hour),
+        *landing_columns(lambda row: row.price_per_hour, lambda row: sum(one.unpriced for one in row.launches)),
         count_column(
             number_heading("gone", "NODES GONE", "Nodes that are gone.", drop_order=1), lambda row: len(row.nodes)
         ),

@@ -17,6 +17,7 @@ from karptui.session.whatif_questions import PlayFound
 from karptui.views.forward import columns as forward_columns
 from karptui.views.forward.sentences import headline as forward_headline
 from karptui.views.forward.sentences import step_text
+from karptui.views.prices import known_change_text, known_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, markdown_text
 from karptui.views.study import Study, answer_lines, next_horizon, notes_of, plain_lines
@@ -47,7 +48,7 @@ def parts_of(plan: Plan) -> Iterator[tuple[str, list[str]]]:
     found = plan.difference
     yield "Risks, the worst first", plan.risks() or ["none found"]
     yield "New blockers", list(blocker_lines(plan))
-    yield "Costs", [price_text(plan)]
+    yield "Costs", [price_text(plan)] if plan.answer.has_prices else []
     yield (
         "NodePools",
         [
@@ -105,18 +106,25 @@ def rollout_lines(plan: Plan) -> Iterator[str]:
         first = first_of(nodes, _FEW)
         yield f"{len(nodes)} of {counted(count, 'drifted node')} left, kept by {words}: {first}"
     extra = counted(plan.extra_nodes, "node")
-    dollars = f"{sum_text(abs(plan.extra_dollars))} {'less' if plan.extra_dollars < 0 else 'more'}"
-    yield f"meanwhile {extra} more than as it is at most, and {dollars} in all"
+    yield f"meanwhile {extra} more than as it is at most{_extra_dollars(plan)}"
+
+
+def _extra_dollars(plan: Plan) -> str:
+    """Return what a rollout costs in all, as the end of a sentence; nothing where nobody can say."""
+    extra = plan.extra_dollars
+    if extra is None:
+        return ""
+    if not round(extra, 2):
+        return ", for the same dollars in all"
+    return f", and {sum_text(abs(extra))} {'less' if extra < 0 else 'more'} in all"
 
 
 def price_text(plan: Plan) -> str:
     """Return what the cluster costs now, at the end as it is, and at the end as edited."""
     now, end, edited = plan.now.series[0], plan.now.end, plan.edited.end
-    change = per_hour_change_text(edited.price_per_hour - end.price_per_hour)
-    return (
-        f"{per_hour_text(now.price_per_hour)} now, {per_hour_text(end.price_per_hour)} at the end as it is,"
-        f" {per_hour_text(edited.price_per_hour)} as edited ({change})"
-    )
+    change = known_change_text(end, edited)
+    said = f"{known_text(now)} now, {known_text(end)} at the end as it is, {known_text(edited)} as edited"
+    return f"{said} ({change})" if change else said
 
 
 def text_lines(name: str, plan: Plan) -> Iterator[str]:

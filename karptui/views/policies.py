@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from karptui.aws.money import per_hour_text, sum_text
+from karptui.aws.money import sum_text
 from karptui.forward.run import HORIZON_NS
-from karptui.kube.units import count_text, counted, duration_text, span_text
-from karptui.plan.policies import NEVER, Comparison, PolicyError, PolicyOutcome, afters_of
+from karptui.kube.units import NA, count_text, counted, duration_text, span_text
+from karptui.plan.policies import NEVER, Comparison, PolicyError, PolicyOutcome, Worth, afters_of
 from karptui.session.study_questions import PoliciesFound, PoliciesWanted
 from karptui.views.column import Column, Heading, count_column, number_heading, text_column
 from karptui.views.forward.sentences import AS_IT_IS, holders_text
-from karptui.views.prices import money_column
-from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
+from karptui.views.prices import known_text, money_column
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of
 from karptui.views.table import Sort, TableSpec
@@ -32,18 +32,20 @@ def headline(found: Comparison) -> str:
     today, *others = found.outcomes
     span = span_text(found.horizon_ns)
     chance = f" ({today.spread.seeds} seeds)" if today.spread is not None else ""
-    said = [f"as it is saves {_saves(today)} within {span}, with {_evictions(today)}{chance}"]
+    said = [f"as it is {saves_text(today)} within {span}, with {_evictions(today)}{chance}"]
+    if not today.is_saving_known:
+        said[0] = f"as it is, {_evictions(today)} within {span}{chance}; what it saves is not known"
     worthy: dict[tuple[float, int], PolicyOutcome] = {}
-    for one in sorted(others, key=lambda one: -one.saved):
-        if not one.is_beaten and round(one.saved, 2) > 0 and _figures(one) != _figures(today):
+    for one in sorted(others, key=_most_first):
+        if one.worth is Worth.YES and round(one.saved or 0.0, 2) > min(0.0, round(today.saved or 0.0, 2)):
             worthy.setdefault(_figures(one), one)
-    said += [f"{name_of(one)} {_saves(one)}, with {_evictions(one)}" for one in list(worthy.values())[:_FEW]]
+    said += [f"{name_of(one)} {saves_text(one)}, with {_evictions(one)}" for one in list(worthy.values())[:_FEW]]
     if today.is_beaten:
         better = [one for one in worthy.values() if one.dollars <= today.dollars and one.evictions <= today.evictions]
         if better:
             always = " with every seed" if chance else ""
             said.insert(0, f"{name_of(better[0])} is better than as it is, in dollars and evictions{always}")
-    if len(said) == 1:
+    if len(said) == 1 and today.is_saving_known:
         said.append("nothing else that was tried is better")
     return "; ".join(said)
 
@@ -52,10 +54,22 @@ def _figures(one: PolicyOutcome) -> tuple[float, int]:
     return round(one.dollars, 2), one.evictions
 
 
-def _saves(one: PolicyOutcome) -> str:
-    """Return what is saved; with several seeds from the least to the greatest."""
-    saved = (one.saved,) if one.spread is None else one.spread.saved
-    return " to ".join(dict.fromkeys(map(sum_text, saved)))
+def _most_first(one: PolicyOutcome) -> float:
+    return -(one.saved or 0.0)
+
+
+def saves_text(one: PolicyOutcome) -> str:
+    """Return what is saved: ``saves $4.59``; of several seeds from the least to the greatest."""
+    saved = (one.saved,) if one.spread is None else one.spread.saved or (None,)
+    known = [round(amount, 2) for amount in saved if amount is not None]
+    if not known:
+        return f"saves {NA}"
+    if not any(known):
+        return "saves nothing"
+    if max(known) <= 0:
+        more = " to ".join(dict.fromkeys(sum_text(-amount) for amount in reversed(known)))
+        return f"costs {more} more than if nothing happened"
+    return f"saves {' to '.join(dict.fromkeys(map(sum_text, known)))}"
 
 
 def _evictions(one: PolicyOutcome) -> str:
@@ -78,8 +92,8 @@ def sentence(outcome: PolicyOutcome) -> str:
     pending = f"; {counted(outcome.pending, 'pod')} without a node" if outcome.pending else ""
     by = f"by {counted(outcome.commands, 'command')} with {_evictions(outcome)}"
     return (
-        f"{name_of(outcome)}: {per_hour_text(outcome.price_per_hour)} and {counted(outcome.nodes, 'node')} at the end,"
-        f" {_saves(outcome)} saved {by}{pending}"
+        f"{name_of(outcome)} {saves_text(outcome)} {by}{pending};"
+        f" {counted(outcome.nodes, 'node')} and {known_text(outcome)} at the end"
     )
 
 
@@ -97,11 +111,14 @@ def story_lines(outcome: PolicyOutcome) -> Iterator[str]:
 
 
 def _tone(outcome: PolicyOutcome) -> Tone:
-    return Tone.MUTED if outcome.is_beaten else Tone.GOOD
+    return Tone.GOOD if outcome.worth is Worth.YES else Tone.MUTED
 
 
 def _saved(outcome: PolicyOutcome, _: int) -> Cell:
-    return Cell(sum_text(outcome.saved), _tone(outcome)) if round(outcome.saved, 2) else NOT_APPLICABLE
+    if outcome.saved is None:
+        return NOT_AVAILABLE
+    amount = round(outcome.saved, 2)
+    return Cell(sum_text(amount), Tone.WARNING if amount < 0 else _tone(outcome)) if amount else NOT_APPLICABLE
 
 
 TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
@@ -122,7 +139,9 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
             number_heading("evictions", "EVICTIONS", "Pods that it evicts."), lambda row: row.evictions, tone=_tone
         ),
         money_column(
-            number_heading("price", "END $/H", "What the nodes cost at the end.", 9), lambda row: row.price_per_hour
+            number_heading("price", "END $/H", "What the nodes cost at the end.", 9),
+            lambda row: row.price_per_hour,
+            lambda row: row.unpriced,
         ),
         count_column(number_heading("nodes", "END NODES", "Nodes at the end."), lambda row: row.nodes),
         count_column(
@@ -138,8 +157,15 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
             lambda row: duration_text(row.seconds) if row.commands else "",
         ),
         text_column(
-            Heading("verdict", "WORTH IT", "Whether no other is better in both.", 8, 10, drop_order=1),
-            lambda row: "no" if row.is_beaten else "yes",
+            Heading(
+                "verdict",
+                "WORTH IT",
+                "Whether it saves something, and no other is better in both; same: as it is.",
+                8,
+                10,
+                drop_order=1,
+            ),
+            lambda row: row.worth,
             tone=_tone,
         ),
     ),

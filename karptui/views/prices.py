@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
-from karptui.aws.money import node_price_text, per_hour_text, total_text
+from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_text, total_text
 from karptui.aws.prices import NodePrices, Price
 from karptui.karpenter.labels import SPOT
 from karptui.kube.units import NA, count_text
@@ -13,6 +14,39 @@ from karptui.session.nodes import NodeEntry
 from karptui.views.column import Column, Field, FieldKind, Heading, ItemT
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.top_bar import Fact
+
+
+class KnownDollars(Protocol):
+    """What nodes cost per hour as far as it is known: a moment of a play, one side of a what-if."""
+
+    @property
+    def price_per_hour(self) -> float:
+        """Of the nodes whose price is known."""
+
+    @property
+    def unpriced(self) -> int:
+        """Nodes that it leaves out, as their price is not known."""
+
+
+def known_text(dollars: KnownDollars) -> str:
+    """Return a sum per hour: ``$0.77/h``, ``$0.77/h+`` where it leaves nodes out, n/a where it leaves out all."""
+    return known_sum_text(dollars.price_per_hour, dollars.unpriced)
+
+
+def known_sum_text(per_hour: float, unpriced: int) -> str:
+    """Return the same of an amount and of how many nodes it leaves out."""
+    if unpriced and not per_hour:
+        return NA
+    return f"{per_hour_text(per_hour)}{'+' if unpriced else ''}"
+
+
+def known_change_text(was: KnownDollars, now: KnownDollars) -> str:
+    """Return by how much a sum per hour changes: ``-$0.77/h``; empty where it does not, or where nobody can say.
+
+    Nobody can where one leaves out more nodes than the other.
+    """
+    change = round(now.price_per_hour - was.price_per_hour, 2)
+    return per_hour_change_text(change) if change and was.unpriced == now.unpriced else ""
 
 
 def price_cell(entry: NodeEntry) -> Cell:
@@ -89,12 +123,22 @@ def sort_price(entry: NodeEntry) -> float | None:
     return entry.price.per_hour if entry.price is not None else None
 
 
-def money_column(heading: Heading, read: Callable[[ItemT], float]) -> Column[ItemT]:
-    """Return a column of dollars per hour; nothing is a dash."""
+def money_column(
+    heading: Heading, read: Callable[[ItemT], float], unpriced: Callable[[ItemT], int] = lambda _: 0
+) -> Column[ItemT]:
+    """Return a column of dollars per hour; nothing is a dash.
+
+    Args:
+        heading: What stands above it.
+        read: The dollars.
+        unpriced: Nodes that they leave out: a plus behind them, n/a where there are no dollars.
+    """
 
     def cell(item: ItemT, _: int) -> Cell:
-        amount = read(item)
-        return Cell(per_hour_text(amount).removesuffix("/h"), Tone.NORMAL) if amount else NOT_APPLICABLE
+        amount, left_out = read(item), unpriced(item)
+        if not amount:
+            return NOT_AVAILABLE if left_out else NOT_APPLICABLE
+        return Cell(f"{per_hour_text(amount).removesuffix('/h')}{'+' if left_out else ''}", Tone.NORMAL)
 
     field = Field[ItemT](FieldKind.MONEY, lambda item, _: read(item), help=heading.help.rstrip(".").lower())
     return Column(heading, cell, read, filters={heading.id: field})

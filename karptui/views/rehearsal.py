@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from karptui.aws.money import per_hour_change_text, per_hour_text
+from karptui.aws.money import per_hour_change_text
 from karptui.forward.kubectl_drain import HeldPod
 from karptui.forward.run import HORIZON_NS
 from karptui.kube.units import counted, first_of, span_text, verb
@@ -14,7 +14,7 @@ from karptui.plan.rehearsal import TOGETHER, Rehearsal
 from karptui.session.study_questions import RehearsalsFound, RehearsalsWanted
 from karptui.views.column import Heading, count_column, number_heading, text_column
 from karptui.views.drill import landing_columns, launch_text, part, places_text, reasons_text
-from karptui.views.prices import money_column
+from karptui.views.prices import known_sum_text, money_column
 from karptui.views.row import Tone
 from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of
 from karptui.views.table import Sort, TableSpec
@@ -36,15 +36,19 @@ def headline(found: Rehearsal) -> str:
     if found.group == TOGETHER:
         what = f"without any node group ({counted(len(found.nodes), 'node')})"
     waiting = f"{verb(len(found.pending), 'finds', 'find')} no place"
-    return f"{what} {places_text(found, waiting)}; {_dollars(found)}"
+    dollars = f"; {_dollars(found)}" if found.drain.has_prices else ""
+    return f"{what} {places_text(found, waiting)}{dollars}"
 
 
 def _dollars(found: Rehearsal) -> str:
+    before = known_sum_text(found.price_before, found.unpriced)
+    after = known_sum_text(found.price_after, found.unpriced_after)
     if found.unpriced == len(found.nodes):
-        return f"{per_hour_text(found.price_after)} after; what the group costs is not known"
+        return f"{after} after; what the group costs is not known"
     change = per_hour_change_text(found.price_after - found.price_before)
-    more = f", {found.unpriced:,} without a price" if found.unpriced else ""
-    return f"{per_hour_text(found.price_before)} → {per_hour_text(found.price_after)} ({change}{more})"
+    missing = [f"{found.unpriced:,} without a price"] if found.unpriced else []
+    missing += [f"{found.unpriced_after:,} new without a price"] if found.unpriced_after else []
+    return f"{before} → {after} ({', '.join(missing or [change])})"
 
 
 def overview(found: Sequence[Rehearsal]) -> str:
@@ -57,10 +61,11 @@ def overview(found: Sequence[Rehearsal]) -> str:
 def drain_text(drain: GroupDrain) -> str:
     """Return how long the drain takes or what stalls it, and its peak, in a sentence."""
     how = "one node at a time" if drain.at_once == 1 else f"{drain.at_once} nodes at a time"
-    peak = (
-        f"at most {counted(drain.most_nodes, 'node')} and {per_hour_text(drain.most_price)} at once"
-        f" (now {drain.nodes_before:,} and {per_hour_text(drain.price_before)})"
+    most, now = (
+        f" and {known_sum_text(price, drain.unpriced)}" if drain.has_prices else ""
+        for price in (drain.most_price, drain.price_before)
     )
+    peak = f"at most {counted(drain.most_nodes, 'node')}{most} at once (now {drain.nodes_before:,}{now})"
     if drain.took_ns is not None:
         return f"drained {how} it takes {span_text(drain.took_ns)}, {peak}"
     left = drain.left
@@ -145,19 +150,27 @@ def _price_after(found: Rehearsal) -> float:
     return found.price_after
 
 
+def _unpriced_after(found: Rehearsal) -> int:
+    return found.unpriced_after
+
+
 TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
     "node groups",
     (
         text_column(Heading("group", "NODE GROUP", "The node group that is drained.", 14, 44, is_name=True), name_of),
         count_column(number_heading("gone", "NODES", "Its nodes."), lambda row: len(row.nodes)),
-        money_column(number_heading("before", "$/H NOW", "What they cost."), lambda row: row.price_before),
+        money_column(
+            number_heading("before", "$/H NOW", "What they cost."),
+            lambda row: row.price_before,
+            lambda row: row.unpriced,
+        ),
         count_column(number_heading("pods", "PODS", "Pods that have to move."), lambda row: row.pods),
         count_column(
             number_heading("pending", "NO PLACE", "Those that find none."),
             lambda row: len(row.pending),
             tone=lambda _: Tone.FAULT,
         ),
-        *landing_columns(_price_after),
+        *landing_columns(_price_after, _unpriced_after),
         text_column(
             number_heading("took", "TAKES", "How long the drain takes, or that it stalls."),
             _took,

@@ -73,7 +73,7 @@ def answers(
         difference(base, edited, scenario.replay, reporter),
         accuracy_of(base, edited, scenario.replay),
         notes=edited.notes,
-        has_prices=base.prices is None or not base.prices.settings.is_disabled,
+        has_prices=base.has_prices,
         seconds=clock() - began,
     )
     yield first

@@ -81,6 +81,11 @@ class Situation:
         self.outcomes: dict[Replay, ReplayOutcome] = {}
         """Replays that were made, by mode."""
 
+    @property
+    def has_prices(self) -> bool:
+        """Whether dollars are said at all."""
+        return self.prices is None or not self.prices.settings.is_disabled
+
     def derive(self, inventory: Inventory) -> Situation:
         """Return the same with other objects; instance types stay, so nodes may go but NodeClasses may not change."""
         return Situation(inventory, self.settings, self.types, self.now_ns, prices=self.prices, pause=self.pause)

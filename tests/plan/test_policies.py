@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.plan import policies
-from karptui.plan.policies import Comparison, PolicyError, PolicyOutcome, compare
+from karptui.plan.policies import Comparison, PolicyError, PolicyOutcome, Worth, compare
 from karptui.plan.rollout import rollout
 from karptui.views.policies import TABLE, headline, more_lines, name_of, sentence, story_lines
 from karptui.whatif.edits import SetSetting
@@ -89,14 +90,14 @@ def test_a_span_in_use_is_tried_once_as_somebody_would_write_it(own: str, tried:
 def test_it_is_said_which_are_worth_it() -> None:
     found = compare(cluster(consolidateAfter="Never"), afters=("0s",), horizon_ns=HOUR_NS)
     answer = headline(found)
-    assert answer.startswith("WhenEmpty 0s is better than as it is, in dollars and evictions; as it is saves $0.00 ")
-    assert "as it is saves $0.00 within 60m, with 0 evictions; " in answer
-    assert "WhenEmpty 0s $0.10, with 0 evictions" in answer
+    assert answer.startswith("WhenEmpty 0s is better than as it is, in dollars and evictions; as it is saves nothing ")
+    assert "as it is saves nothing within 60m, with 0 evictions; " in answer
+    assert "WhenEmpty 0s saves $0.10, with 0 evictions" in answer
     assert list(more_lines(found)) == ["today: general WhenEmptyOrUnderutilized Never"]
     same = compare(cluster(consolidateAfter="0s"), policies=("WhenEmptyOrUnderutilized",), afters=("0s",))
     assert headline(same).endswith("; nothing else that was tried is better")
     best = found.outcomes[1]
-    assert sentence(best) == "WhenEmpty 0s: $0.20/h and 2 nodes at the end, $0.10 saved by 1 command with 0 evictions"
+    assert sentence(best) == "WhenEmpty 0s saves $0.10 by 1 command with 0 evictions; 2 nodes and $0.20/h at the end"
     assert list(story_lines(best)) == ["the last command comes after 15s"]
     assert [column.cell(best, 0).text for column in TABLE.columns][:4] == ["WhenEmpty", "0s", "$0.10", "-"]
 
@@ -142,9 +143,38 @@ def test_sentences_tell_what_chance_changes_and_one_seed_alone_beats_nobody() ->
     found = Comparison(pools=(), horizon_ns=HOUR_NS, outcomes=(first, second), assumed=(), not_modelled=())
     assert headline(found) == (
         "as it is saves $3.00 to $4.00 within 60m, with 4 to 7 evictions (2 seeds);"
-        " WhenEmpty 0s $3.50 to $4.00, with 4 to 7 evictions"
+        " WhenEmpty 0s saves $3.50 to $4.00, with 4 to 7 evictions"
     )
-    assert "$3.50 to $4.00 saved by 1 command with 4 to 7 evictions" in sentence(second)
+    assert "saves $3.50 to $4.00 by 1 command with 4 to 7 evictions" in sentence(second)
     assert "2 seeds: from the least to the greatest; nodes, $/h and commands are of the first" in list(
         story_lines(second)
     )
+
+
+def test_what_costs_more_or_comes_to_the_same_is_no_gain() -> None:
+    today, same, other = outcome("", (10.0, 4)), outcome("WhenEmpty", (10.0, 4)), outcome("Balanced", (12.0, 0))
+    assert policies.worth_of(today, today, is_beaten=False) is Worth.YES
+    assert policies.worth_of(same, today, is_beaten=False) is Worth.SAME
+    assert policies.worth_of(other, today, is_beaten=False) is Worth.NO, "3 dollars more than if nothing happened"
+    assert policies.worth_of(outcome("x", (9.5, 4)), today, is_beaten=False) is Worth.YES, "better than as it is"
+    found = Comparison(pools=(), horizon_ns=HOUR_NS, outcomes=(*today, *other), assumed=(), not_modelled=())
+    assert headline(found).startswith("as it is costs $1.00 more than if nothing happened within 60m, with 4 evictions")
+    assert sentence(other[0]).startswith("Balanced 0s costs $3.00 more than if nothing happened by 1 command")
+
+
+def test_nobody_says_what_is_saved_where_nodes_without_a_price_come_or_go() -> None:
+    (today,), (other,) = outcome("", (6.0, 4)), outcome("WhenEmpty", (5.0, 4))
+    unknown = replace(other, is_saving_known=False, unpriced=1)
+    assert not policies.beats([unknown], [today])
+    assert policies.worth_of([unknown], [today], is_beaten=False) is Worth.UNKNOWN
+    assert unknown.as_json()["dollarsSaved"] is None
+    assert sentence(unknown) == "WhenEmpty 0s saves n/a by 1 command with 4 evictions; 1 node and $1.00/h+ at the end"
+    cells = {column.heading.id: column.cell(unknown, 0).text for column in TABLE.columns}
+    assert (cells["saved"], cells["price"]) == ("n/a", "$1.00+")
+    spread = policies.with_spread([today, replace(today, is_saving_known=False)])
+    assert spread.spread is not None
+    assert spread.spread.as_json()["dollarsSaved"] is None
+    found = Comparison(
+        pools=(), horizon_ns=HOUR_NS, outcomes=(replace(today, is_saving_known=False),), assumed=(), not_modelled=()
+    )
+    assert headline(found) == "as it is, 4 evictions within 60m; what it saves is not known"

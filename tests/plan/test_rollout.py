@@ -12,7 +12,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.plan.plan import Plan, plan
 from karptui.plan.rollout import most_more_nodes, spent
 from karptui.plan.sheet import objects_of
-from karptui.views.plan import headline, rollout_lines
+from karptui.views.plan import headline, price_text, rollout_lines
 from karptui.whatif.edits import DeleteObject, ObjectRef, PutObject, RemoveNode, SetField, SetSetting, TakeOut
 from tests.builders import a_pod, an_instance_type
 from tests.forward.making import a_pair
@@ -67,6 +67,32 @@ def test_the_first_sentence_has_no_dollars_of_the_end_where_a_node_has_no_price(
     assert "That is at once; at the end it is $0.36/h instead of $0.30/h" in headline(found)
     unpriced = (*found.now.series[:-1], replace(found.now.end, unpriced=1))
     assert "at the end" not in headline(replace(found, now=replace(found.now, series=unpriced)))
+
+
+def test_sums_that_leave_nodes_out_say_so_and_changes_that_nobody_knows_are_not_said() -> None:
+    found = planned("1")
+    assert price_text(found) == "$0.30/h now, $0.30/h at the end as it is, $0.36/h as edited (+$0.06/h)"
+    assert price_text(replace(found, edited=found.now)) == "$0.30/h now, $0.30/h at the end as it is, $0.30/h as edited"
+
+    def left_out(played: Played, price: float | None = None) -> Played:
+        return replace(
+            played,
+            series=tuple(
+                replace(one, unpriced=1, price_per_hour=one.price_per_hour if price is None else price)
+                for one in played.series
+            ),
+        )
+
+    all_the_time = replace(found, now=left_out(found.now), edited=left_out(found.edited))
+    assert price_text(all_the_time) == "$0.30/h+ now, $0.30/h+ at the end as it is, $0.36/h+ as edited (+$0.06/h)"
+    assert all_the_time.extra_dollars == found.extra_dollars
+    some = replace(found, edited=left_out(found.edited))
+    assert price_text(some) == "$0.30/h now, $0.30/h at the end as it is, $0.36/h+ as edited"
+    assert some.extra_dollars is None
+    assert list(rollout_lines(some))[-1] == "meanwhile 1 node more than as it is at most"
+    unknown = replace(found, now=left_out(found.now, 0.0), edited=left_out(found.edited, 0.0))
+    assert price_text(unknown) == "n/a now, n/a at the end as it is, n/a as edited"
+    assert list(rollout_lines(unknown))[-1].endswith(", for the same dollars in all")
 
 
 def test_a_rollout_that_stalls_says_where_and_by_what() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from karptui.forward.result import KeptNode, Moment, Played, Spread, Step, StepKind
+from karptui.forward.result import KeptNode, Moment, Played, Spread, Step, StepKind, without_dollars
 from karptui.session.whatif_questions import PlayFound
 from karptui.views.forward.columns import TABLE, played_steps
 from karptui.views.forward.sentences import (
@@ -109,6 +109,27 @@ def test_lines_end_with_what_is_assumed_and_left_out() -> None:
     lines = list(lines_of("prod", "edited", a_play(DELETED, moments=(BEFORE, AFTER))))
     assert lines[0].startswith("prod: edited: 5 → 3 nodes")
     assert lines[-2:] == ["  assumed: pods take their time", "  not modelled: spot"]
+
+
+def test_charts_say_what_they_leave_out() -> None:
+    partly = a_play(DELETED, moments=(Moment(NOW_NS, 2, 0.1, 0, 1), Moment(NOW_NS + MINUTE_NS, 1, 0.0, 0, 1)))
+    dollars = next(line for line in lines_of("prod", "", partly) if "$/h" in line)
+    assert dollars.startswith("  $/h       0.10+ ")
+    assert dollars.endswith(" n/a")
+    beside = text(play_lines((PlayFound(name="", played=partly),), 60, NOW_NS))
+    assert beside[0].startswith("$/h    0.10+ ")
+    assert "2 nodes $0.10/h+" in beside[2]
+    unknown = a_play(moments=(Moment(NOW_NS, 2, 0.0, 0, 2),))
+    assert not any("$/h" in line for line in lines_of("prod", "", unknown))
+    assert text(play_lines((PlayFound(name="", played=unknown),), 60, None))[0].startswith("nodes  ")
+
+
+def test_without_prices_no_dollars_are_said() -> None:
+    claim = {"nodePool": "general", "instanceTypes": ["m5.large"], "cheapestPrice": 0.1}
+    replaced = msgspec.structs.replace(DELETED, claims=(claim,))
+    said = without_dollars(a_play(replaced, moments=(BEFORE, AFTER)))
+    assert "$" not in "".join(lines_of("prod", "", said))
+    assert headline(said) == "5 → 3 nodes within 60s, then nothing more: 1 command, 3 evictions; 1 pod without a node"
 
 
 def test_many_commands_are_cut() -> None:

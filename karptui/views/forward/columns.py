@@ -7,12 +7,13 @@ from typing import Final
 
 import msgspec
 
-from karptui.aws.money import node_price_text, per_hour_text
+from karptui.aws.money import node_price_text
 from karptui.forward.result import Moment, Step, StepKind
 from karptui.kube.units import clock_text, count_text, first_of
 from karptui.session.whatif_questions import PlayFound
 from karptui.views.column import Column, Field, FieldKind, Heading
 from karptui.views.forward.sentences import AS_IT_IS, MAX_NAMES, SHOWN, claims_text
+from karptui.views.prices import known_text
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import short_name
 from karptui.views.table import Sort, TableSpec
@@ -141,7 +142,7 @@ TABLE: Final[TableSpec[PlayedStep]] = TableSpec(
         ),
         Column(
             Heading("then", "THEN", "Nodes and $/h right after it.", 14, 22, drop_order=4, is_right_aligned=True),
-            lambda row, _: Cell(f"{count_text(row.moment.nodes)}, {per_hour_text(row.moment.price_per_hour)}"),
+            lambda row, _: Cell(f"{count_text(row.moment.nodes)}, {known_text(row.moment)}"),
             lambda row: row.moment.price_per_hour,
         ),
     ),

@@ -10,6 +10,7 @@ from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_te
 from karptui.forward.result import Circle, Failure, Moment, Played, PodWait, Spread, Step, StepKind
 from karptui.kube.units import clock_text, count_text, counted, first_of, span_text, verb
 from karptui.session.whatif_questions import PlayFound
+from karptui.views.prices import known_text
 from karptui.views.row import BLOCKS, Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.why.lanes import short_method
@@ -29,11 +30,11 @@ def headline(played: Played) -> str:
     took = span_text(played.until_ns - played.from_ns)
     commands = _count(played, StepKind.DISRUPT)
     if not commands and not _count(played, StepKind.PROVISION):
-        return f"{_without_commands(played)}: {_sizes(first, last)}{_pending_text(last.pending)}"
+        return f"{_without_commands(played)}: {_sizes(played)}{_pending_text(last.pending)}"
     if played.circle is not None:
         begun_ns = played.circle.from_ns
         never = sum(1 for wait in played.waits if wait.until_ns is None and wait.from_ns < begun_ns)
-        sizes = f"{_sizes(first, last)}{_comma(first, last)}"
+        sizes = f"{_sizes(played)}{_comma(played)}"
         return f"{circle_text(played.circle)}; {sizes} after {took}{_pending_text(never)}"
     end = f"within {took}, then nothing more" if played.is_quiescent else f"after {took}, and it goes on"
     expired = _count(played, StepKind.EXPIRE)
@@ -44,8 +45,8 @@ def headline(played: Played) -> str:
     )
     change = last.price_per_hour - first.price_per_hour
     is_said = not _is_unpriced(first, last) and (first.price_per_hour or last.price_per_hour)
-    by_dollars = f" ({per_hour_change_text(change)})" if is_said else _comma(first, last)
-    return f"{_sizes(first, last)}{by_dollars} {end}: {by}{_pending_text(last.pending)}"
+    by_dollars = f" ({per_hour_change_text(change)})" if is_said else _comma(played)
+    return f"{_sizes(played)}{by_dollars} {end}: {by}{_pending_text(last.pending)}"
 
 
 def _count(played: Played, kind: StepKind) -> int:
@@ -79,10 +80,11 @@ def circle_text(circle: Circle) -> str:
     return f"goes in a circle from {clock_text(circle.from_ns)} on, every {every} ({round_text}), {evicted} each time"
 
 
-def _sizes(first: Moment, last: Moment) -> str:
+def _sizes(played: Played) -> str:
+    first, last = played.series[0], played.end
     same = counted(first.nodes, "node")
     nodes = same if first.nodes == last.nodes else f"{first.nodes} → {counted(last.nodes, 'node')}"
-    return ", ".join(filter(None, (nodes, _dollars(first, last))))
+    return ", ".join(filter(None, (nodes, _dollars(first, last) if played.has_prices else "")))
 
 
 def _dollars(first: Moment, last: Moment) -> str:
@@ -96,8 +98,18 @@ def _dollars(first: Moment, last: Moment) -> str:
     return was if was == now else f"{was} → {now}"
 
 
-def _comma(first: Moment, last: Moment) -> str:
-    return "," if _is_unpriced(first, last) else ""
+def _is_any_known(played: Played) -> bool:
+    """Return whether anything is known of what nodes cost."""
+    return any(moment.price_per_hour or not moment.unpriced for moment in played.series)
+
+
+def _figure(moment: Moment) -> str:
+    """Return what nodes cost at an instant, as it stands at the ends of a chart."""
+    return known_text(moment).replace("/h", "").lstrip("$")
+
+
+def _comma(played: Played) -> str:
+    return "," if played.has_prices and _is_unpriced(played.series[0], played.end) else ""
 
 
 def _is_unpriced(*moments: Moment) -> bool:
@@ -118,7 +130,8 @@ def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
     prices = [moment.price_per_hour for moment in sampled(played, CHART_WIDTH)]
     nodes = [float(moment.nodes) for moment in sampled(played, CHART_WIDTH)]
     first, last = played.series[0], played.end
-    yield f"  $/h    {first.price_per_hour:>8.2f} {chart(prices)} {last.price_per_hour:.2f}"
+    if _is_any_known(played):
+        yield f"  $/h    {_figure(first):>8} {chart(prices)} {_figure(last)}"
     yield f"  nodes  {first.nodes:>8} {chart(nodes)} {last.nodes}"
     if played.kept:
         yield f"  kept   {kept_text(played)}"
@@ -351,7 +364,7 @@ def _block(play: PlayFound, width: int, at_ns: int | None, *, is_named: bool) ->
     if is_named:
         yield ((clean(play.name)[:width] or AS_IT_IS, Tone.STRONG),)
     numbers = [
-        ("$/h", f"{first.price_per_hour:,.2f}", f"{last.price_per_hour:,.2f}"),
+        ("$/h", _figure(first), _figure(last)),
         ("nodes", count_text(first.nodes), count_text(last.nodes)),
     ]
     wide = [max(len(pair[side]) for pair in numbers) for side in (1, 2)]
@@ -359,6 +372,8 @@ def _block(play: PlayFound, width: int, at_ns: int | None, *, is_named: bool) ->
     samples = sampled(played, max(room, 1))
     series = ([moment.price_per_hour for moment in samples], [float(moment.nodes) for moment in samples])
     for (label, before, after), values in zip(numbers, series, strict=True):
+        if label == "$/h" and not _is_any_known(played):
+            continue
         drawn = f"{chart(values)} " if room >= 8 else "→ "
         yield (
             (f"{label:<{_LABEL}}", Tone.MUTED),
@@ -370,7 +385,7 @@ def _block(play: PlayFound, width: int, at_ns: int | None, *, is_named: bool) ->
         moment = played.moment_at(at_ns)
         span_ns = max(played.until_ns - played.from_ns, 1)
         place = min(max((at_ns - played.from_ns) * max(room, 1) // span_ns, 0), max(room - 1, 0))
-        label = f"{clock_text(at_ns)} {count_text(moment.nodes)} nodes {per_hour_text(moment.price_per_hour)}"
+        label = f"{clock_text(at_ns)} {count_text(moment.nodes)} nodes {known_text(moment)}"
         label += f", {count_text(moment.pending)} wait" if moment.pending else ""
         start = _LABEL + wide[0] + 1
         if room >= 8:
