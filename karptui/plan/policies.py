@@ -60,7 +60,7 @@ class Worth(StrEnum):
     SAME = "same"
     """It comes to what the cluster as it is comes to."""
     NO = "no"
-    """Another one is better, or it costs more than if nothing happened, and more than as it is."""
+    """Another one is better, or it saves nothing, and less than the cluster as it is."""
     UNKNOWN = "n/a"
     """Nobody can say what it saves."""
 
@@ -360,8 +360,8 @@ def worth_of(one: Sequence[PolicyOutcome], today: Sequence[PolicyOutcome], *, is
     if not is_today and [*map(_figures, one)] == [*map(_figures, today)]:
         return Worth.SAME
     saved, before = (sum(each.dollars_unchanged - each.dollars for each in of) for of in (one, today))
-    costs_more = round(saved, 2) < 0 and round(saved, 2) < round(before, 2)
-    return Worth.NO if is_beaten or costs_more else Worth.YES
+    is_no_gain = round(saved, 2) <= 0 and round(saved, 2) < round(before, 2)
+    return Worth.NO if is_beaten or is_no_gain else Worth.YES
 
 
 def _figures(one: PolicyOutcome) -> tuple[float, int, int]:

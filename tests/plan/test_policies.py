@@ -156,6 +156,9 @@ def test_what_costs_more_or_comes_to_the_same_is_no_gain() -> None:
     assert policies.worth_of(today, today, is_beaten=False) is Worth.YES
     assert policies.worth_of(same, today, is_beaten=False) is Worth.SAME
     assert policies.worth_of(other, today, is_beaten=False) is Worth.NO, "3 dollars more than if nothing happened"
+    assert policies.worth_of(outcome("x", (9.0, 0)), outcome("", (8.0, 4)), is_beaten=False) is Worth.NO, (
+        "saves nothing"
+    )
     assert policies.worth_of(outcome("x", (9.5, 4)), today, is_beaten=False) is Worth.YES, "better than as it is"
     found = Comparison(pools=(), horizon_ns=HOUR_NS, outcomes=(*today, *other), assumed=(), not_modelled=())
     assert headline(found).startswith("as it is costs $1.00 more than if nothing happened within 60m, with 4 evictions")
