@@ -10,7 +10,7 @@ from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_te
 from karptui.forward.result import Circle, Failure, Moment, Played, PodWait, Spread, Step, StepKind
 from karptui.kube.units import clock_text, count_text, counted, first_of, span_text, verb
 from karptui.session.whatif_questions import PlayFound
-from karptui.views.prices import known_text
+from karptui.views.prices import known_change_text, known_text
 from karptui.views.row import BLOCKS, Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.why.lanes import short_method
@@ -43,9 +43,8 @@ def headline(played: Played) -> str:
         for count, noun in ((commands, "command"), (expired, "expiration"), (played.evictions, "eviction"))
         if count or noun != "expiration"
     )
-    change = last.price_per_hour - first.price_per_hour
-    is_said = not _is_unpriced(first, last) and (first.price_per_hour or last.price_per_hour)
-    by_dollars = f" ({per_hour_change_text(change)})" if is_said else _comma(played)
+    change = "" if _is_unpriced(first, last) else known_change_text(first, last)
+    by_dollars = f" ({change})" if change else _comma(played)
     return f"{_sizes(played)}{by_dollars} {end}: {by}{_pending_text(last.pending)}"
 
 
