@@ -27,7 +27,7 @@ from karptui.cli.options import (
     refuse_unused,
 )
 from karptui.cli.whatif_scenarios import REFUSED, parse_condition, run_scenarios, run_self_check
-from karptui.kube.units import counted, first_of
+from karptui.kube.units import counted, first_of, verb
 from karptui.sources.base import SourceError
 from karptui.views.sanitize import clean
 
@@ -283,7 +283,7 @@ def _lines(document: dict[str, Any], savings: Savings) -> Iterator[str]:
     if untried:
         from karptui.views.pending.sentences import NO_POOLS_PASSED_OVER
 
-        yield f"  {counted(len(untried), 'pod')} {'waits' if len(untried) == 1 else 'wait'}; {NO_POOLS_PASSED_OVER}"
+        yield f"  {counted(len(untried), 'pod')} {verb(len(untried), 'needs', 'need')} a node; {NO_POOLS_PASSED_OVER}"
     if claims:
         yield from _table([HEADINGS, *(_claim_row(claim) for claim in claims)])
     for node in nodes:

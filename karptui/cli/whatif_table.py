@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from karptui.aws.money import node_price_text, saved_text
 from karptui.kube.units import first_of
+from karptui.views.whatif.sentences import replacements_text
 from karptui.whatif.difference_lines import COUNTED
 
 MAX_NAMES: Final = 3
@@ -218,7 +219,7 @@ def _next(side: dict[str, Any]) -> Iterator[str]:
     if not side["commands"]:
         yield side["because"]
     for command in side["commands"]:
-        made = ", ".join(filter(None, (f"{one['nodePool']} {one['instanceType']}" for one in command["replacements"])))
+        made = replacements_text([(one["nodePool"], one["instanceType"]) for one in command["replacements"]])
         by = f" by {made}" if made else ""
         saved = command["savingsPerHour"]
         saves = "" if saved is None else f", {saved_text(saved)}"

@@ -61,7 +61,7 @@ class NoPlace(msgspec.Struct, frozen=True, gc=False):
     nodes: tuple[tuple[str, int], ...] = ()
     """How many nodes fail the pod at which gate, the most frequent first; empty where nodes were not asked."""
     uninitialized_node: str = ""
-    """A node that would take it but is not initialised, which does not count."""
+    """A node that Karpenter puts it on and that is not initialised, which does not count."""
 
     named: tuple[str, ...] = ()
     """NodePools that the pod names by label; without any it goes to each."""
@@ -160,7 +160,7 @@ def no_place_text(found: NoPlace) -> str:
 def cause_text(found: NoPlace) -> str:
     """Return the same without the pod: what the NodePool that comes nearest says, and how the others fail."""
     if found.uninitialized_node:
-        return f"only {found.uninitialized_node} would take it, which is not initialised yet"
+        return f"Karpenter counts on {found.uninitialized_node}, which is not initialised yet, and so on no place"
     parts = []
     nearest = found.nearest
     if found.bystander:

@@ -319,7 +319,12 @@ def test_nodes_without_a_price_are_counted() -> None:
     said = list(lines_of({**document, "priceDeltaPerHour": 0.0, "nextBefore": side, "nextAfter": side}))
     assert "  nodes without a known price are left out: 1 -> 1, at most 0.2500 -> 0.2500 $/h more" in said
     assert "    Drift: replace a, b, costs $0.2380/h more" in said
+
     assert "    Drift: replace c, saves nothing" in said
+    unchosen = {"nodePool": "general", "instanceType": ""}
+    open_ = {"commands": [{**_command(["a"], 0.0), "replacements": [unchosen], "savingsPerHour": None}]}
+    said = list(lines_of({**document, "priceDeltaPerHour": 0.0, "nextBefore": side, "nextAfter": open_}))
+    assert "    Drift: replace a by a new node in general" in said
 
 
 def _command(nodes: list[str], saved: float) -> dict[str, Any]:

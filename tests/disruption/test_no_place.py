@@ -130,7 +130,7 @@ def test_landings_ask_every_node_too() -> None:
 def test_a_node_that_is_not_initialised_does_not_count() -> None:
     found = _reason(pods=[a_pod(**HERE, cpu="9")], others=[{"cpu": "90", "memory": "300Gi", "is_initialized": False}])
     assert found.uninitialized_node == "other-0"
-    assert cause_text(found) == "only other-0 would take it, which is not initialised yet"
+    assert cause_text(found) == "Karpenter counts on other-0, which is not initialised yet, and so on no place"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,10 @@ BIG = PoolMiss("general", "instance types", "m5.xlarge", (short("cpu", "5", "380
 @pytest.mark.parametrize(
     ("found", "text"),
     [
-        (NoPlace("a/b", uninitialized_node="n1"), "only n1 would take it, which is not initialised yet"),
+        (
+            NoPlace("a/b", uninitialized_node="n1"),
+            "Karpenter counts on n1, which is not initialised yet, and so on no place",
+        ),
         (NoPlace("a/b"), "no NodePool has an instance type that it could launch"),
         (NoPlace("a/b", pools=(BIG,)), "m5.xlarge of NodePool general comes nearest and is short by cpu 1200m"),
         (

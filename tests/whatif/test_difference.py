@@ -238,7 +238,8 @@ def test_a_removal_counts_on_no_node_that_is_not_initialised_as_consolidation_do
     found = changed(young, RemoveNode("node-1"), mode=Replay.REMOVE)
     assert (found.moves, found.nodes) == ((), ())
     assert [(one.pod_key, one.reason) for one in found.no_longer_fit] == [
-        (f"default/node-1-{number}", "only node-2 would take it, which is not initialised yet") for number in range(2)
+        (f"default/node-1-{number}", "Karpenter counts on node-2, which is not initialised yet, and so on no place")
+        for number in range(2)
     ]
 
 

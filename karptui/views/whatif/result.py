@@ -23,6 +23,7 @@ from karptui.views.whatif.placements import (
     node_lines,
     still_pending_lines,
 )
+from karptui.views.whatif.sentences import replacements_text
 from karptui.views.whatif.totals import pool_lines
 from karptui.views.wrapping import wrapped_below
 from karptui.whatif.accuracy import Accuracy
@@ -166,7 +167,7 @@ def _side_lines(key: str, title: str, side: NextLines) -> tuple[ResultLine, ...]
 
 
 def _command_line(key: str, one: CommandLine) -> ResultLine:
-    new = ", ".join(f"{kind or 'a new node'} in {pool}" for pool, kind in one.replacements)
+    new = replacements_text(one.replacements)
     made = f" → {new}" if new else ""
     details = listed(one.nodes, "Node")
     saved = one.savings_per_hour

@@ -154,11 +154,20 @@ def _moved(found: Difference) -> str:
     before = {one.before.pool_name for one in found.moves}
     after = {one.after.pool_name for one in found.moves}
     if found.mode is Replay.REMOVE:
-        return f"{those} of the removed nodes {verb(len(pods), 'goes', 'go')}{_where(pods, found, 'to')}"
+        return f"{those} {verb(len(pods), 'goes', 'go')}{_where(pods, found, 'to')}"
     land = verb(len(pods), "lands", "land")
     if len(before) == len(after) == 1 and before != after:
         return f"{those} {land} on {_pool(after.pop())} instead of {_pool(before.pop())}"
     return f"{those} {land} elsewhere{_where(pods, found, ': on')}"
+
+
+def replacements_text(replacements: Sequence[tuple[str, str]]) -> str:
+    """Return what a command launches: ``m5.large in general``; empty where it launches nothing.
+
+    Args:
+        replacements: The NodePool and the instance type of each, which is empty where it is not chosen yet.
+    """
+    return ", ".join(f"{kind or 'a new node'} in {pool}" for pool, kind in replacements)
 
 
 def _pool(name: str) -> str:

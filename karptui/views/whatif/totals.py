@@ -23,6 +23,7 @@ DOLLARS_WIDTH: Final = 16
 SHARE_WIDTH: Final = 14
 GAP: Final = 3
 """Columns between NodePools and the figures beside them."""
+NODES: Final = "nodes"
 MOST_SAME: Final = 4
 """NodePools without a change that are named."""
 
@@ -68,7 +69,7 @@ def figures(difference: Difference, price_note: str = "") -> tuple[Figure, ...]:
     percent = f"{share * 100:+.1f}%" if share is not None and abs(change) >= 0.005 else ""
     new = _new_nodes(difference)
     return (
-        _counted("nodes", before.nodes, after.nodes, better=None, note=new),
+        _counted(NODES, before.nodes, after.nodes, better=None, note=new),
         Figure(
             "$/h",
             f"{before.price_per_hour:,.2f}",
@@ -145,13 +146,13 @@ def _width(pieces: Pieces) -> int:
 
 
 def short_lines(difference: Difference, price_note: str = "") -> tuple[Pieces, ...]:
-    """Return the figures that change in one line, for where a table has no room: ``nodes 58 → 61 · pending 6 → 3``."""
+    """Return the figures that change in one line, for where a table has no room: ``nodes (…) 58 → 61 · pending 6``."""
     pieces: list[tuple[str, Tone]] = []
     for one in figures(difference, price_note):
         sum_ = f"{one.before} → {one.after}" if one.before != one.after else one.after
         pieces += [
             (" · " if pieces else "", Tone.MUTED),
-            (f"{one.label} ", Tone.MUTED),
+            (f"{one.label}{f' ({COUNTED})' if one.label == NODES else ''} ", Tone.MUTED),
             (sum_, Tone.NORMAL if one.before != one.after else Tone.MUTED),
         ]
         if one.label in ("$/h", "price n/a") and one.note:

@@ -118,7 +118,7 @@ def test_removed_nodes_say_where_their_pods_go() -> None:
     moves = (MoveLine("", OLD_NODE, PodPlace(PlaceKind.NODE, "general", "n2"), ("web/a",)),)
     nodes = (NodeLine("n2", "general", ("web/a",), True),)
     found = a_difference(mode=Replay.REMOVE, moves=moves, nodes=nodes, after=totals(nodes=61, price_per_hour=24.0))
-    assert said(found) == "1 pod of the removed nodes goes to n2: -$1.00/h (-4%)."
+    assert said(found) == "1 pod goes to n2: -$1.00/h (-4%)."
     empty = a_difference(mode=Replay.REMOVE, after=totals(nodes=60, price_per_hour=24.0))
     assert said(empty) == "60 nodes instead of 62: -$1.00/h (-4%)."
 

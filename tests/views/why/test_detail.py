@@ -165,7 +165,7 @@ def test_blockers_with_their_times() -> None:
 
 def test_a_pod_without_a_place_says_what_is_short_first() -> None:
     landing = Landing(error="no instance type", no_place=NoPlace("a/b", uninitialized_node="new"))
-    said_ = "only new would take it, which is not initialised yet · Karpenter: no instance type"
+    said_ = "Karpenter counts on new, which is not initialised yet, and so on no place · Karpenter: no instance type"
     assert no_landing_text(landing) == said_
     assert landing_cell(landing, is_daemon=False).text == f"✘ {said_}"
 
@@ -175,7 +175,8 @@ def test_what_is_short_comes_before_karpenters_own_words() -> None:
     stays = Verdict(Outcome.NO, refusal_code="UNSCHEDULABLE", refusal_message="x" * 1_000, no_place=no_place)
     text = lines(replace(FOUND, blockers=(), outlook=NodeOutlook(now=stays, lifted=stays, freed=stays)))
     at = text.index(
-        " ? simulated as it is  a/b has no other place: only new would take it, which is not initialised yet"
+        " ? simulated as it is  a/b has no other place: Karpenter counts on new, which is not initialised yet, and so"
+        " on no place"
     )
     assert text[at + 1] == f"   Karpenter: {'x' * (QUOTED - 1)}…"
 

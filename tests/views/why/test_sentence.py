@@ -199,10 +199,11 @@ def test_also_and_arrivals() -> None:
 def test_a_node_without_a_place_for_its_pods_says_which() -> None:
     verdict = replace(STAYS, no_place=NoPlace("a/b", uninitialized_node="new"), refusal_message="Not all pods")
     assert refusal_text(verdict) == (
-        "a/b has no other place: only new would take it, which is not initialised yet · Karpenter: Not all pods"
+        "a/b has no other place: Karpenter counts on new, which is not initialised yet, and so on no place"
+        " · Karpenter: Not all pods"
     )
     one = found(WhyCode.NOFIT, outlook=NodeOutlook(now=verdict, lifted=verdict, freed=verdict))
-    assert sentence(one).startswith("NOFIT  a/b has no other place: only new")
+    assert sentence(one).startswith("NOFIT  a/b has no other place: Karpenter counts on new")
 
 
 def _waiting(name: str, hold: Hold, **fields: Any) -> WaitingPod:
