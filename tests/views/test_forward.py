@@ -183,7 +183,7 @@ def test_plays_stand_side_by_side_where_there_is_room() -> None:
     assert len(below) == 2 * (len(beside) - 1)
 
 
-def test_steps_are_rows_with_the_cluster_right_after() -> None:
+def test_steps_are_rows_with_the_cluster_as_they_begin() -> None:
     (row,) = played_steps((PlayFound(name="", played=a_play(DELETED, moments=(BEFORE, AFTER))),))
     cells = [column.cell(row, NOW_NS).text for column in TABLE.columns]
     assert cells == [
@@ -197,6 +197,18 @@ def test_steps_are_rows_with_the_cluster_right_after() -> None:
         "3",
         "3, $2.00/h",
     ]
+
+
+def test_where_room_is_short_what_comes_keeps_its_price() -> None:
+    claims = tuple(
+        {"nodePool": pool, "instanceTypes": types, "cheapestPrice": price}
+        for pool, types, price in (("general", ["a", "b"], 0.1198), ("fixed", [], -1.0))
+    )
+    replaced = msgspec.structs.replace(DELETED, claims=claims)
+    (row,) = played_steps((PlayFound(name="", played=a_play(replaced, moments=(BEFORE, AFTER))),))
+    (cell,) = (column.cell(row, NOW_NS) for column in TABLE.columns if column.heading.id == "by")
+    assert cell.text == "1 general of 2 types from $0.1198, 1 fixed"
+    assert cell.short == "1 general $0.1198, 1 fixed"
 
 
 def test_what_chance_changes_is_said_in_one_line() -> None:

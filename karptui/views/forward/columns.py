@@ -29,7 +29,7 @@ class PlayedStep(msgspec.Struct, frozen=True):
     """Whose play it is of; empty for the cluster as it is."""
     step: Step
     moment: Moment
-    """The cluster right after it."""
+    """The cluster at its instant: what goes is still there, and what comes is not yet."""
 
     @property
     def key(self) -> str:
@@ -118,7 +118,7 @@ TABLE: Final[TableSpec[PlayedStep]] = TableSpec(
             Heading(
                 "by", "COMES", "What is launched: NodePool, types it may have, the least price.", 14, 44, drop_order=2
             ),
-            lambda row, _: text_cell(claims_text(row.step)),
+            lambda row, _: text_cell(claims_text(row.step), short=claims_text(row.step, is_short=True)),
             lambda row: len(row.step.claims),
         ),
         Column(
@@ -141,7 +141,15 @@ TABLE: Final[TableSpec[PlayedStep]] = TableSpec(
             filters={"evicts": Field(FieldKind.COUNT, lambda row, _: row.step.evictions, help="pods that move")},
         ),
         Column(
-            Heading("then", "THEN", "Nodes and $/h right after it.", 14, 22, drop_order=4, is_right_aligned=True),
+            Heading(
+                "then",
+                "AS IT BEGINS",
+                "Nodes and $/h right then: what goes is still among them, and what comes is not.",
+                14,
+                22,
+                drop_order=4,
+                is_right_aligned=True,
+            ),
             lambda row, _: Cell(f"{count_text(row.moment.nodes)}, {known_text(row.moment)}"),
             lambda row: row.moment.price_per_hour,
         ),

@@ -264,13 +264,14 @@ def _range(ends: tuple[_NumberT, _NumberT], text: Callable[[_NumberT], str], nou
     return f"{least}{noun}" if least == greatest else f"{least} to {greatest}{noun}"
 
 
-def claims_text(step: Step) -> str:
-    """Return what is launched."""
+def claims_text(step: Step, *, is_short: bool = False) -> str:
+    """Return what is launched; without how many types it may have where room is short."""
     parts = []
     for claim in step.claims:
         types, price = claim["instanceTypes"], claim["cheapestPrice"]
-        of = f" of {counted(len(types), 'type')} from {node_price_text(price)}" if types and price >= 0 else ""
-        parts.append(f"1 {claim['nodePool']}{of}")
+        known = node_price_text(price) if types and price >= 0 else ""
+        of = f" {known}" if is_short else f" of {counted(len(types), 'type')} from {known}"
+        parts.append(f"1 {claim['nodePool']}{of if known else ''}")
     return first_of(parts, MAX_NAMES)
 
 
