@@ -6,14 +6,13 @@ validation.go of Karpenter's AWS provider 1.15.1; the fields are those of k8s.io
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from karptui.kube.durations import DurationError, parse_duration
+from karptui.kube.floats import parse_float
 from karptui.kube.quantity import QuantityError, parse_quantity
 
 EVICTION_SIGNALS: Final = (
@@ -334,17 +333,9 @@ def _whole(kubelet: Mapping[str, Any], field: str) -> int | None:
     return value if _fits(value, "int64") else None
 
 
-_DIGITS: Final = "[0-9](?:_?[0-9])*"
-_HEX_DIGITS: Final = "[0-9a-fA-F](?:_?[0-9a-fA-F])*"
-_DECIMAL: Final = re.compile(rf"[+-]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?", re.ASCII)
-_HEXADECIMAL: Final = re.compile(
-    rf"[+-]?0[xX](?:_?{_HEX_DIGITS}(?:\.(?:{_HEX_DIGITS})?)?|\.{_HEX_DIGITS})[pP][+-]?{_DIGITS}", re.ASCII
-)
-
-
 def _threshold_problem(text: str) -> str:
     if text.endswith("%"):
-        percent = go_float(text[:-1])
+        percent = parse_float(text[:-1])
         is_percent = percent is not None and not (percent < 0 or percent > 100)
         return "" if is_percent else "must be a percentage or a resource quantity"
     try:
@@ -352,24 +343,6 @@ def _threshold_problem(text: str) -> str:
     except QuantityError:
         return "must be a percentage or a resource quantity"
     return "can't be a negative resource quantity" if amount.nano < 0 else ""
-
-
-def go_float(text: str) -> float | None:
-    """Return a number as Go's ``strconv.ParseFloat`` reads it, None where it does not."""
-    if text.lower() == "nan":
-        return math.nan
-    if text.lower().lstrip("+-") in ("inf", "infinity") and len(text) - len(text.lstrip("+-")) <= 1:
-        return float(text)
-    plain = text.replace("_", "")
-    is_hexadecimal = _HEXADECIMAL.fullmatch(text) is not None
-    if not is_hexadecimal and not _DECIMAL.fullmatch(text):
-        return None
-    try:
-        number = float.fromhex(plain) if is_hexadecimal else float(plain)
-    except OverflowError:
-        return None
-    # ParseFloat has an infinity for digits that are out of range too, and an error with it.
-    return None if math.isinf(number) else number
 
 
 def _grace_problem(text: str) -> str:

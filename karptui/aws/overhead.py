@@ -12,11 +12,11 @@ from functools import lru_cache
 from typing import Final
 
 from karptui.aws.facts import InstanceTypeFacts
-from karptui.aws.kubelet_rules import go_float
 from karptui.aws.nodeclass import GIB, Ec2NodeClass, NodeClassError
 from karptui.aws.pod_slots import eni_limited_pods
 from karptui.karpenter.instance_type import Overhead
 from karptui.karpenter.nodeclass import EC2_KIND
+from karptui.kube.floats import parse_float
 from karptui.kube.quantity import NANO, Quantity, QuantityError, QuantityFormat, of_millis, of_units, parse_quantity
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList
 
@@ -108,7 +108,7 @@ def _threshold(nodeclass: Ec2NodeClass, signal: str, text: str, capacity: Quanti
     if not text.endswith("%"):
         return _quantity(nodeclass, f"evictionHard[{signal}]", text)
     number = text.strip("%")
-    percent = go_float(number)
+    percent = parse_float(number)
     if percent is None or not math.isfinite(percent):
         field = f"spec.kubelet.evictionHard[{signal}]"
         raise NodeClassError(f"{EC2_KIND} {nodeclass.name}: {field}: {text!r} is not a percentage")

@@ -6,8 +6,6 @@ and ``pkg/utils/disruption/disruption.go``.
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import Final
@@ -19,6 +17,7 @@ from karptui.karpenter.labels import DISRUPTED_TAINT, DISRUPTION_COST, POD_DELET
 from karptui.karpenter.pdb_limits import PdbBlock, PdbLimits
 from karptui.karpenter.requirements import parse_integer
 from karptui.karpenter.settings import DEFAULTS, Settings
+from karptui.kube.floats import parse_float
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import untolerated
@@ -30,13 +29,6 @@ CRITICAL_CLASSES: Final = frozenset({"system-cluster-critical", "system-node-cri
 MAX_EVICTION_COST: Final = 10.0
 _PRIORITY_SCALE: Final = float(1 << 25)
 _DELETION_COST_SCALE: Final = float(1 << 27)
-_DIGITS: Final = r"[0-9]+(?:_[0-9]+)*"
-_HEX_DIGITS: Final = r"[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*"
-_DECIMAL: Final = re.compile(rf"[+-]?(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?")
-_HEXADECIMAL: Final = re.compile(
-    rf"[+-]?0[xX](?:_?{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})[pP][+-]?{_DIGITS}"
-)
-_NAMED: Final = re.compile(r"[+-]?(inf|infinity)|nan", re.IGNORECASE | re.ASCII)
 
 
 def tolerates_disrupted(template: PodTemplate) -> bool:
@@ -100,23 +92,6 @@ def unread_cost(template: PodTemplate, settings: Settings) -> str:
 def positive_cost(cost: float) -> float:
     """Return the cost where it is above zero, else zero; NaN stays NaN."""
     return 0.0 if cost <= 0 else cost
-
-
-def parse_float(text: str) -> float | None:
-    """Return a number as Go's ``strconv.ParseFloat`` reads it, None where it does not; ``1_000`` is one."""
-    if _NAMED.fullmatch(text):
-        return float(text)
-    digits = text.replace("_", "")
-    if _DECIMAL.fullmatch(text):
-        value = float(digits)
-    elif _HEXADECIMAL.fullmatch(text):
-        try:
-            value = float.fromhex(digits)
-        except OverflowError:
-            return None
-    else:
-        return None
-    return None if math.isinf(value) else value
 
 
 class TemplateTraits(msgspec.Struct, frozen=True, gc=False):

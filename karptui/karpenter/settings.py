@@ -17,6 +17,7 @@ from karptui.karpenter.requirements import parse_integer
 from karptui.karpenter.rules import NEWEST, Rules, rules_for
 from karptui.karpenter.scheduler_config import SpreadError, parse_scheduler_config
 from karptui.kube.durations import parse_duration
+from karptui.kube.floats import parse_float
 from karptui.kube.pod import TopologySpreadConstraint
 
 _T = TypeVar("_T")
@@ -180,9 +181,9 @@ def _integer(text: str) -> int:
 
 
 def _decimal(text: str) -> float:
-    value = float(text)
-    # Go reads neither spaces nor a lone underscore, and no share of memory is infinite.
-    if not isfinite(value) or "_" in text or text != text.strip():
+    value = parse_float(text)
+    # No share of memory is infinite.
+    if value is None or not isfinite(value):
         raise ValueError(text)
     return value
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.cluster_types import cluster_types
 from karptui.aws.kubelet import compile_problem, expression_results, expressions, failures
-from karptui.aws.kubelet_rules import go_float, parse_problem, rule_breaks
+from karptui.aws.kubelet_rules import parse_problem, rule_breaks
 from karptui.aws.nodeclass import NodeClassError
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, NodeClassRef
@@ -170,17 +169,3 @@ def test_of_several_mistakes_the_one_of_a_types_own_decoder_is_told(
 
 def test_a_percentage_without_a_value_is_not_compared() -> None:
     assert rule_breaks({"imageGCHighThresholdPercent": None, "imageGCLowThresholdPercent": 85}) == ()
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        *(("1_0", 10.0), ("0.1_5", 0.15), ("1e1_0", 1e10), ("0x1p3", 8.0), ("0x_1p3", 8.0), (".5", 0.5), ("5.", 5.0)),
-        *(("-Infinity", -math.inf), ("1e308", 1e308), ("1e-999", 0.0), ("0x1p-99999", 0.0)),
-        *((text, None) for text in ("1__0", "_1", "1_", "1_.5", "1._5", "0b1", "", "5 ", "0x1", "+-1")),
-        *((text, None) for text in ("1e999", "-1e999", "0x1p99999", "-0x1p99999")),
-    ],
-)
-def test_numbers_are_read_as_go_reads_them(text: str, number: float | None) -> None:
-    """Hold what ``strconv.ParseFloat`` takes, underscores between digits included."""
-    assert go_float(text) == number

@@ -11,7 +11,6 @@ from karptui.karpenter.pod_predicates import (
     PodPredicates,
     eviction_cost,
     is_critical,
-    parse_float,
     positive_cost,
     tolerates_disrupted,
 )
@@ -22,22 +21,6 @@ from karptui.kube.taints import Toleration
 from tests.builders import MINUTE_NS, NOW_NS, a_pdb, a_pod, a_pod_template, an_owner
 
 EVERYTHING = (Toleration(operator="Exists"),)
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("1", 1.0), ("1.5", 1.5), (".5", 0.5), ("5.", 5.0), ("-1e9", -1e9), ("+2", 2.0), ("1_000", 1000.0),
-        ("0x1p3", 8.0), ("0x_1p3", 8.0), ("0X1.8P-2", 0.375), ("0x.8p1", 1.0), ("-Inf", -math.inf),
-        ("infinity", math.inf),
-        ("", None), (" 5", None), ("5 ", None), ("1__0", None), ("_1", None), ("1_", None), ("1._5", None),
-        ("0b1", None),
-        ("0x1", None), ("1e400", None), ("0x1p9999999", None), ("+nan", None), ("NaN1", None), ("1e", None),
-        ("٣", None),
-    ],
-)  # fmt: skip
-def test_numbers_are_read_as_go_reads_them(text: str, value: float | None) -> None:
-    assert parse_float(text) == value
 
 
 AS_1_14 = parse_settings({}, "1.14.1")
