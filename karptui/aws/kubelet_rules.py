@@ -148,7 +148,7 @@ def parse_problem(kubelet: Mapping[str, Any]) -> str:
     # Fields are looked for without regard to case here, unlike in the rules below.
     folded = {name.lower(): name for name in _MANAGED}
     own = ({folded[name.lower()]: value} for name, value in sorted(kubelet.items()) if name.lower() in folded)
-    return _told(mistake for one in own for mistake in _mistakes(one, _MANAGED, "ParsedKubeletConfig", []))
+    return _reported(mistake for one in own for mistake in _mistakes(one, _MANAGED, "ParsedKubeletConfig", []))
 
 
 def rule_breaks(kubelet: Mapping[str, Any]) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ def _against_upstream(kubelet: Mapping[str, Any]) -> list[str]:
     if isinstance(kubelet.get("maxPods"), str):
         kubelet = {**kubelet, "maxPods": 0}
     unknown: list[str] = []
-    mistake = _told(_mistakes(kubelet, _UPSTREAM, "KubeletConfiguration", unknown))
+    mistake = _reported(_mistakes(kubelet, _UPSTREAM, "KubeletConfiguration", unknown))
     found = [mistake] if mistake else [f'unknown field "{path}"' for path in unknown]
     return [f"spec.kubelet: {one}" for one in found]
 
@@ -171,11 +171,11 @@ class _Mistake(NamedTuple):
 
     text: str
     stops: bool
-    """Whether a type's own decoder refuses it: nothing after it is read, and it is told before all that came first."""
+    """Whether a type's own decoder refuses it: nothing after it is read, and it is reported before the earlier ones."""
 
 
-def _told(mistakes: Iterable[_Mistake]) -> str:
-    """Return which of the mistakes Go tells: the first that stops it, else the first; empty without any."""
+def _reported(mistakes: Iterable[_Mistake]) -> str:
+    """Return which of the mistakes Go reports: the first that stops it, else the first; empty without any."""
     first = ""
     for mistake in mistakes:
         if mistake.stops:

@@ -103,7 +103,7 @@ def _name(blocker: Blocker, code: FindingCode) -> str:
 
 
 def _holder(line: VerdictNode) -> WhyCode | None:
-    """Return what a node is told to be held by: of a drain, what holds that up."""
+    """Return what is said to hold a node: of a drain, what holds that up."""
     if line.findings is None:
         return None
     why = line.findings.why
@@ -117,7 +117,7 @@ _ENDED_BY_GRACE: Final = frozenset(
 
 
 def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield nodes that have been on their way out for long, those left out that are told by what holds them."""
+    """Yield nodes that have been on their way out for long, but not those named with what holds them."""
     groups: dict[tuple[Leaving, Manner], list[VerdictNode]] = {}
     for line in case.nodes:
         is_long = line.deleted_ns is not None and case.now_ns - line.deleted_ns >= LONG_NS

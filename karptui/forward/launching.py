@@ -232,7 +232,7 @@ def given_up_ns(claim: NodeClaim) -> int | None:
 
 
 def is_stuck(claim: NodeClaim, durations: Durations, now_ns: int) -> bool:
-    """Whether a node has joined and is not initialised so long after that it is in trouble, as far as anybody can tell.
+    """Return whether a node has joined and is not initialised so long after that it must be in trouble.
 
     Karpenter ends no node for it: liveness.go knows launches and registrations alone.
     """

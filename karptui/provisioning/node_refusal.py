@@ -11,9 +11,7 @@ from karptui.provisioning.destination import Destination
 from karptui.provisioning.node_check import FilledNode
 from karptui.provisioning.pod_queue import QueuedPod
 from karptui.provisioning.ports import clash
-from karptui.provisioning.rejection import (
-    PlacementGate,
-)
+from karptui.provisioning.rejection import PlacementGate
 from karptui.provisioning.run import Run
 from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.topology_spec import host_allowed

@@ -108,12 +108,14 @@ def test_room_on_nodes_that_are_launched_anyway_is_not_on_nodes_that_are_there()
 
 def test_what_starts_at_once_comes_after_pods_that_wait_today() -> None:
     waiting = tuple(a_pod(name=f"waits-{n}", cpu="600m") for n in range(2))
-    found, with_waiting = (
+    without_volume = tuple(replace(pod, volumes=(PodVolume("data", "lost"),)) for pod in waiting)
+    found, with_waiting, with_lost = (
         headroom(on, sample_of(on, ObjectRef("Pod", "web-1", "default")), most=30, pools=())
-        for on in (cluster(), cluster(*waiting))
+        for on in (cluster(), cluster(*waiting), cluster(*without_volume))
     )
     assert (found.starts, found.fits) == (5, 5)
     assert (with_waiting.starts, with_waiting.fits) == (3, 3)
+    assert (with_lost.starts, with_lost.fits) == (5, 5), "kube-scheduler never places them"
 
 
 def test_each_nodepool_is_asked_by_itself() -> None:
