@@ -104,7 +104,10 @@ def test_pods_that_run_for_ever_are_no_jobs() -> None:
     assert own.risk == "one NodePool more to keep, and the pods are made again there"
     assert (taken.evictions, taken.cut, taken.lost_seconds) == (1, 0, 0)
     assert "moves 1 pod; nothing" in taken.why
-    assert of(tried, Kind.DURATION).risk == "each of them may be evicted 4h after its start"
+    unprotected = of(tried, Kind.DURATION)
+    assert unprotected.risk == "each of them may be evicted 4h after its start"
+    assert (unprotected.freed, unprotected.wait_seconds) == (("node-1",), 3 * 3_600 + 1)
+    assert unprotected.evictions == 1, "it runs on, elsewhere"
     assert "each of them is ended at the latest 4h after its node begins to drain" in of(tried, Kind.GRACE).why
 
 

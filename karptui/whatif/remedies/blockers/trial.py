@@ -24,7 +24,7 @@ from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.solution import solve
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.drift.drift import drift_changes
-from karptui.whatif.edits import EditError
+from karptui.whatif.edits import EditError, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.remedies.blockers.preemption import preemptions
 from karptui.whatif.remedies.blockers.protected_pods import ends_by_itself
@@ -201,9 +201,12 @@ def _tried(
     waits = effect is not None and (is_moving or not effect.is_at_once)
     after: Situation = edited
     if waits:
-        gone = jobs if remedy.kind is BlockerRemedyKind.CORDON else protected
-        pods = tuple(pod for pod in edited.inventory.pods if pod.key not in gone)
-        after = edited.derive(replace(edited.inventory, pods=pods))
+        # Services go on: where their protection ends they are as if they had none.
+        is_over = remedy.kind is BlockerRemedyKind.DURATION
+        lifted = [replace(one, value=None) for one in remedy.edits if isinstance(one, SetField)]
+        after = apply(base, lifted) if is_over else edited
+        gone = protected if is_moving else jobs
+        after = after.derive(replace(after.inventory, pods=tuple(p for p in after.inventory.pods if p.key not in gone)))
     later = _going(after, names, is_later=waits)
     freed = {name: one for name, one in later.freed.items() if name not in going}
     drifted, _ = drift_changes(base, edited)
