@@ -22,7 +22,7 @@ from karptui.disruption.cluster_findings import (
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.held import all_leaving, held, lacks_some, leaving_for_long, manner_of, own_blockers, sum_of
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import UNTRIED, NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import condition_of
 from karptui.kube.resources import NODES
@@ -38,7 +38,6 @@ JOIN_PATIENCE_NS: Final = 5 * MINUTE_NS
 DRIFT_PATIENCE_NS: Final = 60 * MINUTE_NS
 """A rollout may take its time: drift that has not moved for so long is reported."""
 SICK_NS: Final = 10 * MINUTE_NS
-_WAITING_REASONS: Final = ("", "AwaitingReconciliation")
 
 
 def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
@@ -187,7 +186,7 @@ def _refusal(line: VerdictNode) -> str:
     is_refused = (
         launched is not None
         and launched.status != "True"
-        and launched.reason not in (*_WAITING_REASONS, "Launched")
+        and launched.reason not in (*UNTRIED, "Launched")
         and not line.has_node
         and line.claim is not None
         and not line.claim.is_deleting

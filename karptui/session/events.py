@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from karptui.karpenter.labels import NODEPOOL
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import UNTRIED, NodeClaim
 from karptui.kube.event import Event
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
@@ -19,7 +19,7 @@ CONDITION: Final = "condition"
 """The source of what conditions tell."""
 DELETED: Final = "Deleted"
 """What the object records when its deletion begins."""
-_UNTRIED: Final = ("", "AwaitingReconciliation", "NodeNotFound")
+_UNTRIED: Final = (*UNTRIED, "NodeNotFound")
 """Reasons that say no more than that a step is still ahead."""
 HEALTHY_FALSE: Final = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
 """Conditions of a node that are as they should be while they are False."""

@@ -8,7 +8,7 @@ import msgspec
 
 from karptui.disruption.deletion import DrainStage, deletion_stage
 from karptui.karpenter import labels as karpenter_labels
-from karptui.karpenter.nodeclaim import DISRUPTION_REASON, REBOOTING, NodeClaim
+from karptui.karpenter.nodeclaim import DISRUPTION_REASON, REBOOTING, UNTRIED, NodeClaim
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
@@ -21,8 +21,6 @@ _REBOOT_ISSUED: Final = "RebootIssued"
 _LEAST_REBOOT_DRAIN_NS: Final = 5 * NS_PER_SECOND
 NOT_LAUNCHED: Final = "the cloud provider has not given an instance yet"
 NOT_REGISTERED: Final = "the instance runs, and its node has not joined the cluster yet"
-_WAITING: Final = ("", "AwaitingReconciliation")
-"""Reasons that say no more than that nothing has happened yet."""
 
 
 _DRIFTS: Final = {
@@ -207,11 +205,11 @@ def _reason_ns(claim: NodeClaim | None) -> int:
 
 def _is_failing(condition: Condition) -> bool:
     """Whether a step was tried and refused; a launch that failed stays Unknown, with the provider's reason."""
-    return condition.status == "False" or (condition.type == "Launched" and condition.reason not in _WAITING)
+    return condition.status == "False" or (condition.type == "Launched" and condition.reason not in UNTRIED)
 
 
 def _said(condition: Condition | None) -> str:
     """Return a condition's own words, nothing where it says no more than that it waits."""
-    if condition is None or condition.reason in _WAITING:
+    if condition is None or condition.reason in UNTRIED:
         return ""
     return condition.message if condition.message != condition.reason else ""
