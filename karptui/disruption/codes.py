@@ -29,6 +29,8 @@ class Code(StrEnum):
     NODE_DND = "NODE_DND"
     NO_NODEPOOL_LABEL = "NO_NODEPOOL_LABEL"
     NODEPOOL_UNRESOLVED = "NODEPOOL_UNRESOLVED"
+    NODEPOOL_NO_TYPES = "NODEPOOL_NO_TYPES"
+    """Its NodePool is there, and no instance types are known for it: Karpenter passes it over in the same words."""
     POD_DND = "POD_DND"
     PDB_MULTIPLE = "PDB_MULTIPLE"
     PDB_EXHAUSTED = "PDB_EXHAUSTED"
@@ -77,6 +79,7 @@ class WhyCode(StrEnum):
     NOMINATED = "NOMINATED"
     INIT = "INIT"
     NO_POOL = "NO-POOL"
+    NO_TYPES = "NO-TYPES"
     AFTER = "AFTER"
     NEVER = "NEVER"
     POLICY = "POLICY"
@@ -150,7 +153,10 @@ CODES: Final[Mapping[Code, CodeFacts]] = {
     Code.IN_COMMAND: CodeFacts(WhyCode.COMMAND, "COMMAND", "a disruption command holds it", is_passing=True),
     Code.NO_NODEPOOL_LABEL: CodeFacts(WhyCode.NO_POOL, "NO-POOL", "the NodePool label is missing"),
     Code.NODEPOOL_UNRESOLVED: CodeFacts(
-        WhyCode.NO_POOL, "NO-POOL", "its NodePool is gone or resolves to no instance types", Scope.NODEPOOL
+        WhyCode.NO_POOL, "NO-POOL", "its NodePool is gone or not this Karpenter's", Scope.NODEPOOL
+    ),
+    Code.NODEPOOL_NO_TYPES: CodeFacts(
+        WhyCode.NO_TYPES, "NO-TYPES", "no instance types are known for its NodePool", Scope.NODEPOOL
     ),
     Code.INSTANCE_TYPE_UNKNOWN: CodeFacts(
         WhyCode.NO_TYPE, "NO-TYPE", "its instance type is not among those of its NodePool"

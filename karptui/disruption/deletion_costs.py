@@ -24,7 +24,7 @@ MAX_NODES: Final = 50
 """Nodes whose pods are written in one pass, those that go anyway apart."""
 _REPLICA_SET: Final = ("apps/v1", "ReplicaSet")
 _RECREATING: Final = frozenset({_REPLICA_SET, ("batch/v1", "Job"), ("apps/v1", "DaemonSet")})
-_NOT_ASKED: Final = frozenset({Gate.IN_COMMAND, Gate.NODEPOOL_UNRESOLVED})
+_NOT_ASKED: Final = frozenset({Gate.IN_COMMAND, Gate.NODEPOOL_UNRESOLVED, Gate.NODEPOOL_NO_TYPES})
 """Gates of candidates that this controller does not mind."""
 
 

@@ -35,6 +35,8 @@ class Gate(StrEnum):
     NODE_DND = "NODE_DND"
     NO_NODEPOOL_LABEL = "NO_NODEPOOL_LABEL"
     NODEPOOL_UNRESOLVED = "NODEPOOL_UNRESOLVED"
+    NODEPOOL_NO_TYPES = "NODEPOOL_NO_TYPES"
+    """In the place of the gate before, where the NodePool is there: to Karpenter both are one."""
     POD_DND = "POD_DND"
     PDB_MULTIPLE = "PDB_MULTIPLE"
     PDB_EXHAUSTED = "PDB_EXHAUSTED"
@@ -140,7 +142,8 @@ def iter_node_gates(fleet: Fleet, node: StateNode) -> Iterator[GateCheck]:
     yield _check(Gate.NO_NODEPOOL_LABEL, NODEPOOL in node.labels, message)
     pool = node.nodepool_name
     is_resolved = fleet.resolved(pool) is not None
-    yield _check(Gate.NODEPOOL_UNRESOLVED, is_resolved, f"NodePool not found (NodePool={pool})", f"NodePool/{pool}")
+    gate = Gate.NODEPOOL_NO_TYPES if not is_resolved and pool in fleet.pools else Gate.NODEPOOL_UNRESOLVED
+    yield _check(gate, is_resolved, f"NodePool not found (NodePool={pool})", f"NodePool/{pool}")
 
 
 _ORDER_1_15: Final = (Gate.REBOOTING, Gate.DELETING, Gate.NOT_INITIALIZED)
@@ -157,7 +160,9 @@ def _check(gate: Gate, is_open: bool, message: str = "", object_key: str = "") -
     return GateCheck(gate, True) if is_open else GateCheck(gate, False, message, object_key)
 
 
-_AFTER_UNMANAGED: Final = tuple(gate for gate in Gate if gate not in (Gate.IN_COMMAND, Gate.UNMANAGED))
+_AFTER_UNMANAGED: Final = tuple(
+    gate for gate in Gate if gate not in (Gate.IN_COMMAND, Gate.UNMANAGED, Gate.NODEPOOL_NO_TYPES)
+)
 
 
 def _pod_protection(fleet: Fleet, node: StateNode, recorder: Recorder | None) -> GateCheck:

@@ -83,7 +83,14 @@ class Prospect(msgspec.Struct, frozen=True, eq=False):
 _STAYS: Final = Prospect(Outcome.NO)
 _UNKNOWN: Final = Prospect(Outcome.UNKNOWN)
 _NOT_LIFTED: Final = frozenset(
-    {Code.NO_NODE, Code.NOT_INITIALIZED, Code.NODEPOOL_UNRESOLVED, Code.NO_NODEPOOL_LABEL, Code.INSTANCE_TYPE_UNKNOWN}
+    {
+        Code.NO_NODE,
+        Code.NOT_INITIALIZED,
+        Code.NODEPOOL_UNRESOLVED,
+        Code.NODEPOOL_NO_TYPES,
+        Code.NO_NODEPOOL_LABEL,
+        Code.INSTANCE_TYPE_UNKNOWN,
+    }
 )
 """Without these the node would not be the node that is seen: what would follow is not known."""
 _RIPENING: Final = frozenset({FilterCode.NOT_CONSOLIDATABLE, FilterCode.NEVER})

@@ -97,8 +97,9 @@ class ShouldDisrupt:
         resolved = fleet.resolved(node.nodepool_name)
         if resolved is None:
             # No filter can be asked without instance types, but drift is a matter of the NodeClaim alone.
-            code = Code.NODEPOOL_UNRESOLVED if node.nodepool_name else Code.NO_NODEPOOL_LABEL
             pool = fleet.pools.get(node.nodepool_name)
+            code = Code.NODEPOOL_UNRESOLVED if pool is None else Code.NODEPOOL_NO_TYPES
+            code = code if node.nodepool_name else Code.NO_NODEPOOL_LABEL
             drifts = "" if claim.is_true(drift.DRIFTED) else FilterCode.NOT_DRIFTED
             is_static = pool is not None and pool.is_static
             return {

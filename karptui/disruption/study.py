@@ -310,7 +310,9 @@ class DisruptionStudy:
         gates = all_gates(self.fleet, node)
         resolved = self.fleet.resolved(node.nodepool_name)
         if node.claim is None or resolved is None:
-            why = "Karpenter does not manage it" if node.claim is None else "its NodePool is not known"
+            is_there = node.nodepool_name in self.fleet.pools
+            why = "no instance types are known for its NodePool" if is_there else "its NodePool is not known"
+            why = why if node.claim is not None else "Karpenter does not manage it"
             self._detail = NodeDetail(key, gates, problem=f"no removal can be simulated: {why}")
             return
         pool, book = resolved

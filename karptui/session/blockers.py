@@ -114,6 +114,8 @@ class Without(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
     known: int
     """Of how many it is known."""
+    unknown: int = 0
+    """Of how many nobody can say."""
     goes: int
     waits: int
     """How many nothing else holds but what stops the whole cluster."""
@@ -159,8 +161,14 @@ class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, tag=True, eq=False):
             if one.findings is not None and not one.is_idle:
                 by_node.setdefault(one.findings.key, []).append(one)
         outcomes = [_without_all(members) for members in by_node.values()]
-        known = tuple(one for one in outcomes if one)
-        return Without(nodes=len(outcomes), known=len(known), goes=known.count(_GOES), waits=known.count(_WAITS))
+        unknown = outcomes.count(_UNKNOWN)
+        return Without(
+            nodes=len(outcomes),
+            known=sum(map(bool, outcomes)) - unknown,
+            unknown=unknown,
+            goes=outcomes.count(_GOES),
+            waits=outcomes.count(_WAITS),
+        )
 
     @property
     def is_only_idle(self) -> bool:
@@ -179,6 +187,7 @@ class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, tag=True, eq=False):
 
 
 _GOES: Final = "goes"
+_UNKNOWN: Final = "unknown"
 _WAITS: Final = "waits"
 _GONE: Final = frozenset({"delete", "replace"})
 
@@ -193,6 +202,8 @@ def _without_all(members: Sequence[BlockerEntry]) -> str:
     first = members[0]
     own = first.findings.blockers if first.findings is not None else ()
     others = any(one not in places for one, blocker in enumerate(own) if blocker in first.others)
+    if not others and first.lifted == _UNKNOWN:
+        return _UNKNOWN
     if others or first.lifted not in _GONE:
         return "stays"
     # Several of one node: each alone changes nothing, which tells no stop of the whole cluster apart.

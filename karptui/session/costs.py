@@ -96,7 +96,7 @@ def held_per_hour(entry: NodeEntry) -> float | None:
     if not found.is_held:
         return 0.0
     freed = found.freed
-    if freed is None:
+    if freed is None or (freed.outcome == "unknown" and not any(one.is_passing for one in found.blockers)):
         return None
     keeps_drain = any(blocker.blocks_drain for blocker in found.blockers)
     goes_anyway = found.outlook is not None and found.outlook.now.goes and not keeps_drain

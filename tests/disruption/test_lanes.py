@@ -106,6 +106,7 @@ BLOCKED: dict[str, dict[str, Any]] = {
     },
     "INIT": {"node": a_node(is_initialized=False)},
     "NO-POOL": {"node": a_node(pool="x"), "claim": a_claim(pool="x")},
+    "NO-TYPES": {"types": (), "node": a_node()},
     "AFTER": {
         "claim": a_claim(instance_type="m5.2xlarge"),
         "pool": a_nodepool(budgets=(), consolidate_after_ns=DAY_NS),

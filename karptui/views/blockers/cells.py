@@ -87,7 +87,7 @@ def group_without(group: BlockerGroup) -> Cell:
     if not found.nodes:
         return NOT_APPLICABLE
     if not found.known:
-        return Cell("…", Tone.ACTIVE)
+        return Cell("unknown", Tone.MUTED) if found.unknown == found.nodes else Cell("…", Tone.ACTIVE)
     if found.waits and not found.goes:
         return Cell("WAITS", tone_of("WAITS"))
     more = "+" if found.known < found.nodes else ""

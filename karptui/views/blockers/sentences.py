@@ -151,7 +151,7 @@ def _holds(members: Sequence[BlockerEntry], title: str) -> Pieces:
         return ((f"{clean(what)}{on}", Tone.STRONG), (money, Tone.WARNING))
     if held.waiting:
         return ((f"{clean(what)}{on}", Tone.STRONG), (", what it holds is being simulated", Tone.ACTIVE))
-    rest = ", the price is not known" if held.unpriced else ", nothing would be saved without (simulated)"
+    rest = ", what would be saved is not known" if held.unpriced else ", nothing would be saved without (simulated)"
     return ((f"{clean(what)}{on}", Tone.STRONG), (rest, Tone.MUTED))
 
 

@@ -36,7 +36,8 @@ _LACKS: Final = {
     "INSTANCE_TYPE_UNKNOWN": "its instance type is not among those of its NodePool",
     "NO_CAPACITY_TYPE_LABEL": "its capacity type label is missing",
     "NO_ZONE_LABEL": "its zone label is missing",
-    "NODEPOOL_UNRESOLVED": "its NodePool is gone or has no instance types",
+    "NODEPOOL_UNRESOLVED": "its NodePool is gone or not this Karpenter's",
+    "NODEPOOL_NO_TYPES": "no instance types are known for its NodePool",
     "NO_NODEPOOL_LABEL": "its NodePool label is missing",
     "": "it is on its way out",
 }

@@ -37,7 +37,8 @@ MEANINGS: Final[Mapping[str, str]] = {
     "PDB×1": "so many pods cannot be evicted because of PodDisruptionBudgets",
     "NOMINATED": "a pending pod is expected on it",
     "INIT": "it is not initialised yet",
-    "NO-POOL": "its NodePool is gone, not Karpenter's, or resolves to no instance types",
+    "NO-POOL": "its NodePool is gone or not this Karpenter's",
+    "NO-TYPES": "no instance types are known for its NodePool: Pools (2) says why",
     "AFTER 3m": "consolidateAfter runs for so long; due: Karpenter has yet to say so",
     "NEVER": "consolidateAfter is Never",
     "POLICY": "consolidationPolicy is WhenEmpty and it is not empty",
@@ -65,13 +66,17 @@ MEANINGS: Final[Mapping[str, str]] = {
 """By an example of each code, what it means."""
 _TONES: Final[Mapping[str, Tone]] = {
     **dict.fromkeys(("DRAIN", "DELETING", "COMMAND"), Tone.LEAVING),
-    **dict.fromkeys(("DND", "NODE-DND", "PDB", "BUDGET", "NO-POOL", "NO-TYPE", "NO-LABEL", "REPAIR"), Tone.WARNING),
+    **dict.fromkeys(
+        ("DND", "NODE-DND", "PDB", "BUDGET", "NO-POOL", "NO-TYPES", "NO-TYPE", "NO-LABEL", "REPAIR"), Tone.WARNING
+    ),
     **dict.fromkeys(("NOMINATED", "INIT", "AFTER", "WAITS", "…"), Tone.ACTIVE),
     **dict.fromkeys(("n/a", "STATIC"), Tone.MUTED),
     "OK": Tone.GOOD,
 }
 _COUNTED: Final = ("DND", "PDB")
-BLOCKING: Final = frozenset({"DND", "NODE-DND", "PDB", "BUDGET", "NO-POOL", "NO-TYPE", "NO-LABEL", "REPAIR"})
+BLOCKING: Final = frozenset(
+    {"DND", "NODE-DND", "PDB", "BUDGET", "NO-POOL", "NO-TYPES", "NO-TYPE", "NO-LABEL", "REPAIR"}
+)
 """Codes of what somebody has to lift: it does not end by itself, and the pods are not what is wrong."""
 
 
@@ -230,7 +235,7 @@ def _fact(found: NodeFindings, now_ns: int) -> str:
             return f"{_held_by_budgets(own)} ({time_text(own, now_ns)})"
         case "NODE-DND":
             return "the node itself says do-not-disrupt, which has no time limit"
-        case "BUDGET" | "NEVER" | "POLICY" | "NO-POOL" | "NO-TYPE" | "NO-LABEL" | "AFTER" | "REPAIR":
+        case "BUDGET" | "NEVER" | "POLICY" | "NO-POOL" | "NO-TYPES" | "NO-TYPE" | "NO-LABEL" | "AFTER" | "REPAIR":
             return next((one.message for one in own), "")
         case "DRAIN" | "DELETING":
             return drain_text(found, now_ns)

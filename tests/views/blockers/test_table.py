@@ -24,7 +24,7 @@ from karptui.session.blockers import (
 )
 from karptui.session.cluster_view import ClusterView
 from karptui.session.grouping import Folding
-from karptui.session.nodes import going_nodes
+from karptui.session.nodes import NodeEntry, going_nodes
 from karptui.session.overview import blocker_count, overview_of
 from karptui.session.pods import PodEntry
 from karptui.views.blockers.columns import TABLE
@@ -35,7 +35,7 @@ from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Cell, Tone
 from karptui.views.table import Sort, build_rows
 from karptui.views.why.detail import with_landings
-from tests.builders import DAY_NS, HOUR_NS, MINUTE_NS, NOW_NS, a_pod, present
+from tests.builders import DAY_NS, HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_pod, present
 from tests.views.blockers.headings import headings
 from tests.views.why.test_words import analysed, said
 
@@ -83,7 +83,9 @@ def test_what_has_to_go_with_it_is_named_and_what_stops_the_cluster_is_told_apar
 def test_a_group_says_how_many_of_its_nodes_would_go_without_it() -> None:
     goes = Verdict(Outcome.DELETE, "Drift")
 
-    def node(name: str, *codes: Code, own: int = 1, alone: Outcome = Outcome.NO) -> list[BlockerEntry]:
+    def node(
+        name: str, *codes: Code, own: int = 1, alone: Outcome = Outcome.NO, goes: Verdict = goes
+    ) -> list[BlockerEntry]:
         blockers = tuple(Blocker(code=code, is_wanted=True) for code in codes)
         outlook = NodeOutlook(now=Verdict(Outcome.NO), lifted=goes, freed=goes, without=(alone,) * len(codes))
         found = NodeFindings(name, name, "p", why=Why(code=WhyCode.PDB), blockers=blockers, outlook=outlook)
@@ -104,6 +106,21 @@ def test_a_group_says_how_many_of_its_nodes_would_go_without_it() -> None:
     assert without(waits, other) == "WAITS"
     assert without(node("alone", Code.POD_DND, Code.BUDGET_ZERO, alone=Outcome.DELETE)) == "goes"
     assert without(unknown) == "…"
+    nobody_knows = node("gone", Code.NODEPOOL_NO_TYPES, goes=Verdict(Outcome.UNKNOWN))
+    assert without(nobody_knows) == "unknown"
+    assert without(nobody_knows, both) == "1+ of 2"
+    assert without(nobody_knows, unknown) == "…"
+
+
+def test_what_nobody_can_say_is_not_told_as_nothing() -> None:
+    unpriced, unknown = Verdict(Outcome.NO), Verdict(Outcome.UNKNOWN)
+    blocker = Blocker(code=Code.NODEPOOL_NO_TYPES, object_kind="NodePool", object_key="x", is_wanted=True)
+    outlook = NodeOutlook(now=unpriced, lifted=unknown, freed=unknown, without=(Outcome.UNKNOWN,))
+    findings = NodeFindings("n", "n", "p", why=Why(code=WhyCode.NO_TYPES), blockers=(blocker,), outlook=outlook)
+    member = BlockerEntry(blocker, 0, findings, NodeEntry(a_node(name="n"), a_nodeclaim(), findings=findings))
+    group = BlockerGroup("x", (member,), is_folded=True)
+    assert (cells(group)["held"], cells(group)["without"]) == ("n/a", "unknown")
+    assert "what would be saved is not known" in said(blocker_sentences(group.members, NOW_NS)[0])
 
 
 def test_owner_and_value_are_short_where_the_heading_names_them() -> None:
