@@ -82,7 +82,7 @@ class Manner(StrEnum):
     """A NodeClaim had a node, which is not there any more."""
     NO_NODES = "no-nodes"
     """Nothing is wrong, and there are no nodes either."""
-    CORDONED = "cordoned"
+    SOME_CORDONED = "some-cordoned"
     """Of the nodes, which all take no new pods, some are only cordoned, and the others are on their way out."""
     ALL_CORDONED = "all-cordoned"
     """The nodes are cordoned, and none is on its way out."""
@@ -225,6 +225,10 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Whether nodes may be listed: else a NodeClaim without one says nothing."""
     sees_claims: bool = True
     """Whether NodeClaims may be listed: else a node without one says nothing."""
+    sees_pods: bool = True
+    """Whether pods may be listed: else a node without any may have some."""
+    sees_pools: bool = True
+    """Whether NodePools may be listed: else there may be some that take pods."""
     has_prices: bool = True
     timeouts: int = 0
     """Passes of single-node consolidation that were given up for lack of time, since Karpenter started."""

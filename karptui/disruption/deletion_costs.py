@@ -13,7 +13,7 @@ from karptui.disruption.budgets import Reason, budget_state
 from karptui.disruption.drift import DRIFTED
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import Gate, first_failure
-from karptui.karpenter.labels import CAPACITY_TYPE, DISRUPTED_TAINT, INSTANCE_TYPE, POD_DELETION_COST, ZONE
+from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, POD_DELETION_COST, ZONE, is_disrupted
 from karptui.karpenter.pod_predicates import is_managing_costs
 from karptui.kube.pod import Pod
 from karptui.provisioning.state_node import StateNode
@@ -90,7 +90,7 @@ def _savings_ratio(fleet: Fleet, node: StateNode) -> float:
 
 def _group(fleet: Fleet, node: StateNode, pods: Iterable[Pod]) -> _DeletionOrder:
     taints = node.node.taints if node.node is not None else ()
-    if node.is_marked_for_deletion or any(taint.matches(DISRUPTED_TAINT) for taint in taints):
+    if node.is_marked_for_deletion or is_disrupted(taints):
         return _DeletionOrder.GOING
     failure = first_failure(fleet, node)
     if (failure is not None and failure.gate not in _NOT_ASKED) or _is_pinned(pods):

@@ -156,16 +156,17 @@ def all_leaving(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield that every node goes or takes no new pods while none starts: an error where pods have nowhere to go."""
     nodes = [line for line in case.nodes if line.has_node]
     is_all = all(line.goes or line.is_cordoned for line in nodes)
-    if not nodes or not is_all or not case.sees_nodes or any(map(_starts, case.nodes)):
+    is_known = case.sees_nodes and case.sees_claims
+    if not nodes or not is_all or not is_known or any(map(_starts, case.nodes)):
         return
     going = [line for line in nodes if line.goes]
     pods, pools = sum(line.pods for line in going), tuple(pool.name for pool in usable_pools(case.pools))
     manner, severity = Manner.PLAIN, FindingSeverity.WARNING
     if len(going) < len(nodes):
-        manner = Manner.CORDONED if going else Manner.ALL_CORDONED
-    elif not pods:
+        manner = Manner.SOME_CORDONED if going else Manner.ALL_CORDONED
+    elif not pods and case.sees_pods:
         severity = FindingSeverity.INFO
-    if pods and not pools:
+    if pods and not pools and case.sees_pools:
         severity = FindingSeverity.ERROR
     yield ClusterFinding(
         severity=severity,
@@ -175,6 +176,7 @@ def all_leaving(case: VerdictCase) -> Iterator[ClusterFinding]:
         names=pools,
         nodes=len(nodes),
         pods=pods,
+        detail="" if case.sees_pods and case.sees_pools else "hidden",
         manner=manner,
         screen="claims" if going else "nodes",
         key="3" if going else "^z",

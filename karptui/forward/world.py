@@ -13,7 +13,7 @@ from karptui.forward.journal import CLAIMS, NODECLAIMS, NODES, PDBS, PODS, Chang
 from karptui.forward.pdb_credits import PdbCredits
 from karptui.forward.result import PodWait
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP
+from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP, is_disrupted
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.rules import NEWEST, Rules
 from karptui.kube.node import Node, cordoned
@@ -513,7 +513,7 @@ def _ended_by(claim: NodeClaim, ends_ns: int) -> dict[str, str]:
 
 
 def _disrupted(node: Node) -> tuple[Taint, ...]:
-    if any(taint.matches(DISRUPTED_TAINT) for taint in node.taints):
+    if is_disrupted(node.taints):
         return node.taints
     return (*node.taints, DISRUPTED_TAINT)
 

@@ -5,7 +5,7 @@ Rules: pkg/apis/v1/labels.go, pkg/apis/v1/taints.go; the AWS keys: pkg/apis/v1/l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from karptui.kube.taints import NO_SCHEDULE, Taint
@@ -131,3 +131,8 @@ def is_restricted(key: str) -> bool:
 def capacity_type_of(labels: Mapping[str, str]) -> str:
     """Return ``spot``, ``on-demand``, ``reserved`` or nothing; of an EKS node group by its own label."""
     return labels.get(CAPACITY_TYPE, "") or _EKS_WORDS.get(labels.get(EKS_CAPACITY_TYPE, ""), "")
+
+
+def is_disrupted(taints: Iterable[Taint]) -> bool:
+    """Return whether taints say that Karpenter is about to disrupt their node; the value does not count."""
+    return any(taint.matches(DISRUPTED_TAINT) for taint in taints)

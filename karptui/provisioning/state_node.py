@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Final
 
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import DISRUPTED_TAINT, HOSTNAME, INITIALIZED, INSTANCE_TYPE, NODEPOOL, REGISTERED
+from karptui.karpenter.labels import HOSTNAME, INITIALIZED, INSTANCE_TYPE, NODEPOOL, REGISTERED, is_disrupted
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, REBOOTING, NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.rules import NEWEST, Rules
@@ -120,9 +120,7 @@ class StateNode:
         """
         if self.node is None or self.claim is None or self.is_marked_for_deletion:
             return False
-        return self.claim.is_true(DISRUPTION_REASON) and any(
-            taint.matches(DISRUPTED_TAINT) for taint in self.node.taints
-        )
+        return self.claim.is_true(DISRUPTION_REASON) and is_disrupted(self.node.taints)
 
     @cached_property
     def is_rebooting(self) -> bool:

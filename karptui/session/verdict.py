@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from karptui.decode.kinds import Kind
 from karptui.disruption.cluster_findings import ClusterFinding, LimitLine, PendingLine, VerdictCase, VerdictNode
 from karptui.disruption.verdict import verdict_of
-from karptui.karpenter.labels import DISRUPTED_TAINT
+from karptui.karpenter.labels import is_disrupted
 from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
@@ -69,6 +69,8 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             unread=tuple(_unread_volumes(view)) if view.state.unread else (),
             sees_nodes=Kind.NODE not in view.hidden,
             sees_claims=Kind.NODECLAIM not in view.hidden,
+            sees_pods=Kind.POD not in view.hidden,
+            sees_pools=Kind.NODEPOOL not in view.hidden,
             has_prices=not view.evidence.price_settings.is_disabled,
             timeouts=metrics.consolidation_timeouts.get("single", 0) if metrics is not None and has_counters else 0,
             started_ns=metrics.started_at_ns if metrics is not None and has_counters else None,
@@ -110,7 +112,7 @@ def _line(entry: NodeEntry) -> VerdictNode:
             (item.deletion_ns for item in (node, entry.claim) if item is not None and item.is_deleting), default=None
         ),
         is_cordoned=node is not None and node.is_unschedulable,
-        is_disrupted=node is not None and DISRUPTED_TAINT in node.taints,
+        is_disrupted=node is not None and is_disrupted(node.taints),
         pods=entry.usage.workload_pods if entry.usage is not None else 0,
     )
 

@@ -9,7 +9,7 @@ import msgspec
 
 from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import ClusterHistory, GoneClaim, GonePod
-from karptui.karpenter.labels import DISRUPTED_TAINT
+from karptui.karpenter.labels import is_disrupted
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube import resources
 from karptui.kube.event import Event
@@ -120,7 +120,7 @@ def _is_moved(pod: Pod, before: ClusterState) -> bool:
     if not pod.node_name or pod.phase in ENDED or pod.template.is_daemonset_owned or pod.template.is_node_owned:
         return False
     node, claim = before.nodes.get(pod.node_name), before.claim_of(pod.node_name)
-    if node is not None and (node.is_deleting or any(taint.matches(DISRUPTED_TAINT) for taint in node.taints)):
+    if node is not None and (node.is_deleting or is_disrupted(node.taints)):
         return True
     return claim is not None and claim.is_deleting
 

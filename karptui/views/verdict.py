@@ -103,14 +103,17 @@ def _all_leaving(one: ClusterFinding, now_ns: int, _: Reasons) -> str:
         return f"{who} cordoned: {'it takes' if is_one else 'they take'} no new pods, and no other starts"
     said = f"{who} on {'its' if is_one else 'their'} way out{_since(one, now_ns)}, and no other starts"
     where, left = "there", "no pod but DaemonSets' is left"
-    if one.manner == "cordoned":
+    if one.manner == "some-cordoned":
         said = f"{who} cordoned or on their way out, and no other starts"
         where, left = "on those that go", "none takes new pods"
     if not one.pods:
-        return f"{said}; {left}"
+        return said if one.detail else f"{said}; {left}"
     pods = f"the {counted(one.pods, 'pod')} {where}" if one.pods > 1 else f"the pod {where}"
+    need = "need" if one.pods > 1 else "needs"
     if one.names:
-        return f"{said}: {pods} {'need' if one.pods > 1 else 'needs'} nodes that Karpenter has yet to launch"
+        return f"{said}: {pods} {need} nodes that Karpenter has yet to launch"
+    if one.detail:
+        return f"{said}: {pods} {need} nodes"
     return f"{said}: no NodePool launches any for {pods}"
 
 

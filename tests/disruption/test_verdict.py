@@ -419,9 +419,9 @@ SERVED, NONE = (a_nodepool(),), ()
         ((GOING,), NONE, FindingSeverity.ERROR, Manner.PLAIN, 3),
         ((replace(GOING, deleted_ns=None, is_disrupted=True),), NONE, FindingSeverity.ERROR, Manner.PLAIN, 3),
         ((replace(GOING, pods=0),), NONE, FindingSeverity.INFO, Manner.PLAIN, 0),
-        ((GOING, CORDONED), SERVED, FindingSeverity.WARNING, Manner.CORDONED, 3),
-        ((GOING, CORDONED), NONE, FindingSeverity.ERROR, Manner.CORDONED, 3),
-        ((replace(GOING, pods=0), CORDONED), NONE, FindingSeverity.WARNING, Manner.CORDONED, 0),
+        ((GOING, CORDONED), SERVED, FindingSeverity.WARNING, Manner.SOME_CORDONED, 3),
+        ((GOING, CORDONED), NONE, FindingSeverity.ERROR, Manner.SOME_CORDONED, 3),
+        ((replace(GOING, pods=0), CORDONED), NONE, FindingSeverity.WARNING, Manner.SOME_CORDONED, 0),
         ((CORDONED, CORDONED), NONE, FindingSeverity.WARNING, Manner.ALL_CORDONED, 0),
     ],
 )

@@ -267,9 +267,36 @@ def test_cordoned_nodes_and_those_that_karpenter_is_about_to_disrupt_take_no_pod
     tainted = replace(a_node(name="node-2"), taints=(DISRUPTED_TAINT,))
     pods = [a_pod(name=f"pod-{number}", node=f"node-{number % 2 + 1}") for number in range(3)]
     told = found_in(nodes=(cordoned, tainted), nodeclaims=(), pods=pods)[FindingCode.ALL_LEAVING]
-    assert (told.nodes, told.pods, told.manner) == (2, 1, Manner.CORDONED)
+    assert (told.nodes, told.pods, told.manner) == (2, 1, Manner.SOME_CORDONED)
     told = found_in(nodes=(cordoned,), nodeclaims=(), pods=pods)[FindingCode.ALL_LEAVING]
     assert (told.nodes, told.pods, told.manner) == (1, 0, Manner.ALL_CORDONED)
+
+
+def test_a_node_is_about_to_be_disrupted_whatever_the_value_of_the_taint() -> None:
+    tainted = replace(a_node(name="node-1"), taints=(replace(DISRUPTED_TAINT, value="x"),))
+    assert FindingCode.ALL_LEAVING in found_in(nodes=(tainted,), nodeclaims=())
+
+
+LEAVES = "the only node is on its way out, and no other starts"
+
+
+@pytest.mark.parametrize(
+    ("hidden", "severity", "said"),
+    [
+        ((), FindingSeverity.ERROR, f"{LEAVES}: no NodePool launches any for the pod there"),
+        ((Kind.NODEPOOL,), FindingSeverity.WARNING, f"{LEAVES}: the pod there needs nodes"),
+        ((Kind.POD,), FindingSeverity.WARNING, LEAVES),
+        ((Kind.NODECLAIM,), None, ""),
+    ],
+)
+def test_what_may_not_be_listed_is_not_taken_for_missing_where_all_nodes_go(
+    hidden: tuple[Kind, ...], severity: FindingSeverity | None, said: str
+) -> None:
+    node = replace(a_node(name="node-1"), taints=(DISRUPTED_TAINT,))
+    pods = () if Kind.POD in hidden else (a_pod(node="node-1"),)
+    view = a_view(Inventory(nodes=(node,), pods=pods), *hidden)
+    found = [one for one in verdict_of_view(view, NOW_NS) if one.code is FindingCode.ALL_LEAVING]
+    assert [(one.severity, sentence(one, NOW_NS, {})) for one in found] == ([(severity, said)] if severity else [])
 
 
 @pytest.mark.parametrize("pool", ["general", ""])

@@ -63,14 +63,14 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
             ),
         ),
         (
-            a_finding(FindingCode.ALL_LEAVING, nodes=2, pods=1, manner=Manner.CORDONED),
+            a_finding(FindingCode.ALL_LEAVING, nodes=2, pods=1, manner=Manner.SOME_CORDONED),
             (
                 "all 2 nodes are cordoned or on their way out, and no other starts:"
                 " no NodePool launches any for the pod on those that go"
             ),
         ),
         (
-            a_finding(FindingCode.ALL_LEAVING, nodes=2, manner=Manner.CORDONED),
+            a_finding(FindingCode.ALL_LEAVING, nodes=2, manner=Manner.SOME_CORDONED),
             "all 2 nodes are cordoned or on their way out, and no other starts; none takes new pods",
         ),
         (
