@@ -34,7 +34,7 @@ from karptui.views.nodes.status import node_status
 from karptui.views.pods import TABLE as PODS
 from karptui.views.row import Pieces
 from karptui.views.why.detail import why_lines
-from karptui.views.why.lanes import lane_message
+from karptui.views.why.lanes import lane_message, short_method
 from karptui.views.why.sentences import why_sentence, why_text
 from tests.provisioning.loading import GOLDENS, load, scenarios
 from tests.ui.fleet import status
@@ -116,7 +116,8 @@ def _of_detail(entry: NodeEntry, now_ns: int) -> Iterator[str]:
     told = [_said(line) for line in why_lines(entry, None, now_ns)]
     for lane in found.lanes:
         message = lane_message(found, lane, now_ns)
-        line = next((line for line in told if line.endswith(message)), "")
+        own = (line for line in told if short_method(lane.method) in line)
+        line = next((line for line in own if line.endswith(message)), "")
         mark = "✘" if lane.is_held else "✔" if lane.goes else "?" if lane.is_wanted else "–"
         if lane.goes and found.why.code is WhyCode.WAITS:
             mark = "…"
