@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from karptui.aws.money import node_price_text, per_hour_text, per_month_text
+from karptui.aws.money import node_price_text, per_month_text
 from karptui.disruption.codes import CODES, Code
 from karptui.kube.units import count_text, counted, duration_text, span_text
 from karptui.session.blockers import BlockerEntry, nodes_of
 from karptui.session.costs import held_of
-from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
+from karptui.views.prices import known_sum_text
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.why.sentences import held_text
 
@@ -51,8 +52,11 @@ def saves_cell(effect: Effect | None) -> Cell:
     """Return what is saved per hour."""
     if effect is None or not effect.goes:
         return NOT_APPLICABLE
+    if effect.unpriced == effect.goes:
+        return NOT_AVAILABLE
     text = node_price_text(effect.saves_per_hour)
-    return Cell(f"{text}{'+' if effect.unknown or effect.untried else ''}", Tone.STRONG, text.lstrip("$¥"))
+    is_partial = effect.unknown or effect.untried or effect.unpriced
+    return Cell(f"{text}{'+' if is_partial else ''}", Tone.STRONG, text.lstrip("$¥"))
 
 
 def effect_text(effect: Effect | None) -> str:
@@ -64,12 +68,19 @@ def effect_text(effect: Effect | None) -> str:
     when = "at once" if effect.is_at_once else "when they have ended"
     if effect.within_seconds:
         when = f"within {duration_text(effect.within_seconds)}"
-    return f"{_those_of(effect, nodes)} {verb} {when}, {per_hour_text(effect.saves_per_hour)}"
+    return f"{_those_of(effect, nodes)} {verb} {when}{_saved(effect)}"
 
 
 def offer_text(effect: Effect) -> str:
     """Return ``1 of 2 nodes now, $0.77/h``: the same for a line of several remedies."""
-    return f"{_those_of(effect, total(effect))} now, {per_hour_text(effect.saves_per_hour)}"
+    return f"{_those_of(effect, total(effect))} now{_saved(effect)}"
+
+
+def _saved(effect: Effect) -> str:
+    """Return what is saved, as the end of a sentence; nothing where nobody can say."""
+    if effect.unpriced == effect.goes:
+        return ""
+    return f", {known_sum_text(effect.saves_per_hour, effect.unpriced)}"
 
 
 def _those_of(effect: Effect, nodes: int) -> str:

@@ -27,7 +27,7 @@ from karptui.views.column import (
     Heading,
     Value,
 )
-from karptui.views.row import NOT_APPLICABLE, Cell, Tone
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
@@ -125,13 +125,15 @@ def _saves(row: TriedRemedy) -> Cell:
         return saves_cell(row.remedy.effect)
     if not trial.freed:
         return NOT_APPLICABLE
-    text = node_price_text(trial.saves_per_hour)
+    if not trial.is_saving_known:
+        return NOT_AVAILABLE
+    text = f"{node_price_text(trial.saves_per_hour)}{'+' if trial.unpriced else ''}"
     return Cell(text, Tone.STRONG, text.lstrip("$¥"))
 
 
 def _saved(row: TriedRemedy) -> float | None:
     if row.trial is not None:
-        return row.trial.saves_per_hour
+        return row.trial.saves_per_hour if row.trial.is_saving_known else None
     return row.remedy.effect.saves_per_hour if row.remedy.effect is not None else None
 
 
@@ -166,8 +168,10 @@ def _score(row: TriedRemedy) -> Cell:
     trial = row.trial
     if trial is None or not trial.freed:
         return NOT_APPLICABLE
+    if not trial.is_saving_known:
+        return NOT_AVAILABLE
     tone = Tone.GOOD if row.place == 0 else Tone.NORMAL
-    return Cell(f"{trial.score:+,.2f}", tone)
+    return Cell(f"{trial.score:+,.2f}{'+' if trial.unpriced else ''}", tone)
 
 
 COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
@@ -238,9 +242,15 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         values=(
             Value(
                 "saves_per_hour",
-                _of_trial(lambda one: one.saves_per_hour),
+                _of_trial(lambda one: one.saves_per_hour if one.is_saving_known else None),
                 NUMBER_OR_NULL,
-                "Dollars, once the nodes have gone.",
+                "Dollars, once the nodes have gone; null where nobody can say.",
+            ),
+            Value(
+                "unpriced",
+                _of_trial(lambda one: one.unpriced),
+                INTEGER_OR_NULL,
+                "Nodes of which nobody can say what that saves: the dollars leave them out.",
             ),
         ),
     ),
@@ -274,11 +284,11 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
             is_descending_first=True,
         ),
         lambda row, _: _score(row),
-        lambda row: row.trial.score if row.trial is not None else None,
+        lambda row: row.trial.score if row.trial is not None and row.trial.is_saving_known else None,
         values=(
             Value(
                 "dollars_within_day",
-                _of_trial(lambda one: one.score),
+                _of_trial(lambda one: one.score if one.is_saving_known else None),
                 NUMBER_OR_NULL,
                 "What it saves within a day, waiting included, less the work that is done again.",
             ),
@@ -341,7 +351,8 @@ def later_text(row: TriedRemedy, now_ns: int) -> str:
         return ""
     ends = clock_text(now_ns + trial.wait_seconds * NS_PER_SECOND)
     goes = f"{counted(len(trial.freed), 'node')} {verb(len(trial.freed), 'goes', 'go')}"
-    saved = f", which saves {per_hour_text(trial.saves_per_hour)}" if trial.saves_per_hour > 0 else ""
+    more = "+" if trial.unpriced else ""
+    saved = f", which saves {per_hour_text(trial.saves_per_hour)}{more}" if trial.saves_per_hour > 0 else ""
     return (
         f"Above is this moment. It helps within {duration_text(trial.wait_seconds)} ({ends} at the latest), once the"
         f" protected pods have ended: then {goes}{saved}. F plays it."

@@ -174,6 +174,12 @@ def test_what_was_tried_stands_best_first_and_says_why() -> None:
             "1 of 2 nodes go at once, $0.50/h",
         ),
         (Effect(deleted=1, saves_per_hour=0.5), ("1 of 1", "at once", "$0.5000"), "1 node goes at once, $0.50/h"),
+        (Effect(replaced=1, unpriced=1), ("1 of 1", "at once", "n/a"), "1 node goes at once"),
+        (
+            Effect(deleted=2, saves_per_hour=0.5, unpriced=1),
+            ("2 of 2", "at once", "$0.5000+"),
+            "2 nodes go at once, $0.50/h+",
+        ),
         (
             Effect(replaced=2, unknown=1, saves_per_hour=0.5, is_at_once=False),
             ("2+ of 3", "when the pods have ended", "$0.5000+"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from karptui.aws.prices import NodePrices, PriceSettings
 from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.settings import Settings
 from karptui.kube.taints import Taint
@@ -114,3 +115,22 @@ def test_pods_that_run_for_ever_are_no_jobs() -> None:
 def test_an_own_pool_that_the_pods_cannot_use_is_no_remedy() -> None:
     own = of(tried_of_a_service(Taint("own", "NoSchedule")), Kind.OWN_POOL)
     assert (own.freed, own.problem) == ((), "its pods would have no place there")
+
+
+def test_what_nobody_can_say_is_not_told_as_nothing() -> None:
+    unknown = Trial(nodes=2, freed=("a",), unpriced=1, risk="a risk")
+    assert unknown.why == "Frees 1 node at once, what that saves is not known; a risk."
+    partly = Trial(nodes=2, freed=("a", "b"), saves_per_hour=0.5, unpriced=1, risk="a risk")
+    assert partly.why == "Frees 2 nodes at once, saves $0.50/h+; a risk."
+    assert [one.is_saving_known for one in (unknown, partly, Trial())] == [False, True, True]
+    off = NodePrices(settings=PriceSettings(is_disabled=True))
+    inventory = story_e.inventory()
+    analysis = study_all(DisruptionStudy(prepare(inventory, story_e.TYPES, Settings(), NOW_NS), 1))
+    lifted = [one for found in analysis.findings.values() for one in found.blockers if one.owner.startswith("Job/")]
+    known = ChangedObjects(pods={pod.key: pod for pod in inventory.pods}, nodepools={}, pdbs={})
+    types = TypesResult(story_e.TYPES, is_fixed=True)
+    base = WhatIfBase(inventory, lambda *_: types, Settings(), NOW_NS, prices=off)
+    offered = blocker_remedies(lifted, known, analysis.findings, NOW_NS)
+    freeing = [one for one in try_remedies(base, offered, lifted) if one.freed]
+    assert freeing
+    assert not any(one.is_saving_known for one in freeing)

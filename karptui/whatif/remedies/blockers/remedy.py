@@ -49,6 +49,8 @@ class Effect(msgspec.Struct, frozen=True, gc=False):
     """Nodes of which just these blockers were never taken away together: a what-if tells."""
     saves_per_hour: float = 0.0
     """Dollars per hour by the NodePools' prices, for the nodes that go."""
+    unpriced: int = 0
+    """Nodes that go of which nobody can say what that saves: the dollars leave them out."""
     is_at_once: bool = True
     """Whether they go as soon as it is done; else once the protected pods have ended."""
     within_seconds: int = 0
@@ -130,13 +132,17 @@ def effect_of(lifted: Iterable[Blocker], findings: Mapping[str, NodeFindings], *
         kept=sum(outcome is Outcome.NO for outcome, _ in outcomes),
         unknown=sum(outcome is Outcome.UNKNOWN for outcome, _ in outcomes),
         untried=untried,
-        saves_per_hour=sum(saved for _, saved in outcomes),
+        saves_per_hour=sum(saved or 0.0 for _, saved in outcomes),
+        unpriced=sum(saved is None for _, saved in outcomes),
         is_at_once=is_at_once,
     )
 
 
-def _outcome(found: NodeFindings | None, lifted: list[Blocker]) -> tuple[Outcome | None, float]:
-    """Return what becomes of one node, None where that was never tried, and what it saves per hour."""
+def _outcome(found: NodeFindings | None, lifted: list[Blocker]) -> tuple[Outcome | None, float | None]:
+    """Return what becomes of one node, None where that was never tried, and what it saves per hour.
+
+    That is None where it goes and nobody can say.
+    """
     outlook = found.outlook if found is not None else None
     if found is None or outlook is None:
         return Outcome.UNKNOWN, 0.0
@@ -147,8 +153,10 @@ def _outcome(found: NodeFindings | None, lifted: list[Blocker]) -> tuple[Outcome
     if outcome not in (Outcome.DELETE, Outcome.REPLACE):
         return outcome, 0.0
     # A node that is being deleted already saves what it costs; no command has to be found for it.
-    is_leaving = any(one.blocks_drain for one in found.blockers)
-    return outcome, (found.price_per_hour or 0.0) if is_leaving else outlook.lifted.savings_per_hour
+    if any(one.blocks_drain for one in found.blockers):
+        return outcome, found.price_per_hour
+    is_known = found.price_per_hour is not None and outlook.lifted.is_saving_known and not outlook.lifted.is_open
+    return outcome, outlook.lifted.savings_per_hour if is_known else None
 
 
 def _without(found: NodeFindings, lifted: set[int]) -> Outcome | None:

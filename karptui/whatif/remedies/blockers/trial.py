@@ -87,6 +87,13 @@ class Trial(msgspec.Struct, frozen=True):
     """Of a lower priority: pods that wait and would take the place of those that are cut (approximated)."""
     held: tuple[tuple[str, int], ...] = ()
     """What keeps the others of the nodes all the same, with how many, the most first."""
+    unpriced: int = 0
+    """Nodes that go of which nobody can say what that saves: the dollars leave them out."""
+
+    @property
+    def is_saving_known(self) -> bool:
+        """Whether anything is known of what it saves."""
+        return self.unpriced < max(len(self.freed), 1)
 
     @property
     def score(self) -> float:
@@ -108,7 +115,10 @@ class Trial(msgspec.Struct, frozen=True):
             held = f": {self._held}" if self.held else ""
             return f"Frees no node by itself{held}; {self._aside}."
         when = f"within {duration_text(self.wait_seconds)}" if self.wait_seconds else "at once"
-        saved = f"{'saves' if self.saves_per_hour >= 0 else 'costs'} ${abs(self.saves_per_hour):,.2f}/h"
+        saved = "what that saves is not known"
+        if self.is_saving_known:
+            verb, more = "saves" if self.saves_per_hour >= 0 else "costs", "+" if self.unpriced else ""
+            saved = f"{verb} ${abs(self.saves_per_hour):,.2f}/h{more}"
         moves = [f"moves {counted(self.evictions, 'pod')}"] if self.evictions else []
         if self.cut:
             moves = [f"cuts {counted(self.cut, 'protected pod')} after {duration_text(self.lost_seconds)} of work"]
@@ -213,13 +223,16 @@ def _tried(
     moved = [pod for node, _ in freed.values() for pod in node.pods if is_reschedulable(pod)]
     cut = [pod for pod in moved if pod.key in jobs]
     settings = settings_of(base.prices)
-    moved_price = _moved_price(edited, protected - jobs, settings) if is_moving else 0.0
-    if moved_price is None:
+    launched = _launched_for(edited, protected - jobs) if is_moving else []
+    if launched is None:
         return Trial(nodes=len(names), risk=risk, problem="its pods would have no place there")
+    paid = [settings.paid(price) for price in launched]
+    saved = [None if one is None or settings.is_disabled else settings.saved(one, 1) for _, one in freed.values()]
     return Trial(
         nodes=len(names),
         freed=tuple(sorted(freed)),
-        saves_per_hour=sum(settings.saved(saved, 1) for _, saved in freed.values()) - moved_price,
+        saves_per_hour=sum(one or 0.0 for one in saved) - sum(one or 0.0 for one in paid),
+        unpriced=len(freed) if None in paid else saved.count(None),
         wait_seconds=_wait_seconds(remedy, base, jobs) if waits else 0,
         evictions=len(moved),
         cut=len(cut),
@@ -232,8 +245,8 @@ def _tried(
     )
 
 
-def _moved_price(edited: Situation, services: frozenset[str], settings: PriceSettings) -> float | None:
-    """Return what nodes cost per hour that are launched for pods which run on elsewhere; None if one has no place."""
+def _launched_for(edited: Situation, services: frozenset[str]) -> list[float | None] | None:
+    """Return prices per hour of the nodes launched for pods that run on elsewhere; None if a pod has no place."""
     pods = tuple(
         replace(pod, node_name="", phase="Pending", scheduled_reason="Unschedulable") if pod.key in services else pod
         for pod in edited.inventory.pods
@@ -242,7 +255,7 @@ def _moved_price(edited: Situation, services: frozenset[str], settings: PriceSet
     if services & solution.errors.keys():
         return None
     claims = [claim for claim in solution.claims if any(pod.key in services for pod in claim.pods)]
-    return sum(settings.paid(claim.cheapest_price_per_hour) or 0.0 for claim in claims)
+    return [claim.cheapest_price_per_hour for claim in claims]
 
 
 def _preempted(base: WhatIfBase, remedy: BlockerRemedy, names: Collection[str], lowered: Collection[str]) -> Trial:
@@ -266,8 +279,8 @@ def _preempted(base: WhatIfBase, remedy: BlockerRemedy, names: Collection[str], 
 
 
 class _Going(NamedTuple):
-    freed: dict[str, tuple[StateNode, float]]
-    """The nodes that go, by name, with what Karpenter expects to save."""
+    freed: dict[str, tuple[StateNode, float | None]]
+    """The nodes that go, by name, with what that saves; None where nobody can say."""
     held: Counter[str]
     """What keeps the others, with how many of them."""
 
@@ -291,11 +304,12 @@ def _going(situation: Situation, names: Collection[str], *, is_later: bool = Fal
         if node.is_marked_for_deletion:
             holding = [one for one in blockers if one.blocks_drain]
             if not holding:
-                found.freed[node.node.name] = node, _price(fleet, node)
+                found.freed[node.node.name] = node, price_of(fleet, node)
         else:
             holding = [one for one in blockers if one.is_wanted]
             if prospect.outcome in _GOES:
-                found.freed[node.node.name] = node, prospect.savings_per_hour
+                known = prospect.savings_per_hour if prospect.is_saving_known else None
+                found.freed[node.node.name] = node, known
                 continue
         if holding:
             found.held[_holder(holding[0])] += 1
@@ -327,7 +341,7 @@ def _age_seconds(pod: Pod, now_ns: int) -> int:
 
 
 def _lost_dollars(
-    freed: Iterable[tuple[StateNode, float]], jobs: Collection[str], after: Situation, settings: PriceSettings
+    freed: Iterable[tuple[StateNode, float | None]], jobs: Collection[str], after: Situation, settings: PriceSettings
 ) -> float:
     """Return what the nodes cost for as long as the oldest job has run that is cut on each."""
     fleet = observed_fleet(after.prepared)
