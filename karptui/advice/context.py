@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
@@ -32,10 +32,12 @@ from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.resources import MEMORY
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning.catalogue import Catalogue, bits, catalogue_of
+from karptui.provisioning.explain import explain
 from karptui.provisioning.instance_types import may_go_to, pool_types
 from karptui.provisioning.pool_order import usable_pools
 from karptui.provisioning.pool_types import PoolTypes
 from karptui.provisioning.prepared import Prepared
+from karptui.provisioning.rejection import PlacementGate
 from karptui.provisioning.solution import Solution, solve
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.template import template_requirements
@@ -319,6 +321,25 @@ class AdviceContext:
     def pools_for(self, template: PodTemplate) -> tuple[NodePool, ...]:
         """Return the tried NodePools that pods of a template may go to, in order."""
         return tuple(self.tried_pools[index] for index in bits(self.accepting(template)))
+
+    @cached_property
+    def held_by_limits(self) -> Mapping[str, int]:
+        """How many pods that wait only its limits keep from each NodePool, types and offerings included."""
+        found: Counter[str] = Counter()
+        known: dict[object, tuple[str, ...]] = {}
+        for pod in self.prepared.pending:
+            kind: object = pod.uid if pod.volumes else pod.template
+            if kind not in known:
+                known[kind] = self._kept_by_limits(pod)
+            found.update(known[kind])
+        return found
+
+    def _kept_by_limits(self, pod: Pod) -> tuple[str, ...]:
+        """Return the NodePools that would take a pod if they were within their limits."""
+        if not any(pool.limits for pool in self.pools_for(pod.template)):
+            return ()
+        pools = explain(self.solution, pod, asks_nodes=False).pools
+        return tuple(one.nodepool for one in pools if one.failed is PlacementGate.LIMITS and one.besides_limits is None)
 
     @cached_property
     def pods_by_pools(self) -> Mapping[int, int]:

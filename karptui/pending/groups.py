@@ -154,7 +154,8 @@ def _cause(pod: Pod, diagnosis: Diagnosis, messages: PodMessages, origins: Origi
     said = messages.karpenter
     gates: object = diagnosis.problems
     if diagnosis.error is not None:
-        gates = tuple((pool, rejection.gate) for pool, rejection in diagnosis.error.rejections)
+        selected = tuple(sorted(pod.template.node_selector.items()))
+        gates = selected, tuple((pool, rejection.gate) for pool, rejection in diagnosis.error.rejections)
     return (
         origins.of(pod),
         tuple(sorted((name, amount.nano) for name, amount in pod.requests.items())),

@@ -266,9 +266,10 @@ def _explain_pool(
     passed = GATES if failed is None else GATES[: GATES.index(failed)]
     nearest = None
     costs: tuple[LabelCost, ...] = ()
-    if isinstance(outcome, TypesExhausted):
-        nearest = _nearest(run, queued, template, limit.types, outcome)
-        costs = _label_costs(template, limit.types, outcome)
+    judged, types = (outcome, limit.types) if besides is None else (besides, template.types)
+    if isinstance(judged, TypesExhausted):
+        nearest = _nearest(run, queued, template, types, judged)
+        costs = _label_costs(template, types, judged)
     return PoolExplanation(
         nodepool=template.name,
         weight=template.pool.weight,

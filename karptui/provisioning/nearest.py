@@ -10,14 +10,15 @@ from karptui.kube.pod import Pod
 from karptui.provisioning.explain import GATES, PodExplanation, PoolExplanation
 from karptui.provisioning.rejection import PlacementGate, TypesExhausted
 
-_BEGINNING: Final = (PlacementGate.LIMITS, PlacementGate.TAINTS, PlacementGate.REQUIREMENTS)
+_BEGINNING: Final = (PlacementGate.TAINTS, PlacementGate.REQUIREMENTS)
 """Gates before those that need the pod's own NodePool."""
 
 
 def furthest(explanation: PodExplanation) -> PoolExplanation | None:
     """Return the NodePool that came closest to taking the pod: that which failed last, of equals the first asked.
 
-    Where the pod names its NodePools, the others do not count. One that takes no part comes closest where the pod
+    Where the pod names its NodePools, the others do not count. One at its limits stands where it would fail the pod
+    without them, and nearest of all where it would take it. One that takes no part comes closest where the pod
     has its labels and tolerates its taints, and not those of another.
     """
     wanted = named_pools(explanation.pod)
@@ -26,7 +27,7 @@ def furthest(explanation: PodExplanation) -> PoolExplanation | None:
         return named[0]
     asked = [pool for pool in named or explanation.pools if pool.failed is not None]
     best = max(asked, key=lambda pool: (_depth(pool), -pool.position), default=None)
-    if best is None or best.failed in _BEGINNING:
+    if best is None or _gate(best) in _BEGINNING:
         return next((pool for pool in explanation.pools if pool.takes_no_part and pool.is_meant), best)
     return best
 
@@ -46,12 +47,18 @@ def named_pools(pod: Pod) -> frozenset[str]:
     )
 
 
+def _gate(pool: PoolExplanation) -> PlacementGate:
+    rejection = pool.besides_limits or pool.rejection
+    assert rejection is not None
+    return rejection.gate
+
+
 def _depth(pool: PoolExplanation) -> float:
-    assert pool.failed is not None
-    depth = float(GATES.index(pool.failed))
-    if isinstance(pool.rejection, TypesExhausted) and pool.rejection.with_labels_and_offering:
-        return depth + 0.5
-    return depth
+    gate, rejection = _gate(pool), pool.besides_limits or pool.rejection
+    if gate is PlacementGate.LIMITS:
+        return float(len(GATES))  # nothing else is in the way
+    has_labels = isinstance(rejection, TypesExhausted) and rejection.with_labels_and_offering
+    return GATES.index(gate) + (0.5 if has_labels else 0.0) - (0.25 if pool.besides_limits is not None else 0.0)
 
 
 def is_for_daemons(pool: PoolExplanation) -> bool:

@@ -263,6 +263,16 @@ CASES = [
     ),
     Case(
         "pool-limit-below-type",
+        lambda: Inventory(
+            nodepools=(a_nodepool(limits=amounts({"cpu": "1"})),),
+            pods=(a_pod(name="a"), a_pod(name="b", node_selector={labels.ARCH: "arm64"})),
+        ),
+        ("1 pending pod could go to it",),
+        ERROR,
+        name="types that no pod can use",
+    ),
+    Case(
+        "pool-limit-below-type",
         lambda: with_nodes(
             three_nodes(limits=amounts({"memory": "22Gi"})),
             *(a_node(name=f"node-{i}", capacity={"memory": "7Gi"}) for i in (1, 2, 3)),

@@ -42,7 +42,7 @@ def _limit_below_type(context: AdviceContext) -> Iterator[Finding]:
 
 def _of_resource(context: AdviceContext, pool: NodePool, resource: str, left: int) -> Finding | None:
     limit = (pool.limits or {})[resource]
-    waiting = sum(1 for pod in context.prepared.pending if pool in context.pools_for(pod.template))
+    waiting = context.held_by_limits.get(pool.name, 0)
     pods = f" {counted(waiting, 'pending pod')} could go to it." if waiting else ""
     if resource == NODES:
         if left > 0:

@@ -22,6 +22,7 @@ from karptui.provisioning.nearest import is_for_daemons
 from karptui.provisioning.rejection import (
     LimitReached,
     NotReservable,
+    Rejection,
     RequirementsUnmet,
     ReservationsFull,
     TaintsNotTolerated,
@@ -53,7 +54,13 @@ def miss_text(pool: PoolExplanation) -> str:
 def _miss_text(pool: PoolExplanation) -> str:
     if pool.takes_no_part:
         return clean(pool.takes_no_part)
-    rejection = pool.rejection
+    besides = pool.besides_limits
+    if besides is None:
+        return _rejection_text(pool, pool.rejection)
+    return f"{_rejection_text(pool, besides)}; {_rejection_text(pool, pool.rejection)}"
+
+
+def _rejection_text(pool: PoolExplanation, rejection: Rejection | None) -> str:
     match rejection:
         case None:
             return ""
@@ -109,7 +116,7 @@ def _cut_text(pool: PoolExplanation) -> str:
     """Return how many types the limits leave where they rule some out: larger ones may be among those."""
     left = {found.after: found.count for found in pool.types_left}
     usable, within = left.get("on offer", 0), left.get("limits", 0)
-    return f"; its limits leave {count_text(within)} of {count_text(usable)} types" if within < usable else ""
+    return f"; its limits leave {count_text(within)} of {count_text(usable)} types" if 0 < within < usable else ""
 
 
 def nearest_text(nearest: NearestMiss) -> str:

@@ -182,6 +182,31 @@ class TestGates:
         assert furthest(explained(a_pod())) is None
 
     @pytest.mark.parametrize(
+        ("fields", "pool", "words"),
+        [
+            (
+                {"node_selector": {ARCH: "arm64"}},
+                "full",
+                f"no type has {ARCH} In [arm64]; its limits leave no type small enough",
+            ),
+            (
+                {"node_selector": {"team": "a"}},
+                "full",
+                "its nodes have no label team; its limits leave no type small enough",
+            ),
+            ({"cpu": "1"}, "full", "its limits leave no type small enough"),
+            ({"cpu": "64"}, "full", "cpu short by 60 cores on m5.xlarge; its limits leave no type small enough"),
+        ],
+    )
+    def test_limits_come_after_what_would_fail_the_pod_without_them(
+        self, fields: Mapping[str, Any], pool: str, words: str
+    ) -> None:
+        tainted = a_nodepool(name="tainted", taints=(Taint("x", "NoSchedule"),))
+        found = furthest(explained(a_pod(**fields), a_nodepool(name="full", limits=amounts({"cpu": "0"})), tainted))
+        assert found is not None
+        assert (found.nodepool, miss_text(found)) == (pool, words)
+
+    @pytest.mark.parametrize(
         "fields",
         [
             {"node_selector": {"karpenter.sh/nodepool": "idle"}},
