@@ -31,6 +31,6 @@ def test_what_is_no_number_is_nan() -> None:
 
 
 def test_long_texts_are_looked_at_digit_by_digit_once() -> None:
-    """Hold what ends at once, and would take hours if every part of a number were tried with every other."""
+    """Hold what ends at once, and would take half an hour if every part of a number were tried with every other."""
     for text in ("1" * 250_000 + "x", "0x" + "1_" * 125_000, "1_" * 125_000):
         assert parse_float(text) is None
