@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.evidence import evidence_source
@@ -223,10 +223,13 @@ def as_the_terminal_shows(config: Config) -> Config:
 
     from msgspec.structs import replace
     from rich.console import Console
+    from textual import constants
 
     from karptui.widgets.themes import SIXTEEN_COLOURS
 
-    has_few = bool(os.environ.get("TERM")) and Console(force_terminal=True).color_system == "standard"
+    told: Any = constants.COLOR_SYSTEM
+    is_known = told != "auto" or bool(os.environ.get("TERM"))
+    has_few = is_known and Console(color_system=told, force_terminal=True).color_system == "standard"
     return replace(config, theme=SIXTEEN_COLOURS) if has_few else config
 
 

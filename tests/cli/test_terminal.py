@@ -143,3 +143,17 @@ def test_a_terminal_of_sixteen_colours_gets_a_theme_of_sixteen_colours(
     monkeypatch.setenv("TERM", term)
     monkeypatch.setenv("COLORTERM", colorterm)
     assert as_the_terminal_shows(DEFAULTS).theme == theme
+
+
+@pytest.mark.parametrize(
+    ("told", "term", "theme"),
+    [("truecolor", "xterm", ""), ("256", "linux", ""), ("standard", "xterm-256color", "ansi-dark")],
+)
+def test_colours_that_textual_is_told_of_outweigh_the_terminal(
+    told: str, term: str, theme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A web page draws every colour, whatever the terminal that serves it."""
+    monkeypatch.setattr("textual.constants.COLOR_SYSTEM", told)
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setenv("COLORTERM", "")
+    assert as_the_terminal_shows(DEFAULTS).theme == theme
