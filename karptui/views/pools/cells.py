@@ -76,7 +76,7 @@ def requested_memory_cell(row: PoolRow, _: int) -> Cell:
 
 
 def _requested_cell(row: PoolRow, share: Share, pair: Callable[[int, int], str], single: Callable[[int], str]) -> Cell:
-    if row.hides(Kind.POD, *_NODES):
+    if row.hides(*_NODES):
         return FORBIDDEN
     if row.access is not PodAccess.KNOWN:
         return hidden_cell(single(share.capacity), is_forbidden=row.access is PodAccess.FORBIDDEN)

@@ -122,13 +122,15 @@ REQUESTED = frozenset({"cpu_requested", "mem_requested"})
         (Kind.NODE, {*REQUESTED, "nodes", "cpu", "memory", "cost", "drifted", "budget"}),
         (Kind.NODECLAIM, {*REQUESTED, "nodes", "cpu", "memory", "cost", "drifted", "budget", "created"}),
         (Kind.DAEMONSET, {"carries"}),
-        (Kind.POD, {*REQUESTED, "shared", "budget"}),
+        (Kind.POD, {"shared", "budget"}),
     ],
 )
 def test_a_missing_permission_never_shows_as_zero(kind: Kind, columns: set[str]) -> None:
     view = ClusterView(VIEW.state, {**VIEW.statuses, str(kind): _refused(kind)}, VIEW, evidence=VIEW.evidence)
     row = pool_rows(view)[0]
     assert {name for name, text in cells(row).items() if text == "!rbac"} == columns
+    shares = {name for name, text in cells(row).items() if text.startswith("!rbac/")}
+    assert shares == (REQUESTED if kind is Kind.POD else set())
     told = said(pool_sentences(row))
     assert ("what is left is not known" in told) is (kind in (Kind.NODE, Kind.NODECLAIM))
     values = pools_table().values(row, NOW_NS)
