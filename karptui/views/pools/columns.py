@@ -197,8 +197,8 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         cells.memory_cell,
         lambda row: cells.limit_place(row, MEMORY),
         values=(
-            Value("memory_used_bytes", _of_nodes(lambda row: row.used.get(MEMORY, 0) // NANO), INTEGER),
-            Value("memory_limit_bytes", lambda row, _: cells.limit_of(row.limit(MEMORY), NANO), INTEGER_OR_NULL),
+            Value("mem_used_bytes", _of_nodes(lambda row: row.used.get(MEMORY, 0) // NANO), INTEGER),
+            Value("mem_limit_bytes", lambda row, _: cells.limit_of(row.limit(MEMORY), NANO), INTEGER_OR_NULL),
             Value(
                 "limits",
                 _of_nodes(lambda row: {use.resource: cells.limit_values(use) for use in row.limits}),
@@ -242,13 +242,13 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         lambda row: carries(row.types) or None,
         values=(
             Value(
-                "daemonset_pods",
+                "new_node_daemonset_pods",
                 _of_daemonsets(lambda row: carried.daemon_pods if (carried := _carried(row)) is not None else None),
                 INTEGER_OR_NULL,
                 "What a new node carries at most; null where no type is left.",
             ),
             Value(
-                "daemonset_cpu_millis",
+                "new_node_daemonset_cpu_millis",
                 _of_daemonsets(
                     lambda row: (
                         resources.cpu_millis(carried.daemons) if (carried := _carried(row)) is not None else None
@@ -257,7 +257,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
                 INTEGER_OR_NULL,
             ),
             Value(
-                "daemonset_memory_bytes",
+                "new_node_daemonset_mem_bytes",
                 _of_daemonsets(
                     lambda row: (
                         resources.memory_bytes(carried.daemons) if (carried := _carried(row)) is not None else None

@@ -220,7 +220,7 @@ DAEMON_COLUMNS: Final[tuple[Column[DaemonRow], ...]] = (
         Heading("memory", "MEM", "What its pod asks.", 6, 9, is_right_aligned=True, is_descending_first=True),
         lambda row, _: _amount(row.memory_bytes, memory_text(row.memory_bytes)),
         lambda row: float(row.memory_bytes),
-        values=(Value("memory_bytes", lambda row, _: row.memory_bytes, INTEGER),),
+        values=(Value("mem_bytes", lambda row, _: row.memory_bytes, INTEGER),),
         filters={"mem": Field(FieldKind.BYTES, lambda row, _: row.memory_bytes, help="what its pod asks")},
     ),
     Column(

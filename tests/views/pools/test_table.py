@@ -81,7 +81,7 @@ def test_values_are_plain() -> None:
         "smallest_allowed_type_needs": 2,
         "smallest_allowed_type": "m5.large",
     }
-    assert (values["cpu_limit_millis"], values["memory_limit_bytes"], values["consolidate_after_seconds"]) == (
+    assert (values["cpu_limit_millis"], values["mem_limit_bytes"], values["consolidate_after_seconds"]) == (
         108_000,
         1 << 40,
         30.0,
@@ -113,6 +113,12 @@ def test_what_pods_request_of_a_pool_s_nodes_stands_beside_its_limits() -> None:
     assert (values["mem_requested_bytes"], values["mem_allocatable_bytes"]) == (2 << 30, 16 << 30)
 
 
+def test_memory_is_called_alike_in_one_record_and_what_a_new_node_carries_is_told_apart() -> None:
+    names = set(pools_table().values(pool_rows(VIEW)[0], NOW_NS))
+    assert [name for name in names if name.startswith("memory") or "_memory_" in name] == []
+    assert {"mem_used_bytes", "mem_requested_bytes", "cpu_daemonset_millis", "new_node_daemonset_cpu_millis"} <= names
+
+
 REQUESTED = frozenset({"cpu_requested", "mem_requested"})
 
 
@@ -135,7 +141,7 @@ def test_a_missing_permission_never_shows_as_zero(kind: Kind, columns: set[str])
     assert ("what is left is not known" in told) is (kind in (Kind.NODE, Kind.NODECLAIM))
     values = pools_table().values(row, NOW_NS)
     assert (values["nodes"] is None) is (kind in (Kind.NODE, Kind.NODECLAIM))
-    assert (values["daemonset_pods"] is None) is (kind is Kind.DAEMONSET)
+    assert (values["new_node_daemonset_pods"] is None) is (kind is Kind.DAEMONSET)
     lines = said(overlap_of(view))
     assert ("may not be listed" in lines) is (kind is not Kind.DAEMONSET)
 
