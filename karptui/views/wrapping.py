@@ -65,7 +65,7 @@ def hanging(lines: Iterable[Pieces], width: int, indent: int = 3) -> tuple[Piece
     """
     if not width or width < 4 * indent:
         return tuple(lines)
-    return tuple(part for line in lines for part in _broken(line, width, indent, 0))
+    return tuple(part for line in lines for part in _words(line, width, indent, 0))
 
 
 def wrapped(lines: Iterable[Pieces], width: int) -> tuple[Pieces, ...]:
@@ -75,7 +75,7 @@ def wrapped(lines: Iterable[Pieces], width: int) -> tuple[Pieces, ...]:
         lines: The lines.
         width: Cells there are; lines come back as they are while it is not known.
     """
-    return hanging(lines, width, 0)
+    return tuple(part for line in lines for part in (_broken(line, width, 0, 0) if width else (line,)))
 
 
 def wrapped_from(line: Pieces, width: int, column: int, tail: int = 0) -> tuple[Pieces, ...]:
@@ -97,7 +97,10 @@ def wrapped_below(line: Pieces, width: int) -> tuple[Pieces, ...]:
 
 
 def _broken(line: Pieces, width: int, indent: int, tail: int) -> tuple[Pieces, ...]:
-    return (line,) if _has_room(line, width - tail) else _broken_anew(line, width, indent, tail)
+    """Return a line in pieces that are as long as may be."""
+    if _has_room(line, width - tail):
+        return (line if len(line) == 1 else _joined(line),)
+    return tuple(map(_joined, _words(line, width, indent, tail)))
 
 
 def _has_room(line: Pieces, room: int) -> bool:
@@ -108,8 +111,8 @@ def _has_room(line: Pieces, room: int) -> bool:
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _broken_anew(line: Pieces, width: int, indent: int, tail: int) -> tuple[Pieces, ...]:
-    return tuple(map(_joined, _lines_of(line, width, indent, tail)))
+def _words(line: Pieces, width: int, indent: int, tail: int) -> tuple[Pieces, ...]:
+    return tuple(_lines_of(line, width, indent, tail))
 
 
 def _lines_of(line: Pieces, width: int, indent: int, tail: int) -> Iterator[Pieces]:

@@ -80,17 +80,16 @@ def test_what_is_shown_as_it_stands_is_clean_and_a_cell_a_character() -> None:
 
 def test_a_line_that_has_room_is_not_broken_to_find_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line of a result opens to thousands."""
-    monkeypatch.setattr(wrapping, "_broken_anew", None)
+    monkeypatch.setattr(wrapping, "_words", None)
     line = (("    team-a/web-1: ", Tone.STRONG), ("n1 → a new m7i.large", Tone.NORMAL))
-    assert wrapped_below(line, 38) == hanging((line,), 38) == (line,)
+    assert wrapped_below(line, 38) == wrapped((line,), 38) == (line,)
 
 
 @given(st.text(" ab·→界\u0301\t", max_size=12), st.integers(12, 16))
 def test_a_line_that_has_room_is_the_same_told_at_once(text: str, width: int) -> None:
     line = ((text, Tone.NORMAL),)
-    assert texts(wrapped_below(line, width)) == texts(
-        wrapping._broken_anew(line, width, len(text) - len(text.lstrip(" ")), 0)
-    )
+    broken = texts(wrapping._words(line, width, len(text) - len(text.lstrip(" ")), 0))
+    assert texts(wrapped_below(line, width)) == [one.rstrip() for one in broken]
 
 
 def test_cells_are_those_that_are_drawn() -> None:

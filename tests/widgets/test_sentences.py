@@ -37,7 +37,7 @@ async def test_hanging_lines_follow_the_width() -> None:
     async with app.run_test(size=(24, 8)) as pilot:
         sentences = app.query_one(Sentences)
         sentences.set_hanging([LONG])
-        assert text_of(sentences) == "* the quick brown fox\n   jumps over the [lazy]\n   dog"
+        assert text_of(sentences) == "* the quick brown fox \n   jumps over the [lazy] \n   dog"
         await pilot.resize_terminal(60, 8)
         await pilot.pause()
         assert text_of(sentences) == "* the quick brown fox jumps over the [lazy] dog"
