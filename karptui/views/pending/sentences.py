@@ -101,9 +101,22 @@ _IN_FEW: Final = (
     (NO_TYPES, "no NodePool has any type"),
     ("its nodes have no label ", "no label "),
     ("no instance type", "no type"),
+    ("topology.kubernetes.io/", ""),
+    ("node.kubernetes.io/", ""),
+    ("karpenter.k8s.aws/", ""),
+    ("karpenter.sh/", ""),
+    ("refused: ", ""),
+    ("persistentvolumeclaims ", "PVC "),
+    ("persistentvolumes ", "PV "),
+    ("storageclasses.storage.k8s.io ", "StorageClass "),
+    (" because it does not contain annotation", ""),
+    ("pvc with immediate volume binding mode must be bound", "immediate binding, not bound"),
     ("memory short by ", "mem −"),
     (" short by ", " −"),
 )
+_WRAPPED: Final = re.compile(r'^(?:(?:getting|failed to) [^,"]+, )+')
+"""What stands before the innermost of nested errors."""
+_OF_CLAIM: Final = re.compile(r"PersistentVolumeClaim=(?:[^/,)]*/)?([^,)]+)")
 MOST_PROBLEM: Final = 80
 """Letters of what Karpenter finds faulty about a pod that stand in a row; its own page has them all."""
 _FEW: Final = 36
@@ -216,10 +229,19 @@ def now_text(group: PendingGroup) -> str:
     if group.cause is Cause.NO_POOL:
         return "✘ no NodePool can take pods"
     mark = "✘ " if group.cause in (Cause.IGNORED, Cause.SILENT, Cause.LOST_NODE) else ""
-    problem = clean(next(iter(group.diagnosis.problems), "")) if group.cause is Cause.IGNORED else ""
+    problem = clean(problem_in_short(next(iter(group.diagnosis.problems), ""))) if group.cause is Cause.IGNORED else ""
     if len(problem) > MOST_PROBLEM:
         problem = f"{problem[:MOST_PROBLEM].rpartition(' ')[0] or problem[:MOST_PROBLEM]}…"
     return f"{mark}{group.cause}{f': {problem}' if problem else ''}"
+
+
+def problem_in_short(problem: str) -> str:
+    """Return what Karpenter finds faulty about a pod: the innermost of its errors, and the claim that it is about."""
+    claim = _OF_CLAIM.search(problem)
+    if claim is None:
+        return problem
+    cause = _WRAPPED.sub("", problem[: claim.start()].rpartition(" (")[0])
+    return cause if claim[1] in cause else f"{claim[1]}: {cause}"
 
 
 def now_words(group: PendingGroup) -> str:
