@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from karptui.provisioning import Prepared, Solution
     from karptui.sources.snapshot.reader import SnapshotReader
 
-Savings: TypeAlias = Mapping[str, Sequence[float | None]]
+_Savings: TypeAlias = Mapping[str, Sequence[float | None]]
 """By method, what each of its commands saves per hour; None where nobody can say."""
 
 
@@ -129,7 +129,7 @@ class Answer(msgspec.Struct, frozen=True, eq=False):
 
     document: dict[str, Any]
     """As ``-o json`` prints it; with ``error`` where the snapshot cannot be read."""
-    savings: Savings = {}
+    savings: _Savings = {}
 
 
 def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: bool = False) -> Answer:
@@ -219,7 +219,7 @@ def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> Answ
     events: dict[str, list[str]] = provisioning_events(prepared, solution)
     document: dict[str, Any] = {}
     said: dict[str, list[str]] = {}
-    savings: Savings = {}
+    savings: _Savings = {}
     if wanted:
         from karptui.disruption.deletion_costs import managed_costs
         from karptui.disruption.json_form import legacy_repair_json, method_json
@@ -259,7 +259,7 @@ HEADINGS: Final = ("NODEPOOL", "PODS", "CPU", "MEMORY", "TYPES", "FROM $/H", "FI
 MAX_NAMES: Final = 3
 
 
-def lines_of(document: dict[str, Any], savings: Savings) -> Iterator[str]:
+def lines_of(document: dict[str, Any], savings: _Savings) -> Iterator[str]:
     """Yield an answer as lines for people; nothing in them acts on a terminal.
 
     Args:
@@ -270,7 +270,7 @@ def lines_of(document: dict[str, Any], savings: Savings) -> Iterator[str]:
         yield clean(line)
 
 
-def _lines(document: dict[str, Any], savings: Savings) -> Iterator[str]:
+def _lines(document: dict[str, Any], savings: _Savings) -> Iterator[str]:
     yield f"{document['name']}:"
     if "error" in document:
         yield f"  {document['error']}"

@@ -81,7 +81,7 @@ def _matching(values: Sequence[str], typed: str) -> list[str]:
     return sorted(found, key=lambda value: not value.startswith(typed))
 
 
-MOST_HINTS: Final = 40
+_MOST_HINTS: Final = 40
 """So many completions have room."""
 
 
@@ -96,14 +96,14 @@ def hint(commands: Sequence[TypedCommand], line: str) -> str:
     if not has_argument:
         options = complete(commands, line)
         words = [command.name for command in commands if command.name in options] or list(options)
-        return "  ".join(words[:MOST_HINTS]) or f"nothing called {word}"
+        return "  ".join(words[:_MOST_HINTS]) or f"nothing called {word}"
     try:
         command = find(commands, word)
     except CommandError as error:
         return str(error)
     values = command.arguments()
     if found := _matching(values, rest):
-        return "  ".join(found[:MOST_HINTS])
+        return "  ".join(found[:_MOST_HINTS])
     if values and not command.takes_words:
         return f"nothing called {rest.strip()}"
     return f":{' '.join(filter(None, (command.name, command.placeholder)))}  {command.help}"

@@ -122,7 +122,7 @@ class Visit(Enum):
     """Something else is shown by now."""
 
 
-class Shown(Protocol):
+class Feed(Protocol):
     """Whose cluster is on the screens."""
 
     session: Session
@@ -132,7 +132,7 @@ class Shown(Protocol):
 class Visits:
     """Moments of plays in place of the cluster that is followed, which goes on meanwhile; one within the other."""
 
-    def __init__(self, feed: Shown, kept: KeptPlays, analyst_of: Callable[[], Analyst]) -> None:
+    def __init__(self, feed: Feed, kept: KeptPlays, analyst_of: Callable[[], Analyst]) -> None:
         """Begin with the cluster as it is.
 
         Args:

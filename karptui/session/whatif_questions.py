@@ -1,4 +1,4 @@
-"""What screens ask of clusters as they would be, and what they get: what-ifs, plays, what follows from both."""
+"""What screens ask of clusters as they would be, and what they get: what-ifs and plays."""
 
 from __future__ import annotations
 
@@ -247,6 +247,3 @@ class PlayProgressWanted(Question[PlayProgressFound], frozen=True, kw_only=True)
 
     gives_up: bool = False
     """Whether nobody waits for it any more."""
-
-
-# What follows from replays and plays: worked out one at a time

@@ -13,11 +13,11 @@ from unicodedata import category, east_asian_width
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 
-SEPARATOR: Final = "·"
+_SEPARATOR: Final = "·"
 """Stands between parts of a sentence; at the start of a line the break says as much."""
 LEAST: Final = 12
 """Cells of text that a line has at least, however far in it begins."""
-MOST_KEPT: Final = 256
+_MOST_KEPT: Final = 256
 """Lines too wide that are kept broken: the same are shown again with every change of the cluster."""
 _PLAIN: Final = re.compile(r"[ -~\xa1-\xac\xae-\u02ff\u2010-\u2027\u2190-\u22ff\u2500-\u25fc✔✖✘⟳]*")
 """Text that is shown as it stands, a cell a character."""
@@ -110,7 +110,7 @@ def _has_room(line: Pieces, room: int) -> bool:
     return all(_PLAIN.fullmatch(text) for text, _ in line)
 
 
-@lru_cache(maxsize=MOST_KEPT)
+@lru_cache(maxsize=_MOST_KEPT)
 def _words(line: Pieces, width: int, indent: int, tail: int) -> tuple[Pieces, ...]:
     return tuple(_lines_of(line, width, indent, tail))
 
@@ -129,7 +129,7 @@ def _lines_of(line: Pieces, width: int, indent: int, tail: int) -> Iterator[Piec
                 yield tuple(made)
                 made, used, room, is_first = [(" " * indent, Tone.NORMAL)], indent, width, False
                 rest = rest.lstrip()
-            if used == indent and not is_first and rest.rstrip() == SEPARATOR:
+            if used == indent and not is_first and rest.rstrip() == _SEPARATOR:
                 continue
             made.append((rest, tone))
             used += cells(rest)

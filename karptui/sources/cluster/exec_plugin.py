@@ -21,14 +21,14 @@ from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.sources.cluster.connection import ExecPlugin, Pem, without_password
 from karptui.sources.cluster.errors import CredentialError, one_line
 
-API_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
-TIMEOUT_SECONDS: Final = 60.0
+_API_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
+_TIMEOUT_SECONDS: Final = 60.0
 """Long enough for a login in a browser that the user is waiting for."""
-SKEW_SECONDS: Final = 60.0
+_SKEW_SECONDS: Final = 60.0
 """How long before its expiry a credential is renewed, unless a fifth of its life is shorter."""
-RERUN_SECONDS: Final = 5.0
+_RERUN_SECONDS: Final = 5.0
 """How long one run answers for all threads, so that they do not run a failing plugin in turns."""
-PRINTED_BYTES: Final = 1 << 20
+_PRINTED_BYTES: Final = 1 << 20
 """Of a credential: a token and two certificates take a hundredth of it."""
 PIECE: Final = 1 << 16
 _SAID_SECRET: Final = re.compile(
@@ -40,11 +40,11 @@ _OPAQUE: Final = re.compile(r"(?=[\w+/=.-]*\d)(?=[\w+/=.-]*[A-Za-z])(?<![\w/.:-]
 """Letters and digits without end are a key or a token; paths and names of hosts have dots or begin with a slash."""
 
 
-class EndlessOutputError(Exception):
+class _EndlessOutputError(Exception):
     """A process prints more than it was asked for."""
 
 
-class IssuedCredential(msgspec.Struct, frozen=True):
+class _IssuedCredential(msgspec.Struct, frozen=True):
     """What a plugin printed."""
 
     token: str
@@ -62,7 +62,7 @@ class ExecCredential:
         self,
         plugin: ExecPlugin,
         *,
-        timeout_seconds: float = TIMEOUT_SECONDS,
+        timeout_seconds: float = _TIMEOUT_SECONDS,
         now_ns: Callable[[], int] = time.time_ns,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
@@ -71,12 +71,12 @@ class ExecCredential:
         self._now_ns = now_ns
         self._environ = environ
         self._lock = threading.Lock()
-        self._issued: IssuedCredential | None = None
+        self._issued: _IssuedCredential | None = None
         self._failure: tuple[int, str] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._closed = False
 
-    def current(self) -> IssuedCredential:
+    def current(self) -> _IssuedCredential:
         """Return a credential that is not about to expire, running the plugin when there is none.
 
         Raises:
@@ -95,7 +95,7 @@ class ExecCredential:
             if (
                 issued is refused
                 and issued is not None
-                and self._now_ns() - issued.issued_at_ns >= RERUN_SECONDS * NS_PER_SECOND
+                and self._now_ns() - issued.issued_at_ns >= _RERUN_SECONDS * NS_PER_SECOND
             ):
                 self._issued = None
 
@@ -107,7 +107,7 @@ class ExecCredential:
 
     def _renew(self) -> None:
         now = self._now_ns()
-        if self._failure is not None and now - self._failure[0] < RERUN_SECONDS * NS_PER_SECOND:
+        if self._failure is not None and now - self._failure[0] < _RERUN_SECONDS * NS_PER_SECOND:
             raise CredentialError(self._failure[1])
         try:
             self._issued = self._parse(self._run())
@@ -118,9 +118,9 @@ class ExecCredential:
 
     def _run(self) -> bytes:
         plugin = self._plugin
-        if plugin.api_version not in API_VERSIONS:
+        if plugin.api_version not in _API_VERSIONS:
             raise CredentialError(
-                f"{plugin.title}: apiVersion {plugin.api_version!r} is not supported; {' and '.join(API_VERSIONS)} are"
+                f"{plugin.title}: apiVersion {plugin.api_version!r} is not supported; {' and '.join(_API_VERSIONS)} are"
             )
         if plugin.demands_terminal:
             raise CredentialError(
@@ -156,10 +156,10 @@ class ExecCredential:
         except TimeoutError:
             _end(process)
             raise CredentialError(f"{title} did not finish within {self._timeout_seconds:g} s") from None
-        except EndlessOutputError:
+        except _EndlessOutputError:
             _end(process)
             raise CredentialError(
-                f"{title} prints more than {size_text(PRINTED_BYTES)}, which is no credential"
+                f"{title} prints more than {size_text(_PRINTED_BYTES)}, which is no credential"
             ) from None
         if process.returncode:
             words = one_line(without_secrets(stderr.decode(errors="replace")[-2000:])) or "and said nothing"
@@ -172,7 +172,7 @@ class ExecCredential:
             spec["cluster"] = dict(self._plugin.cluster_info)
         return json.dumps({"apiVersion": self._plugin.api_version, "kind": "ExecCredential", "spec": spec})
 
-    def _parse(self, output: bytes) -> IssuedCredential:
+    def _parse(self, output: bytes) -> _IssuedCredential:
         title = self._plugin.title
         try:
             printed = json.loads(output)
@@ -192,7 +192,7 @@ class ExecCredential:
             raise CredentialError(f"{title} printed only one of clientCertificateData and clientKeyData")
         if not token and not certificate:
             raise CredentialError(f"{title} printed neither a token nor a client certificate")
-        return IssuedCredential(
+        return _IssuedCredential(
             token,
             Pem(f"clientCertificateData of {title}", data=certificate.encode()) if certificate else None,
             Pem(f"clientKeyData of {title}", data=key.encode()) if key else None,
@@ -208,7 +208,7 @@ class ExecCredential:
             raise CredentialError(
                 f"{self._plugin.title} printed a credential that expired at {expires}; is the clock here right?"
             )
-        return expires_ns - min(int(SKEW_SECONDS * NS_PER_SECOND), life_ns // 5)
+        return expires_ns - min(int(_SKEW_SECONDS * NS_PER_SECOND), life_ns // 5)
 
 
 def printed(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, bytes]:
@@ -216,7 +216,7 @@ def printed(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, by
 
     Raises:
         TimeoutError: when it takes longer; it is left running.
-        EndlessOutputError: when it prints more than any credential takes; it is left running.
+        _EndlessOutputError: when it prints more than any credential takes; it is left running.
     """
     until = time.monotonic() + seconds
     output, said = bytearray(), bytearray()
@@ -233,8 +233,8 @@ def printed(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, by
                 if not piece:
                     ready.unregister(key.fileobj)
                 key.data.extend(piece)
-            if len(output) > PRINTED_BYTES:
-                raise EndlessOutputError
+            if len(output) > _PRINTED_BYTES:
+                raise _EndlessOutputError
             del said[:-PIECE]
     try:
         process.wait(max(0.0, until - time.monotonic()))

@@ -13,9 +13,7 @@ import msgspec
 from karptui.aws.money import node_price_text
 from karptui.kube.units import count_text, counted, first_of, verb
 from karptui.views.column import Column, Field, FieldKind, Heading
-from karptui.views.pending.sentences import (
-    others_text,
-)
+from karptui.views.pending.sentences import others_text
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec
@@ -196,7 +194,7 @@ def _loses(entry: RemedyEntry, _: int) -> Cell:
     return Cell(f"{words}: {clean(lost[0])}", Tone.WARNING, words)
 
 
-REMEDY_COLUMNS: Final[tuple[Column[RemedyEntry], ...]] = (
+_COLUMNS: Final[tuple[Column[RemedyEntry], ...]] = (
     Column(
         Heading("change", "CHANGE", "A single change; everything else stays as it is.", 34, 100, fill_width=100),
         lambda entry, _: Cell(clean(entry.remedy.words), Tone.STRONG, _short_keys(clean(entry.remedy.words))),
@@ -235,7 +233,7 @@ FIELDS: Final[Mapping[str, Field[RemedyEntry]]] = {
 REMEDIES: Final[TableSpec[RemedyEntry]] = TableSpec(
     noun="changes that help",
     columns=(
-        *REMEDY_COLUMNS,
+        *_COLUMNS,
         Column(
             Heading("place", "#", "The order in which they are offered.", 2, 3, is_wide_only=True),
             lambda entry, _: Cell(str(entry.place + 1)),

@@ -6,13 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from karptui.kube.units import (
-    age_text,
-    count_text,
-    counted,
-    first_of,
-    instant_text,
-)
+from karptui.kube.units import age_text, count_text, counted, first_of, instant_text
 from karptui.provisioning.overlap import Overlap
 from karptui.session.border import Overview
 from karptui.session.churn import LATELY_SECONDS
@@ -54,7 +48,7 @@ def overlap_lines(found: Overlap | None, overview: Overview, *, is_short: bool =
     share = f" ({100 * found.several // found.pods}%)" if not is_short else ""
     head = f"{count_text(found.several)} of {count_text(found.pods)} pods{share} match several pools"
     pieces: list[tuple[str, Tone]] = [("overlap: ", Tone.MUTED), (head, Tone.STRONG if found.several else Tone.MUTED)]
-    where = where_they_go(found)
+    where = _where_they_go(found)
     if where:
         pieces.append((f"{',' if is_short else ' and'} go to {where}", Tone.NORMAL))
     if found.stranded:
@@ -89,7 +83,7 @@ def _matching(pods: int) -> str:
     return f"{count_text(pods)} {_match(pods)}"
 
 
-def where_they_go(found: Overlap) -> str:
+def _where_they_go(found: Overlap) -> str:
     """Return the NodePools that pods which match several would go to, most pods first."""
     counts: Counter[str] = Counter()
     for kind in found.kinds:

@@ -54,7 +54,7 @@ class Compared(NamedTuple):
     problem: str = ""
 
 
-class ScenarioRank(NamedTuple):
+class _ScenarioRank(NamedTuple):
     """What one side of a what-if is judged by, in this order: less of it is better."""
 
     pending: int
@@ -69,14 +69,14 @@ SCALE: Final = "fewest pods that wait, then $/h, then drift"
 """What is best, in words."""
 
 
-def rank_of(one: Difference) -> ScenarioRank:
+def _rank_of(one: Difference) -> _ScenarioRank:
     """Return what a scenario is judged by."""
-    return ScenarioRank(one.after.pending, _dollars(one.after), len(one.drift_gained))
+    return _ScenarioRank(one.after.pending, _dollars(one.after), len(one.drift_gained))
 
 
 def places(found: Sequence[Difference]) -> list[int]:
     """Return the place of each scenario, 1 for the best; those that come to the same share one."""
-    ranks = [rank_of(one) for one in found]
+    ranks = [_rank_of(one) for one in found]
     return [1 + sum(other < rank for other in ranks) for rank in ranks]
 
 
@@ -89,8 +89,8 @@ def best_sentence(compared: Sequence[Compared]) -> str:
         return ""
     first = known[0][1]
     replayed = "Replayed from scratch, not running. " if first.mode is Replay.SCRATCH else ""
-    now = ScenarioRank(first.before.pending, _dollars(first.before), 0)
-    ranked = sorted(((rank_of(found), name) for name, found in known), key=lambda one: one[0])
+    now = _ScenarioRank(first.before.pending, _dollars(first.before), 0)
+    ranked = sorted(((_rank_of(found), name) for name, found in known), key=lambda one: one[0])
     best = ranked[0][0]
     winners = [name for rank, name in ranked if rank == best]
     others = [(rank, name) for rank, name in ranked if rank != best]
@@ -120,7 +120,7 @@ def _named(names: Sequence[str]) -> str:
     return f"{', '.join(shown)} and {last}" if last else ", ".join(shown)
 
 
-def _against(one: ScenarioRank, other: ScenarioRank, name: str) -> str:
+def _against(one: _ScenarioRank, other: _ScenarioRank, name: str) -> str:
     """Return in what one side differs from another: ``3 pods fewer wait than now, +$5.42/h``."""
     pods = one.pending - other.pending
     change = round(one.per_hour - other.per_hour, 2)

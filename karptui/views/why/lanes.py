@@ -60,8 +60,9 @@ LANES: Final[Schema] = {
             "lacks": {
                 "type": "string",
                 "description": (
-                    "Where it is not wanted, code of what is missing: NOT_EXPIRED, NO_WARNING from the cloud, TOLERATED"
-                    " of an unhealthy node whose time has not come."
+                    "Where it is not wanted, code of what it lacks: one that heldBy may have too, or NOT_EMPTY, EMPTY,"
+                    " NOT_DRIFTED, NOT_EXPIRED, NO_WARNING from the cloud, TOLERATED of an unhealthy node whose time"
+                    " has not come."
                 ),
             },
             "message": {"type": "string", "description": "The same in words."},

@@ -32,7 +32,7 @@ LOOKS_AT_ONCE: Final = 64
 LOOK_AGAIN_SECONDS: Final = 0.01
 IMPATIENT_SECONDS: Final = 1.0
 """A key that leaves, pressed so long after one that is not done yet, is for leaving it, and not typed ahead."""
-EARLY_SECONDS: Final = 3.0
+_EARLY_SECONDS: Final = 3.0
 """For so long keys wait for what they are for: nobody knows whether it comes."""
 OPENING: Final = frozenset({"opening", "asking", "moment"})
 """Groups of the workers that open something: keys behind are for what they open."""
@@ -168,7 +168,7 @@ class KeyOrder:
         now = asyncio.get_running_loop().time()
         if self._early_since is None:
             self._early_since = now
-        if now - self._early_since < EARLY_SECONDS:
+        if now - self._early_since < _EARLY_SECONDS:
             return True
         self._early_since = None
         self._in_vain.add(self._app.screen)
