@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +16,7 @@ from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.karpenter.rules import rules_for, version_note
 from karptui.karpenter.settings import Settings, SettingsError
+from karptui.kube.units import first_of
 
 if TYPE_CHECKING:
     from karptui.aws.cluster_types import MarketOf
@@ -55,6 +56,20 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     metrics_status: FactStatus | None = None
     """How things stand with Karpenter's metrics; None where they are not asked for."""
     price_settings: PriceSettings = LIST_PRICES
+
+    def lacks_text(self, types: Sequence[str]) -> str:
+        """Return that the list of instance types does not know some that its nodes have; nothing without any."""
+        if not types:
+            return ""
+        if self.instance_types is not None:
+            known = "the list of types that came with the snapshot"
+        elif self.facts.instance_types is not None:
+            known = "EC2's list of types"
+        else:
+            from karptui.aws.catalogue import sources  # noqa: PLC0415 - only this needs it, and not at the start
+
+            known = f"the built-in list of types of {sources()[0].date}"
+        return f"{known} does not know {first_of(types, 3)}, which its nodes have"
 
     @property
     def overhead_origin(self) -> str:

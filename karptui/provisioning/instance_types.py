@@ -17,7 +17,7 @@ import msgspec
 
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import WELL_KNOWN
+from karptui.karpenter.labels import INSTANCE_TYPE, WELL_KNOWN
 from karptui.karpenter.nodeclass import is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
@@ -133,8 +133,14 @@ def pool_types(
             pods=waiting,
             is_strict=settings.min_values_policy != "BestEffort",
         )
-        found.append(msgspec.structs.replace(result, used=_capacity(own)))
+        found.append(msgspec.structs.replace(result, used=_capacity(own), unlisted=_unlisted(result, own)))
     return tuple(found)
+
+
+def _unlisted(found: PoolTypes, states: Iterable[StateNode]) -> tuple[str, ...]:
+    """Return the types of nodes that are not among those of their NodePool, by name."""
+    known = {one.instance_type.name for one in found.verdicts}
+    return tuple(sorted({name for state in states if (name := state.labels.get(INSTANCE_TYPE, ""))} - known))
 
 
 def _capacity(states: Iterable[StateNode]) -> dict[str, int]:

@@ -100,6 +100,8 @@ class PoolTypes(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     counts: tuple[FilterCount, ...]
     daemonsets: tuple[PoolDaemonSet, ...] = ()
     """Every DaemonSet of the cluster: those that a new node carries, and why it does not carry the others."""
+    unlisted: tuple[str, ...] = ()
+    """Types that its nodes and NodeClaims have and that are not among the verdicts: the list may be older than they."""
     used: Mapping[str, int] = MappingProxyType({})
     """Capacity of its nodes that are not on their way out, in nano-units, as its limits count it."""
     remaining: Mapping[str, int] = MappingProxyType({})

@@ -49,6 +49,8 @@ class PoolContext(msgspec.Struct, frozen=True, eq=False):
     observed: Mapping[str, ObservedType]
     origin: str
     """Where the list of types comes from, in words."""
+    unlisted: str = ""
+    """That the list of types lacks some that its nodes have, in words; empty where it has all."""
 
 
 class TypeReader:

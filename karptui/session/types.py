@@ -169,6 +169,8 @@ class PoolEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_o
     """How many a new node could have were there no limits, whichever pods wait."""
     first: TypeEntry | None
     """What Karpenter reckons cheapest of those that are left; None where others are not known."""
+    unlisted: str
+    """That the list of types lacks some that its nodes have, in words; empty where it has all."""
     furthest: TypeEntry | None
     """Where none is left: of those that the requirements allow the one that comes through most filters, then lacks
     least."""

@@ -128,6 +128,7 @@ class TypesOfPool:
             left=tuple(one.instance_type.name for one in self.left),
             allowed=len(self.allowed),
             first=self._first(),
+            unlisted=self.context.unlisted,
             furthest=next(self._types(self._furthest(wanted)), None),
             carries=self._carries(),
             heaviest=self._heaviest(),
@@ -295,6 +296,7 @@ def _types_of(
         book=view.prices,
         nodeclass=nodeclass,
         nodeclass_types=nodeclass_types,
+        unlisted=evidence.lacks_text(found.unlisted) if found.verdicts else "",
         facts=live_instance_types(evidence.facts) if nodeclass is not None else {},
         observed=observed,
         origin=_origin(

@@ -253,6 +253,19 @@ CASES = [
         ERROR,
         name="minValues",
     ),
+    Case(
+        "pool-no-types",
+        lambda: pools(
+            a_nodepool(requirements=(a_requirement(labels.INSTANCE_TYPE, "In", "m99.large"),)),
+            nodes=(a_node(instance_type="m99.large"),),
+        ),
+        (
+            "What general launches is not known: the built-in list of types of 20",
+            "does not know m99.large, which its nodes have",
+        ),
+        INFO,
+        name="unlisted",
+    ),
     *quiet("pool-no-types", lambda: pools(a_nodepool()), lambda: pools(a_nodepool(replicas=2))),
     Case(
         "pool-limit-below-type",

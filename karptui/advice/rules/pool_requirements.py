@@ -270,6 +270,14 @@ def _no_types(context: AdviceContext) -> Iterator[Finding]:
         left_out, found = left_out_of[pool.name], types[pool.name]
         if not found.verdicts:
             continue
+        if found.unlisted and found.counts and not found.counts[0].left:
+            # What the list lacks cannot be told from what does not exist, but for nodes that have it.
+            yield Finding(
+                severity=Severity.INFO,
+                objects=(pool_ref(pool),),
+                fact=f"What {pool.name} launches is not known: {context.evidence.lacks_text(found.unlisted)}.",
+            )
+            continue
         because = found.why_not if left_out else _why_no_types(found)
         yield Finding(
             severity=Severity.ERROR,

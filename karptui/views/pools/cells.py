@@ -142,6 +142,8 @@ def types_cell(row: PoolRow, _: int) -> Cell:
     allowed, offered = row.types.left_after[Filter.REQUIREMENTS], row.types.left_after[Filter.OFFERINGS]
     text = f"{count_text(allowed)}/{count_text(offered)}"
     if not row.usable:
+        if not allowed and row.types.unlisted:
+            return Cell(f"? {text}", Tone.WARNING)
         return Cell(f"✘ {text}", Tone.FAULT)
     return Cell(text) if row.types.left else Cell(f"▲ {text}", Tone.WARNING)
 

@@ -276,6 +276,8 @@ def types_line(row: PoolRow) -> Pieces:
     if entry.left or entry.problem or any(use.is_closed for use in row.limits):
         return ()
     last = entry.furthest
+    if last is None and entry.unlisted:
+        return ((f"? {clean(entry.unlisted)}: what it launches is not known", Tone.WARNING),)
     if last is None:
         first = next((one.reasons for one in entry.counts if one.filter is Filter.REQUIREMENTS and one.reasons), ())
         why = f": {first[0][0]}" if first else ""

@@ -268,7 +268,8 @@ def drift_changes(before: Situation, after: Situation) -> tuple[tuple[DriftLine,
         if claim.is_true(DRIFTED):
             if was is not None and drift is None:
                 lost.append(_line(claim, was))
-        elif was is None and drift is not None:
+        elif drift is not None and (was is None or was.reason is not drift.reason):
+            # What Karpenter has not marked need not be drifted: its list of types may be a newer one.
             gained.append(_line(claim, drift))
     return _sorted(gained), _sorted(lost)
 

@@ -47,6 +47,18 @@ def test_story_d_has_no_type_for_the_pods_that_wait() -> None:
     assert types_line(ROWS["primary"]) == ()
 
 
+def test_types_that_the_list_does_not_know() -> None:
+    asked = builders.a_requirement("node.kubernetes.io/instance-type", "In", "m99.large")
+    node = builders.a_node(instance_type="m99.large")
+    (never,) = rows_of(builders.a_nodepool(requirements=(asked,))).values()
+    (had,) = rows_of(builders.a_nodepool(requirements=(asked,)), nodes=(node,)).values()
+    assert text_of(types_line(never)).startswith("✘ its requirements allow no type: ")
+    assert text_of(types_line(had)).startswith(
+        "? the list of types that came with the snapshot does not know m99.large, "
+    )
+    assert (cells(never)["types"], cells(had)["types"]) == ("✘ 0/0", "? 0/0")
+
+
 def test_requirements_that_allow_nothing() -> None:
     literal = builders.a_requirement("node.kubernetes.io/instance-type", "In", "*")
     (row,) = rows_of(builders.a_nodepool(requirements=(literal,))).values()

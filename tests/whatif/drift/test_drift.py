@@ -228,6 +228,12 @@ def test_instance_types_that_are_no_longer_there() -> None:
     assert found.because == "on-demand m5.large in us-east-1z is no offering any more"
 
 
+def test_what_karpenter_has_not_marked_drifts_for_another_reason() -> None:
+    start = cluster(claim(labels={INSTANCE_TYPE: "m99.large"}), claim("known"))
+    edit = SetField(ObjectRef("NodePool", "general"), ("spec", "template", "metadata", "labels"), {"a": "b"})
+    assert [reason for reason, _ in gained(start, edit)] == ["NodePoolDrifted"] * 2
+
+
 def test_a_reserved_claim_may_have_become_on_demand() -> None:
     reserved = claim(labels={CAPACITY_TYPE: RESERVED, RESERVATION_ID: "cr-1"})
     assert DriftModel(cluster(reserved), cluster(reserved)).of(reserved) is None
