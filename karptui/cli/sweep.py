@@ -23,7 +23,8 @@ from karptui.cli.options import (
     add_workers_flag,
 )
 from karptui.cli.whatif_scenarios import read_files
-from karptui.cli.whatif_table import table
+from karptui.cli.whatif_table import price_text, table
+from karptui.kube.units import counted, verb
 from karptui.session.sweeper import point_of
 from karptui.views.sanitize import clean
 
@@ -170,10 +171,12 @@ def lines_of(document: dict[str, Any]) -> Iterator[str]:
             rows.append((point["value"], "-", "-", "-", "-", "-", ""))
             continue
         figures = (str(point[name]) for name in ("nodes", "launched", "pending", "drifted"))
-        rows.append((point["value"], *figures, f"{point['pricePerHour']:.4f}", next(bars)))
+        rows.append((point["value"], *figures, price_text(point["pricePerHour"], point["unpriced"]), next(bars)))
     widest = max((len(row[-1]) for row in rows), default=0)
     padded = [(*row[:-1], row[-1].ljust(widest)) for row in rows]
     yield from (f"  {line}" for line in table(padded))
+    if unpriced := max((point["unpriced"] for point in points), default=0):
+        yield f"  {counted(unpriced, 'node')} at most of unknown price: $/H leaves {verb(unpriced, 'it', 'them')} out"
     yield from (f"  {point['value']}: {point['problem']}" for point in points if point["problem"])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from karptui.aws.money import node_price_text, saved_text
-from karptui.kube.units import first_of
+from karptui.kube.units import NA, first_of
 from karptui.views.whatif.sentences import replacements_text
 from karptui.whatif.difference_lines import COUNTED
 
@@ -104,8 +104,18 @@ def _totals(document: dict[str, Any]) -> Iterator[str]:
     yield from table(rows)
     if before["unpriced"] or after["unpriced"]:
         most = [side["unpricedAtMostPerHour"] for side in (before, after)]
-        bound = f", at most {most[0]:.4f} -> {most[1]:.4f} $/h more" if any(most) else ""
+        is_bounded = not (before["unbounded"] or after["unbounded"])
+        bound = f", at most {most[0]:.4f} -> {most[1]:.4f} $/h more" if is_bounded else ""
         yield f"nodes without a known price are left out: {before['unpriced']} -> {after['unpriced']}{bound}"
+
+
+def price_text(per_hour: float, unpriced: int) -> str:
+    """Return what nodes cost: n/a where no price is known, with a plus where some are not."""
+    return NA if unpriced and not per_hour else f"{per_hour:.4f}{'+' if unpriced else ''}"
+
+
+def _pool_price(pool: dict[str, Any], side: str) -> str:
+    return price_text(pool[f"pricePerHour{side}"], pool[f"unpriced{side}"])
 
 
 def _pools(pools: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -129,7 +139,7 @@ def _pools(pools: Sequence[dict[str, Any]]) -> Iterator[str]:
                 pool["name"] or "(none)",
                 f"{pool['nodesBefore']} -> {pool['nodesAfter']}",
                 f"{pool['launchedBefore']} -> {pool['launchedAfter']}",
-                f"{pool['pricePerHourBefore']:.4f} -> {pool['pricePerHourAfter']:.4f}",
+                f"{_pool_price(pool, 'Before')} -> {_pool_price(pool, 'After')}",
                 " -> ".join(
                     _share(pool[key], sum_) for key, sum_ in zip(("podsBefore", "podsAfter"), pods, strict=True)
                 ),

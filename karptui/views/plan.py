@@ -17,12 +17,13 @@ from karptui.session.whatif_questions import PlayFound
 from karptui.views.forward import columns as forward_columns
 from karptui.views.forward.sentences import headline as forward_headline
 from karptui.views.forward.sentences import step_text
-from karptui.views.prices import known_change_text, known_text
+from karptui.views.prices import known_change_text, known_sum_text, known_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, markdown_text
 from karptui.views.study import Study, answer_lines, next_horizon, notes_of, plain_lines
 from karptui.views.whatif.sentences import headline_text
 from karptui.whatif.difference import BlockerLine
+from karptui.whatif.difference_lines import PoolChange
 from karptui.whatif.scenario import Scenario
 
 MAX_LINES = 12
@@ -52,8 +53,7 @@ def parts_of(plan: Plan) -> Iterator[tuple[str, list[str]]]:
     yield (
         "NodePools",
         [
-            f"{pool.name}: {_change(pool.nodes_before, pool.nodes_after)} nodes,"
-            f" {_price(pool.price_before)} → {_price(pool.price_after)}"
+            f"{pool.name}: {_change(pool.nodes_before, pool.nodes_after)} nodes{_pool_dollars(plan, pool)}"
             for pool in found.pools
             if (pool.nodes_before, pool.price_before) != (pool.nodes_after, pool.price_after) or pool.is_new
         ],
@@ -169,8 +169,11 @@ def _change(before: int, after: int) -> str:
     return str(after) if before == after else f"{before} → {after}"
 
 
-def _price(amount: float | None) -> str:
-    return "n/a" if amount is None else per_hour_text(amount)
+def _pool_dollars(plan: Plan, pool: PoolChange) -> str:
+    if not plan.answer.has_prices:
+        return ""
+    before = known_sum_text(pool.price_before, pool.unpriced_before)
+    return f", {before} → {known_sum_text(pool.price_after, pool.unpriced_after)}"
 
 
 def plan_study(scenario: Scenario, *, horizon_ns: int = HORIZON_NS) -> Study[PlanFound, forward_columns.PlayedStep]:

@@ -314,6 +314,7 @@ def _totals(outcome: ReplayOutcome, drifted: int) -> Totals:
         pending=len(outcome.unplaced),
         drifted=drifted,
         unpriced_at_most_per_hour=sum(one.unpriced_at_most_per_hour for one in pools),
+        unbounded=sum(one.unbounded for one in pools),
     )
 
 
@@ -333,6 +334,8 @@ def _pools(before: ReplayOutcome, after: ReplayOutcome) -> tuple[PoolChange, ...
                 launched_after=new.launched,
                 price_before=old.price_per_hour,
                 price_after=new.price_per_hour,
+                unpriced_before=old.unpriced,
+                unpriced_after=new.unpriced,
                 is_new=name in known_after and name not in known_before,
                 is_gone=name in known_before and name not in known_after,
                 pods_before=before.pods_by_pool.get(name, 0),

@@ -57,6 +57,8 @@ class Totals(msgspec.Struct, frozen=True, gc=False):
     """NodeClaims that are drifted, or that Karpenter would find drifted."""
     unpriced_at_most_per_hour: float = 0.0
     """Dollars that the nodes without a known price cost at most: what those on spot would cost on demand."""
+    unbounded: int = 0
+    """Nodes without a known price of which nobody can say what they cost at most either."""
 
 
 class WeightChange(msgspec.Struct, frozen=True, gc=False):
@@ -90,6 +92,9 @@ class PoolChange(msgspec.Struct, frozen=True, gc=False):
     pods_before: int = 0
     """Pods of workloads on its nodes; 0 of `Replay.NEXT`, which places none."""
     pods_after: int = 0
+    unpriced_before: int = 0
+    """Nodes without a known price, which the dollars leave out."""
+    unpriced_after: int = 0
 
     @property
     def is_changed(self) -> bool:

@@ -88,6 +88,8 @@ def _pool(pool: PoolChange) -> dict[str, Any]:
         "launchedAfter": pool.launched_after,
         "pricePerHourBefore": pool.price_before,
         "pricePerHourAfter": pool.price_after,
+        "unpricedBefore": pool.unpriced_before,
+        "unpricedAfter": pool.unpriced_after,
         "isNew": pool.is_new,
         "isGone": pool.is_gone,
         "podsBefore": pool.pods_before,

@@ -117,6 +117,8 @@ class PoolFigures(msgspec.Struct, frozen=True, gc=False):
     """Nodes of which no price is known; they are left out of the dollars."""
     unpriced_at_most_per_hour: float = 0.0
     """What those of them on spot would cost on demand."""
+    unbounded: int = 0
+    """Those of them of which nobody can say what they cost at most either."""
 
 
 class ReplayOutcome:
@@ -271,7 +273,7 @@ def _launched(outcome: ReplayOutcome) -> Iterator[tuple[str, Cost]]:
 
 class _Tally:
     def __init__(self) -> None:
-        self._nodes = self._launched = self._unpriced = 0
+        self._nodes = self._launched = self._unpriced = self._unbounded = 0
         self._per_hour = self._at_most = 0.0
 
     def add(self, cost: Cost, *, is_new: bool) -> None:
@@ -279,9 +281,10 @@ class _Tally:
         self._launched += is_new
         if cost.per_hour is None:
             self._unpriced += 1
+            self._unbounded += cost.at_most_per_hour is None
             self._at_most += cost.at_most_per_hour or 0.0
         else:
             self._per_hour += cost.per_hour
 
     def figures(self) -> PoolFigures:
-        return PoolFigures(self._nodes, self._launched, self._per_hour, self._unpriced, self._at_most)
+        return PoolFigures(self._nodes, self._launched, self._per_hour, self._unpriced, self._at_most, self._unbounded)

@@ -289,11 +289,24 @@ edits:
     assert "blockers gained:" in shown.out
 
 
+def test_a_sweep_says_what_its_dollars_leave_out() -> None:
+    from karptui.cli.sweep import lines_of
+
+    figures = {"nodes": 2, "launched": 0, "pending": 0, "drifted": 0, "problem": None}
+    points = [
+        {**figures, "value": "1", "pricePerHour": 0.5, "unpriced": 1},
+        {**figures, "value": "2", "pricePerHour": 0.0, "unpriced": 2},
+    ]
+    said = list(lines_of({"name": "a", "parameter": "b", "replay": "pending", "points": points}))
+    assert [line.split()[5] for line in said[2:4]] == ["0.5000+", "n/a"]
+    assert said[-1] == "  2 nodes at most of unknown price: $/H leaves them out"
+
+
 def test_nodes_without_a_price_are_counted() -> None:
     from karptui.cli.whatif_table import lines_of
 
     figures = {"nodes": 1, "launched": 0, "pending": 0, "drifted": 0, "pricePerHour": 0.0, "unpriced": 1}
-    figures["unpricedAtMostPerHour"] = 0.25
+    figures |= {"unpricedAtMostPerHour": 0.25, "unbounded": 0}
     lists = ("nodePools", "newNodeClaims", "newNodeClaimsGone", "nowFit", "noLongerFit", "stillPending", "moves")
     others = (
         "driftGained",
@@ -319,6 +332,22 @@ def test_nodes_without_a_price_are_counted() -> None:
     said = list(lines_of({**document, "priceDeltaPerHour": 0.0, "nextBefore": side, "nextAfter": side}))
     assert "  nodes without a known price are left out: 1 -> 1, at most 0.2500 -> 0.2500 $/h more" in said
     assert "    Drift: replace a, b, costs $0.2380/h more" in said
+    pool = {
+        "name": "p",
+        "isNew": True,
+        "isGone": False,
+        "nodesBefore": 0,
+        "nodesAfter": 2,
+        "podsBefore": 0,
+        "podsAfter": 0,
+    }
+    pool |= {"launchedBefore": 0, "launchedAfter": 2, "pricePerHourBefore": 0.0, "pricePerHourAfter": 0.5}
+    pool |= {"unpricedBefore": 1, "unpricedAfter": 1}
+    open_ended = {**figures, "unbounded": 1}
+    said = list(lines_of({**document, "priceDeltaPerHour": 0.0, "after": open_ended, "nodePools": [pool]}))
+    assert "  nodes without a known price are left out: 1 -> 1" in said
+    assert any("n/a -> 0.5000+" in line for line in said)
+    said = list(lines_of({**document, "priceDeltaPerHour": 0.0, "nextBefore": side, "nextAfter": side}))
 
     assert "    Drift: replace c, saves nothing" in said
     unchosen = {"nodePool": "general", "instanceType": ""}

@@ -315,6 +315,8 @@ def test_prices_that_are_not_known() -> None:
     start = base(POOL, types=TYPES, nodes=(made[0],), nodeclaims=(made[1],))
     found = changed(start)
     assert (found.before.nodes, found.before.unpriced, found.before.price_per_hour) == (1, 1, 0.0)
+    assert found.before.unbounded == 1
+    assert [(pool.unpriced_before, pool.unpriced_after) for pool in found.pools] == [(1, 1)]
     assert found.price_delta_share is None
     lone = replace(made[1], labels={**made[1].labels, "karpenter.sh/nodepool": "gone"})
     stray = replace(made[0], labels={**made[0].labels, "karpenter.sh/nodepool": "gone"})

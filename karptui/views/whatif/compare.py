@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from karptui.aws.money import per_hour_change_text, per_hour_text
-from karptui.kube.units import count_text, counted, verb
+from karptui.kube.units import NA, count_text, counted, verb
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.totals import mode_text
 from karptui.whatif.difference import Difference
@@ -32,7 +32,7 @@ _FIGURES: Final[tuple[tuple[str, FigureOf], ...]] = (
     ("new nodes", lambda totals: count_text(totals.launched)),
     ("$/h", lambda totals: f"{totals.price_per_hour:,.2f}"),
     ("  price n/a", lambda totals: count_text(totals.unpriced)),
-    ("  at most more", lambda totals: f"{totals.unpriced_at_most_per_hour:,.2f}"),
+    ("  at most more", lambda totals: NA if totals.unbounded else f"{totals.unpriced_at_most_per_hour:,.2f}"),
     ("pending", lambda totals: count_text(totals.pending)),
     ("drifted", lambda totals: count_text(totals.drifted)),
 )

@@ -230,10 +230,21 @@ def _price(answer: Answer, found: Difference) -> str:
     if abs(change) < LEAST_CHANGE and abs(most - change) < LEAST_CHANGE and not unknown:
         return "" if found.before.nodes == found.after.nodes else "the same $/h"
     if abs(most - change) >= LEAST_CHANGE:
-        return f"{per_hour_change_text(change)}, with spot of unknown price at most {per_hour_change_text(most)}"
+        first = f"{per_hour_change_text(change)}, " if abs(change) >= LEAST_CHANGE else ""
+        spot = f"{first}with spot of unknown price at most {per_hour_change_text(most)}"
+        return f"{spot}{_of_unknown_price(found.after.unbounded - found.before.unbounded)}"
     percent = f" ({_percent(share)})" if share is not None and abs(change) >= LEAST_CHANGE else ""
-    more = f", {counted(abs(unknown), 'node')} of unknown price {'more' if unknown > 0 else 'less'}" if unknown else ""
+    more = _of_unknown_price(unknown)
+    if more and abs(change) < LEAST_CHANGE:
+        return more.removeprefix(", ")
     return f"{per_hour_change_text(change)}{percent}{more}"
+
+
+def _of_unknown_price(nodes: int) -> str:
+    """Return how many nodes more or less have no known price, as the end of a sentence."""
+    if not nodes:
+        return ""
+    return f", {counted(abs(nodes), 'node')} of unknown price {'more' if nodes > 0 else 'less'}"
 
 
 def _percent(share: float) -> str:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from karptui.aws.money import node_price_text
 from karptui.kube.units import count_text, first_of
+from karptui.views.prices import known_sum_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.placements import Detail, ResultLine, Target
 from karptui.whatif.difference import Difference
@@ -89,7 +90,7 @@ def _unpriced(before: Totals, after: Totals) -> tuple[Figure, ...]:
     if not before.unpriced and not after.unpriced:
         return ()
     most = _from_to(f"{before.unpriced_at_most_per_hour:,.2f}", f"{after.unpriced_at_most_per_hour:,.2f}")
-    is_bounded = before.unpriced_at_most_per_hour or after.unpriced_at_most_per_hour
+    is_bounded = not (before.unbounded or after.unbounded)
     note = f"≤ {most} $/h more" if is_bounded else ""
     return (_counted("price n/a", before.unpriced, after.unpriced, better=-1, note=note),)
 
@@ -193,7 +194,9 @@ def _pool_line(pool: PoolChange, width: int, pods: tuple[int, int] | None) -> Re
     word = "  new" if pool.is_new else "  gone" if pool.is_gone else ""
     is_dearer = abs(price) >= 0.005
     nodes = _from_to(count_text(pool.nodes_before), count_text(pool.nodes_after))
-    dollars = _from_to(f"{pool.price_before:,.2f}", f"{pool.price_after:,.2f}")
+    dollars = _from_to(
+        _dollars(pool.price_before, pool.unpriced_before), _dollars(pool.price_after, pool.unpriced_after)
+    )
     shares = (
         _from_to(*(_share(*one) for one in zip((pool.pods_before, pool.pods_after), pods, strict=True))) if pods else ""
     )
@@ -216,6 +219,10 @@ def _pool_line(pool: PoolChange, width: int, pods: tuple[int, int] | None) -> Re
         ),
         target=Target("NodePool", pool.name) if pool.name else None,
     )
+
+
+def _dollars(per_hour: float, unpriced: int) -> str:
+    return known_sum_text(per_hour, unpriced).removeprefix("$").replace("/h", "")
 
 
 def _figure_detail(label: str, before: str, after: str) -> Detail:

@@ -65,7 +65,11 @@ def test_nodes_without_a_price_are_a_figure_with_what_they_cost_at_most() -> Non
     more = totals(unpriced=2, unpriced_at_most_per_hour=0.4)
     same, less, unbounded = (
         figures(a_difference(before=before, after=after))[2]
-        for before, after in ((more, more), (more, totals()), (totals(), totals(unpriced=2)))
+        for before, after in (
+            (more, more),
+            (more, totals()),
+            (totals(), totals(unpriced=2, unbounded=1, unpriced_at_most_per_hour=0.4)),
+        )
     )
     assert (same.label, same.before, same.after, same.note) == ("price n/a", "2", "2", "≤ 0.40 $/h more")
     assert (less.delta, less.tone, less.note) == ("-2", Tone.GOOD, "≤ 0.40 → 0.00 $/h more")

@@ -125,11 +125,13 @@ def test_removed_nodes_say_where_their_pods_go() -> None:
 
 def test_dollars_of_spot_whose_price_nobody_knows() -> None:
     after = totals(nodes=63, unpriced=1, unpriced_at_most_per_hour=0.4)
-    assert said(a_difference(after=after)) == (
-        "63 nodes instead of 62: +$0.00/h, with spot of unknown price at most +$0.40/h."
+    assert said(a_difference(after=after)) == ("63 nodes instead of 62: with spot of unknown price at most +$0.40/h.")
+    unbounded = totals(nodes=63, unpriced=1, unbounded=1)
+    assert said(a_difference(after=unbounded)) == "63 nodes instead of 62: 1 node of unknown price more."
+    both = totals(nodes=64, unpriced=2, unbounded=1, unpriced_at_most_per_hour=0.4)
+    assert said(a_difference(after=both)) == (
+        "64 nodes instead of 62: with spot of unknown price at most +$0.40/h, 1 node of unknown price more."
     )
-    unbounded = totals(nodes=63, unpriced=1)
-    assert said(a_difference(after=unbounded)) == "63 nodes instead of 62: +$0.00/h, 1 node of unknown price more."
 
 
 def test_nothing_changes_is_said_once_that_is_known() -> None:
