@@ -29,6 +29,27 @@ _SWITCHES: Final = frozenset(
 _VERSION_LABELS: Final = (("app.kubernetes.io/version", parse_version), ("helm.sh/chart", chart_version))
 
 
+OWN_NAMESPACE: Final = "kube-system"
+"""Nobody but who runs the cluster puts anything there."""
+
+
+def is_labelled(document: Mapping[str, Any]) -> bool:
+    """Tell whether an object calls itself Karpenter, which proves nothing."""
+    return _mapping(_mapping(document.get("metadata")).get("labels")).get("app.kubernetes.io/name") == "karpenter"
+
+
+def is_idle(document: Mapping[str, Any]) -> bool:
+    """Tell whether a Deployment has no replicas, or a pod does not run."""
+    spec, status = (_mapping(document.get(name)) for name in ("spec", "status"))
+    return spec.get("replicas") == 0 or status.get("phase", "Running") != "Running"
+
+
+def order_of(document: Mapping[str, Any]) -> tuple[bool, str, str]:
+    """Return what decides between several: those that run first, then by name."""
+    metadata = _mapping(document.get("metadata"))
+    return is_idle(document), str(metadata.get("namespace", "")), str(metadata.get("name", ""))
+
+
 def decode_controller(document: Mapping[str, Any], kind: str) -> ControllerInfo:
     """Return what a Deployment or a pod says of the controller; what has another shape than it should says nothing.
 

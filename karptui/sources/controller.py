@@ -10,7 +10,7 @@ import msgspec
 
 from karptui.aws.region import FactPhase, FactStatus
 from karptui.clock import Clock
-from karptui.decode.controller import decode_controller
+from karptui.decode.controller import OWN_NAMESPACE, decode_controller, is_idle, order_of
 from karptui.karpenter.controller import ControllerInfo
 from karptui.sources.base import SourceError
 from karptui.sources.cluster.body import decoded
@@ -18,7 +18,6 @@ from karptui.sources.cluster.errors import ApiError
 from karptui.sources.periodic import REFRESH_SECONDS, REFUSED_SECONDS, PeriodicSource, Wait, failed_status
 from karptui.sources.recognition import (
     LEASE,
-    OWN_NAMESPACE,
     SELECTOR,
     ProxyClient,
     path_in,
@@ -67,8 +66,8 @@ def read_controller(client: ProxyClient, *, read_seconds: float = READ_SECONDS) 
             own = [one for one in found if place.is_proven_by(_name_of(one), _account_of(one, kind))]
             if not own:
                 continue
-            best = min(own, key=_order)
-            if not _is_idle(best):
+            best = min(own, key=order_of)
+            if not is_idle(best):
                 return _info(client, best, kind, place.doubt, read_seconds)
             idle = idle or (best, kind, place.doubt)
             break
@@ -113,7 +112,7 @@ def _others(client: ProxyClient, own: str, read_seconds: float) -> tuple[str, ..
             items = _list(client, f"{group}/{resource}", read_seconds)
         except ApiError:
             continue
-        for one in sorted(items, key=_order):
+        for one in sorted(items, key=order_of):
             namespace, name = (str(_mapping(one.get("metadata")).get(field, "")) for field in ("namespace", "name"))
             made = any(f"Pod {namespace}/{name}".startswith(f"Pod {each.partition(' ')[2]}-") for each in found)
             if namespace != own and not made:
@@ -128,17 +127,6 @@ def _list(client: ProxyClient, path: str, read_seconds: float) -> list[dict[str,
 
 def _items(body: bytes) -> list[dict[str, Any]]:
     return decoded(body, _RawList, "the API server's answer cannot be read").items
-
-
-def _order(document: Mapping[str, Any]) -> tuple[bool, str, str]:
-    """Return what decides between several: those that run first, then by name."""
-    metadata = _mapping(document.get("metadata"))
-    return _is_idle(document), str(metadata.get("namespace", "")), str(metadata.get("name", ""))
-
-
-def _is_idle(document: Mapping[str, Any]) -> bool:
-    spec, status = (_mapping(document.get(name)) for name in ("spec", "status"))
-    return spec.get("replicas") == 0 or status.get("phase", "Running") != "Running"
 
 
 def _name_of(document: Mapping[str, Any]) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from karptui.decode.controller import OWN_NAMESPACE
 from karptui.decode.kinds import OTHER_PROVIDERS
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
-from karptui.sources.recognition import LEASE, OWN_NAMESPACE, RBAC_GROUP
+from karptui.sources.recognition import LEASE, RBAC_GROUP
 
 
 class ProviderGroup(NamedTuple):

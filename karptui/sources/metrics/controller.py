@@ -11,10 +11,11 @@ from urllib.parse import quote
 
 import msgspec
 
+from karptui.decode.controller import OWN_NAMESPACE
 from karptui.karpenter.controller import KarpenterVersion, chart_version, image_version, parse_version
 from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.errors import ApiError
-from karptui.sources.recognition import OWN_NAMESPACE, SELECTOR, ProxyClient, path_in, places
+from karptui.sources.recognition import SELECTOR, ProxyClient, path_in, places
 
 PORT_NAME: Final = "http-metrics"
 DEFAULT_PORT: Final = 8080

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from karptui.decode.controller import is_labelled
 from karptui.decode.errors import DecodeError
 from karptui.decode.kinds import Kind, kind_of
 from karptui.decode.reader import KindReader
@@ -97,6 +98,8 @@ class ObjectPile:
         """Those of the problems that are about objects of a known kind."""
         self.manifests: dict[tuple[str, str], Mapping[str, Any]] = {}
         """The objects as they were given, by kind as the API writes it, and key; only if asked for."""
+        self.controllers: list[Mapping[str, Any]] = []
+        """Deployments that are labelled as Karpenter, as they were given."""
         self.object_count = 0
         """Objects that were given, whether they can be read, are known, or not."""
         self.repeated_count = 0
@@ -132,6 +135,8 @@ class ObjectPile:
             return
         if not has_defaults and reader.kind in NAMESPACED:
             value = _with_namespace(value)
+        if reader.kind is Kind.DEPLOYMENT and is_labelled(value):
+            self.controllers.append(value)
         try:
             item = reader.convert(value)
         except DecodeError as error:

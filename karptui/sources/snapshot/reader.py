@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from karptui.clock import Clock, SystemClock
+from karptui.decode.controller import OWN_NAMESPACE, decode_controller, order_of
 from karptui.decode.kinds import VOLUME_KINDS, Kind
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
@@ -270,7 +271,7 @@ class SnapshotReader:
             notes=tuple(notes),
             manifests=pile.manifests,
         )
-        found = found if recorded is None else _as_recorded(found, recorded)
+        found = _as_installed(found, pile.controllers) if recorded is None else _as_recorded(found, recorded)
         version = self._karpenter_version
         if not version:
             return found
@@ -304,6 +305,24 @@ class SnapshotReader:
 
 def _second(document: SnapshotDocument, recorded: Recorded) -> str:
     return sentence(document.where, f"is a second recording beside {recorded.where}: open one at a time")
+
+
+def _as_installed(snapshot: Snapshot, controllers: Sequence[Mapping[str, Any]]) -> Snapshot:
+    """Return a snapshot of kubectl's with the version and the settings that Karpenter's Deployment in it says."""
+    own = [one for one in controllers if one["metadata"].get("namespace") == OWN_NAMESPACE]
+    if not own:
+        named = sorted(decode_controller(one, "Deployment").title for one in controllers)
+        notes = [f"{title} is not in {OWN_NAMESPACE}, so that it is not read as Karpenter's" for title in named]
+        return msgspec.structs.replace(snapshot, notes=(*snapshot.notes, *notes))
+    info = decode_controller(min(own, key=order_of), "Deployment")
+    try:
+        settings, notes = parse_settings(info.settings, info.version), [*info.sentences]
+    except SettingsError as error:
+        settings, notes = parse_settings({}, info.version), [f"{info.title}: {error}: defaults are assumed"]
+    notes = [f"{snapshot.name}: {one}" for one in notes]
+    return msgspec.structs.replace(
+        snapshot, settings=settings, karpenter_version=info.version, notes=(*snapshot.notes, *notes)
+    )
 
 
 def _as_recorded(snapshot: Snapshot, recorded: Recorded) -> Snapshot:

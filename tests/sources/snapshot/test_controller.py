@@ -1,0 +1,73 @@
+"""What files of kubectl's say of Karpenter itself: the version and the settings of its Deployment."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.sources.snapshot.reader import Snapshot, SnapshotReader
+from tests.builders import a_manifest
+
+
+def a_deployment(namespace: str = "kube-system", **changes: Any) -> dict[str, Any]:
+    env = [{"name": "FEATURE_GATES", "value": changes.get("gates", "SpotToSpotConsolidation=true")}]
+    image = f"public.ecr.aws/karpenter/controller:{changes.get('version', '1.14.1')}"
+    containers = [{"name": "controller", "image": image, "env": env}]
+    spec = {"replicas": changes.get("replicas", 1), "template": {"spec": {"containers": containers}}}
+    made = a_manifest(
+        "Deployment", changes.get("name", "karpenter"), api_version="apps/v1", namespace=namespace, spec=spec
+    )
+    made["metadata"]["labels"] = {"app.kubernetes.io/name": changes.get("label", "karpenter")}
+    return made
+
+
+def read(tmp_path: Path, *objects: dict[str, Any], version: str = "") -> Snapshot:
+    (tmp_path / "a.json").write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": [*objects]}))
+    return SnapshotReader(karpenter_version=version).read([tmp_path / "a.json"], now_ns=1)
+
+
+def test_version_and_settings_are_those_of_the_deployment(tmp_path: Path) -> None:
+    found = read(tmp_path, a_deployment())
+    assert (found.karpenter_version, found.settings.rules.version) == ("1.14.1", "1.14.1")
+    assert found.settings.gate("SpotToSpotConsolidation")
+    assert found.notes == ()
+
+
+def test_a_stated_version_wins_over_the_deployment(tmp_path: Path) -> None:
+    found = read(tmp_path, a_deployment(), version="1.15.0")
+    assert (found.karpenter_version, found.settings.rules.version) == ("1.15.0", "1.15.0")
+    assert found.settings.gate("SpotToSpotConsolidation")
+
+
+def test_one_that_runs_goes_before_one_that_does_not(tmp_path: Path) -> None:
+    idle = a_deployment(name="a", version="1.13.0", replicas=0)
+    assert read(tmp_path, idle, a_deployment(name="b")).karpenter_version == "1.14.1"
+
+
+@pytest.mark.parametrize(
+    ("deployment", "note"),
+    [
+        (
+            a_deployment("shop"),
+            "Deployment shop/karpenter is not in kube-system, so that it is not read as Karpenter's",
+        ),
+        (a_deployment(label="web"), ""),
+    ],
+)
+def test_others_are_not_believed(deployment: dict[str, Any], note: str, tmp_path: Path) -> None:
+    found = read(tmp_path, deployment)
+    assert found.karpenter_version == ""
+    assert not found.settings.gate("SpotToSpotConsolidation")
+    assert "".join(found.notes).endswith(note)
+    assert len(found.notes) == bool(note)
+
+
+def test_settings_that_cannot_be_read_are_at_their_defaults(tmp_path: Path) -> None:
+    found = read(tmp_path, a_deployment(gates="SpotToSpotConsolidation"))
+    assert not found.settings.gate("SpotToSpotConsolidation")
+    assert found.karpenter_version == "1.14.1"
+    (note,) = found.notes
+    assert note.startswith("a: Deployment kube-system/karpenter: ")
