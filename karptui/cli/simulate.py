@@ -106,7 +106,8 @@ def run(args: argparse.Namespace) -> int:
     if args.replay or args.fail_on:
         fail("--replay and --fail-on go with --scenario", "simulate")
     try:
-        refuse_unused(args, {**CLUSTER_FLAGS, **PRICE_FLAGS}, "goes with --scenario or --self-check")
+        of_clusters = {name: flag for name, flag in CLUSTER_FLAGS.items() if name != "now"}
+        refuse_unused(args, {**of_clusters, **PRICE_FLAGS}, "goes with --scenario or --self-check")
     except UsageError as error:
         fail(str(error), "simulate")
     from karptui.sources.snapshot.reader import SnapshotReader
@@ -114,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
     reader = SnapshotReader(karpenter_version=args.karpenter_version or "")
     status = 0
     for path in args.snapshots:
-        found = answer(reader, path, times=args.time or 0, disruption=args.disruption)
+        found = answer(reader, path, times=args.time or 0, disruption=args.disruption, now_ns=args.now)
         if "error" in found.document:
             status = 1
         if args.output == "json":
@@ -132,7 +133,9 @@ class Answer(msgspec.Struct, frozen=True, eq=False):
     savings: _Savings = {}
 
 
-def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: bool = False) -> Answer:
+def answer(
+    reader: SnapshotReader, path: str, *, times: int = 0, disruption: bool = False, now_ns: int | None = None
+) -> Answer:
     """Return the answer to one snapshot.
 
     Args:
@@ -140,13 +143,14 @@ def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: boo
         path: File, directory or ``-``.
         times: How often to decide, for the time it takes; 0 does not measure.
         disruption: Whether to ask for disruption even if the snapshot does not.
+        now_ns: The instant to look at; None for when the snapshot was taken.
     """
     from karptui.cli.loading import collector_at_rest, prepare_snapshot
     from karptui.provisioning.not_modelled import not_modelled
 
     try:
         with collector_at_rest():
-            snapshot = reader.read([path], strict=True)
+            snapshot = reader.read([path], now_ns=now_ns, strict=True)
             prepared = prepare_snapshot(snapshot, command="simulate")
     except SourceError as error:
         return Answer({"name": _name_in(path), "error": str(error)})

@@ -75,8 +75,6 @@ def check_snapshots(args: argparse.Namespace) -> None:
     if args.snapshot or args.demo or args.context:
         raise UsageError("give snapshots either by themselves or as --snapshot, and no other cluster beside them")
     refuse_unused(args, {**LIVE_FLAGS, **ASKING_FLAGS}, "is about a live cluster: it does not go with a snapshot")
-    now = "does not apply to snapshots given by themselves: give them as --snapshot"
-    refuse_unused(args, {"now": "--now"}, now)
 
 
 def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
@@ -92,7 +90,8 @@ def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
 
     try:
         with collector_at_rest():
-            snapshot = SnapshotReader(karpenter_version=args.karpenter_version or "").read([path], strict=True)
+            reader = SnapshotReader(karpenter_version=args.karpenter_version or "")
+            snapshot = reader.read([path], now_ns=args.now, strict=True)
     except SourceError as error:
         return NamedBase(path, None, str(error))
     evidence = evidence_for(args, SnapshotSource(snapshot)).latest()

@@ -53,6 +53,11 @@ def test_a_script_gets_a_line_for_what_it_asks(
     assert as_it_is["end"] != edited["end"], "the pod fits the smaller type with less overhead"
 
 
+def test_the_instant_to_play_from_may_be_given(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
+    (found,) = documents(capsys, snapshot, "--instant", "--now", "2026-11-20T12:00:00Z")
+    assert found["from"] == "2026-11-20T12:00:00Z"
+
+
 def test_people_see_the_cluster_as_it_is_too(capsys: pytest.CaptureFixture[str], snapshot: str, scenario: str) -> None:
     assert main(["forward", snapshot, "--scenario", scenario]) == 0
     heads = [line for line in capsys.readouterr().out.splitlines() if line and not line.startswith(" ")]

@@ -150,14 +150,9 @@ def test_edits_that_cannot_be_made(tmp_path: Path, snapshot: str, capsys: pytest
         (["--demo", "--scenario", "x", "--disruption"], "--disruption does not go with --scenario"),
         (["--demo", "--self-check", "--time", "3"], "--time does not go with --scenario"),
         (["x.json", "--context", "x"], "--context goes with --scenario or --self-check"),
-        (["x.json", "--now", "2026-11-20T12:00:00Z"], "--now goes with --scenario or --self-check"),
         (["x.json", "--price-multiplier", "2"], "--price-multiplier goes with --scenario or --self-check"),
         (["x.json", "--self-check", "--no-aws"], "--no-aws is about a live cluster: it does not go with a snapshot"),
         (["x.json", "--self-check", "--as", "x"], "--as is about a live cluster: it does not go with a snapshot"),
-        (
-            ["x.json", "--self-check", "--now", "2026-11-20T12:00:00Z"],
-            "--now does not apply to snapshots given by themselves",
-        ),
     ],
 )
 def test_what_cannot_be_asked(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,10 @@ import pytest
 
 from karptui.cli.main import main
 from karptui.cli.simulate import STATIC_DRIFT_LEFT_OUT, lines_of
+from karptui.kube.timestamps import format_timestamp
+from karptui.provisioning.events import provisioning_events
+from karptui.provisioning.prepared import Prepared
+from karptui.provisioning.solution import Solution
 from tests.hygiene.test_schemas import validator
 from tests.provisioning.scenarios import scenario
 from tests.troubles import troubles_document
@@ -55,6 +59,21 @@ def test_disruption_on_demand(wanted: str, tmp_path: Path, capsys: pytest.Captur
     assert names == ["Emptiness", "Drift", "MultiNodeConsolidation", "SingleNodeConsolidation"]
     assert main(["simulate", path, "--disruption"]) == 0
     assert "SingleNodeConsolidation: " in capsys.readouterr().out
+
+
+def test_the_instant_to_look_from_may_be_given(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def watched(prepared: Prepared, solution: Solution) -> dict[str, list[str]]:
+        seen.append(prepared.now_ns)
+        return provisioning_events(prepared, solution)
+
+    monkeypatch.setattr("karptui.provisioning.events.provisioning_events", watched)
+    assert main(["simulate", write(tmp_path, 1), "--now", "2026-11-20T12:00:00Z"]) == 0
+    assert [format_timestamp(one) for one in seen] == ["2026-11-20T12:00:00Z"]
+    capsys.readouterr()
 
 
 @pytest.mark.parametrize(
