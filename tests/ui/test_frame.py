@@ -146,7 +146,7 @@ async def test_help_is_made_from_the_bindings(make_app: MakeApp) -> None:
 
 
 async def test_in_the_help_the_keys_of_the_screen_come_first_and_texts_keep_their_column(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(80, 200)) as pilot:
+    async with make_app().run_test(size=(80, 300)) as pilot:
         app = await settled(pilot)
         await pilot.press("question_mark")
         await pilot.pause()
