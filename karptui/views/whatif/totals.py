@@ -147,13 +147,16 @@ def _width(pieces: Pieces) -> int:
 
 
 def short_lines(difference: Difference, price_note: str = "") -> tuple[Pieces, ...]:
-    """Return the figures that change in one line, for where a table has no room: ``nodes (…) 58 → 61 · pending 6``."""
+    """Return the figures that change in one line where a table has no room: ``kept nodes 58 → 61 · pending 6``.
+
+    Kept are the nodes that the table says to count: Karpenter's, and staying.
+    """
     pieces: list[tuple[str, Tone]] = []
     for one in figures(difference, price_note):
         sum_ = f"{one.before} → {one.after}" if one.before != one.after else one.after
         pieces += [
             (" · " if pieces else "", Tone.MUTED),
-            (f"{one.label}{f' ({COUNTED})' if one.label == NODES else ''} ", Tone.MUTED),
+            (f"{'kept nodes' if one.label == NODES else one.label} ", Tone.MUTED),
             (sum_, Tone.NORMAL if one.before != one.after else Tone.MUTED),
         ]
         if one.label in ("$/h", "price n/a") and one.note:

@@ -93,8 +93,8 @@ def test_figures_in_one_line_say_what_changes() -> None:
     after = totals(nodes=64, price_per_hour=25.63, unpriced=1, unpriced_at_most_per_hour=0.4)
     (line,) = short_lines(a_difference(after=after))
     assert text(line) == (
-        "nodes (Karpenter's, staying) 62 → 64 · $/h 25.00 → 25.63 (+2.5%) · price n/a 0 → 1 (≤ 0.00 → 0.40 $/h more)"
-        " · pending 3 · drifted 0"
+        "kept nodes 62 → 64 · $/h 25.00 → 25.63 (+2.5%) · price n/a 0 → 1 (≤ 0.00 → 0.40 $/h more) · pending 3"
+        " · drifted 0"
     )
 
 
