@@ -231,8 +231,9 @@ class NodesScreen(ListScreen[NodeEntry]):
         return ("Node", item.name) if item.node is not None else ("NodeClaim", item.name)
 
     def help_text(self) -> HelpSections:
-        """Explain the codes of WHY beside columns and filters."""
-        return (("Codes of WHY, worst first", tuple(MEANINGS.items())), *super().help_text())
+        """Explain the codes of WHY below the columns."""
+        columns, *others = super().help_text()
+        return (columns, ("Codes of WHY, worst first", tuple(MEANINGS.items())), *others)
 
     # Keys
 
