@@ -74,6 +74,8 @@ def _shown(char: str) -> str:
 
 
 _ZONE: Final = re.compile(r"^(?P<region>.*?(?P<digit>\d))-?(?P<letter>[a-z0-9]+)$")
+_LONGEST_ZONE: Final = 63
+"""Of a label's value; what is longer is no zone, and would take the pattern long."""
 
 
 def short_zone(zone: str) -> str:
@@ -81,7 +83,7 @@ def short_zone(zone: str) -> str:
 
     ``us-east-1a`` is ``1a``, ``europe-west1-b`` is ``1b``.
     """
-    match = _ZONE.match(zone)
+    match = _ZONE.match(zone) if len(zone) <= _LONGEST_ZONE else None
     return f"{match['digit']}{match['letter']}" if match else zone
 
 

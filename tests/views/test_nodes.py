@@ -569,8 +569,12 @@ def test_titles() -> None:
     )
 
 
+NO_ZONE = "1" * 100
+
+
 @pytest.mark.parametrize(
-    ("zone", "short"), [("us-east-1a", "1a"), ("europe-west1-b", "1b"), ("eastus-1", "eastus-1"), ("", "")]
+    ("zone", "short"),
+    [("us-east-1a", "1a"), ("europe-west1-b", "1b"), ("eastus-1", "eastus-1"), ("", ""), (NO_ZONE, NO_ZONE)],
 )
 def test_zones_without_their_region(zone: str, short: str) -> None:
     assert short_zone(zone) == short
