@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from karptui.views.blockers.trials import TriedRemedy
 
 _MOST_NAMES: Final = 3
+_OWNERS: Final = (Kind.REPLICASET, Kind.DEPLOYMENT, Kind.STATEFULSET, Kind.JOB)
+"""What a cluster tells of the owners of pods."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,10 +49,9 @@ def run(args: argparse.Namespace) -> int:
     """Print the remedies; 1 where something is missing from them."""
     from karptui.cli.loading import analysed, load
     from karptui.session.blockers import BlockerGroup, BlockerGrouping, blocker_entries, grouped
-    from karptui.state.inventory import WORKLOAD_KINDS
     from karptui.views.blockers.trials import REPORT
 
-    needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB, *WORKLOAD_KINDS)
+    needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB, *_OWNERS)
     try:
         loaded = load(args, needed)
         refuse_unseen("remedies", loaded, Kind.NODE)

@@ -72,7 +72,7 @@ def test_no_answer_is_given_where_nothing_may_be_listed(
     assert f"no {command}" not in error.replace("no permission", "")
 
 
-@pytest.mark.parametrize("command", HIDDEN)
+@pytest.mark.parametrize("command", [*HIDDEN, "remedies", "capacity", "advice"])
 def test_an_empty_cluster_is_an_answer(
     command: str, cluster: Cluster, flags: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
