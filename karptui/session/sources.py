@@ -29,7 +29,7 @@ _FIELDS: Final[Mapping[FactKind, str]] = {
     FactKind.RESERVATIONS: "reservations",
 }
 
-_LEFT_OUT: Final = "the file holds none and does not say that there were none: they count as not read"
+_LEFT_OUT: Final = "none in the file, which counts as not read"
 
 
 class SourceRow(msgspec.Struct, frozen=True, tag=True, kw_only=True):

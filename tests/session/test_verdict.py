@@ -345,7 +345,7 @@ def test_what_could_not_be_listed_for_a_recording_is_missing_as_in_a_cluster() -
     assert FindingCode.NO_PERMISSION in {one.code for one in verdict_of_view(view, NOW_NS)}
     assert left_out(view) == ("PodDisruptionBudgets may not be listed and count as none",)
     rows = {row.kind: row for row in source_rows(view, NOW_NS)}
-    assert "count as not read" in rows["PodDisruptionBudget"].last_error
+    assert "counts as not read" in rows["PodDisruptionBudget"].last_error
     assert not rows["Pod"].last_error
 
 
