@@ -153,6 +153,8 @@ class Solved(msgspec.Struct, frozen=True, kw_only=True):
     """What the answer may bring about that is not modelled, where that can undo it."""
     on_top_of: Scenario | None = None
     """Edits that were made before; ``now`` is the cluster with them, and every change opens with them."""
+    has_prices: bool = True
+    """Whether dollars are said at all."""
 
     @property
     def scenario(self) -> Scenario:
@@ -276,3 +278,23 @@ FEWER_DRIFT: Final = Criterion(lambda one: one.figures.drifts, _drift)
 FEWER_CHANGES: Final = Criterion(
     lambda one: len(one.parts), lambda ours, theirs: f"makes {counted(int(theirs), 'change')}, not {int(ours):,}"
 )
+
+
+def without_dollars(solved: Solved) -> Solved:
+    """Return an answer that says no dollars."""
+
+    def figures(one: Figures) -> Figures:
+        return msgspec.structs.replace(one, price_per_hour=0.0, unpriced=one.nodes)
+
+    def tried(one: Tried) -> Tried:
+        outcome, why_not = ("costs more" if "$" in text else text for text in (one.outcome, one.why_not))
+        return msgspec.structs.replace(one, figures=figures(one.figures), outcome=outcome, why_not=why_not)
+
+    return msgspec.structs.replace(
+        solved,
+        now=figures(solved.now),
+        best=None if solved.best is None else tried(solved.best),
+        runner_up=None if solved.runner_up is None else tried(solved.runner_up),
+        others=tuple(map(tried, solved.others)),
+        has_prices=False,
+    )

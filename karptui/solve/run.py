@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
-from karptui.solve.answer import Solved
+from karptui.solve.answer import Solved, without_dollars
 from karptui.solve.catalogue import GOALS, SolveError
 from karptui.solve.goals import consolidate_after, families, overhead, pending, weight
 from karptui.solve.question import GoalQuestion
@@ -40,6 +40,20 @@ def edited_base(base: WhatIfBase, edits: Sequence[AnyEdit]) -> WhatIfBase:
         base.now_ns,
         karpenter_version=base.karpenter_version,
         prices=base.prices,
+        pause=base.pause,
+    )
+
+
+def _with_dollars(base: WhatIfBase) -> WhatIfBase:
+    """Return the cluster with the dollars that Karpenter reckons with where none are to be said: answers go by them."""
+    if base.has_prices:
+        return base
+    return WhatIfBase(
+        base.inventory,
+        base.types_for,
+        base.settings,
+        base.now_ns,
+        karpenter_version=base.karpenter_version,
         pause=base.pause,
     )
 
@@ -91,5 +105,7 @@ def solve_goal(
         start = edited_base(base, on_top_of.edits) if on_top_of is not None else base
     except EditError as error:
         raise SolveError(str(error)) from error
-    found = _FINDERS[goal](GoalQuestion(start, known, given, reporter, each))
+    found = _FINDERS[goal](GoalQuestion(_with_dollars(start), known, given, reporter, each))
+    if not start.has_prices:
+        found = without_dollars(found)
     return replace(found, on_top_of=on_top_of) if on_top_of is not None else found

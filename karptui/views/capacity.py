@@ -7,7 +7,6 @@ from typing import Final
 
 import msgspec
 
-from karptui.aws.money import per_hour_text
 from karptui.kube.units import count_text, counted, cpu_pair_text, cpu_text, memory_pair_text, memory_text
 from karptui.session.capacity import CapacityEntry
 from karptui.session.nodes import PodAccess
@@ -24,6 +23,7 @@ from karptui.views.column import (
     Value,
 )
 from karptui.views.last_hour import last_hour_column
+from karptui.views.prices import known_sum_text
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean, short_zone
 from karptui.views.table import Sort, TableSpec, natural_key
@@ -297,18 +297,18 @@ def capacity_sentence(entries: Sequence[CapacityEntry], grouping: str) -> Pieces
         largest = max(entries, key=lambda one: (one.total.per_hour, one.nodes))
         return (
             (f"{clean(largest.name) or 'nodes without one'} is the largest: ", Tone.STRONG),
-            (_part(largest.nodes, largest.all_nodes, largest.total.per_hour, largest.all_per_hour), Tone.NORMAL),
+            (_part(largest.nodes, (largest.total.per_hour, largest.total.unpriced), entries), Tone.NORMAL),
         )
-    zones: dict[str, tuple[int, float]] = {}
+    zones: dict[str, tuple[int, float, int]] = {}
     spot = 0
     for one in entries:
-        nodes, per_hour = zones.get(one.name, (0, 0.0))
-        zones[one.name] = nodes + one.nodes, per_hour + one.total.per_hour
+        nodes, per_hour, unpriced = zones.get(one.name, (0, 0.0, 0))
+        zones[one.name] = nodes + one.nodes, per_hour + one.total.per_hour, unpriced + one.total.unpriced
         spot += one.nodes if one.capacity_type == "spot" else 0
-    whole, all_per_hour = entries[0].all_nodes, entries[0].all_per_hour
-    zone, (nodes, per_hour) = max(zones.items(), key=lambda pair: pair[1])
+    whole = entries[0].all_nodes
+    zone, (nodes, per_hour, unpriced) = max(zones.items(), key=lambda pair: pair[1])
     named = sum(bool(name) for name in zones)
-    text = f"{_part(nodes, whole, per_hour, all_per_hour)}; {counted(named, 'zone')}"
+    text = f"{_part(nodes, (per_hour, unpriced), entries)}; {counted(named, 'zone')}"
     return (
         (f"{short_zone(clean(zone)) or 'nodes without a zone'} is the largest: ", Tone.STRONG),
         (text, Tone.NORMAL),
@@ -318,14 +318,21 @@ def capacity_sentence(entries: Sequence[CapacityEntry], grouping: str) -> Pieces
 
 def _without_nodes(entries: Sequence[CapacityEntry]) -> Pieces:
     """Return how many NodeClaims there are where none has a node: shares of no nodes say nothing."""
-    claims, per_hour = sum(one.starting for one in entries), entries[0].all_per_hour
-    money = f", {per_hour_text(per_hour)} together" if per_hour else ""
+    claims = sum(one.starting for one in entries)
+    money = f", {_all_dollars(entries)} together" if entries[0].all_per_hour else ""
     return (("No node: ", Tone.STRONG), (f"{counted(claims, 'NodeClaim')} without one{money}", Tone.NORMAL))
 
 
-def _part(nodes: int, all_nodes: int, per_hour: float, all_per_hour: float) -> str:
+def _part(nodes: int, dollars: tuple[float, int], entries: Sequence[CapacityEntry]) -> str:
+    all_nodes = entries[0].all_nodes
     text = f"{count_text(nodes)} of {counted(all_nodes, 'node')} ({_percent(nodes, all_nodes)})"
-    return f"{text} and {per_hour_text(per_hour)} of {per_hour_text(all_per_hour)}" if all_per_hour else text
+    if not entries[0].all_per_hour:
+        return text
+    return f"{text} and {known_sum_text(*dollars)} of {_all_dollars(entries)}"
+
+
+def _all_dollars(entries: Sequence[CapacityEntry]) -> str:
+    return known_sum_text(entries[0].all_per_hour, sum(one.total.unpriced for one in entries))
 
 
 def _percent(part: float, whole: float) -> str:

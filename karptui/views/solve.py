@@ -13,7 +13,7 @@ from karptui.session.study_questions import SolvedFound, SolveWanted
 from karptui.solve.answer import LEAST_CHANGE, Figures, Solved, Tried, scenario_of, together
 from karptui.solve.catalogue import GOALS
 from karptui.views.column import Column, Field, FieldKind, Heading, count_column, number_heading, text_column
-from karptui.views.row import Cell, Pieces, Tone
+from karptui.views.row import NOT_AVAILABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean, markdown_text
 from karptui.views.study import Study, answer_lines
 from karptui.views.table import Sort, TableSpec
@@ -48,7 +48,7 @@ def _before(solved: Solved) -> str:
 
 def _answer(solved: Solved, best: Tried) -> str:
     risk = f"; at the risk that {solved.risk}" if solved.risk else ""
-    return f"{together(best.parts)}: {best.outcome}, {price_text(solved, best)}{risk}"
+    return f"{together(best.parts)}: {', '.join(filter(None, (best.outcome, price_text(solved, best))))}{risk}"
 
 
 def _as_before(solved: Solved) -> str:
@@ -82,6 +82,8 @@ def price_text(solved: Solved, tried: Tried) -> str:
     mean = " on the mean of the day" if tried.figures.evictions is not None else ""
     count = tried.figures.drifts
     drifts = f", {counted(count, 'node')} {verb(count, 'drifts', 'drift')}" if count else ""
+    if not solved.has_prices:
+        return drifts.removeprefix(", ")
     if abs(change) < LEAST_CHANGE:
         return f"the same $/h{where}{mean}{drifts}"
     return f"{per_hour_text(abs(change))} {'more' if change > 0 else 'less'}{where}{mean}{drifts}"
@@ -108,7 +110,7 @@ def more_lines(solved: Solved) -> Iterator[str]:
     """Yield what is said below the answer: the runner-up, how far the search went, what was left out."""
     if solved.runner_up is not None:
         yield runner_up_text(solved)
-    yield f"{_as_before(solved)}: {figures_text(solved.now)}"
+    yield f"{_as_before(solved)}: {figures_text(solved.now, has_prices=solved.has_prices)}"
     yield search_text(solved)
     yield from (f"not tried: {one}" for one in solved.effort.not_tried)
 
@@ -120,7 +122,7 @@ def parts_of(solved: Solved) -> Iterator[tuple[str, list[str]]]:
         yield "Change", list(best.parts)
     rows = [(_as_before(solved), solved.now)]
     rows += [(name, one.figures) for name, one in (("with it", best), ("runner-up", second)) if one is not None]
-    yield "Comes to", [f"{words}: {figures_text(figures)}" for words, figures in rows]
+    yield "Comes to", [f"{words}: {figures_text(figures, has_prices=solved.has_prices)}" for words, figures in rows]
     losers = ((second, *solved.others) if second is not None else solved.others)[:_FEW]
     yield "Lost", [f"{beside(solved, one)}: {one.why_not}" for one in losers]
     yield "Search", [search_text(solved), *(f"not tried: {one}" for one in solved.effort.not_tried)]
@@ -128,10 +130,10 @@ def parts_of(solved: Solved) -> Iterator[tuple[str, list[str]]]:
     yield "Not modelled", list(solved.not_modelled)
 
 
-def figures_text(figures: Figures) -> str:
+def figures_text(figures: Figures, *, has_prices: bool = True) -> str:
     """Return figures in a line."""
     parts = [
-        f"{per_hour_text(figures.price_per_hour)}",
+        *([per_hour_text(figures.price_per_hour)] if has_prices else []),
         counted(figures.nodes, "node"),
         f"{figures.pending:,} pending",
     ]
@@ -141,7 +143,7 @@ def figures_text(figures: Figures) -> str:
         parts.append(f"{counted(figures.evictions, 'eviction')} a day")
     if figures.wanted is not None:
         parts.append(f"{counted(figures.wanted, 'pod')} there")
-    if figures.unpriced:
+    if figures.unpriced and has_prices:
         parts.append(f"{figures.unpriced:,} of unknown price, spot as on demand")
     return ", ".join(parts)
 
@@ -190,8 +192,8 @@ class SolveRow(msgspec.Struct, frozen=True):
     words: str
     """What it does, beside the answer."""
     tried: Tried
-    change_per_hour: float
-    """Dollars that it adds."""
+    change_per_hour: float | None
+    """Dollars that it adds; None while none are said."""
     scenario: Scenario
 
 
@@ -206,7 +208,7 @@ def rows_of(solved: Solved) -> list[SolveRow]:
             place,
             one.words if one is solved.best else beside(solved, one),
             one,
-            one.figures.price_per_hour - now,
+            one.figures.price_per_hour - now if solved.has_prices else None,
             scenario_of(solved, one),
         )
         for place, one in ranked
@@ -215,7 +217,7 @@ def rows_of(solved: Solved) -> list[SolveRow]:
 
 def row_lines(row: SolveRow) -> Iterator[str]:
     """Yield what is said of a change: what it comes to, and why it lost."""
-    yield figures_text(row.tried.figures)
+    yield figures_text(row.tried.figures, has_prices=row.change_per_hour is not None)
     if row.tried.why_not:
         yield f"lost: {row.tried.why_not}"
 
@@ -226,6 +228,8 @@ def _place(row: SolveRow) -> tuple[bool, int]:
 
 def _change_cell(row: SolveRow, _: int) -> Cell:
     change = row.change_per_hour
+    if change is None:
+        return NOT_AVAILABLE
     if abs(change) < LEAST_CHANGE:
         return Cell("same", Tone.MUTED)
     return Cell(change_text(change).removesuffix(" $/h"), Tone.WARNING if change > 0 else Tone.GOOD)

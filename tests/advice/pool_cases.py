@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from karptui.advice.finding import Severity
+from karptui.aws.evidence import Evidence
 from karptui.karpenter import labels
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
@@ -427,6 +428,15 @@ CASES = [
         INFO,
         types=SPOT_TYPES,
         per_hour=0.08,
+    ),
+    Case(
+        "pool-spot-gate-off",
+        spot_nodes,
+        ("2 spot nodes of general", "never replaced by cheaper ones"),
+        INFO,
+        types=SPOT_TYPES,
+        evidence=Evidence(others_labelled=("Pod ci/runner",)),
+        name="without known spot prices",
     ),
     *quiet("pool-spot-gate-off", spot_nodes, settings={"FEATURE_GATES": "SpotToSpotConsolidation=true"}),
     Case("pool-spot-gate-off", partial(spot_nodes, consolidation_policy=WHEN_EMPTY), name="when empty"),

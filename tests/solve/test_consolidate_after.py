@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from karptui.aws.prices import NodePrices, PriceSettings
 from karptui.forward.result import Moment, Played, Step, StepKind
 from karptui.karpenter.settings import Settings
 from karptui.plan.rollout import rollout
 from karptui.solve.answer import Solved
 from karptui.solve.goals.consolidate_after import DAY_NS, LADDER, figures_of_plays
 from karptui.solve.run import solve_goal
-from karptui.views.solve import headline
+from karptui.views.solve import headline, row_lines, rows_of, text_lines
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import TypesResult, WhatIfBase
@@ -70,6 +71,19 @@ def test_the_runner_up_is_the_next_value_and_says_why_it_lost(base: WhatIfBase) 
     assert "0 evictions within a day" in headline(found)
     assert found.effort.all == len(LADDER)
     assert "one day from now with the load as it is: days to come may evict more or less" in found.approximated
+
+
+def test_without_prices_the_answer_is_the_same_and_says_no_dollars(base: WhatIfBase) -> None:
+    off = NodePrices(settings=PriceSettings(is_disabled=True))
+    without = solved(WhatIfBase(base.inventory, base.types_for, Settings(), NOW_NS, prices=off), 0)
+    with_dollars = solved(base, 0)
+    assert without.best is not None
+    assert with_dollars.best is not None
+    assert without.best.edits == with_dollars.best.edits
+    assert without.best.figures.price_per_hour == 0.0
+    said = [*text_lines("a", without), *(line for row in rows_of(without) for line in row_lines(row))]
+    assert not any("$" in line for line in said)
+    assert {row.change_per_hour for row in rows_of(without)} == {None}
 
 
 def test_the_worst_of_several_days_and_seeds_counts() -> None:

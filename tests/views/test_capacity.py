@@ -108,6 +108,17 @@ def test_the_sentence_names_the_largest_part() -> None:
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
+def test_sums_of_the_sentence_that_leave_nodes_out_have_a_plus(grouping: str) -> None:
+    one, *rest = (
+        replace(entry, all_per_hour=2.0, total=replace(entry.total, per_hour=1.0, priced=1, unpriced=0))
+        for entry in capacity_entries(NODES, grouping)
+    )
+    assert "/h+" not in text_of(capacity_sentence((one, *rest), grouping))
+    partly = replace(one, total=replace(one.total, unpriced=1))
+    assert text_of(capacity_sentence((partly, *rest), grouping)).count("/h+") in (1, 2)
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS)
 def test_nodeclaims_without_any_node_are_no_part_of_nothing(grouping: str) -> None:
     claims = [replace(one, node=None) for one in NODES if one.claim is not None][:2]
     entries = capacity_entries(claims, grouping)
