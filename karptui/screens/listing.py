@@ -20,7 +20,7 @@ from karptui.views.sanitize import clean
 from karptui.views.sources import no_rows
 from karptui.views.table import Rows, Sort, TableSpec, as_csv, as_text
 
-OTHER_FORMATS: Final = frozenset(
+_OTHER_FORMATS: Final = frozenset(
     f".{ending}"
     for ending in (
         *("json", "jsonl", "ndjson", "yaml", "yml", "xml", "html", "htm", "md", "tsv"),
@@ -209,7 +209,7 @@ class Listing(Generic[ItemT]):
         headings, path = self.spec.headings(), typed_path(target)
         shown = [index for index, heading in enumerate(headings) if heading in drawn]
         suffix = path.suffix.lower()
-        if suffix in OTHER_FORMATS:
+        if suffix in _OTHER_FORMATS:
             raise CommandError(f"rows are saved as .csv or .txt, not {path.suffix}; commands print JSON with -o json")
         write = as_text if suffix == ".txt" else as_csv
         try:
