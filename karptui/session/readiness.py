@@ -56,9 +56,9 @@ def is_on_the_way(view: ClusterView, kind: Kind) -> bool:
 
 
 def left_out(view: ClusterView) -> tuple[str, ...]:
-    """Return what the answers leave out of account because it may not be listed, in sentences."""
+    """Return what the answers leave out of account because it may not be listed, or was not read, in sentences."""
     return tuple(
-        f"{plural(kind)} may not be listed and count as none"
+        f"{plural(kind)} {'may not be listed' if kind in view.hidden else 'were not read'} and count as none"
         for kind in OPTIONAL
-        if kind in view.hidden and (kind is not Kind.NODECLASS or lacks_nodeclasses(view))
+        if kind in {*view.hidden, *view.state.unread} and (kind is not Kind.NODECLASS or lacks_nodeclasses(view))
     )

@@ -336,6 +336,13 @@ def test_volumes_are_not_told_as_unread_while_they_are_on_their_way() -> None:
         assert (FindingCode.ASSUMED_VOLUMES in told) is is_told, phase
 
 
+def test_what_a_cluster_does_not_answer_is_left_out_and_said() -> None:
+    state = state_of(Inventory(nodes=(a_node(),), nodepools=(a_nodepool(),), unread=frozenset({Kind.PDB})))
+    statuses = {str(Kind.PDB): status(Kind.PDB, Phase.DISCONNECTED)}
+    view = ClusterView(state, statuses, evidence=Evidence(instance_types=TYPES))
+    assert left_out(view) == ("PodDisruptionBudgets were not read and count as none",)
+
+
 def test_what_could_not_be_listed_for_a_recording_is_missing_as_in_a_cluster() -> None:
     inventory = Inventory(nodes=(a_node(),), nodepools=(a_nodepool(),), unread=frozenset({"PodDisruptionBudget"}))
     mailbox = Mailbox()
