@@ -97,7 +97,7 @@ def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loade
     if args.output in ("table", "wide"):
         stories = [line for row in shown.items for line in pool_sentences(row)]
         around = pools_around(loaded.view, loaded.now_ns)
-        cost = "" if args.disable_pricing else cost_text(around.cost)
+        cost = "" if args.disable_pricing else cost_text(around)
         _say((*stories, *cluster_lines(around, overview_of(loaded.view), loaded.now_ns)))
         if cost:
             print(f"cost of all pools: {cost}", file=sys.stderr)

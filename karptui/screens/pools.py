@@ -76,7 +76,7 @@ class PoolsScreen(ListScreen[PoolRow]):
     def table_title(self) -> str:
         """What the table is called, and what all pools cost."""
         around = self.around(PoolsAround) if self.listing.rows is not None else None
-        cost = "" if around is None or self.host.config.disable_pricing else cost_text(around.cost)
+        cost = "" if around is None or self.host.config.disable_pricing else cost_text(around)
         return f"Pools ─ in the order Karpenter tries them{f' ─ {cost}' if cost else ''}"
 
     def prepare(self) -> None:

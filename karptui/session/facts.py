@@ -91,6 +91,8 @@ class PoolsAround(msgspec.Struct, frozen=True, tag=True, eq=False):
     counts: tuple[PoolCount, ...]
     overlap: Overlap | None
     """None until it is worked out."""
+    strays: int = 0
+    """Nodes and NodeClaims in ``cost`` that are in no row: their NodePool is not there."""
 
     def partners_of(self, pool: str) -> tuple[str, ...]:
         """Return a NodePool and the one it shares most pods with; it alone until that is worked out."""
@@ -107,9 +109,11 @@ def pools_around(view: ClusterView, now_ns: int) -> PoolsAround:
         )
         for row in pool_rows(view)
     )
-    cost = total_of([node for node in view.node_entries if node.pool])
+    entries = [node for node in view.node_entries if node.pool]
+    names = {one.name for one in counts}
+    strays = sum(1 for node in entries if node.pool not in names)
     overlap = view.analysis.overlap if view.analysis is not None else None
-    return PoolsAround(cost, count_source(view), counts, overlap)
+    return PoolsAround(total_of(entries), count_source(view), counts, overlap, strays)
 
 
 class PoolAround(msgspec.Struct, frozen=True, tag=True, eq=False):

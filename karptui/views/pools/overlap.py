@@ -10,7 +10,6 @@ from karptui.kube.units import age_text, count_text, counted, first_of, instant_
 from karptui.provisioning.overlap import Overlap
 from karptui.session.border import Overview
 from karptui.session.churn import LATELY_SECONDS
-from karptui.session.costs import Total
 from karptui.session.facts import PoolsAround
 from karptui.session.nodes import NEEDED_FOR_WHY
 from karptui.session.status import plural
@@ -120,6 +119,10 @@ def _counts_text(made: Sequence[tuple[int, str]], most: int) -> str:
     return first_of(named, most) or "none"
 
 
-def cost_text(cost: Total) -> str:
-    """Return what the nodes of all NodePools cost; nothing without such nodes."""
-    return total_words(cost) if cost.priced or cost.unpriced else ""
+def cost_text(around: PoolsAround) -> str:
+    """Return what the nodes of all NodePools cost, those of deleted ones as well; nothing without such nodes."""
+    cost = around.cost
+    if not (cost.priced or cost.unpriced):
+        return ""
+    strays = f", with {counted(around.strays, 'node')} whose NodePool is gone" if around.strays else ""
+    return f"{total_words(cost)}{strays}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from karptui.aws.evidence import Evidence
 from karptui.aws.region import FactPhase, FactStatus
@@ -230,8 +231,14 @@ def test_rows_are_the_same_object_until_something_changes() -> None:
 def test_cost() -> None:
     assert cells(ROWS["primary"])["cost"] == "4.61"
     assert cells(ROWS["rest"])["cost"] == "0"
-    assert cost_text(pools_around(VIEW, NOW_NS).cost) == "$5.38/h · $3,924/mo"
-    assert cost_text(pools_around(story_a.story_view(Inventory(nodepools=(builders.a_nodepool(),))), NOW_NS).cost) == ""
+    assert cost_text(pools_around(VIEW, NOW_NS)) == "$5.38/h · $3,924/mo"
+    assert cost_text(pools_around(story_a.story_view(Inventory(nodepools=(builders.a_nodepool(),))), NOW_NS)) == ""
+    around = replace(pools_around(VIEW, NOW_NS), strays=1)
+    assert cost_text(around) == "$5.38/h · $3,924/mo, with 1 node whose NodePool is gone"
+    gone = builders.a_node(pool="gone", instance_type="m5.large")
+    general = builders.a_nodepool()
+    stray = story_a.story_view(Inventory(nodepools=(general,), nodes=(gone,)))
+    assert pools_around(stray, NOW_NS).strays == 1
     node = builders.a_node(pool="general", instance_type="x9.huge")
     (row,) = rows_of(builders.a_nodepool(), nodes=(node,)).values()
     assert cells(row)["cost"] == "n/a"
