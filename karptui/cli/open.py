@@ -227,9 +227,9 @@ def as_the_terminal_shows(config: Config) -> Config:
 
     from karptui.widgets.themes import SIXTEEN_COLOURS
 
-    told: Any = constants.COLOR_SYSTEM
-    is_known = told != "auto" or bool(os.environ.get("TERM"))
-    has_few = is_known and Console(color_system=told, force_terminal=True).color_system == "standard"
+    colours: Any = constants.COLOR_SYSTEM
+    is_known = colours != "auto" or bool(os.environ.get("TERM"))
+    has_few = is_known and Console(color_system=colours, force_terminal=True).color_system == "standard"
     return replace(config, theme=SIXTEEN_COLOURS) if has_few else config
 
 

@@ -220,15 +220,19 @@ def ready(claim: NodeClaim, node: Node | None, now_ns: int) -> tuple[NodeClaim, 
 
 
 def given_up_ns(claim: NodeClaim) -> int | None:
-    """Return when Karpenter deletes a NodeClaim that does not launch or register; None of one that has."""
+    """Return when Karpenter deletes a NodeClaim that does not launch or register; None of one that has.
+
+    A condition without a time has lasted since the NodeClaim was made.
+    """
     launched = claim.condition("Launched")
     if launched is None or claim.is_true("Registered"):
         return None
     is_launched = launched.status == "True"
     waits = claim.condition("Registered") if is_launched else launched
-    if waits is None or waits.last_transition_ns == ABSENT_NS:
+    if waits is None:
         return None
-    return waits.last_transition_ns + (_REGISTER_NS if is_launched else _LAUNCH_NS)
+    since_ns = waits.last_transition_ns if waits.last_transition_ns != ABSENT_NS else claim.created_ns
+    return since_ns + (_REGISTER_NS if is_launched else _LAUNCH_NS)
 
 
 def is_stuck(claim: NodeClaim, durations: Durations, now_ns: int) -> bool:

@@ -118,5 +118,6 @@ def test_a_node_claim_whose_launch_fails_is_no_node() -> None:
     assert [step.nodes for step in steps(found, StepKind.READY)] != [("young",)]
     assert found.end.nodes == 1
     lasting = a_condition("Launched", status="Unknown", reason="LaunchFailed", since_ns=0)
-    undated = played(replace(a_world(), nodeclaims=(replace(starting(), conditions=(lasting,)),)))
-    assert headline(undated) == "nothing is disrupted and nothing launched: 0 nodes, $0.00/h"
+    undated = replace(starting(seconds_ago=60), conditions=(lasting,))
+    (launched,) = steps(played(replace(play_of, nodeclaims=(undated,))), StepKind.PROVISION)
+    assert (launched.pods, seconds(launched)) == (("default/waits",), 241), "it is given up by its age"

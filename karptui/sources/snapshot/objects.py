@@ -16,7 +16,6 @@ from karptui.karpenter.inventory import Inventory
 from karptui.sources.snapshot.documents import sentence
 from karptui.state.inventory import FIELDS
 
-"""Of which nobody can tell in a list by kubectl without any whether they were asked for."""
 MARK: Final = "karptui"
 """The field that tells a recording from API objects."""
 
