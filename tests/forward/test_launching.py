@@ -119,5 +119,5 @@ def test_a_node_claim_whose_launch_fails_is_no_node() -> None:
     assert found.end.nodes == 1
     lasting = a_condition("Launched", status="Unknown", reason="LaunchFailed", since_ns=0)
     undated = replace(starting(seconds_ago=60), conditions=(lasting,))
-    (launched,) = steps(played(replace(play_of, nodeclaims=(undated,))), StepKind.PROVISION)
-    assert (launched.pods, seconds(launched)) == (("default/waits",), 241), "it is given up by its age"
+    (later,) = steps(played(replace(play_of, nodeclaims=(undated,))), StepKind.PROVISION)
+    assert (later.pods, seconds(later)) == (("default/waits",), 241), "it is given up by its age"
