@@ -87,7 +87,7 @@ class Manner(StrEnum):
     ALL_CORDONED = "all-cordoned"
     """The nodes are cordoned, and none is on its way out."""
     STATIC = "static"
-    """No NodePool takes pods, and static ones go on to replace their nodes."""
+    """No NodePool takes pods, and static ones go on to replace their nodes: they are ready, with room for one more."""
     FEWER_THAN_REPLICAS = "fewer-than-replicas"
     """A limit of nodes below what a static NodePool is to have."""
     SPARES_TYPES = "spares-types"

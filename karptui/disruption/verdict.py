@@ -22,6 +22,7 @@ from karptui.disruption.cluster_findings import (
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.held import all_leaving, held, lacks_some, leaving_for_long, manner_of, own_blockers, sum_of
+from karptui.disruption.static_drift import is_refillable
 from karptui.karpenter.nodeclaim import UNTRIED, NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import condition_of
@@ -129,7 +130,9 @@ def _stopped(case: VerdictCase) -> Iterator[ClusterFinding]:
         )
     if any(one.code is Code.NO_NODEPOOLS for one in cluster):
         served = served_pools(case.pools)
-        runs = [pool.is_static and pool.is_ready and not pool.is_deleting for pool in served]
+        blockers = [one for line in case.nodes if line.findings is not None for one in line.findings.blockers]
+        full = {one.pool_name for one in blockers if one.code is Code.STATIC_NO_HEADROOM}
+        runs = [pool.is_static and is_refillable(pool) and pool.name not in full for pool in served]
         yield ClusterFinding(
             severity=FindingSeverity.WARNING if all(runs) else FindingSeverity.ERROR,
             code=FindingCode.NO_NODEPOOLS,

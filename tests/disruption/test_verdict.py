@@ -228,11 +228,13 @@ def test_a_nodepool_of_another_provider_is_none_that_takes_no_pods() -> None:
     [
         ((a_nodepool(replicas=1),), FindingSeverity.WARNING, Manner.STATIC),
         ((a_nodepool(replicas=1), a_nodepool(name="b", is_ready=False)), FindingSeverity.ERROR, Manner.STATIC),
+        ((a_nodepool(replicas=1, limits=amounts({"nodes": "1"})),), FindingSeverity.ERROR, Manner.PLAIN),
+        ((a_nodepool(replicas=1, limits=amounts({"nodes": "2"})),), FindingSeverity.WARNING, Manner.STATIC),
         ((a_nodepool(replicas=1, is_ready=False),), FindingSeverity.ERROR, Manner.PLAIN),
         ((a_nodepool(is_ready=False),), FindingSeverity.ERROR, Manner.PLAIN),
     ],
 )
-def test_static_nodepools_go_on_to_replace_their_nodes(
+def test_static_nodepools_go_on_to_replace_their_nodes_where_their_limit_leaves_room(
     pools: tuple[NodePool, ...], severity: FindingSeverity, manner: Manner
 ) -> None:
     claims = [a_claim(conditions=RIPE)]
