@@ -78,6 +78,8 @@ class NodeFindings(msgspec.Struct, frozen=True, eq=False):
     """What the cloud last said of its instance that goes; None where nothing is known."""
     unhealthy: HealthDeletion | None = None
     """When a controller beside the methods deletes it as unhealthy; None where it does not."""
+    is_static: bool = False
+    """Whether its NodePool is static: only drift and repair take its nodes."""
 
     @property
     def freed(self) -> Verdict | None:

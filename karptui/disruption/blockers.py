@@ -31,8 +31,7 @@ _STATIC: Final = frozenset({Method.STATIC_DRIFT})
 
 def methods_for(fleet: Fleet, node: StateNode) -> frozenset[Method]:
     """Return the methods that can ever take a node: of static NodePools only StaticDrift does."""
-    pool = fleet.pools.get(node.nodepool_name)
-    return _STATIC if pool is not None and pool.is_static else _DYNAMIC
+    return _STATIC if fleet.is_static(node) else _DYNAMIC
 
 
 def price_of(fleet: Fleet, node: StateNode) -> float | None:

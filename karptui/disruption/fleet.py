@@ -163,6 +163,11 @@ class Fleet:
         pool, book = self.pools.get(pool_name), self.books.get(pool_name)
         return None if pool is None or book is None or not book else (pool, book)
 
+    def is_static(self, node: StateNode) -> bool:
+        """Return whether a node is of a static NodePool."""
+        pool = self.pools.get(node.nodepool_name)
+        return pool is not None and pool.is_static
+
     @cached_property
     def use(self) -> dict[str, PoolUse]:
         """Nodes that count for budgets, and those that use them up, by NodePool."""

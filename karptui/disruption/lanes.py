@@ -242,8 +242,7 @@ def _found(fleet: Fleet, case: NodeCase, stopped: Collection[Method]) -> Why:
 
 def _asked(fleet: Fleet, case: NodeCase, lane: Lane) -> Method:
     """Return the method of a lane: that of Drift is StaticDrift's for nodes of static NodePools."""
-    pool = fleet.pools.get(case.node.nodepool_name)
-    is_static = pool is not None and pool.is_static and lane.method == Method.DRIFT
+    is_static = fleet.is_static(case.node) and lane.method == Method.DRIFT
     return Method.STATIC_DRIFT if is_static else Method(lane.method)
 
 

@@ -187,6 +187,7 @@ class DisruptionStudy:
             key=key,
             node_name=node.node_name,
             pool_name=node.nodepool_name,
+            is_static=self.fleet.is_static(node),
             why=_UNKNOWN_WHY,
             blockers=blockers,
             drain=None if drain.stage is DrainStage.IDLE else drain,

@@ -205,6 +205,7 @@ def test_a_static_node_is_replaced_without_a_simulation() -> None:
     list(static.survey())
     static.look_closely(KEYS[0])
     assert present(static.analysis.detail).problem == ""
+    assert static.analysis.findings[KEYS[0]].is_static
 
 
 def test_what_goes_all_the_same_goes_without_what_is_in_the_way() -> None:

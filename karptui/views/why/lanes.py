@@ -137,8 +137,7 @@ def lane_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
     for lane in found.lanes:
         named.setdefault(_said(entry, found, lane, now_ns), []).append(lane)
     lines = [_line(lanes, pieces) for pieces, lanes in named.items()]
-    if all(lane.method in ("Drift", REPAIR) for lane in found.lanes):
-        # No other method is ever asked of the nodes of a static NodePool.
+    if found.is_static:
         lines.insert(0, ((" Emptiness, Multi, Single –  ", Tone.MUTED), (_LACKS["STATIC"], Tone.NORMAL)))
     return (*lines, *_health_line(found, now_ns), *_expiry_line(entry, now_ns), _interruption_line(found, now_ns))
 

@@ -213,8 +213,10 @@ def test_each_method_has_its_line_and_what_is_in_nobodys_way_is_said_to_be() -> 
 
 
 def test_a_node_of_a_static_nodepool_says_so_first() -> None:
-    static = replace(FOUND, lanes=(Lane("Drift", code="NOT_DRIFTED"),))
-    own = NodeEntry(a_node(), a_nodeclaim(), findings=static)
+    only_drift = replace(FOUND, lanes=(Lane("Drift", code="NOT_DRIFTED"),))
+    own = NodeEntry(a_node(), a_nodeclaim(), findings=only_drift)
+    assert said(lane_lines(own, NOW_NS)[0]) == " Drift        –  not drifted"
+    own = NodeEntry(a_node(), a_nodeclaim(), findings=replace(only_drift, is_static=True))
     assert [said(line) for line in lane_lines(own, NOW_NS)][:2] == [
         " Emptiness, Multi, Single –  static NodePool: only drift takes its nodes",
         " Drift        –  not drifted",
