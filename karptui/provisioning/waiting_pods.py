@@ -6,8 +6,10 @@ Rules: ``GetPendingPods`` in ``pkg/controllers/provisioning/provisioner.go``, ``
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
+from typing import Final
 
 import msgspec
 
@@ -23,6 +25,9 @@ from karptui.provisioning.volumes import VolumeIndex
 
 _PRIORITY = -(2**31)
 _READY = "ReadyForProvisioning"
+_WRAPPED: Final = re.compile(r'^(?:(?:getting|failed to) [^,"]+, )+')
+"""What stands before the innermost of nested errors."""
+_OF_CLAIM: Final = re.compile(r"PersistentVolumeClaim=(?:[^/,)]*/)?([^,)]+)")
 
 
 def buffer_pods(inventory: Inventory, now_ns: int) -> tuple[Pod, ...]:
@@ -78,6 +83,15 @@ class IgnoredPod(msgspec.Struct, frozen=True):
     """In Karpenter's words."""
     is_silent: bool
     """Whether Karpenter says nothing, because the pod's own rules keep it off NodePools."""
+
+
+def problem_in_short(problem: str) -> str:
+    """Return what Karpenter finds faulty about a pod: the innermost of its errors, and the claim that it is about."""
+    claim = _OF_CLAIM.search(problem)
+    if claim is None:
+        return problem
+    cause = _WRAPPED.sub("", problem[: claim.start()].rpartition(" (")[0])
+    return cause if claim[1] in cause else f"{claim[1]}: {cause}"
 
 
 def pending_pods(pods: Iterable[Pod], volumes: VolumeIndex) -> tuple[list[Pod], list[IgnoredPod]]:

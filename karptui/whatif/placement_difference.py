@@ -17,6 +17,7 @@ from karptui.kube.pod import Pod
 from karptui.provisioning import IgnoredPod
 from karptui.provisioning.rejection import PodError
 from karptui.provisioning.solution import NewClaim
+from karptui.provisioning.waiting_pods import problem_in_short
 from karptui.whatif.claim_types import ClaimTypes
 from karptui.whatif.difference_lines import (
     ABSENT,
@@ -38,8 +39,8 @@ MOST_EXPLAINED: Final = 16
 
 
 def passed_over_text(ignored: IgnoredPod) -> str:
-    """Return why Karpenter does not look at a pod, in words."""
-    return _KEEPS_AWAY if ignored.is_silent else f"{_PASSED_OVER}: {'; '.join(ignored.problems)}"
+    """Return why Karpenter does not look at a pod, in few words."""
+    return _KEEPS_AWAY if ignored.is_silent else f"{_PASSED_OVER}: {'; '.join(map(problem_in_short, ignored.problems))}"
 
 
 class Reasons:

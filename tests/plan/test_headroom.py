@@ -191,7 +191,7 @@ def test_the_first_pod_that_karpenter_passes_over_ends_what_fits() -> None:
     trial = PodTrial(edited.derive(inventory), inventory, (*new[:2], *lost, *new[4:]))
     assert [trial.needs_no_node(count) for count in range(4)] == [True, True, True, False]
     assert [trial.settled(count).waiting for count in (2, 3, 4, 5)] == [0, 1, 2, 2]
-    assert trial.settled(3).reason.endswith('persistentvolumeclaims "lost" not found (PersistentVolumeClaim=lost)')
+    assert trial.settled(3).reason == 'Karpenter does not look at it: persistentvolumeclaims "lost" not found'
 
 
 def test_a_nodepool_that_is_not_ready_takes_none() -> None:

@@ -19,6 +19,7 @@ from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import PodMessage
 from karptui.provisioning import PlacementGate
 from karptui.provisioning.nearest import furthest
+from karptui.provisioning.waiting_pods import problem_in_short
 from karptui.session.border import Overview, PendingStudied
 from karptui.session.pending_report import PendingEntry
 from karptui.views.instants import computed, unready_line
@@ -114,9 +115,6 @@ _IN_FEW: Final = (
     ("memory short by ", "mem −"),
     (" short by ", " −"),
 )
-_WRAPPED: Final = re.compile(r'^(?:(?:getting|failed to) [^,"]+, )+')
-"""What stands before the innermost of nested errors."""
-_OF_CLAIM: Final = re.compile(r"PersistentVolumeClaim=(?:[^/,)]*/)?([^,)]+)")
 MOST_PROBLEM: Final = 80
 """Letters of what Karpenter finds faulty about a pod that stand in a row; its own page has them all."""
 _FEW: Final = 36
@@ -233,15 +231,6 @@ def now_text(group: PendingGroup) -> str:
     if len(problem) > MOST_PROBLEM:
         problem = f"{problem[:MOST_PROBLEM].rpartition(' ')[0] or problem[:MOST_PROBLEM]}…"
     return f"{mark}{group.cause}{f': {problem}' if problem else ''}"
-
-
-def problem_in_short(problem: str) -> str:
-    """Return what Karpenter finds faulty about a pod: the innermost of its errors, and the claim that it is about."""
-    claim = _OF_CLAIM.search(problem)
-    if claim is None:
-        return problem
-    cause = _WRAPPED.sub("", problem[: claim.start()].rpartition(" (")[0])
-    return cause if claim[1] in cause else f"{claim[1]}: {cause}"
 
 
 def now_words(group: PendingGroup) -> str:

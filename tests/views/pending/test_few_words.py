@@ -6,7 +6,8 @@ import pytest
 
 from karptui.disruption.no_place import NO_TYPES, NO_ZONE_WORDS
 from karptui.pending.messages import PodMessage
-from karptui.views.pending.sentences import in_few_words, problem_in_short, short_verdict
+from karptui.provisioning.waiting_pods import problem_in_short
+from karptui.views.pending.sentences import in_few_words, short_verdict
 from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS
 
 _CLAIM = "PersistentVolumeClaim"
