@@ -65,7 +65,8 @@ def run(args: argparse.Namespace) -> int:
         rows = rows_of(REPORT, shown, args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "remedies")
-    print_rows(rows, args)
+    if shown or not tried:
+        print_rows(rows, args)
     if len(shown) < len(tried):
         say(_left_out_text(tried), "remedies")
     return report("remedies", loaded)
@@ -78,8 +79,10 @@ def _left_out_text(tried: Sequence[TriedRemedy]) -> str:
     unhelped = list(dict.fromkeys(clean(row.group) for row in tried if row.group not in helped))
     among = f", all of {first_of(unhelped, _MOST_NAMES)} among them" if unhelped else ""
     frees, are = verb(vain, "frees", "free"), verb(vain, "is", "are")
-    counted_text = counted(vain, "remedy", "remedies")
-    return f"{counted_text} that {frees} no node {are} left out{among}: --of NAME shows them, -o json has all"
+    counted_text, where = counted(vain, "remedy", "remedies"), "--of NAME shows them, -o json has all"
+    if vain == len(tried):
+        return f"no remedy frees a node: {counted_text} of {first_of(unhelped, _MOST_NAMES)} {are} left out; {where}"
+    return f"{counted_text} that {frees} no node {are} left out{among}: {where}"
 
 
 def _named(groups: Sequence[BlockerGroup], name: str) -> list[BlockerGroup]:

@@ -9,6 +9,7 @@ from itertools import groupby
 
 import pytest
 
+from karptui.cli import remedies
 from karptui.cli.main import main
 
 
@@ -66,6 +67,19 @@ def test_what_frees_no_node_is_counted_beside_the_table(capsys: pytest.CaptureFi
     assert f"{len(vain)} remedies that free no node are left out, all of db/postgres among them: " in shown.err
     assert "take the annotation away" in told(capsys, "--of", "gitlab/ci")
     assert "spread" in told(capsys, "--of", "gitlab/ci")
+
+
+def test_where_none_frees_a_node_that_is_said_and_no_empty_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = remedies._tried
+    monkeypatch.setattr(remedies, "_tried", lambda *given: [row for row in every(*given) if not row.helps])
+    assert main(["remedies", "--demo"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "no remedy frees a node: " in shown.err
+    assert "remedies of db/postgres" in shown.err
+    assert "no remedies" not in shown.err
 
 
 def test_a_name_that_holds_nothing_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
