@@ -31,6 +31,8 @@ _VERSION_LABELS: Final = (("app.kubernetes.io/version", parse_version), ("helm.s
 
 OWN_NAMESPACE: Final = "kube-system"
 """Nobody but who runs the cluster puts anything there."""
+USUAL_NAMESPACE: Final = "karpenter"
+"""Where Karpenter is looked for if nothing leads to another namespace; that it is there proves little."""
 
 
 def is_labelled(document: Mapping[str, Any]) -> bool:

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from karptui.decode.controller import OWN_NAMESPACE
+from karptui.decode.controller import OWN_NAMESPACE, USUAL_NAMESPACE
 from karptui.decode.kinds import OTHER_PROVIDERS
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.sources.cluster.body import decoded
@@ -26,8 +26,6 @@ from karptui.sources.cluster.errors import ApiError
 
 SELECTOR: Final = "app.kubernetes.io/name=karpenter"
 LEASE: Final = "karpenter-leader-election"
-USUAL_NAMESPACE: Final = "karpenter"
-"""Looked into where no lease leads to another one."""
 MANAGER: Final = "karpenter"
 """What Karpenter calls itself where it writes objects and events."""
 JSON: Final = "application/json"

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from karptui.clock import Clock, SystemClock
-from karptui.decode.controller import OWN_NAMESPACE, decode_controller, order_of
+from karptui.decode.controller import OWN_NAMESPACE, USUAL_NAMESPACE, decode_controller, order_of
 from karptui.decode.kinds import VOLUME_KINDS, Kind
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
@@ -307,14 +307,28 @@ def _second(document: SnapshotDocument, recorded: Recorded) -> str:
     return sentence(document.where, f"is a second recording beside {recorded.where}: open one at a time")
 
 
+_NOT_READ: Final = (
+    f"{{title}} is not in {OWN_NAMESPACE} or {USUAL_NAMESPACE}, so that it is not read as Karpenter's:"
+    " --karpenter-version and --karpenter-setting say what Karpenter runs with"
+)
+_BY_NAME: Final = (
+    "only its namespace says that {title} is Karpenter's: --karpenter-version and --karpenter-setting override it"
+)
+
+
 def _as_installed(snapshot: Snapshot, controllers: Sequence[Mapping[str, Any]]) -> Snapshot:
     """Return a snapshot of kubectl's with the version and the settings that Karpenter's Deployment in it says."""
-    own = [one for one in controllers if one["metadata"].get("namespace") == OWN_NAMESPACE]
+    by_namespace: dict[str, list[Mapping[str, Any]]] = {}
+    for one in controllers:
+        by_namespace.setdefault(one["metadata"].get("namespace", ""), []).append(one)
+    own = by_namespace.get(OWN_NAMESPACE) or by_namespace.get(USUAL_NAMESPACE)
     if not own:
         named = sorted(decode_controller(one, "Deployment").title for one in controllers)
-        notes = [f"{title} is not in {OWN_NAMESPACE}, so that it is not read as Karpenter's" for title in named]
+        notes = [_NOT_READ.format(title=title) for title in named]
         return msgspec.structs.replace(snapshot, notes=(*snapshot.notes, *notes))
     info = decode_controller(min(own, key=order_of), "Deployment")
+    if OWN_NAMESPACE not in by_namespace:
+        info = msgspec.structs.replace(info, doubt=_BY_NAME.format(title=info.title))
     try:
         settings, notes = parse_settings(info.settings, info.version), [*info.sentences]
     except SettingsError as error:

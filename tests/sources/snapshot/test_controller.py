@@ -47,12 +47,28 @@ def test_one_that_runs_goes_before_one_that_does_not(tmp_path: Path) -> None:
     assert read(tmp_path, idle, a_deployment(name="b")).karpenter_version == "1.14.1"
 
 
+def test_the_usual_namespace_is_read_with_a_doubt_and_never_before_kube_system(tmp_path: Path) -> None:
+    usual = a_deployment("karpenter", version="1.13.0")
+    found = read(tmp_path, usual)
+    assert (found.karpenter_version, found.settings.gate("SpotToSpotConsolidation")) == ("1.13.0", True)
+    (note,) = found.notes
+    assert note == (
+        "a: only its namespace says that Deployment karpenter/karpenter is Karpenter's:"
+        " --karpenter-version and --karpenter-setting override it"
+    )
+    both = read(tmp_path, usual, a_deployment())
+    assert (both.karpenter_version, both.notes) == ("1.14.1", ())
+
+
 @pytest.mark.parametrize(
     ("deployment", "note"),
     [
         (
             a_deployment("shop"),
-            "Deployment shop/karpenter is not in kube-system, so that it is not read as Karpenter's",
+            (
+                "Deployment shop/karpenter is not in kube-system or karpenter, so that it is not read as Karpenter's:"
+                " --karpenter-version and --karpenter-setting say what Karpenter runs with"
+            ),
         ),
         (a_deployment(label="web"), ""),
     ],
