@@ -10,20 +10,18 @@ from typing import Final
 
 import msgspec
 
-from karptui.aws.evidence import NO_EVIDENCE, Evidence, prices_of
+from karptui.aws.evidence import NO_EVIDENCE, Evidence
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.live import live_instance_types
 from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, parse_nodeclass
 from karptui.aws.observed import observed_types
-from karptui.aws.prices import NodePrices
-from karptui.aws.region import place_of
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.churn.loops import Loop
 from karptui.disruption.churn.report import Churn, churn_of
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.owner import OwnerIndex
 from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory
-from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, SPOT, WELL_KNOWN, ZONE
+from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, WELL_KNOWN, ZONE
 from karptui.karpenter.nodeclass import is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
@@ -289,18 +287,7 @@ class AdviceContext:
             return None
         names = node.labels
         type_name, zone, kind = names.get(INSTANCE_TYPE, ""), names.get(ZONE, ""), names.get(CAPACITY_TYPE, "")
-        if kind == SPOT and self._shown is not None and self._shown.price(type_name, zone, kind) is None:
-            # Karpenter reckons it on demand: a bound, and no price.
-            return None
-        return self.evidence.price_settings.paid(resolved[1].price(type_name, zone, kind))
-
-    @cached_property
-    def _shown(self) -> NodePrices | None:
-        """The prices that Nodes shows; None where nothing is known beside the objects."""
-        if self.evidence is NO_EVIDENCE:
-            return None
-        inventory = self.fleet.inventory
-        return prices_of(self.evidence, place_of(inventory.nodes, inventory.nodeclasses))
+        return self.evidence.price_settings.paid(resolved[1].known_price(type_name, zone, kind))
 
     def cost(self, nodes: Iterable[StateNode]) -> float | None:
         """Return what nodes cost per hour together, None where no price is known."""

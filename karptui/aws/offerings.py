@@ -123,6 +123,7 @@ def offerings(
 
 def _base(facts: InstanceTypeFacts, market: Market, zone_ids: dict[str, str], usable: frozenset[str]) -> list[Offering]:
     found = []
+    has_spot_prices = market.spot_price_per_hour is not None
     capacity_types = [usage for usage in (ON_DEMAND, SPOT) if usage in facts.usage_classes]
     for zone in market.zones:
         for capacity_type in capacity_types:
@@ -133,6 +134,7 @@ def _base(facts: InstanceTypeFacts, market: Market, zone_ids: dict[str, str], us
                     requirements=_base_requirements(capacity_type, zone, zone_ids.get(zone)),
                     price_per_hour=price or 0.0,
                     is_available=zone in usable and price is not None and not is_sold_out,
+                    is_price_stood_in=capacity_type == SPOT and not has_spot_prices,
                 )
             )
     return found
@@ -172,6 +174,7 @@ def _partitioned(found: Iterable[Offering], partitions: tuple[str, ...]) -> Iter
                 price_per_hour=offering.price_per_hour,
                 is_available=offering.is_available,
                 reservation_capacity=offering.reservation_capacity,
+                is_price_stood_in=offering.is_price_stood_in,
             )
 
 

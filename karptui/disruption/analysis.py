@@ -194,7 +194,8 @@ def billed_verdict(verdict: Verdict, settings: PriceSettings) -> Verdict:
     """Return what becomes of one node, in dollars that are paid."""
     if settings == LIST_PRICES or not verdict.goes:
         return verdict
-    saved = 0.0 if verdict.is_open else settings.saved(verdict.savings_per_hour, 1 - len(verdict.replacements))
+    is_known = verdict.is_saving_known and not verdict.is_open
+    saved = 0.0 if not is_known else settings.saved(verdict.savings_per_hour, 1 - len(verdict.replacements))
     return msgspec.structs.replace(
         verdict,
         savings_per_hour=saved,

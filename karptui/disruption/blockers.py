@@ -35,13 +35,12 @@ def methods_for(fleet: Fleet, node: StateNode) -> frozenset[Method]:
 
 
 def price_of(fleet: Fleet, node: StateNode) -> float | None:
-    """Return what a node costs per hour by its labels, None where that is not known."""
+    """Return what a node costs per hour by its labels, None where that is not known: `ReckonedPrices.known_price`."""
     book = fleet.books.get(node.nodepool_name)
     if book is None:
         return None
     labels = node.labels
-    price = book.price(labels.get(INSTANCE_TYPE, ""), labels.get(ZONE, ""), labels.get(CAPACITY_TYPE, ""))
-    return price or None
+    return book.known_price(labels.get(INSTANCE_TYPE, ""), labels.get(ZONE, ""), labels.get(CAPACITY_TYPE, ""))
 
 
 class BlockerSurvey:

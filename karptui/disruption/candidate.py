@@ -79,6 +79,11 @@ class Candidate:
         return self.book.price(self.type_name, self.node.labels.get(ZONE, ""), self.capacity_type)
 
     @property
+    def is_price_known(self) -> bool:
+        """Whether that is known, and nothing stands in for it."""
+        return self.book.known_price(self.type_name, self.node.labels.get(ZONE, ""), self.capacity_type) is not None
+
+    @property
     def savings_ratio(self) -> float:
         """Price per unit of disruption: what consolidation sorts by, the greatest first."""
         return self.price / self.disruption_cost

@@ -115,7 +115,16 @@ class Command(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def known_savings(self) -> float | None:
-        """What it does save per hour; None where nobody can say yet.
+        """What it does save per hour, or more with a spot node of unknown price; None where nobody can say yet.
+
+        Of such a spot node that goes nobody can say: Karpenter reckons it on demand.
+        """
+        is_known = self.is_reboot or all(one.is_price_known for one in self.candidates)
+        return self.priced_savings if is_known else None
+
+    @property
+    def priced_savings(self) -> float | None:
+        """What it saves per hour, spot nodes of unknown price on demand; None where nobody can say yet.
 
         Karpenter counts an unknown price as 0. What a template makes, or comes once the nodes are gone, has no price.
         """

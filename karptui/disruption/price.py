@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ON_DEMAND, RESERVED, SPOT, WELL_KNOWN, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.requirements import Requirement, Requirements
@@ -44,7 +44,7 @@ class ReckonedPrices:
     def __init__(self, types: Iterable[InstanceType], rules: Rules = NEWEST) -> None:
         self.rules = rules
         self.types: Mapping[str, InstanceType] = {one.name: one for one in types}
-        self._by_place: dict[str, dict[tuple[str, str], float]] = {}
+        self._by_place: dict[str, dict[tuple[str, str], Offering]] = {}
         self._offerings: dict[str, tuple[PricedOffering, ...]] = {}
         self._kind_of: dict[tuple[NodeSelectorRequirement, ...], int] = {}
         self._kinds: list[Requirements] = []
@@ -56,11 +56,20 @@ class ReckonedPrices:
 
     def price(self, type_name: str, zone: str, capacity_type: str) -> float:
         """Return the price per hour of a type's first offering there, available or not; 0 where it is not known."""
+        offering = self._offering(type_name, zone, capacity_type)
+        return 0.0 if offering is None or math.isnan(offering.price_per_hour) else offering.price_per_hour
+
+    def known_price(self, type_name: str, zone: str, capacity_type: str) -> float | None:
+        """Return the same; None where it is not known, and where the on-demand price stands in for it."""
+        offering = self._offering(type_name, zone, capacity_type)
+        is_stood_in = offering is not None and offering.is_price_stood_in
+        return None if is_stood_in else self.price(type_name, zone, capacity_type) or None
+
+    def _offering(self, type_name: str, zone: str, capacity_type: str) -> Offering | None:
         places = self._by_place.get(type_name)
         if places is None:
             places = self._by_place[type_name] = _places(self.types.get(type_name))
-        price = places.get((zone, capacity_type), 0.0)
-        return 0.0 if math.isnan(price) else price
+        return places.get((zone, capacity_type))
 
     def offerings(self, type_name: str) -> tuple[PricedOffering, ...]:
         """Return the offerings of a type."""
@@ -114,13 +123,13 @@ class ReckonedPrices:
         return UNREACHABLE
 
 
-def _places(instance_type: InstanceType | None) -> dict[tuple[str, str], float]:
-    places: dict[tuple[str, str], float] = {}
+def _places(instance_type: InstanceType | None) -> dict[tuple[str, str], Offering]:
+    places: dict[tuple[str, str], Offering] = {}
     for offering in instance_type.offerings if instance_type is not None else ():
         # Of a label that may have any value Karpenter takes a number by chance, which is no place's.
         named = {one.key: min(one.values, default="") for one in offering.requirements if one.operator in _NAMING}
         if ZONE in named and CAPACITY_TYPE in named:
-            places.setdefault((named[ZONE], named[CAPACITY_TYPE]), offering.price_per_hour)
+            places.setdefault((named[ZONE], named[CAPACITY_TYPE]), offering)
     return places
 
 

@@ -233,7 +233,7 @@ class CommandQueue:
             nodes=nodes,
             looks=tuple(sorted(self._likeness.of(one.name, one.node.labels) for one in candidates)),
             claims=tuple(written["replacements"]),
-            savings_per_hour=command.known_savings,
+            savings_per_hour=command.priced_savings,
             reckoned_savings=written["savings"],
             evictions=len(moved),
             pods=tuple(sorted(pod.key for pod in moved)),

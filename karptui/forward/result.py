@@ -63,7 +63,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     claims: tuple[dict[str, Any], ...] = ()
     """NodeClaims that come, in the form of ``karptui simulate``."""
     savings_per_hour: float | None = None
-    """Of a command: what it saves; None where nobody can say: `Command.known_savings`."""
+    """Of a command: what it saves; None where nobody can say: `Command.priced_savings`."""
     reckoned_savings: float = 0.0
     """The same as Karpenter counts it, an unknown price as 0."""
     evictions: int = 0

@@ -37,6 +37,8 @@ class Offering(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     capacity_override: ResourceList | None = None
     overhead_override: Overhead | None = None
     is_price_overlaid: bool = False
+    is_price_stood_in: bool = False
+    """Whether it is the on-demand price, for a spot price that nobody knows: Karpenter reckons with it."""
 
     def is_launchable(self, rules: Rules) -> bool:
         """Return whether a node can be launched into it: a reservation must have room, too.

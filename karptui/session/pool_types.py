@@ -27,6 +27,7 @@ from karptui.karpenter.labels import (
     INSTANCE_TYPE,
     NODEPOOL,
     REGISTERED,
+    SPOT,
     WELL_KNOWN,
     ZONE,
 )
@@ -157,6 +158,7 @@ def with_metrics(
 def _offerings(metrics: ControllerMetrics) -> dict[str, tuple[Offering, ...]]:
     """Return what the metrics offer by type; without a price nothing can be launched there."""
     found: dict[str, list[Offering]] = {}
+    has_spot_prices = metrics.has_spot_prices
     for name, one in metrics.offerings.items():
         found.setdefault(name.instance_type, []).append(
             Offering(
@@ -167,6 +169,7 @@ def _offerings(metrics: ControllerMetrics) -> dict[str, tuple[Offering, ...]]:
                 ),
                 price_per_hour=one.price_per_hour or 0.0,
                 is_available=one.is_available is not False,
+                is_price_stood_in=name.capacity_type == SPOT and not has_spot_prices,
             )
         )
     return {name: tuple(offerings) for name, offerings in found.items()}

@@ -8,7 +8,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from karptui.advice.finding import Severity
-from karptui.aws.evidence import Evidence
 from karptui.karpenter import labels
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
@@ -434,8 +433,10 @@ CASES = [
         spot_nodes,
         ("2 spot nodes of general", "never replaced by cheaper ones"),
         INFO,
-        types=SPOT_TYPES,
-        evidence=Evidence(others_labelled=("Pod ci/runner",)),
+        types=tuple(
+            replace(one, offerings=tuple(replace(each, is_price_stood_in=True) for each in one.offerings))
+            for one in SPOT_TYPES
+        ),
         name="without known spot prices",
     ),
     *quiet("pool-spot-gate-off", spot_nodes, settings={"FEATURE_GATES": "SpotToSpotConsolidation=true"}),

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.instance_types import allocatable, incompatible_types, instance_types
 from karptui.aws.labels import PLACEMENT_GROUP_ID, PLACEMENT_GROUP_PARTITION, RESERVATION_ID, ZONE_ID
-from karptui.aws.market import OfferingKey
+from karptui.aws.market import Market, OfferingKey
 from karptui.aws.nodeclass import NodeClassError
 from karptui.aws.offerings import PlacementGroup
 from karptui.karpenter.instance_type import InstanceType
@@ -44,6 +44,16 @@ def test_offerings_are_zones_times_capacity_types() -> None:
         ("on-demand", "us-east-1b"): True,
         ("spot", "us-east-1b"): True,
     }
+
+
+def test_a_spot_price_that_nobody_knows_is_marked() -> None:
+    def stood_in(market: Market) -> set[tuple[str, float]]:
+        found = resolve("m5.large", market=market).offerings
+        return {(one.requirements[0].values[0], one.price_per_hour) for one in found if one.is_price_stood_in}
+
+    assert stood_in(a_market()) == {("spot", 0.096)}
+    prices = {("m5.large", zone): 0.04 for zone in ("us-east-1a", "us-east-1b")}
+    assert not stood_in(replace(a_market(), spot_price_per_hour=prices))
 
 
 def test_a_zone_without_a_subnet_is_unavailable_and_has_no_id() -> None:

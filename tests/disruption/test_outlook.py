@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from karptui.aws.prices import PriceSettings
+from karptui.disruption.analysis import billed_verdict
 from karptui.disruption.blocker import Blocker
-from karptui.disruption.blockers import BlockerSurvey
+from karptui.disruption.blockers import BlockerSurvey, price_of
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Decision, Method
 from karptui.disruption.consolidation import RefusalCode
@@ -158,6 +161,36 @@ def test_what_a_command_saves_is_known_where_every_price_is() -> None:
     assert command.savings == pytest.approx(-0.1), "Karpenter counts the unknown price as 0"
     assert command.known_savings is None
     assert not verdict_of(prospect).is_saving_known
+
+
+@pytest.mark.parametrize(("is_stood_in", "known"), [(False, 0.4), (True, None)])
+def test_what_a_spot_node_saves_is_not_known_where_the_on_demand_price_stands_in(
+    is_stood_in: bool, known: float | None
+) -> None:
+    types = []
+    for one in TYPES:
+        spot = a_requirement(labels.CAPACITY_TYPE, "In", "spot")
+        sold = (
+            replace(each, requirements=(spot, *each.requirements[1:]), is_price_stood_in=is_stood_in)
+            for each in one.offerings
+        )
+        types.append(replace(one, offerings=(*one.offerings, *sold)))
+    cluster = prepared(
+        types=types,
+        nodes=[a_node(**BIG, capacity_type="spot")],
+        nodeclaims=[a_claim(instance_type="m5.2xlarge", capacity_type="spot", conditions=(consolidatable(),))],
+        pods=[a_pod(node="node-1", annotations=PROTECTED, daemonset="agent")],
+    )
+    fleet = observed_fleet(cluster)
+    prospect = _without(cluster)
+    command = present(prospect.command)
+    assert (prospect.outcome, command.savings, command.priced_savings) == (Outcome.DELETE, 0.4, 0.4)
+    assert command.known_savings == known
+    verdict = verdict_of(prospect)
+    assert (verdict.is_saving_known, verdict.savings_per_hour) == (known is not None, known or 0.0)
+    billed = billed_verdict(verdict, PriceSettings(surcharge_per_node_hour=1.0))
+    assert billed.savings_per_hour == (1.4 if known else 0.0)
+    assert price_of(fleet, node_of(fleet, "node-1")) == known
 
 
 def test_a_budget_that_opens() -> None:
