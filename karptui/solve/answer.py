@@ -29,9 +29,12 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
     """Nodes of Karpenter, new ones included."""
     price_per_hour: float
-    """Dollars of these nodes, spot of unknown price as on demand; of a play the mean over its time."""
+    """Dollars of these nodes, spot of unknown price as on demand; of a play the mean over its time.
+
+    Where no dollars are said, those of Karpenter's own prices: answers go by them.
+    """
     unpriced: int = 0
-    """Nodes of which no price is known at all."""
+    """Nodes without a known price; those on spot count as on demand."""
     drifts: int = 0
     """NodeClaims that the change drifts: Karpenter replaces their nodes as budgets allow."""
     wanted: int | None = None
@@ -41,14 +44,19 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     evictions: int | None = None
     """Of a play: pods evicted within a day."""
 
-    def as_json(self) -> dict[str, Any]:
-        """Return them in the form of ``karptui solve -o json``."""
+    def as_json(self, *, has_prices: bool) -> dict[str, Any]:
+        """Return them in the form of ``karptui solve -o json``.
+
+        Args:
+            has_prices: Whether dollars are said.
+        """
+        counts = has_prices and (self.price_per_hour > 0 or self.unpriced < max(self.nodes, 1))
         return {
             "pending": self.pending,
             "lost": list(self.lost),
             "nodes": self.nodes,
-            "pricePerHour": self.price_per_hour,
-            "unpriced": self.unpriced,
+            "pricePerHour": self.price_per_hour if counts else None,
+            "unpriced": self.unpriced if has_prices else self.nodes,
             "drifts": self.drifts,
             "wanted": self.wanted,
             "moved": self.moved,
@@ -75,14 +83,18 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
         """What it does, in a line."""
         return together(self.parts)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return it in the form of ``karptui solve -o json``."""
+    def as_json(self, *, has_prices: bool) -> dict[str, Any]:
+        """Return it in the form of ``karptui solve -o json``.
+
+        Args:
+            has_prices: Whether dollars are said.
+        """
         return {
             "changes": list(self.parts),
             "outcome": self.outcome,
             "reachesGoal": self.is_enough,
             "lostBecause": self.why_not or None,
-            "figures": self.figures.as_json(),
+            "figures": self.figures.as_json(has_prices=has_prices),
         }
 
 
@@ -178,10 +190,10 @@ class Solved(msgspec.Struct, frozen=True, kw_only=True):
             "because": self.because or None,
             "risk": self.risk or None,
             "onTopOf": None if self.on_top_of is None else self.on_top_of.name,
-            "now": self.now.as_json(),
+            "now": self.now.as_json(has_prices=self.has_prices),
             "answer": self._tried(self.best),
             "runnerUp": self._tried(self.runner_up),
-            "others": [one.as_json() for one in self.others],
+            "others": [one.as_json(has_prices=self.has_prices) for one in self.others],
             "search": {
                 "tried": effort.tried,
                 "of": effort.all,
@@ -194,7 +206,10 @@ class Solved(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def _tried(self, one: Tried | None) -> dict[str, Any] | None:
-        return None if one is None else {**one.as_json(), "scenario": scenario_document(scenario_of(self, one))}
+        if one is None:
+            return None
+        found = one.as_json(has_prices=self.has_prices)
+        return {**found, "scenario": scenario_document(scenario_of(self, one))}
 
 
 def scenario_of(solved: Solved, tried: Tried | None) -> Scenario:
@@ -264,37 +279,31 @@ def _drift(ours: float, theirs: float) -> str:
     return f"drifts {count:,} {more}{verb(count, 'node', 'nodes')}"
 
 
-def _cost(ours: float, theirs: float) -> str:
-    more = theirs - ours
-    return f"costs {per_hour_text(more)} more" if more >= LEAST_CHANGE else "costs a little more"
+def costs_more(more: float, *, has_prices: bool) -> str:
+    """Return that a change costs more, and how much where dollars are said.
+
+    Args:
+        more: Dollars per hour.
+        has_prices: Whether dollars are said.
+    """
+    if more < LEAST_CHANGE:
+        return "costs a little more"
+    return f"costs {per_hour_text(more)} more" if has_prices else "costs more"
+
+
+def cheaper(*, has_prices: bool) -> Criterion:
+    """Return the criterion of dollars, which says them or only that another change costs more."""
+    return Criterion(
+        lambda one: round(one.figures.price_per_hour, 4),
+        lambda ours, theirs: costs_more(theirs - ours, has_prices=has_prices),
+    )
 
 
 LEAST_CHANGE: Final = 0.005
 """Dollars per hour from which on a difference can be seen in two digits."""
 FEWER_WAIT: Final = Criterion(lambda one: one.figures.pending, _wait)
 FEWER_LOSE: Final = Criterion(lambda one: len(one.figures.lost), _lose)
-CHEAPER: Final = Criterion(lambda one: round(one.figures.price_per_hour, 4), _cost)
 FEWER_DRIFT: Final = Criterion(lambda one: one.figures.drifts, _drift)
 FEWER_CHANGES: Final = Criterion(
     lambda one: len(one.parts), lambda ours, theirs: f"makes {counted(int(theirs), 'change')}, not {int(ours):,}"
 )
-
-
-def without_dollars(solved: Solved) -> Solved:
-    """Return an answer that says no dollars."""
-
-    def figures(one: Figures) -> Figures:
-        return msgspec.structs.replace(one, price_per_hour=0.0, unpriced=one.nodes)
-
-    def tried(one: Tried) -> Tried:
-        outcome, why_not = ("costs more" if "$" in text else text for text in (one.outcome, one.why_not))
-        return msgspec.structs.replace(one, figures=figures(one.figures), outcome=outcome, why_not=why_not)
-
-    return msgspec.structs.replace(
-        solved,
-        now=figures(solved.now),
-        best=None if solved.best is None else tried(solved.best),
-        runner_up=None if solved.runner_up is None else tried(solved.runner_up),
-        others=tuple(map(tried, solved.others)),
-        has_prices=False,
-    )

@@ -50,6 +50,8 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     """What is looked for, in words."""
     parameters: tuple[Parameter, ...]
+    is_cheapest: bool = False
+    """Whether the answer is the cheapest of what reaches it."""
 
 
 _TRIES: Final = Parameter(
@@ -67,6 +69,7 @@ _GOALS: Final = (
     Goal(
         name="pending",
         title="the cheapest change that leaves nothing pending",
+        is_cheapest=True,
         parameters=(
             Parameter(
                 name="change",
@@ -118,6 +121,7 @@ _GOALS: Final = (
     Goal(
         name="families",
         title="the instance families to add that make a NodePool cheapest",
+        is_cheapest=True,
         parameters=(
             _NODEPOOL,
             Parameter(
@@ -142,6 +146,7 @@ _GOALS: Final = (
     Goal(
         name="consolidate-after",
         title="the cheapest consolidateAfter with at most so many evictions a day",
+        is_cheapest=True,
         parameters=(
             Parameter(
                 name="evictions",

@@ -41,6 +41,7 @@ class GoalQuestion:
         given: Values by the names of the goal's parameters; what is missing is as by default.
         reporter: Told how many changes were tried, and of how many; may raise ``Cancelled``.
         each: Measures changes, here or side by side elsewhere.
+        has_prices: Whether the answer says dollars.
 
     Raises:
         SolveError: where something is given that the goal does not take, or missing.
@@ -53,9 +54,12 @@ class GoalQuestion:
         given: Mapping[str, str],
         reporter: Reporter = silent,
         each: Each = one_by_one,
+        *,
+        has_prices: bool = True,
     ) -> None:
         self.base = base
         self.goal = goal
+        self.has_prices = has_prices
         self._given = with_defaults(goal, given)
         self._reporter = reporter
         self._each = each
@@ -162,6 +166,7 @@ class GoalQuestion:
             is_reached=True,
             because=because,
             effort=effort,
+            has_prices=self.has_prices,
         )
 
     def answer(
@@ -197,6 +202,7 @@ class GoalQuestion:
             others=others,
             because=because,
             effort=effort,
+            has_prices=self.has_prices,
             approximated=accuracy.approximated,
             not_modelled=accuracy.not_modelled,
         )

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
-from karptui.solve.answer import Solved, without_dollars
+from karptui.solve.answer import Solved
 from karptui.solve.catalogue import GOALS, SolveError
 from karptui.solve.goals import consolidate_after, families, overhead, pending, weight
 from karptui.solve.question import GoalQuestion
@@ -105,7 +105,6 @@ def solve_goal(
         start = edited_base(base, on_top_of.edits) if on_top_of is not None else base
     except EditError as error:
         raise SolveError(str(error)) from error
-    found = _FINDERS[goal](GoalQuestion(_with_dollars(start), known, given, reporter, each))
-    if not start.has_prices:
-        found = without_dollars(found)
+    asked = GoalQuestion(_with_dollars(start), known, given, reporter, each, has_prices=start.has_prices)
+    found = _FINDERS[goal](asked)
     return replace(found, on_top_of=on_top_of) if on_top_of is not None else found

@@ -76,14 +76,15 @@ def beside(solved: Solved, other: Tried) -> str:
 
 
 def price_text(solved: Solved, tried: Tried) -> str:
-    """Return by how much a change alters the costs, and of what."""
+    """Return by how much a change alters the costs, and of what; without dollars, whether it is the cheapest."""
     change = tried.figures.price_per_hour - solved.now.price_per_hour
     where = " from scratch" if solved.replay is Replay.SCRATCH else ""
     mean = " on the mean of the day" if tried.figures.evictions is not None else ""
     count = tried.figures.drifts
     drifts = f", {counted(count, 'node')} {verb(count, 'drifts', 'drift')}" if count else ""
     if not solved.has_prices:
-        return drifts.removeprefix(", ")
+        is_cheapest = solved.is_reached and tried is solved.best and GOALS[solved.goal].is_cheapest
+        return f"cheapest by Karpenter's prices{drifts}" if is_cheapest else drifts.removeprefix(", ")
     if abs(change) < LEAST_CHANGE:
         return f"the same $/h{where}{mean}{drifts}"
     return f"{per_hour_text(abs(change))} {'more' if change > 0 else 'less'}{where}{mean}{drifts}"

@@ -6,7 +6,9 @@ from itertools import combinations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from karptui.aws.prices import NodePrices, PriceSettings
 from karptui.kube.taints import Taint
 from karptui.provisioning.reporter import Cancelled
 from karptui.solve.answer import Figures, Solved, Tried, ranked
@@ -36,6 +38,12 @@ def a_type(name: str, cpu: str, price: float, memory: str = "64Gi") -> Any:
 
 def solved(base: WhatIfBase, goal: str, **given: str) -> Solved:
     return solve_goal(base, goal, {name.replace("_", "-"): value for name, value in given.items()})
+
+
+def unpriced(base: WhatIfBase) -> WhatIfBase:
+    """Return the same cluster with prices off."""
+    off = NodePrices(settings=PriceSettings(is_disabled=True))
+    return WhatIfBase(base.inventory, base.types_for, base.settings, NOW_NS, prices=off)
 
 
 def price(base: WhatIfBase, edits: tuple[AnyEdit, ...], mode: Replay) -> float:
@@ -187,7 +195,7 @@ def test_a_change_at_a_risk_stands_behind_a_dearer_one_without() -> None:
 
     risky = change("overhead 0.01", 1.0, SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.01"))
     safe = change("raise its limit", 1.5, SetField(ObjectRef("NodePool", "a"), ("spec", "limits", "cpu"), "9"))
-    best, runner_up, _ = ranked((risky, safe), pending.CRITERIA)
+    best, runner_up, _ = ranked((risky, safe), pending.criteria_of(has_prices=True))
     assert best is safe
     assert runner_up is not None
     assert (runner_up.parts, runner_up.why_not) == (risky.parts, f"is a risk: {LESS_MEMORY}")
@@ -202,6 +210,16 @@ def test_an_overhead_may_be_bounded_by_what_it_costs() -> None:
     assert bounded.best.figures.price_per_hour == pytest.approx(bounded.now.price_per_hour)
     assert free.best.figures.price_per_hour > free.now.price_per_hour
     assert "more from scratch" in bounded.runner_up.why_not
+    without = solved(unpriced(overhead_base(*pods)), "overhead", dearer_by="0%")
+    assert without.runner_up is not None
+    assert without.runner_up.why_not == "costs more from scratch"
+    assert "cheapest" not in headline(without)
+
+
+def test_a_dollar_in_the_name_of_a_pod_is_no_price() -> None:
+    found = solved(unpriced(overhead_base(a_pod(name="big$5", cpu="1", memory="56Gi"))), "overhead")
+    assert found.runner_up is not None
+    assert found.runner_up.why_not == "leaves 1 pod without a place that fit today: default/big$5"
 
 
 # Weight
@@ -288,6 +306,24 @@ def test_families_are_those_that_trying_every_set_finds() -> None:
     assert len(found.best.parts) == fewest
     assert found.effort.tried == found.effort.all == 14
     assert headline(found).startswith("NodePool general: allow m6a: 3 nodes as now, $0.06/h less from scratch")
+
+
+def test_without_prices_the_headline_says_what_makes_an_answer_the_best() -> None:
+    pool = a_pool(name="general", requirements=(a_requirement(FAMILY, "In", "m5"),))
+    pods = [a_pod(name=f"p{index}", cpu="1500m", memory="6Gi") for index in range(3)]
+    found = solved(unpriced(a_base(*pods, pools=(pool,), types=FAMILIES)), "families", nodepool="general")
+    assert headline(found).startswith("NodePool general: allow m6a: 3 nodes as now, cheapest by Karpenter's prices; ")
+    assert not any("$" in line for line in text_lines("x", found))
+    document = found.as_json("x", headline(found))
+    for one in (document["now"], document["answer"]["figures"], document["others"][0]["figures"]):
+        assert (one["pricePerHour"], one["unpriced"]) == (None, one["nodes"])
+
+
+def test_figures_of_nodes_that_all_have_no_price_are_null() -> None:
+    nobody_knows = Figures(pending=0, nodes=2, unpriced=2, price_per_hour=0.0)
+    assert nobody_knows.as_json(has_prices=True)["pricePerHour"] is None
+    assert replace(nobody_knows, unpriced=1).as_json(has_prices=True)["pricePerHour"] == 0.0
+    assert replace(nobody_knows, nodes=0, unpriced=0).as_json(has_prices=True)["pricePerHour"] == 0.0
 
 
 def test_no_family_makes_it_cheaper() -> None:

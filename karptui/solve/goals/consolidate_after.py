@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.aws.money import per_hour_text
 from karptui.forward.result import Played
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -16,7 +15,7 @@ from karptui.kube.units import counted
 from karptui.plan.rollout import rollout
 from karptui.provisioning.pool_order import served_pools
 from karptui.provisioning.reporter import Reporter
-from karptui.solve.answer import LEAST_CHANGE, MOST_NOTED, Effort, Figures, Solved, Tried
+from karptui.solve.answer import MOST_NOTED, Effort, Figures, Solved, Tried, costs_more
 from karptui.solve.catalogue import SolveError
 from karptui.solve.question import GoalQuestion
 from karptui.solve.search import highest_good
@@ -75,7 +74,7 @@ def find(question: GoalQuestion) -> Solved:
     # Of equal cost the calmest.
     best_at = min(good, key=lambda at: (round(good[at].figures.price_per_hour, 4), at), default=None)
     best = known[best_at] if best_at is not None else None
-    runner_up = _runner_up(known, best_at, line.highest)
+    runner_up = _runner_up(known, best_at, line.highest, has_prices=question.has_prices)
     shown = {best_at, _place(known, runner_up)}
     said = [one for at, one in sorted(known.items(), reverse=True) if at not in shown]
     is_cheaper_when_shorter = _falls([good[at].figures.price_per_hour for at in sorted(good)])
@@ -87,7 +86,7 @@ def find(question: GoalQuestion) -> Solved:
         best=best,
         runner_up=runner_up,
         is_reached=best is not None,
-        others=tuple(_with_reason(one, best) for one in said)[:MOST_NOTED],
+        others=tuple(_with_reason(one, best, has_prices=question.has_prices) for one in said)[:MOST_NOTED],
         because=""
         if best is not None
         else f"even Never evicts more than {most:,} pods within a day: drift, expiry or what is under way does",
@@ -102,6 +101,7 @@ def find(question: GoalQuestion) -> Solved:
             f"{length} from now with the load as it is: days to come may evict more or less",
         ),
         not_modelled=as_it_is.not_modelled,
+        has_prices=question.has_prices,
     )
 
 
@@ -157,7 +157,7 @@ def _evictions_by_day(played: Played, days: int) -> list[int]:
     return counts
 
 
-def _runner_up(known: dict[int, Tried], best: int | None, highest: int | None) -> Tried | None:
+def _runner_up(known: dict[int, Tried], best: int | None, highest: int | None, *, has_prices: bool) -> Tried | None:
     """Return the next shorter value that evicts too many; where none does, the next best of the others."""
     if best is None:
         return None
@@ -166,17 +166,15 @@ def _runner_up(known: dict[int, Tried], best: int | None, highest: int | None) -
         return known[min(beyond)]
     rest = [one for at, one in known.items() if at != best and one.is_enough]
     nearest = min(rest, key=lambda one: one.figures.price_per_hour, default=None)
-    return _with_reason(nearest, known[best]) if nearest is not None else None
+    return _with_reason(nearest, known[best], has_prices=has_prices) if nearest is not None else None
 
 
-def _with_reason(tried: Tried, best: Tried | None) -> Tried:
+def _with_reason(tried: Tried, best: Tried | None, *, has_prices: bool) -> Tried:
     """Return a value with why it was not taken."""
     if tried.why_not or best is None:
         return tried
     dearer = tried.figures.price_per_hour - best.figures.price_per_hour
-    why = "comes to the same"
-    if dearer > _SAME:
-        why = f"costs {per_hour_text(dearer)} more" if dearer >= LEAST_CHANGE else "costs a little more"
+    why = costs_more(dearer, has_prices=has_prices) if dearer > _SAME else "comes to the same"
     return msgspec.structs.replace(tried, why_not=why)
 
 

@@ -16,7 +16,6 @@ from karptui.provisioning.catalogue import bits
 from karptui.provisioning.template import template_requirements
 from karptui.provisioning.type_index import NO_PRICE
 from karptui.solve.answer import (
-    CHEAPER,
     FEWER_LOSE,
     LEAST_CHANGE,
     Criterion,
@@ -24,6 +23,7 @@ from karptui.solve.answer import (
     Figures,
     Solved,
     Tried,
+    cheaper,
 )
 from karptui.solve.compose import composed
 from karptui.solve.question import GoalQuestion
@@ -58,6 +58,7 @@ def find(question: GoalQuestion) -> Solved:
     now = question.now(mode)
     families = sorted(_families(question, pool), key=lambda one: (one.price_per_hour, one.words))
     question.to_try = most
+    criteria = _criteria(has_prices=question.has_prices)
     tried: list[Tried] = []
 
     def edits_of(chosen: Chosen) -> tuple[AnyEdit, ...] | None:
@@ -79,7 +80,7 @@ def find(question: GoalQuestion) -> Solved:
                 is_enough=not figures.lost and figures.price_per_hour < now.price_per_hour - LEAST_CHANGE,
             )
             tried.append(one)
-            yield tuple(criterion.value(one) for criterion in CRITERIA)
+            yield tuple(criterion.value(one) for criterion in criteria)
 
     sets = search_sets(len(families), largest, most, values, lambda chosen: edits_of(chosen) is None)
     cut = len(families) - most
@@ -90,7 +91,7 @@ def find(question: GoalQuestion) -> Solved:
         f" more, up to {min(largest, max(len(families), 1))}",
         not_tried=(f"{_counted(cut)} whose cheapest type costs more",) if cut > 0 else (),
     )
-    solved = question.answer(mode, now, tried, CRITERIA, effort)
+    solved = question.answer(mode, now, tried, criteria, effort)
     if solved.is_reached:
         return solved
     if families:
@@ -161,8 +162,8 @@ def _words(key: str, value: str, names: Sequence[str]) -> str:
     return f"{key.rpartition('-')[2]} {value} ({first_of(families, _FEW)})"
 
 
-CRITERIA: Final = (
-    FEWER_LOSE,
-    CHEAPER,
-    Criterion(lambda one: len(one.parts), lambda ours, theirs: f"the same with {_counted(int(theirs - ours))} more"),
-)
+def _criteria(*, has_prices: bool) -> tuple[Criterion, ...]:
+    fewest = Criterion(
+        lambda one: len(one.parts), lambda ours, theirs: f"the same with {_counted(int(theirs - ours))} more"
+    )
+    return FEWER_LOSE, cheaper(has_prices=has_prices), fewest

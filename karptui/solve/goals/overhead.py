@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
-from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted
-from karptui.solve.answer import LEAST_CHANGE, MOST_NOTED, Effort, Figures, Solved, Tried
+from karptui.solve.answer import LEAST_CHANGE, MOST_NOTED, Effort, Figures, Solved, Tried, costs_more
 from karptui.solve.catalogue import SolveError
 from karptui.solve.question import LESS_MEMORY, TOO_LOW, GoalQuestion, names_of
 from karptui.solve.search import highest_good
@@ -26,6 +26,16 @@ _LOWER: Final = "lower, and all that fits today fits with more"
 _SHARE: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)%?")
 
 
+class _Bounds(msgspec.Struct, frozen=True):
+    """What a value may not be worse than."""
+
+    now: Figures
+    share: float | None
+    """Percent by which it may be dearer; None where it may by any."""
+    has_prices: bool
+    """Whether dollars are said."""
+
+
 def find(question: GoalQuestion) -> Solved:
     """Return the answer to the goal."""
     base = question.base
@@ -36,13 +46,14 @@ def find(question: GoalQuestion) -> Solved:
     today = base.settings.vm_memory_overhead_percent
     first = min(max(round(today * STEPS), 0), STEPS - 1)
     now = question.now(Replay.SCRATCH)
+    bounds = _Bounds(now, share, question.has_prices)
     question.to_try = 28  # to halve a thousand steps, and the values on either side of the answer
     known: dict[int, Tried] = {}
 
     def are_good(positions: Iterable[int]) -> Iterator[bool]:
         changes = ((position, _edits(position)) for position in positions)
         for position, measured in question.measured(changes, (Replay.PENDING, Replay.SCRATCH)):
-            known[position] = _tried(position, measured, now, share)
+            known[position] = _tried(position, measured, bounds)
             yield known[position].is_enough
 
     line = highest_good(STEPS, are_good, most)
@@ -80,6 +91,7 @@ def find(question: GoalQuestion) -> Solved:
         ),
         approximated=accuracy.approximated,
         not_modelled=(*accuracy.not_modelled, TOO_LOW),
+        has_prices=question.has_prices,
         risk=LESS_MEMORY if best is not None and _percent(best) < today else "",
     )
 
@@ -88,25 +100,26 @@ def _edits(position: int) -> tuple[SetSetting, ...]:
     return (SetSetting(SETTING, f"{position / STEPS:g}"),)
 
 
-def _tried(position: int, measured: tuple[Figures, ...] | None, now: Figures, share: float | None) -> Tried:
+def _tried(position: int, measured: tuple[Figures, ...] | None, bounds: _Bounds) -> Tried:
     edits = _edits(position)
     parts = (f"{SETTING} {edits[0].value}",)
     if measured is None:
-        return Tried(parts=parts, edits=edits, outcome="", figures=now, is_enough=False, why_not="cannot be set")
+        return Tried(parts=parts, edits=edits, outcome="", figures=bounds.now, is_enough=False, why_not="cannot be set")
     waiting, scratch = measured
     lost = tuple(dict.fromkeys((*waiting.lost, *scratch.lost)))
     figures = replace(scratch, lost=lost)
-    why = _why_not(figures, now, share)
+    why = _why_not(figures, bounds)
     outcome = why or "all that fits today still fits"
     return Tried(parts=parts, outcome=outcome, edits=edits, figures=figures, is_enough=not why, why_not=why)
 
 
-def _why_not(figures: Figures, now: Figures, share: float | None) -> str:
+def _why_not(figures: Figures, bounds: _Bounds) -> str:
     if figures.lost:
         return f"leaves {counted(len(figures.lost), 'pod')} without a place that fit today: {names_of(figures.lost)}"
-    extra = figures.price_per_hour - now.price_per_hour
-    if share is not None and extra > now.price_per_hour * share / 100 + LEAST_CHANGE:
-        return f"costs {per_hour_text(extra)} more from scratch"
+    now, share = bounds.now.price_per_hour, bounds.share
+    extra = figures.price_per_hour - now
+    if share is not None and extra > now * share / 100 + LEAST_CHANGE:
+        return f"{costs_more(extra, has_prices=bounds.has_prices)} from scratch"
     return ""
 
 

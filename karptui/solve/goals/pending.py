@@ -14,7 +14,6 @@ from karptui.kube.units import counted, verb
 from karptui.provisioning import PodExplanation, explain
 from karptui.provisioning.solution import Solution
 from karptui.solve.answer import (
-    CHEAPER,
     FEWER_CHANGES,
     FEWER_DRIFT,
     FEWER_LOSE,
@@ -24,6 +23,7 @@ from karptui.solve.answer import (
     Figures,
     Solved,
     Tried,
+    cheaper,
 )
 from karptui.solve.compose import composed
 from karptui.solve.question import LESS_MEMORY, TOO_LOW, GoalQuestion, names_of
@@ -72,6 +72,7 @@ def find(question: GoalQuestion) -> Solved:
     left_out = list(_left_out(groups[MOST_GROUPS:]))
     changes, notes = _changes(question, groups[:MOST_GROUPS], found.solution, has_pods=may_change == "any")
     left_out += notes
+    criteria = criteria_of(has_prices=question.has_prices)
     tried: list[Tried] = []
     question.tried, question.to_try = 0, most
 
@@ -94,7 +95,7 @@ def find(question: GoalQuestion) -> Solved:
                 is_enough=not figures.pending,
             )
             tried.append(one)
-            yield tuple(criterion.value(one) for criterion in CRITERIA)
+            yield tuple(criterion.value(one) for criterion in criteria)
 
     largest = max(min(len(groups), MOST_GROUPS), 1)
     sets = search_sets(len(changes), largest, most, values, lambda chosen: edits_of(chosen) is None)
@@ -105,7 +106,7 @@ def find(question: GoalQuestion) -> Solved:
         f" {counted(len(groups), 'kind')}: each by itself, then the best with one more, up to {largest}",
         not_tried=tuple(left_out),
     )
-    solved = question.answer(Replay.PENDING, now, tried, CRITERIA, effort)
+    solved = question.answer(Replay.PENDING, now, tried, criteria, effort)
     if solved.best is not None and _is_risky(solved.best.edits):
         solved = replace(solved, risk=LESS_MEMORY, not_modelled=(TOO_LOW, *solved.not_modelled))
     return solved if solved.is_reached else replace(solved, because=_still(question, solved.best))
@@ -209,4 +210,12 @@ def _is_risky(edits: Iterable[AnyEdit]) -> bool:
 
 
 NO_RISK: Final = Criterion(lambda one: _is_risky(one.edits), lambda _ours, _theirs: f"is a risk: {LESS_MEMORY}")
-CRITERIA: Final = (FEWER_WAIT, FEWER_LOSE, NO_RISK, CHEAPER, FEWER_DRIFT, FEWER_CHANGES)
+
+
+def criteria_of(*, has_prices: bool) -> tuple[Criterion, ...]:
+    """Return what changes are compared by.
+
+    Args:
+        has_prices: Whether dollars are said.
+    """
+    return FEWER_WAIT, FEWER_LOSE, NO_RISK, cheaper(has_prices=has_prices), FEWER_DRIFT, FEWER_CHANGES

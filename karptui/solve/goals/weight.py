@@ -16,7 +16,6 @@ from karptui.kube.units import counted, verb
 from karptui.provisioning.pool_order import usable_pools
 from karptui.provisioning.reporter import Reporter
 from karptui.solve.answer import (
-    CHEAPER,
     FEWER_CHANGES,
     FEWER_LOSE,
     Criterion,
@@ -24,6 +23,7 @@ from karptui.solve.answer import (
     Figures,
     Solved,
     Tried,
+    cheaper,
 )
 from karptui.solve.catalogue import SolveError
 from karptui.solve.question import GoalQuestion, measure
@@ -112,7 +112,7 @@ def find(question: GoalQuestion) -> Solved:
         return _is_twice(picked) or (bool(enough) and len(chosen) > enough[0]) or _order(pools, picked) in orders
 
     weights = {one.name: one.weight for one in pools}
-    criteria = _criteria(len(wanted), weights)
+    criteria = _criteria(len(wanted), weights, has_prices=question.has_prices)
     sets = search_sets(len(moves), MOST_POOLS, most, values, excludes, listed=MOST_LISTED)
     effort = Effort(
         tried=sets.tried,
@@ -206,13 +206,13 @@ def _order(pools: Sequence[NodePool], moves: Sequence[_Move]) -> tuple[str, ...]
     return tuple(one.name for one in weighed)
 
 
-def _criteria(asked: int, weights: dict[str, int]) -> tuple[Criterion, ...]:
+def _criteria(asked: int, weights: dict[str, int], *, has_prices: bool) -> tuple[Criterion, ...]:
     return (
         Criterion(lambda one: asked - (one.figures.wanted or 0), _fewer),
         FEWER_LOSE,
         FEWER_CHANGES,
         Criterion(lambda one: one.figures.moved or 0, _moves_more),
-        CHEAPER,
+        cheaper(has_prices=has_prices),
         Criterion(
             lambda one: sum(
                 abs(edit.value - weights[edit.object.name]) for edit in one.edits if isinstance(edit, SetField)
