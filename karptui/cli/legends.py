@@ -51,7 +51,7 @@ def legend_of(command: str) -> tuple[Section, ...]:
 def _columns(place: str) -> tuple[Entry, ...]:
     module, _, name = place.partition(":")
     table: Any = getattr(import_module(f"karptui.views.{module}"), name)
-    table = table("zone") if name == "capacity_table" else table() if callable(table) else table
+    table = table() if callable(table) else table
     return _entries((heading.title, heading.help) for heading in table.headings())
 
 

@@ -126,7 +126,7 @@ def _capacity(config: Config, churn: _Churn) -> List:
 
         return CapacityAround(entries(view, wanted.of, wanted.now_ns))
 
-    table = capacity_table(GROUPINGS[0], has_prices=not config.disable_pricing)
+    table = capacity_table(has_prices=not config.disable_pricing)
     return served(table, lambda view, wanted: entries(view, wanted.of, wanted.now_ns), around)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from karptui.kube.units import count_text, counted, cpu_pair_text, cpu_text, memory_pair_text, memory_text
-from karptui.session.capacity import CapacityEntry
+from karptui.session.capacity import GROUPINGS, CapacityEntry
 from karptui.session.nodes import PodAccess
 from karptui.state.usage import Share
 from karptui.views.column import (
@@ -105,7 +105,7 @@ def _amounts(name: str, unit: str, read: Callable[[CapacityEntry], Share]) -> tu
     )
 
 
-def capacity_table(grouping: str, *, has_prices: bool = True) -> TableSpec[CapacityEntry]:
+def capacity_table(grouping: str = GROUPINGS[0], *, has_prices: bool = True) -> TableSpec[CapacityEntry]:
     """Return the table of a grouping.
 
     Args:
