@@ -129,11 +129,16 @@ class Command(msgspec.Struct, frozen=True, eq=False):
         Karpenter counts an unknown price as 0. What a template makes, or comes once the nodes are gone, has no price.
         """
         is_open = self.from_template or self.terminate_first is not None
+        return self.savings if self.is_reboot or (self.is_priced and not is_open) else None
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether Karpenter has a price for every node that goes and for every one that is chosen to come."""
         prices = (
             *(candidate.price for candidate in self.candidates),
             *(node.estimated_price() for node in self.replacements),
         )
-        return self.savings if self.is_reboot or not (is_open or 0.0 in prices) else None
+        return 0.0 not in prices
 
     def announce(self, recorder: Recorder) -> None:
         """Say that a replacement was found, as consolidation does before anything is decided."""

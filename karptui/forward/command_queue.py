@@ -234,7 +234,7 @@ class CommandQueue:
             looks=tuple(sorted(self._likeness.of(one.name, one.node.labels) for one in candidates)),
             claims=tuple(written["replacements"]),
             savings_per_hour=command.priced_savings,
-            reckoned_savings=written["savings"],
+            reckoned_savings=written["savings"] if command.is_reboot or command.is_priced else None,
             evictions=len(moved),
             pods=tuple(sorted(pod.key for pod in moved)),
         )

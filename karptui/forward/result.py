@@ -64,8 +64,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """NodeClaims that come, in the form of ``karptui simulate``."""
     savings_per_hour: float | None = None
     """Of a command: what it saves; None where nobody can say: `Command.priced_savings`."""
-    reckoned_savings: float = 0.0
-    """The same as Karpenter counts it, an unknown price as 0."""
+    reckoned_savings: float | None = 0.0
+    """The same as Karpenter counts it, what a template makes as 0; None where a price is missing, or none is said."""
     evictions: int = 0
     pods: tuple[str, ...] = ()
     """``namespace/name`` of the pods that it moves or places."""
@@ -97,12 +97,17 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
     unpriced: int = 0
     """Nodes of Karpenter's that count for nothing in ``price_per_hour``, as no price is known by their NodeClaim."""
 
+    @property
+    def known_price_per_hour(self) -> float | None:
+        """Dollars of the nodes whose price is known; None where it is of none."""
+        return None if self.unpriced and not self.price_per_hour else self.price_per_hour
+
     def as_json(self) -> dict[str, Any]:
         """Return it in the form of ``karptui forward -o json``."""
         return {
             "at": format_timestamp(self.at_ns),
             "nodes": self.nodes,
-            "pricePerHour": self.price_per_hour,
+            "pricePerHour": self.known_price_per_hour,
             "pending": self.pending,
             "unpriced": self.unpriced,
         }
@@ -256,7 +261,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             "series": [moment.as_json() for moment in self.series],
             "end": {
                 "nodes": end.nodes,
-                "pricePerHour": end.price_per_hour,
+                "pricePerHour": end.known_price_per_hour,
                 "pending": end.pending,
                 "unpriced": end.unpriced,
                 "kept": [{"node": one.node, "code": one.code, "object": one.object} for one in self.kept],
@@ -269,6 +274,8 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             document["circle"] = self.circle.as_json()
         if self.spread is not None:
             document["spread"] = self.spread.as_json()
+            if end.known_price_per_hour is None:
+                document["spread"]["pricePerHour"] = None
         if self.problem:
             document["problem"] = self.problem
         return document
@@ -286,4 +293,4 @@ def without_dollars(played: Played) -> Played:
 
 def _without_dollars(step: Step) -> Step:
     claims = tuple({**claim, "cheapestPrice": -1} for claim in step.claims)
-    return replace(step, claims=claims, savings_per_hour=None, reckoned_savings=0.0)
+    return replace(step, claims=claims, savings_per_hour=None, reckoned_savings=None)

@@ -200,7 +200,8 @@ def _foreign(inventory: Inventory, *, has_prices: bool) -> Iterator[str]:
 
 def about_dollars(played: Played) -> Iterator[str]:
     """Yield what the dollars of a play are, and how many nodes they leave out."""
-    yield RECKONED
+    if any(moment.price_per_hour for moment in played.series):
+        yield RECKONED
     count = max(moment.unpriced for moment in played.series)
     if count:
         counts, claims = verb(count, "counts", "count"), verb(count, "its NodeClaim", "their NodeClaims")

@@ -163,8 +163,8 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             "pricePerHour": {
                 "now": found.before.price_per_hour,
                 "edited": found.after.price_per_hour,
-                "endNow": self.now.end.price_per_hour,
-                "endEdited": self.edited.end.price_per_hour,
+                "endNow": self.now.end.known_price_per_hour,
+                "endEdited": self.edited.end.known_price_per_hour,
             },
             "unpriced": {
                 "now": found.before.unpriced,

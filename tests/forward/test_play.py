@@ -11,6 +11,7 @@ from karptui.disruption.methods import NextPass
 from karptui.forward.durations import Durations
 from karptui.forward.play import Play
 from karptui.forward.result import StepKind
+from karptui.forward.run import RECKONED, forward
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import INSTANCE_TYPE, REGISTERED
 from karptui.karpenter.nodepool import DisruptionBudget
@@ -98,6 +99,20 @@ def test_what_a_bare_template_saves_is_told_as_karpenter_tells_it_to_scripts_alo
     assert (replaced.method, replaced.decision, replaced.as_json()["savings"]) == ("StaticDrift", "replace", 0.1)
     assert replaced.savings_per_hour is None
     assert "$" not in step_text(replaced)
+
+
+def test_without_a_price_scripts_get_no_dollars_and_nothing_is_assumed_of_them() -> None:
+    objects = a_world(a_pair("node-1", conditions=("Consolidatable",)))
+    free = tuple(
+        replace(one, offerings=tuple(replace(each, price_per_hour=0.0) for each in one.offerings)) for one in TYPES
+    )
+    for types, saved, end in ((TYPES, 0.1, 0.0), (free, None, 0.0)):
+        found = forward(objects, types, Settings(), NOW_NS, is_instant=True)
+        document = found.as_json("x")
+        deleted = next(step for step in document["steps"] if step["kind"] == "disrupt")
+        assert (deleted["savings"], document["end"]["pricePerHour"]) == (saved, end)
+        assert document["series"][0]["pricePerHour"] == saved
+        assert (RECKONED in found.assumptions) == (saved is not None)
 
 
 def test_a_node_stays_where_nothing_is_on_offer_to_replace_it() -> None:

@@ -129,6 +129,9 @@ def test_without_prices_no_dollars_are_said() -> None:
     replaced = msgspec.structs.replace(DELETED, claims=(claim,))
     said = without_dollars(a_play(replaced, moments=(BEFORE, AFTER)))
     assert "$" not in "".join(lines_of("prod", "", said))
+    document = said.as_json("prod")
+    assert [step["savings"] for step in document["steps"]] == [None]
+    assert {moment["pricePerHour"] for moment in (*document["series"], document["end"])} == {None}
     assert headline(said) == "5 → 3 nodes within 60s, then nothing more: 1 command, 3 evictions; 1 pod without a node"
 
 
