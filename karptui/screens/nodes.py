@@ -41,7 +41,7 @@ from karptui.views.why.sentences import MEANINGS
 from karptui.widgets.sentences import Sentences
 
 if TYPE_CHECKING:
-    from karptui.disruption.cluster_findings import ClusterFinding
+    from karptui.verdict.finding import ClusterFinding
 
 FEW: Final = Room(findings=3, lines=5)
 """What is shown of the verdict where room is short."""

@@ -14,9 +14,9 @@ from karptui.session.costs import ClusterTotals
 from karptui.sources.base import SourceStatus
 
 if TYPE_CHECKING:
-    from karptui.disruption.cluster_findings import ClusterFinding
     from karptui.session.facts import Around, Fact
     from karptui.session.questions import FoundT, Question
+    from karptui.verdict.finding import ClusterFinding
 
 
 class PlayMoment(msgspec.Struct, frozen=True, kw_only=True):

@@ -37,9 +37,9 @@ from karptui.session.overview import overview_of
 from karptui.session.readiness import is_out_of_reach
 
 if TYPE_CHECKING:
-    from karptui.disruption.cluster_findings import ClusterFinding
     from karptui.session.facts import Around, Fact
     from karptui.session.questions import FoundT, Question
+    from karptui.verdict.finding import ClusterFinding
 
 Answerer: TypeAlias = Callable[[ClusterView, Any], Any]
 """Tells of a view what a question wants."""

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
-from karptui.disruption.cluster_findings import ClusterFinding, LimitLine, PendingLine, VerdictCase, VerdictNode
-from karptui.disruption.verdict import verdict_of
 from karptui.karpenter.labels import is_disrupted
 from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.kube import resources
@@ -28,6 +26,8 @@ from karptui.session.readiness import is_on_the_way
 from karptui.session.status import plural
 from karptui.session.types_of_pools import types_of_pool
 from karptui.state.inventory import inventory_of
+from karptui.verdict.finding import ClusterFinding, LimitLine, PendingLine, VerdictCase, VerdictNode
+from karptui.verdict.verdict import verdict_of
 
 if TYPE_CHECKING:
     from karptui.karpenter.nodepool import NodePool

@@ -8,7 +8,6 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from karptui.disruption.analysis import NodeDetail, NodeFindings
-from karptui.disruption.cluster_findings import ClusterFinding
 from karptui.forward.result import Played
 from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.karpenter.settings import Settings
@@ -29,6 +28,7 @@ from karptui.session.pending_report import PodDetail, PodSurroundings
 from karptui.session.pods import PodEntry
 from karptui.session.types import PoolEntry, TypeEntry, TypeFit
 from karptui.solve.answer import Solved
+from karptui.verdict.finding import ClusterFinding
 from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.opening import Opening
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind

@@ -15,8 +15,8 @@ from karptui.views.sanitize import clean, short_name
 from karptui.views.wrapping import cells, wrapped_from
 
 if TYPE_CHECKING:
-    from karptui.disruption.cluster_findings import ClusterFinding
     from karptui.pending.groups import PendingGroup, PendingReport
+    from karptui.verdict.finding import ClusterFinding
 
 MARKS: Final[Mapping[str, tuple[str, Tone]]] = {
     "error": ("✘", Tone.FAULT),

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from karptui.aws.evidence import Evidence
 from karptui.config import DEFAULTS
 from karptui.decode.kinds import Kind
-from karptui.disruption.cluster_findings import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner
 from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, OS
@@ -34,6 +33,7 @@ from karptui.sources.base import Phase
 from karptui.sources.mailbox import Mailbox
 from karptui.sources.snapshot.source import put_all
 from karptui.state.inventory import state_of
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner
 from karptui.views.verdict import pending_reasons, sentence
 from tests.builders import (
     HOUR_NS,

@@ -14,7 +14,6 @@ from karptui.aws.evidence import Evidence
 from karptui.cli.explain_node import explain_node
 from karptui.cli.loading import Loaded
 from karptui.decode.kinds import Kind
-from karptui.disruption.cluster_findings import FindingCode
 from karptui.disruption.codes import CODES, HOLDS_NOBODY, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.study import DisruptionStudy, study_all
@@ -26,6 +25,7 @@ from karptui.session.nodes import NodeEntry, going_nodes
 from karptui.session.overview import blocker_count
 from karptui.session.verdict import verdict_of_view
 from karptui.state.inventory import state_of
+from karptui.verdict.finding import FindingCode
 from karptui.views.blockers.columns import TABLE as BLOCKERS
 from karptui.views.claims.sentences import waiting_on
 from karptui.views.next import TABLE as NEXT

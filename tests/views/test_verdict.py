@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.disruption.cluster_findings import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner
 from karptui.views.verdict import Room, money_text, sentence, verdict_pages
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS
 

@@ -7,7 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from karptui.disruption.blocker import Blocker
-from karptui.disruption.cluster_findings import (
+from karptui.disruption.codes import CODES, Code, WhyCode
+from karptui.disruption.command import Method
+from karptui.disruption.deletion import DrainStage, deletion_stage
+from karptui.disruption.drain import LONG_NS, Hold
+from karptui.disruption.termination import STUCK_ALLOWANCE_NS, deadline_of
+from karptui.provisioning.pool_order import usable_pools
+from karptui.verdict.finding import (
     ClusterFinding,
     FindingCode,
     FindingSeverity,
@@ -16,12 +22,6 @@ from karptui.disruption.cluster_findings import (
     VerdictCase,
     VerdictNode,
 )
-from karptui.disruption.codes import CODES, Code, WhyCode
-from karptui.disruption.command import Method
-from karptui.disruption.deletion import DrainStage, deletion_stage
-from karptui.disruption.drain import LONG_NS, Hold
-from karptui.disruption.termination import STUCK_ALLOWANCE_NS, deadline_of
-from karptui.provisioning.pool_order import usable_pools
 
 _HELD: Final = {
     WhyCode.DND: (FindingCode.POD_DND, "blockers", "6", "kind=POD-DND"),

@@ -10,18 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from karptui.disruption.cluster_findings import (
-    ClusterFinding,
-    FindingCode,
-    FindingSeverity,
-    Manner,
-    PendingLine,
-    VerdictCase,
-    VerdictNode,
-)
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
-from karptui.disruption.held import all_leaving, held, lacks_some, leaving_for_long, manner_of, own_blockers, sum_of
 from karptui.disruption.static_drift import is_refillable
 from karptui.karpenter.nodeclaim import UNTRIED, NodeClaim
 from karptui.karpenter.nodepool import NodePool
@@ -30,6 +20,16 @@ from karptui.kube.resources import NODES
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text
 from karptui.provisioning.pool_order import Bystanding, bystanding, served_pools
+from karptui.verdict.blocked import all_leaving, held, lacks_some, leaving_for_long, manner_of, own_blockers, sum_of
+from karptui.verdict.finding import (
+    ClusterFinding,
+    FindingCode,
+    FindingSeverity,
+    Manner,
+    PendingLine,
+    VerdictCase,
+    VerdictNode,
+)
 
 MINUTE_NS: Final = 60 * NS_PER_SECOND
 LAUNCH_PATIENCE_NS: Final = 2 * MINUTE_NS

@@ -8,7 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.disruption.analysis import Analysis
-from karptui.disruption.cluster_findings import (
+from karptui.disruption.study import DisruptionStudy, study_all
+from karptui.karpenter import labels
+from karptui.karpenter.nodeclass import NodeClassRef
+from karptui.karpenter.nodepool import DisruptionBudget, NodePool
+from karptui.kube.objects import Condition
+from karptui.verdict.finding import (
     ClusterFinding,
     FindingCode,
     FindingSeverity,
@@ -19,12 +24,7 @@ from karptui.disruption.cluster_findings import (
     VerdictCase,
     VerdictNode,
 )
-from karptui.disruption.study import DisruptionStudy, study_all
-from karptui.disruption.verdict import verdict_of
-from karptui.karpenter import labels
-from karptui.karpenter.nodeclass import NodeClassRef
-from karptui.karpenter.nodepool import DisruptionBudget, NodePool
-from karptui.kube.objects import Condition
+from karptui.verdict.verdict import verdict_of
 from karptui.views.verdict import sentence
 from tests.builders import (
     DAY_NS,
