@@ -36,14 +36,15 @@ class _DeletionOrder(Enum):
 
 
 def managed_costs(fleet: Fleet) -> dict[str, str]:
-    """Return what one pass changes: the new deletion cost by ``namespace/name``, empty where it is taken away.
+    """Return the deletion costs that one pass changes, by ``namespace/name``; an empty text removes the annotation.
 
-    Nothing is written while a NodeClaim has no machine yet.
+    Only pods on nodes that Karpenter manages change, and none while a NodeClaim has no instance yet.
     """
     if not is_managing_costs(fleet.settings) or not all(one.provider_id for one in fleet.inventory.nodeclaims):
         return {}
     bound = _bound(fleet)
-    nodes = sorted(fleet.nodes, key=lambda node: (-_savings_ratio(fleet, node), node.name))
+    managed = [node for node in fleet.nodes if node.is_managed]
+    nodes = sorted(managed, key=lambda node: (-_savings_ratio(fleet, node), node.name))
     groups: dict[_DeletionOrder, list[StateNode]] = {group: [] for group in _DeletionOrder}
     for node in nodes:
         groups[_group(fleet, node, _on(node, bound))].append(node)

@@ -302,7 +302,11 @@ class Prepared:
             interner=self.interner,
             volumes=self.volumes,
             daemons=self.daemons,
-            volume_limits=VolumeLimits(self.inventory, self.types_by_pool, self.settings.rules),
+            volume_limits=VolumeLimits(
+                self.inventory,
+                {pool.name: self.types_by_pool.get(pool.name, ()) for pool in self.pools},
+                self.settings.rules,
+            ),
         )
 
     @cached_property

@@ -49,10 +49,18 @@ class VolumeLookupError(LookupError):
 class VolumeLimits:
     """How many volumes each driver attaches to a node.
 
-    What a node's CSINode says counts; for drivers that it does not list, since 1.15, what the instance type says.
+    The node's CSINode decides. Since 1.15 the instance type's limit applies to drivers that the CSINode does not list,
+    if the node's NodePool is eligible for scheduling: Karpenter resolves no types of other NodePools.
     """
 
     def __init__(self, inventory: Inventory, types: Mapping[str, Sequence[InstanceType]], rules: Rules) -> None:
+        """Read the limits of a cluster.
+
+        Args:
+            inventory: The cluster.
+            types: Instance types of the NodePools that are eligible for scheduling, by name.
+            rules: Rules of the Karpenter version.
+        """
         self._nodes = {node.name: node for node in inventory.csi_nodes}
         self._rules = rules
         self._types: dict[tuple[str, str], Mapping[str, int]] = {}

@@ -23,7 +23,11 @@ def test_every_rule_holds() -> None:
     assert _differences(RULES / "rules-disruption.jsonl.gz") == {}
 
 
-@pytest.mark.parametrize("path", sorted((GOLDENS / "k115").glob("*.jsonl.gz")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [path for folder in ("k115", "found-1.15.0") for path in sorted((GOLDENS / folder).glob("*.jsonl.gz"))],
+    ids=lambda path: path.name,
+)
 def test_every_rule_of_1_15_holds(path: Path) -> None:
     assert _differences(path) == {}
 

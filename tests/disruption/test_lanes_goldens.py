@@ -20,6 +20,7 @@ FILES = (
     *sorted((GOLDENS / "karpenter-1.14.1").glob("*.jsonl.gz")),
     GOLDENS / "rules" / "rules-disruption.jsonl.gz",
     *sorted((GOLDENS / "k115").glob("*.jsonl.gz")),
+    *sorted((GOLDENS / "found-1.15.0").glob("*.jsonl.gz")),
 )
 GATES = {*map(str, Gate), "DO_NOT_REPAIR", "REPAIR_UNBOUNDED"}
 

@@ -63,6 +63,11 @@ def test_1_14_knows_nothing_of_what_1_15_brought() -> None:
     assert differing(GOLDENS / "k115-by-1.14.1.jsonl.gz") == {}
 
 
+def test_type_volume_limits_need_a_nodepool_that_is_eligible_for_scheduling() -> None:
+    """Nodes of a static, not ready or deleting NodePool have no limit from their instance type."""
+    assert differing(GOLDENS / "found-1.15.0" / "volumes-and-costs.jsonl.gz") == {}
+
+
 def test_scenarios_of_every_kind() -> None:
     """Snapshots of `tests.provisioning.scenarios` whose answer chance has no part in."""
     assert differing(GOLDENS / "kinds.jsonl.gz") == {}
