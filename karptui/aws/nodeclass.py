@@ -325,12 +325,17 @@ def read_auto_mode(nodeclass: NodeClass) -> Ec2NodeClass:
     storage = nodeclass.spec.get("ephemeralStorage")
     size = storage.get("size") if isinstance(storage, Mapping) else None
     device = BlockDevice(device_name=AUTO_MODE.data_device, ebs=Ebs(volume_size=str(size) if size else None))
-    try:
-        status = msgspec.convert({"subnets": nodeclass.status.get("subnets")}, Status)
-    except msgspec.ValidationError:
-        status = Status()
     spec = Spec(block_device_mappings=(device,))
+    status = Status(subnets=subnets_of(nodeclass))
     return Ec2NodeClass(name=nodeclass.name, family=AUTO_MODE, spec=spec, status=status)
+
+
+def subnets_of(nodeclass: NodeClass) -> tuple[Subnet, ...]:
+    """Return the subnets of a NodeClass's status; none if they cannot be read."""
+    try:
+        return msgspec.convert({"subnets": nodeclass.status.get("subnets")}, Status).subnets or ()
+    except msgspec.ValidationError:
+        return ()
 
 
 def _convert(name: str, part: str, content: Mapping[str, Any], type_: type[_Shape]) -> _Shape:

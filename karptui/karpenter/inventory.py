@@ -67,7 +67,7 @@ class GoneClaim(msgspec.Struct, frozen=True, gc=False):
     """A NodeClaim that is no more."""
 
     claim: NodeClaim
-    """As it was last seen, without what no longer matters: requirements, requests, taints, amounts."""
+    """As it was last seen, without requests, taints and amounts; requirements only if it was never launched."""
     gone_ns: int
     """When it was found to be gone: nanoseconds since the epoch; it may have gone a little earlier."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final
 
 from karptui.karpenter.nodeclass import NodeClassRef
@@ -65,6 +66,12 @@ class NodeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
         if launched is None or launched.status == "True":
             return False
         return launched.status == "False" or launched.reason not in UNTRIED
+
+
+def pool_in_name(claim: str, pools: Container[str]) -> str:
+    """Return the NodePool that a NodeClaim is named after (``<pool>-<five letters>``); empty if there is none such."""
+    stem = claim.rpartition("-")[0]
+    return stem if stem in pools else ""
 
 
 def claim_key(name: str) -> str:

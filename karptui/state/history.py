@@ -91,7 +91,8 @@ def _claims(changes: Changes, at_ns: int) -> Iterator[GoneClaim]:
 def _bare(claim: NodeClaim) -> NodeClaim:
     return msgspec.structs.replace(
         claim,
-        requirements=(),
+        # Without them it is not known what a failed launch asked for.
+        requirements=() if claim.provider_id else claim.requirements,
         requests=resources.EMPTY,
         taints=(),
         startup_taints=(),

@@ -12,7 +12,7 @@ import msgspec
 from karptui.disruption.termination import INTERRUPTIONS, Initiator, claim_initiator
 from karptui.karpenter.inventory import GoneClaim
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ZONE
-from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
+from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim, pool_in_name
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.event import Event
 
@@ -228,19 +228,13 @@ def _said(name: str, by_object: _EventIndex, pools: Mapping[str, NodePool]) -> L
     ends = [event.first_ns for event in events if event.reason == TERMINATING]
     return Life(
         claim=name,
-        pool=_pool_of(name, pools),
+        pool=pool_in_name(name, pools),
         created_ns=min(starts, default=0),
         removed_ns=min(ends, default=0) or max(event.last_ns for event in events),
         why=why_by_events(events),
         made_for=by_object.made_for(name),
         is_by_events=True,
     )
-
-
-def _pool_of(claim: str, pools: Mapping[str, NodePool]) -> str:
-    """Return the NodePool that a NodeClaim is named after (``<pool>-<five letters>``), where there is one."""
-    stem = claim.rpartition("-")[0]
-    return stem if stem in pools else ""
 
 
 def removed(found: Sequence[Life], since_ns: int) -> Iterator[Life]:

@@ -1,0 +1,165 @@
+"""Launches that failed for lack of capacity, and the offerings that are left out because of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karptui.aws.launch_refusals import (
+    REFUSED_NS,
+    LaunchRefusal,
+    UnavailableOfferings,
+    recent_launch_refusals,
+    unavailable_now,
+)
+from karptui.aws.market import OfferingKey
+from karptui.karpenter.inventory import ClusterHistory, GoneClaim, Inventory
+from karptui.karpenter.labels import CAPACITY_TYPE
+from karptui.karpenter.nodeclass import NodeClass
+from karptui.kube.event import Event
+from karptui.kube.timestamps import NS_PER_SECOND
+from tests.builders.events import an_event
+from tests.builders.instants import MINUTE_NS, NOW_NS
+from tests.builders.nodes import a_nodeclaim, a_nodepool
+from tests.builders.parts import a_condition, a_requirement
+
+SUBNETS = [
+    {"id": "subnet-0a1", "zone": "us-east-1a", "zoneID": "use1-az4"},
+    {"id": "subnet-0b2", "zone": "us-east-1b", "zoneID": "use1-az6"},
+]
+NODECLASS = NodeClass(
+    name="default", group="karpenter.k8s.aws", kind="EC2NodeClass", spec={}, status={"subnets": SUBNETS}
+)
+ICE = (
+    "InsufficientInstanceCapacity: We currently do not have sufficient {type} capacity in the Availability Zone you "
+    "requested ({zone}). Our system will be working on provisioning additional capacity."
+)
+ELSEWHERE = " You can currently get {type} capacity by not specifying an Availability Zone or choosing us-east-1b."
+
+
+def a_refusal_event(*errors: str, claim: str = "batch-abcde", ago_ns: int = MINUTE_NS, **fields: Any) -> Event:
+    """Return the event of Karpenter's about a NodeClaim that EC2 refused."""
+    text = f"creating instance, insufficient capacity, with fleet error(s), {'; '.join(errors)}"
+    fields = {"name": claim, "about": f"NodeClaim/{claim}", "message": f"NodeClaim {claim} event: {text}", **fields}
+    return an_event(reason="InsufficientCapacityError", last_ns=NOW_NS - ago_ns, **fields)
+
+
+def a_pool(*capacity_types: str) -> Any:
+    return a_nodepool(name="batch", requirements=(a_requirement(CAPACITY_TYPE, "In", *capacity_types),))
+
+
+def refusals(*events: Event, capacity_types: tuple[str, ...] = ("spot",), **others: Any) -> tuple[LaunchRefusal, ...]:
+    history = others.pop("history", ClusterHistory())
+    return recent_launch_refusals(cluster(*events, capacity_types=capacity_types, **others), history)
+
+
+def cluster(*events: Event, capacity_types: tuple[str, ...] = ("spot",), **others: Any) -> Inventory:
+    return Inventory(events=events, nodepools=(a_pool(*capacity_types),), nodeclasses=(NODECLASS,), **others)
+
+
+def test_an_event_names_type_and_zone_and_not_the_zones_that_have_capacity() -> None:
+    error = ICE.format(type="c7i.4xlarge", zone="us-east-1a") + ELSEWHERE.format(type="c7i.4xlarge")
+    (found,) = refusals(a_refusal_event(error, count=3))
+    assert (found.error_code, found.nodepool, found.nodeclaim) == (
+        "InsufficientInstanceCapacity",
+        "batch",
+        "batch-abcde",
+    )
+    assert (found.instance_types, found.zones, found.capacity_types) == (("c7i.4xlarge",), ("us-east-1a",), ("spot",))
+    assert (found.last_ns, found.count, found.is_truncated) == (NOW_NS - MINUTE_NS, 3, False)
+
+
+def test_each_error_of_a_message_counts_and_half_a_name_does_not() -> None:
+    whole = ICE.format(type="c7i.4xlarge", zone="us-east-1a")
+    trace = " (aws-error-code=UnfulfillableCapacity, aws-operation-name=CreateFleet)"
+    one, other = refusals(
+        a_refusal_event("MaxSpotInstanceCountExceeded: Max spot instance count exceeded", whole + trace)
+    )
+    assert {one.error_code, other.error_code} == {"InsufficientInstanceCapacity", "MaxSpotInstanceCountExceeded"}
+    assert "aws-error-code" not in f"{one.message}{other.message}"
+    text = f"creating instance, insufficient capacity, with fleet error(s), {whole}; {whole.replace('4x', '24x')}"
+    for length in range(len(text)):
+        cut = a_refusal_event(about="NodeClaim/batch-abcde", message=f"NodeClaim batch-abcde event: {text[:length]}...")
+        for found in refusals(cut):
+            assert found.is_truncated
+            assert set(found.instance_types) <= {"c7i.4xlarge", "c7i.24xlarge"}
+            assert set(found.zones) <= {"us-east-1a"}
+
+
+def test_a_full_subnet_is_told_with_its_zone() -> None:
+    error = (
+        "InsufficientFreeAddressesInSubnet: There are not enough free addresses in subnet 'subnet-0a1' to satisfy the "
+        "requested number of instances."
+    )
+    event = a_refusal_event(error)
+    about_pod = a_refusal_event(
+        error, about="Pod/shop/web-1", message=event.message.replace("event", "nominated for this pod failed to launch")
+    )
+    (found,) = refusals(about_pod, event)
+    assert (found.subnets, found.zones, found.instance_types, found.count) == (("subnet-0a1",), ("us-east-1a",), (), 1)
+    (alone,) = refusals(about_pod)
+    assert alone.nodeclaim == "batch-abcde"
+    assert unavailable_now(cluster(event), NOW_NS) == UnavailableOfferings(subnets=frozenset({"subnet-0a1"}))
+
+
+def test_what_karpenter_says_without_asking_ec2_has_no_code() -> None:
+    message = (
+        "NodeClaim batch-abcde event: creating instance, insufficient capacity, all requested instance types were "
+        "unavailable during launch"
+    )
+    (found,) = refusals(a_refusal_event(message=message))
+    assert (found.error_code, found.message) == ("", "all requested instance types were unavailable during launch")
+
+
+def test_a_condition_tells_and_a_claim_that_is_gone_says_what_it_asked_for() -> None:
+    quota = a_condition("Launched", status="Unknown", reason="SpotQuotaExceeded", message="exceeds your spot quota")
+    other = a_condition("Launched", status="Unknown", reason="RequestLimitExceeded", message="Request limit exceeded")
+    claims = [
+        a_nodeclaim(name=f"batch-{number}", pool="batch", stage="", conditions=(one,))
+        for number, one in enumerate((quota, other))
+    ]
+    (found,) = refusals(nodeclaims=tuple(claims))
+    assert (found.error_code, found.nodepool, found.capacity_types) == ("SpotQuotaExceeded", "batch", ("spot",))
+    on_demand = a_nodeclaim(
+        name="batch-abcde", pool="batch", stage="", requirements=(a_requirement(CAPACITY_TYPE, "In", "on-demand"),)
+    )
+    history = ClusterHistory(claims=(GoneClaim(on_demand, NOW_NS),))
+    event = a_refusal_event(ICE.format(type="c7i.4xlarge", zone="us-east-1a"))
+    (asked,) = refusals(event, capacity_types=("spot", "on-demand"), history=history)
+    assert asked.capacity_types == ("on-demand",)
+
+
+def test_an_offering_is_left_out_for_three_minutes() -> None:
+    event = a_refusal_event(ICE.format(type="c7i.4xlarge", zone="us-east-1a"), ago_ns=0)
+    key = OfferingKey("spot", "c7i.4xlarge", "us-east-1a")
+    found = [unavailable_now(cluster(event), NOW_NS + late).offerings for late in (0, REFUSED_NS - 1, REFUSED_NS)]
+    assert found == [{key}, {key}, frozenset()]
+
+
+def test_on_demand_is_refused_only_after_spot() -> None:
+    error, both = ICE.format(type="c7i.4xlarge", zone="us-east-1a"), ("spot", "on-demand")
+    first, second = (
+        a_refusal_event(error, claim=f"batch-{name}", ago_ns=ago) for name, ago in (("aaaaa", 9), ("bbbbb", 5))
+    )
+    spot, on_demand = (OfferingKey(one, "c7i.4xlarge", "us-east-1a") for one in both)
+    assert unavailable_now(cluster(first, capacity_types=both), NOW_NS).offerings == {spot}
+    assert unavailable_now(cluster(second, first, capacity_types=both), NOW_NS).offerings == {spot, on_demand}
+
+
+def test_a_type_without_a_zone_is_left_out_in_all_zones() -> None:
+    error = (
+        "InsufficientInstanceCapacity: We currently do not have sufficient g5.xlarge capacity in zones with support "
+        "for 'gp3' volumes."
+    )
+    found = unavailable_now(cluster(a_refusal_event(error)), NOW_NS).offerings
+    assert found == {OfferingKey("spot", "g5.xlarge", zone) for zone in ("us-east-1a", "us-east-1b")}
+
+
+@given(st.text(max_size=400), st.sampled_from(["", "NodeClaim batch-abcde event: ", "with fleet error(s), X: "]))
+def test_whatever_an_event_says_it_is_told_once(text: str, prefix: str) -> None:
+    event = a_refusal_event(message=f"{prefix}{text}")
+    found = refusals(event, event)
+    assert all(one.nodeclaim == "batch-abcde" for one in found)
+    unavailable_now(cluster(event), NOW_NS + NS_PER_SECOND)
