@@ -15,12 +15,12 @@ from email import message_from_string
 from typing import Any, Final
 
 import msgspec
-import yaml
 
 from karptui.aws.lint import LintFinding, LintSeverity
 from karptui.aws.nodeclass import Ec2NodeClass
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.kube.quantity import QuantityError, parse_quantity
+from karptui.kube.yaml_reader import YamlError, load_documents
 
 MAPS: Final = ("kubeReserved", "systemReserved", "evictionHard")
 NUMBERS: Final = ("maxPods", "podsPerCore")
@@ -36,7 +36,6 @@ _FLAG_FIELDS: Final = {
     "eviction-hard": "evictionHard",
 }
 _ASSIGNED: Final = re.compile(r"\b(maxPods|podsPerCore)[\"']?\]?\s*[:=]\s*[\"']?([0-9]+)")
-_DEEPEST: Final = 100
 _FILE_EDITED: Final = "a script that edits the kubelet's configuration"
 
 
@@ -93,25 +92,10 @@ def _uncommented(script: str) -> str:
 
 def _yaml_mappings(text: str) -> Iterator[Mapping[str, Any]]:
     try:
-        if _is_too_deep(text):
-            return
-        documents = list(yaml.load_all(text, Loader=yaml.CSafeLoader))
-    except (yaml.YAMLError, ValueError):
+        documents = load_documents(text)
+    except YamlError:
         return
     yield from (document for document in documents if isinstance(document, Mapping))
-
-
-def _is_too_deep(text: str) -> bool:
-    """Tell whether nesting goes so deep that the C loader, which recurses without a limit, would crash the process."""
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > _DEEPEST:
-            return True
-    return False
 
 
 def _node_config(document: Mapping[str, Any]) -> Iterator[KubeletSetting]:

@@ -69,7 +69,7 @@ def read_document(text: str) -> dict[str, Any]:
     """
     if not text.strip():
         return {}
-    from karptui.kube.yaml_text import YamlError, load_first  # noqa: PLC0415 - slow to import, and few set this
+    from karptui.kube.yaml_reader import YamlError, load_first  # noqa: PLC0415 - slow to import, and few set this
 
     try:
         return _read(load_first(text.encode()), _DOCUMENT, None, "") or {}

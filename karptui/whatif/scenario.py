@@ -7,11 +7,11 @@ from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
-import yaml
 
 from karptui.decode.errors import field_error
 from karptui.kube.objects import object_words
-from karptui.kube.yaml_text import Dumper, YamlError, load_documents, to_yaml
+from karptui.kube.yaml_reader import YamlError, load_documents
+from karptui.kube.yaml_text import to_yaml
 from karptui.whatif.edits import AnyEdit, PutObject, SetField
 from karptui.whatif.field_path import PathError, parse_path, path_text
 
@@ -69,7 +69,7 @@ def read_scenarios(text: str, where: str) -> tuple[Scenario, ...]:
 
 def write_scenarios(scenarios: Iterable[Scenario]) -> str:
     """Return scenarios as a file; reading it gives the same scenarios, whole objects stay text as it was typed."""
-    return "---\n".join(_dump(scenario_document(scenario)) for scenario in scenarios)
+    return "---\n".join(to_yaml(scenario_document(scenario), width=120, has_blocks=True) for scenario in scenarios)
 
 
 def _read(document: Any, where: str, number: int, count: int) -> Scenario:
@@ -138,20 +138,3 @@ def scenario_document(scenario: Scenario) -> dict[str, Any]:
             one["text"] = edit.text
         made["edits"].append(one)
     return made
-
-
-class _Dumper(Dumper):
-    """Writes text of several lines as a block."""
-
-
-def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in value else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-
-_Dumper.add_representer(str, _text)
-
-
-def _dump(value: Mapping[str, Any]) -> str:
-    text: str = yaml.dump(dict(value), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
-    return text

@@ -92,3 +92,25 @@ def test_an_empty_list_is_an_empty_cluster(tmp_path: Path, capsys: pytest.Captur
     output, error = capsys.readouterr()
     assert not output
     assert error.startswith("no nodes\nkarptui nodes: cluster: it holds no objects\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nodes", "--snapshot", "bomb.yaml"],
+        ["nodes", "--kubeconfig", "bomb.yaml"],
+        ["simulate", "--demo", "--scenario", "bomb.yaml"],
+        ["plan", "--demo", "-f", "bomb.yaml"],
+    ],
+)
+def test_merge_keys_that_multiply_are_refused_wherever_yaml_is_read(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    merges = [f"- &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 40)]
+    Path("bomb.yaml").write_text("\n".join(["- &a0 {k: 1}", *merges]))
+    assert main(words) == 2
+    output, error = capsys.readouterr()
+    assert not output
+    assert "bomb.yaml" in error
+    assert "aliases" in error
+    assert error.count("\n") == 1

@@ -80,7 +80,7 @@ def test_an_empty_document_before_another_asks_for_nothing() -> None:
         (constraint('maxSkew: "1", topologyKey: zone'), "must be a whole number"),
         (constraint("maxSkew: 1, topologyKey: 1e21"), "no label name"),
         (constraint("maxSkew: 1, topologyKey: [zone]"), "topologyKey is a list, must be text"),
-        (constraint("maxSkew: 1, maxSkew: 1, topologyKey: zone"), "'maxSkew' stands twice"),
+        (constraint("maxSkew: 1, maxSkew: 1, topologyKey: zone"), "'maxSkew' is in one mapping twice"),
         ("podTopologySpread: {defaultConstraints: [null]}", "maxSkew must be greater"),
         ("podTopologySpread: {defaultConstraints: {}}", "defaultConstraints is a mapping, must be a list"),
         ("podTopologySpread: text", "podTopologySpread is 'text', must be a mapping"),

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
-import yaml
 
 from karptui.decode.errors import field_error
 from karptui.files import read_file
-from karptui.kube.yaml_text import YamlError, load_documents
+from karptui.kube.yaml_reader import YamlError, load_documents
 from karptui.sources.cluster.errors import KubeconfigError, one_line
 
 ENV_FILES: Final = "KUBECONFIG"
@@ -232,8 +231,8 @@ def _read(path: Path, *, must_exist: bool) -> _File | None:
 
 def _parse(path: Path, data: bytes) -> _File:
     try:
-        documents = load_documents(data, yaml.CSafeLoader)
-    except (YamlError, ValueError) as error:
+        documents = load_documents(data)
+    except YamlError as error:
         line = _LINE.match(str(error))
         where, what = (f" {line[1]}:", line[2]) if line is not None else ("", str(error))
         raise KubeconfigError(f"{path}:{where} not a kubeconfig, as it is not YAML: {one_line(what)}") from error

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from karptui.files import read_file, read_stream, size_text
-from karptui.kube.yaml_text import YamlError, load_documents
+from karptui.kube.yaml_reader import YamlError, load_documents
 from karptui.sources.base import SourceError
 
 _MAX_LENGTH: Final = 400

@@ -20,7 +20,7 @@ from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES, NODEPOOL, WELL_KNOWN
 from karptui.karpenter.scheduler_config import SpreadError, read_document
 from karptui.karpenter.settings import Settings
 from karptui.kube.generated_names import ORIGIN_LABELS, TEMPLATE_HASH
-from karptui.kube.yaml_text import YamlError, load_documents
+from karptui.kube.yaml_reader import YamlError, load_documents
 from karptui.sources.snapshot.pseudonyms import ORIGIN, VALUE, Pseudonyms
 from karptui.sources.snapshot.public_text import (
     PUBLIC_KEYS,

@@ -17,7 +17,7 @@ from karptui.kube.node import cordoned
 from karptui.kube.objects import Condition, OwnerReference, with_condition
 from karptui.kube.pod import Pod
 from karptui.kube.workload import DaemonSet, Workload
-from karptui.kube.yaml_text import YamlError, load_documents
+from karptui.kube.yaml_reader import YamlError, load_documents
 from karptui.whatif.edits import EditError, ObjectRef
 from karptui.whatif.edits.document import as_stored
 from karptui.whatif.edits.draft import ClusterDraft, is_namespaced

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from karptui.kube.yaml_reader import MAX_DEPTH
 from karptui.whatif.field_path import Path
-from karptui.whatif.yaml.tree import MAX_DEPTH
 
 
 def flow_start(value: str) -> str | None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
-import yaml
 
-from karptui.kube.yaml_scalars import key_text, resolve_plain
+from karptui.kube.yaml_reader import OpenCollection, YamlError, YamlReader
 from karptui.whatif.field_path import Path
 
 
@@ -53,7 +51,7 @@ class YamlNode:
     ``end`` is where the value's own last character stands: comments and blank lines behind it are not part of it.
     """
 
-    __slots__ = ("alias", "end", "entries", "flow", "items", "kind", "size", "start", "style", "value")
+    __slots__ = ("alias", "end", "entries", "flow", "items", "kind", "start", "style", "value")
 
     def __init__(self, kind: NodeKind, start: int, end: int, *, flow: bool = False, style: str = "") -> None:
         self.kind = kind
@@ -71,8 +69,6 @@ class YamlNode:
         """As JSON would give it, merge keys and aliases resolved; shared, so read only."""
         self.alias = False
         """Stands for the value of an anchor elsewhere."""
-        self.size = 1
-        """Nodes in it once aliases are written out."""
 
     def entry(self, key: str) -> YamlEntry | None:
         """Find the field that counts: of two with one name the later one."""
@@ -123,15 +119,6 @@ def _child(node: YamlNode, step: str | int) -> YamlNode | None:
     return node.items[step] if 0 <= step < len(node.items) else None
 
 
-MAX_DEPTH = 100
-"""Levels of nesting; Kubernetes' own kinds stay below 30."""
-MAX_NODES = 200_000
-"""Values in a document once its aliases are written out."""
-_TABS = re.compile(r"^ *\t", re.MULTILINE)
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_TAGS = {"str": str, "int": int, "float": float, "bool": bool, "null": None}
-
-
 class Fault(NamedTuple):
     """Something wrong between two character positions of the document's text."""
 
@@ -149,206 +136,70 @@ class Reading(NamedTuple):
     faults: tuple[Fault, ...]
 
 
-class _UnreadableError(Exception):
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.message)
-        self.fault = fault
-
-
 @lru_cache(maxsize=256)
 def read(text: str) -> Reading:
     """Read the text of one document; the same text gives the same nodes, so that unchanged documents cost nothing."""
-    reader = _TreeBuilder(text)
+    reader = _NodeReader(text)
     try:
-        root = reader.read()
-    except _UnreadableError as refused:
-        reader.faults.append(refused.fault)
-        root = None
-    except yaml.YAMLError as error:
-        reader.faults.append(_syntax_fault(text, error))
-        root = None
-    except UnicodeEncodeError as error:
-        reader.faults.append(Fault(error.start, error.end, "half of a character (a lone surrogate)"))
+        root = next(iter(list(reader.documents())), None)
+    except YamlError as error:
+        reader.faults.append(Fault(error.start, error.end, error.problem))
         root = None
     return Reading(root, tuple(reader.faults))
 
 
-class _TreeBuilder:
-    """Builds nodes from the parser's events with a stack, so that hostile nesting cannot exhaust the interpreter's."""
+class _NodeReader(YamlReader):
+    """Reads a document as nodes, and notes faults that leave the rest readable."""
+
+    max_values = 200_000
 
     def __init__(self, text: str) -> None:
-        self._text = text
-        self._anchors: dict[str, YamlNode] = {}
-        self._stack: list[tuple[YamlNode, list[YamlNode], str | None]] = []
-        self._root: YamlNode | None = None
+        super().__init__(text)
+        self._source = text
         self.faults: list[Fault] = []
 
-    def read(self) -> YamlNode | None:
-        for event in yaml.parse(self._text, Loader=_LOADER):
-            if isinstance(event, yaml.ScalarEvent):
-                self._add(self._scalar(event), event.anchor)
-            elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
-                self._open(event)
-            elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
-                self._close(event)
-            elif isinstance(event, yaml.AliasEvent):
-                self._add(self._alias(event), None)
-        return self._root
-
-    def _open(self, event: Any) -> None:
-        start, end = event.start_mark.index, event.end_mark.index
-        if len(self._stack) >= MAX_DEPTH:
-            raise _UnreadableError(Fault(start, end, f"nested more than {MAX_DEPTH} levels deep"))
-        kind = NodeKind.MAPPING if isinstance(event, yaml.MappingStartEvent) else NodeKind.SEQUENCE
-        # A block collection's first token may start with its anchor or tag; a flow one's with its bracket.
-        self._stack.append((YamlNode(kind, start, end, flow=bool(event.flow_style)), [], event.anchor))
-
-    def _close(self, event: Any) -> None:
-        node, children, anchor = self._stack.pop()
-        if node.kind is NodeKind.MAPPING:
-            self._fill_mapping(node, children)
-        else:
-            node.items = children
-            node.value = [child.value for child in children]
-        node.size += sum(child.size for child in children)
-        if node.size > MAX_NODES:
-            raise _UnreadableError(
-                Fault(node.start, node.start + 1, f"more than {MAX_NODES:,} values once its aliases are written out")
-            )
-        # The parser ends a block collection at the next token, behind comments that are not its own.
-        node.end = event.end_mark.index if node.flow or not children else children[-1].end
-        self._add(node, anchor)
-
-    def _add(self, node: YamlNode, anchor: str | None) -> None:
-        if anchor is not None:
-            self._anchors[anchor] = node
-        if self._stack:
-            self._stack[-1][1].append(node)
-        else:
-            self._root = node
-
-    def _scalar(self, event: Any) -> YamlNode:
+    def scalar(self, event: Any, value: Any) -> YamlNode:
         start, end = event.start_mark.index, event.end_mark.index
         node = YamlNode(NodeKind.SCALAR, start, end, style=event.style or "")
         if event.style in ("|", ">"):
-            keeps_breaks = "+" in self._text[start : self._text.find("\n", start)]
-            node.end = start + len(self._text[start:end].rstrip(None if not keeps_breaks else "")) - keeps_breaks
-        node.value = self._scalar_value(event, node)
-        return node
-
-    def _scalar_value(self, event: Any, node: YamlNode) -> Any:
-        if event.tag is None or event.tag == "!":
-            if event.tag is None and event.implicit[0]:
-                return self._finite(resolve_plain(event.value), node)
-            return event.value
-        name = event.tag.rpartition(":")[2]
-        if name not in _TAGS:
-            self.faults.append(Fault(node.start, node.end, f"the tag {event.tag} means nothing to Kubernetes"))
-            return event.value
-        wanted = _TAGS[name]
-        if wanted is str:
-            return event.value
-        value = resolve_plain(event.value)
-        if wanted is float and type(value) is int:
-            value = float(value)
-        if (wanted is None and value is not None) or (wanted is not None and type(value) is not wanted):
-            self.faults.append(Fault(node.start, node.end, f"not a {name}"))
-        return value
-
-    def _finite(self, value: Any, node: YamlNode) -> Any:
+            keeps_breaks = "+" in self._source[start : self._source.find("\n", start)]
+            node.end = start + len(self._source[start:end].rstrip(None if not keeps_breaks else "")) - keeps_breaks
         if isinstance(value, float) and not math.isfinite(value):
-            self.faults.append(Fault(node.start, node.end, "infinity and not-a-number have no place in JSON"))
-            return str(value)
-        return value
-
-    def _alias(self, event: Any) -> YamlNode:
-        start, end = event.start_mark.index, event.end_mark.index
-        target = self._anchors.get(event.anchor)
-        if target is None:
-            raise _UnreadableError(Fault(start, end, f"*{event.anchor} refers to an anchor that is not above it"))
-        node = YamlNode(target.kind, start, end, flow=True)
-        node.alias = True
-        node.entries, node.items, node.value, node.size = target.entries, target.items, target.value, target.size
+            self.problem(event, "infinity and not-a-number have no place in JSON")
+            value = str(value)
+        node.value = value
         return node
 
-    def _fill_mapping(self, node: YamlNode, children: list[YamlNode]) -> None:
-        merged: dict[str, Any] = {}
-        value: dict[str, Any] = {}
-        for key, child in zip(children[::2], children[1::2], strict=True):
-            name = self._name(key)
-            if name == "<<" and not key.style:
-                self._merge(merged, child)
-            elif name in value:
-                self.faults.append(Fault(key.start, key.end, f"{name} is given twice"))
-            node.entries.append(YamlEntry(name, key, child))
-            if name != "<<" or key.style:
-                value[name] = child.value
-        node.value = {**merged, **value} if merged else value
+    def collection(self, opened: OpenCollection, end: Any, value: Any) -> YamlNode:
+        event, children = opened.event, opened.items
+        kind = NodeKind.SEQUENCE if opened.names is None else NodeKind.MAPPING
+        # A block collection's first token may start with its anchor or tag; a flow one's with its bracket.
+        node = YamlNode(kind, event.start_mark.index, event.end_mark.index, flow=bool(event.flow_style))
+        if opened.names is None:
+            node.items = children
+        else:
+            names = (name or "<<" for name in opened.names)
+            node.entries = list(map(YamlEntry, names, children[::2], children[1::2]))
+        node.value = value
+        # The parser ends a block collection at the next token, behind comments that are not its own.
+        node.end = end.end_mark.index if node.flow or not children else children[-1].end
+        return node
 
-    def _name(self, key: YamlNode) -> str:
-        name = key_text(key.value) if key.kind is NodeKind.SCALAR else None
-        if name is None:
-            raise _UnreadableError(Fault(key.start, max(key.end, key.start + 1), "a field name must be text"))
-        return name
+    def alias(self, event: Any, target: YamlNode) -> YamlNode:
+        node = YamlNode(target.kind, event.start_mark.index, event.end_mark.index, flow=True)
+        node.alias = True
+        node.entries, node.items, node.value = target.entries, target.items, target.value
+        return node
 
-    def _merge(self, merged: dict[str, Any], child: YamlNode) -> None:
-        sources = child.items if child.kind is NodeKind.SEQUENCE else [child]
-        for source in sources:
-            if source.kind is not NodeKind.MAPPING:
-                self.faults.append(Fault(source.start, max(source.end, source.start + 1), "<< merges mappings only"))
-                continue
-            for name, value in source.value.items():
-                merged.setdefault(name, value)
+    def value_of(self, item: YamlNode) -> Any:
+        return item.value
 
+    def duplicate(self, event: Any, name: str, key: YamlNode | None) -> None:  # noqa: ARG002
+        if key is not None:
+            self.faults.append(Fault(key.start, key.end, f"{name} is given twice"))
 
-def _syntax_fault(text: str, error: yaml.YAMLError) -> Fault:
-    problem = getattr(error, "problem", None)
-    mark = getattr(error, "problem_mark", None)
-    if problem in _AT_THEIR_START:
-        # What was opened is at fault, not the end of the text where that shows.
-        mark = getattr(error, "context_mark", None) or mark
-    position = int(mark.index) if mark is not None else int(getattr(error, "position", 0))
-    position = min(position, len(text))
-    tab = _TABS.search(text, text.rfind("\n", 0, position) + 1, position + 1)
-    if tab or text[position : position + 1] == "\t":
-        return Fault(tab.end() - 1 if tab else position, position + 1, "a tab: YAML is indented with spaces")
-    if mark is None:
-        return Fault(position, position + 1, "a control character, which YAML does not allow")
-    return Fault(position, position + 1, _sentence(error))
+    def problem(self, event: Any, message: str) -> None:
+        self.faults.append(Fault(event.start_mark.index, event.end_mark.index, message))
 
-
-def _sentence(error: Any) -> str:
-    problem = error.problem or error.context or "not YAML"
-    plain = _PLAIN_WORDS.get(problem)
-    if plain:
-        return plain
-    context = f" {error.context}" if error.context and error.problem else ""
-    return f"{problem}{context}"
-
-
-_AT_THEIR_START = frozenset(
-    {
-        "did not find expected ',' or ']'",
-        "did not find expected ',' or '}'",
-        "found unexpected end of stream",
-        "found unexpected document indicator",
-        "could not find expected ':'",
-    }
-)
-_PLAIN_WORDS = {
-    "mapping values are not allowed in this context": (
-        "a colon is not expected here: check the indentation, or quote the value"
-    ),
-    "could not find expected ':'": "a colon is missing behind the field name",
-    "did not find expected key": "a field name is expected here: check the indentation",
-    "did not find expected '-' indicator": "a list item (-) is expected here: check the indentation",
-    "did not find expected ',' or ']'": "the list that was opened with [ is not closed",
-    "did not find expected ',' or '}'": "the mapping that was opened with { is not closed",
-    "found unexpected end of stream": "the quote that was opened is not closed",
-    "did not find expected <document start>": "another document starts here: put --- on a line before it",
-    "block sequence entries are not allowed in this context": (
-        "a list item (-) is not expected here: put it on a line of its own"
-    ),
-    "did not find expected node content": "a value is missing here",
-    "found character that cannot start any token": "a value cannot start with this character: quote it",
-}
+    def misplaced_merge(self, event: Any, item: YamlNode) -> None:  # noqa: ARG002
+        self.faults.append(Fault(item.start, max(item.end, item.start + 1), "<< merges mappings only"))

@@ -8,16 +8,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import yaml
-
 from karptui.kube.yaml_scalars import resolve_plain
+from karptui.kube.yaml_text import is_text_in_yaml11
 
 WIDTH = 100
 """Longest list in brackets, with its indentation."""
 _PLAIN = re.compile(r"[A-Za-z0-9_./~^+*-][A-Za-z0-9_./@%+=~^:*$<>()-]*(?: [A-Za-z0-9_./@%+=~^:*$<>()-]+)*\Z")
 _RISKY_START = re.compile(r"[*]|-(?:\s|\Z)|---|\.\.\.")
 _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-_YAML11: Any = yaml.resolver.Resolver
 
 
 class UnwritableError(ValueError):
@@ -126,14 +124,7 @@ def _is_plain(text: str) -> bool:
     if not _PLAIN.match(text) or _RISKY_START.match(text) or ": " in text or text.endswith(":"):
         return False
     # Other readers hold a few more words for numbers and times, 12:30:45 for one; those are quoted too.
-    return resolve_plain(text) == text and isinstance(resolve_plain(text), str) and _is_text_in_yaml11(text)
-
-
-def _is_text_in_yaml11(text: str) -> bool:
-    for tag, pattern in _YAML11.yaml_implicit_resolvers.get(text[0], ()):
-        if tag != "tag:yaml.org,2002:str" and pattern.match(text):
-            return False
-    return True
+    return resolve_plain(text) == text and isinstance(resolve_plain(text), str) and is_text_in_yaml11(text)
 
 
 def _is_literal(text: str) -> bool:

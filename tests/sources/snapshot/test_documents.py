@@ -113,7 +113,7 @@ def test_reads_standard_input(data: bytes) -> None:
         ("a.bin", b"kind: Pod\n" * 10 + b"\x00", "is binary, not JSON or YAML"),
         ("a.bin", b"\xff\xfe\x00\xd8", "is binary, not JSON or YAML"),
         ("a.yaml", b"\x80\x81", "is not UTF-8: line 1 holds the byte 0x80"),
-        ("a.yaml", b"a: [", "is not YAML: line 2"),
+        ("a.yaml", b"a: [", "is not YAML: line 1, column 5: a value is missing here"),
     ],
 )
 def test_names_the_file_and_what_is_wrong(tmp_path: Path, name: str, data: bytes, problem: str) -> None:

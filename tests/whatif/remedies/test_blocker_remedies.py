@@ -21,7 +21,7 @@ from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.taints import Toleration
-from karptui.kube.yaml_text import load_documents
+from karptui.kube.yaml_reader import load_documents
 from karptui.provisioning import prepare
 from karptui.whatif.edits import CordonNode, DeleteObject, ObjectRef, PutObject, ScaleWorkload, SetField
 from karptui.whatif.edits.apply import apply
