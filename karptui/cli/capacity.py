@@ -54,7 +54,9 @@ def run(args: argparse.Namespace) -> int:
         churn = churn_of(inventory_of(state), loaded.now_ns, state.history) if is_known else None
         if args.packing is not None:
             _check_picture(args)
-        entries = capacity_entries(loaded.view.node_entries, args.by, churn)
+        analysis = loaded.view.analysis
+        joint = analysis.joint if analysis is not None else None
+        entries = capacity_entries(loaded.view.node_entries, args.by, churn, joint)
         table = capacity_table(args.by, has_prices=not args.disable_pricing)
         rows = rows_of(table, entries, args, loaded.now_ns)
     except UsageError as error:

@@ -56,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
         loaded = load(args, needed)
         refuse_unseen("remedies", loaded, Kind.NODE)
         loaded = analysed(loaded, simulates=True, asks_next=False)
-        lines = grouped(blocker_entries(loaded.view), BlockerGrouping(args.by), Folding(is_folded=True))
+        joint = loaded.view.analysis.joint if loaded.view.analysis is not None else None
+        lines = grouped(blocker_entries(loaded.view), BlockerGrouping(args.by), Folding(is_folded=True), joint)
         groups = [one for one in lines if isinstance(one, BlockerGroup) and not one.is_only_idle]
         groups = _named(groups, args.of) if args.of else groups
         tried = _tried(groups, loaded)

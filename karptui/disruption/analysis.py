@@ -19,6 +19,7 @@ from karptui.disruption.budgets import BudgetState
 from karptui.disruption.codes import Code
 from karptui.disruption.drain import DrainState
 from karptui.disruption.gates import GateCheck
+from karptui.disruption.joint_saving import JointFigures
 from karptui.disruption.lanes import Lane, Why
 from karptui.disruption.node_verdict import Landing, Replacement, Verdict
 from karptui.disruption.outlook import Outcome
@@ -177,6 +178,8 @@ class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     next: NextReport | None = None
     overlap: Overlap | None = None
     """Which NodePools could take which pods; None until it is asked for."""
+    joint: JointFigures | None = None
+    """Joint removals of several nodes; None before anything is known."""
     notes: tuple[str, ...] = ()
     """What was assumed about instance types, in sentences."""
     memory: SurveyMemory | None = None

@@ -39,6 +39,8 @@ from karptui.disruption.deletion import DrainStage
 from karptui.disruption.drain import DrainState, drain_state
 from karptui.disruption.fleet import arrivals
 from karptui.disruption.gates import all_gates
+from karptui.disruption.joint_removal import JointRemovals
+from karptui.disruption.joint_saving import JointFigures
 from karptui.disruption.lanes import Lane, NodeCase, Why, lanes_of, why_of
 from karptui.disruption.methods import next_pass, observed_fleet
 from karptui.disruption.node_verdict import landings_of, replacements_of, verdict_of
@@ -109,6 +111,7 @@ class DisruptionStudy:
         self._detail: NodeDetail | None = None
         self._next: NextReport | None = before.next
         self._overlap: Overlap | None = before.overlap
+        self._joint = JointFigures(None if is_repriced else before.joint)
 
     @property
     def analysis(self) -> Analysis:
@@ -128,6 +131,7 @@ class DisruptionStudy:
             detail=self._detail,
             next=self._next,
             overlap=self._overlap,
+            joint=self._joint,
             notes=self._notes,
         )
 
@@ -373,6 +377,24 @@ class DisruptionStudy:
                 self._overlap = found
             yield
 
+    def simulate_joint(self, before: Callable[[], None] | None = None) -> bool:
+        """Simulate one joint removal that a screen asked for; return whether there was one.
+
+        Args:
+            before: Called before each simulation; what it raises ends the work.
+        """
+        if not self._joint.is_asked:
+            return False
+        self._joint.simulate(self._joint_removals(before).of)
+        return True
+
+    def simulate_joint_at_once(self) -> None:
+        """Simulate joint removals as soon as they are asked for, for callers that can wait."""
+        self._joint.simulate_at_once(self._joint_removals().of)
+
+    def _joint_removals(self, before: Callable[[], None] | None = None) -> JointRemovals:
+        return JointRemovals(self._prepared, self.fleet, prices=self._prices, before=before)
+
     def engine(self, before: Callable[[], None]) -> EngineSimulator:
         """Return what removes nodes in simulations of this generation.
 
@@ -391,6 +413,7 @@ def study_all(study: DisruptionStudy, keys: Iterable[str] | None = None) -> Anal
     """
     for _ in study.survey():
         pass
+    study.simulate_joint_at_once()
     for key in study.unsimulated() if keys is None else keys:
         if study.is_open(key):
             study.simulate(key)

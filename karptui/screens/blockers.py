@@ -100,7 +100,8 @@ class BlockersScreen(ListScreen[BlockerLine]):
         now_ns = self.host.now_ns()
         title = item.title if isinstance(item, BlockerGroup) and not item.is_idle else ""
         facts = TABLE.facts_without_room(self.table.unseen, item, now_ns)
-        return blocker_sentences(self._members(), now_ns, title, self._remedies(now_ns), facts)
+        held = item.held if isinstance(item, BlockerGroup) and not item.is_idle else None
+        return blocker_sentences(self._members(), now_ns, title, self._remedies(now_ns), facts, held=held)
 
     def _remedies(self, now_ns: int) -> Sequence[BlockerRemedy]:
         """Return what can be done about the row or group under the cursor; worked out once for the same row."""

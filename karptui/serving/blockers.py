@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
+from karptui.disruption.joint_saving import JointFigures
 from karptui.kube.recent import LastAnswer
 from karptui.session.blockers import (
     BlockerEntry,
@@ -46,15 +47,22 @@ def blockers(clock: Callable[[], float] = time.monotonic) -> List:
     """
     last: LastAnswer[Sequence[BlockerLine]] = LastAnswer()
     known: Sequence[BlockerLine] = ()
+    joint: JointFigures | None = None
     rests_until = 0.0
 
     def items(view: ClusterView, _: RowsWanted) -> Sequence[BlockerLine]:
-        nonlocal known
+        nonlocal known, joint
+        joint = view.analysis.joint if view.analysis is not None else None
         if len(known) < PACED_FROM or clock() >= rests_until:
             known = last.get((view.analysis, view.node_entries), lambda: blocker_entries(view))
         return known
 
-    made = served(TABLE, items, grouped=_in_groups, nodes=_held_nodes)
+    def in_groups(lines: Sequence[BlockerLine], wanted: RowsWanted, total: int) -> Sequence[BlockerLine]:
+        folding = Folding(wanted.is_folded, wanted.other_way, wanted.opens_all)
+        grouping = BlockerGrouping(wanted.group_by or BlockerGrouping.NOTHING)
+        return grouped(only_blockers(lines), grouping, folding.with_default(is_folded=total >= FOLDED_FROM), joint)
+
+    made = served(TABLE, items, grouped=in_groups, nodes=_held_nodes)
 
     def arrange(source: Sequence[BlockerLine], wanted: RowsWanted) -> Arranged:
         nonlocal rests_until
@@ -64,12 +72,6 @@ def blockers(clock: Callable[[], float] = time.monotonic) -> List:
         return arranged
 
     return made._replace(arrange=arrange)
-
-
-def _in_groups(lines: Sequence[BlockerLine], wanted: RowsWanted, total: int) -> Sequence[BlockerLine]:
-    folding = Folding(wanted.is_folded, wanted.other_way, wanted.opens_all)
-    grouping = BlockerGrouping(wanted.group_by or BlockerGrouping.NOTHING)
-    return grouped(only_blockers(lines), grouping, folding.with_default(is_folded=total >= FOLDED_FROM))
 
 
 def _held_nodes(lines: Sequence[BlockerLine]) -> Sequence[NodeEntry]:

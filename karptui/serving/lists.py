@@ -118,8 +118,9 @@ def _capacity(config: Config, churn: _Churn) -> List:
 
     def entries(view: ClusterView, of: str, now_ns: int) -> tuple[CapacityEntry, ...]:
         known, grouping = churn.known(view, now_ns), of or GROUPINGS[0]
-        made = (view.node_entries, known)
-        return last.get(made, lambda: capacity_entries(view.node_entries, grouping, known), equals=(grouping,))
+        made = (view.node_entries, known, view.analysis)
+        joint = view.analysis.joint if view.analysis is not None else None
+        return last.get(made, lambda: capacity_entries(view.node_entries, grouping, known, joint), equals=(grouping,))
 
     def around(view: ClusterView, wanted: AroundWanted) -> CapacityAround:
         from karptui.session.facts import CapacityAround

@@ -128,6 +128,9 @@ class Analyst:
         awaits_prices = prices_come and self._has_patience()
         is_same = state is view.state and evidence is view.evidence and awaits_prices == awaited_prices
         if is_same and now_ns - at_ns < STALE_SECONDS * 1_000_000_000:
+            if self._is_asked_for_sums:
+                with self._wake:
+                    self._rouse()
             return
         self._submitted = (view.state, view.evidence, awaits_prices, now_ns)
         with self._wake:
@@ -137,6 +140,11 @@ class Analyst:
                 self._thread = threading.Thread(target=self._run, name="analyst", daemon=True)
                 self._thread.start()
             self._rouse()
+
+    @property
+    def _is_asked_for_sums(self) -> bool:
+        """Whether a screen asked for a joint removal that is not simulated yet."""
+        return self._latest is not None and self._latest.joint is not None and self._latest.joint.is_asked
 
     def _has_patience(self) -> bool:
         """Whether prices are still waited for."""
@@ -168,7 +176,7 @@ class Analyst:
         if self._job is not None:
             job, self._job = self._job, None
             work = self._worked_out(job)
-        elif self._work_at_hand is not None and self._work_at_hand[1] != self._focus:
+        elif self._work_at_hand is not None and (self._work_at_hand[1] != self._focus or self._is_asked_for_sums):
             work = self._work_at_hand[0]
         else:
             return
@@ -343,6 +351,8 @@ class Analyst:
             answered.add("next")
             self._latest = study.analysis
             study.ask_next(study.engine(lambda: self._give_way(turns, began)))
+        elif study.simulate_joint(lambda: self._give_way(turns, began)):
+            pass
         elif "advice" not in answered:
             # After the nodes on the screen, before all others.
             answered.add("advice")
@@ -366,7 +376,12 @@ class Analyst:
         """Wait until somebody looks elsewhere, or there is a newer cluster, or an end."""
         self._rhythm.end(self._clock(), time.thread_time())
         with self._wake:
-            while (seconds := self.wait_seconds) != 0 and not self._is_stopped and self._focus == focus:
+            while (
+                (seconds := self.wait_seconds) != 0
+                and not self._is_stopped
+                and self._focus == focus
+                and not self._is_asked_for_sums
+            ):
                 self._rest(seconds)
 
     def _give_way(self, turns: Turns, began: float) -> None:

@@ -11,6 +11,7 @@ import msgspec
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import HOLDS_NOBODY, Code
+from karptui.disruption.joint_saving import JointFigures
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of, held_per_hour
 from karptui.session.grouping import Folding, GroupHeading, Grouping, members_by_name
@@ -124,6 +125,8 @@ class Without(msgspec.Struct, frozen=True, kw_only=True):
 class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, tag=True, eq=False):
     """The heading of blockers that have something in common."""
 
+    joint_held: Held | None = None
+    """What its nodes hold if they are removed together; None where that is not worked out."""
     is_idle: bool = False
     """Whether it stands, within a group, for what is in the way of nodes that no method wants."""
 
@@ -151,7 +154,7 @@ class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, tag=True, eq=False):
     @cached_property
     def held(self) -> Held:
         """What its nodes hold, each counted once; nothing where no method wants any of them."""
-        return held_of(nodes_of(one for one in self.members if not one.is_idle))
+        return self.joint_held or held_of(nodes_of(one for one in self.members if not one.is_idle))
 
     @cached_property
     def without(self) -> Without:
@@ -265,18 +268,21 @@ def group_name(entry: BlockerEntry, grouping: BlockerGrouping) -> str:
             return ""
 
 
-def grouped(entries: Sequence[BlockerEntry], grouping: BlockerGrouping, folding: Folding) -> list[BlockerLine]:
+def grouped(
+    entries: Sequence[BlockerEntry], grouping: BlockerGrouping, folding: Folding, joint: JointFigures | None = None
+) -> list[BlockerLine]:
     """Return headings and rows: groups by the money they hold, rows in the order they come in.
 
     Args:
         entries: The rows, in order.
         grouping: What groups have in common; without any there are no headings.
         folding: Which groups show their heading only.
+        joint: Joint removals; without it what several nodes hold is an upper bound.
     """
     if not grouping.has_groups:
         return without_idle(entries, "idle", folding)
     members = members_by_name(entries, lambda entry: group_name(entry, grouping))
-    groups = [_group(name, own, folding) for name, own in members.items()]
+    groups = [_group(name, own, folding, joint) for name, own in members.items()]
     groups.sort(key=lambda group: (group.is_only_idle, -round(group.held.per_hour, 4), -len(group.counted), group.name))
     lines: list[BlockerLine] = []
     for group in groups:
@@ -286,9 +292,10 @@ def grouped(entries: Sequence[BlockerEntry], grouping: BlockerGrouping, folding:
     return lines
 
 
-def _group(name: str, members: tuple[BlockerEntry, ...], folding: Folding) -> BlockerGroup:
+def _group(name: str, members: tuple[BlockerEntry, ...], folding: Folding, joint: JointFigures | None) -> BlockerGroup:
     """Return a group; one whose nodes no method wants is folded until somebody opens it, or all of them."""
-    group = BlockerGroup(name, members, is_folded=True)
+    held = held_of(nodes_of(one for one in members if not one.is_idle), joint)
+    group = BlockerGroup(name, members, is_folded=True, joint_held=held)
     return msgspec.structs.replace(group, is_folded=folding.hides(name, opens_last=group.opens_last))
 
 

@@ -10,6 +10,7 @@ import msgspec
 from karptui.disruption.churn.last_hour import alive
 from karptui.disruption.churn.life import Life
 from karptui.disruption.churn.report import Churn
+from karptui.disruption.joint_saving import JointFigures
 from karptui.session.costs import Held, Total, held_of, total_of
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.state.usage import NO_SHARE, Share, total_share
@@ -60,7 +61,10 @@ _OF_LIVES: Final[Mapping[str, Callable[[Life], _Place]]] = {
 
 
 def capacity_entries(
-    entries: Iterable[NodeEntry], grouping: str, churn: Churn | None = None
+    entries: Iterable[NodeEntry],
+    grouping: str,
+    churn: Churn | None = None,
+    joint: JointFigures | None = None,
 ) -> tuple[CapacityEntry, ...]:
     """Return the groups, by name.
 
@@ -68,6 +72,7 @@ def capacity_entries(
         entries: All nodes and NodeClaims.
         grouping: One of ``GROUPINGS``.
         churn: What came and went; None where that is not known.
+        joint: Joint removals; without it what several nodes hold is an upper bound.
     """
     groups: dict[_Place, list[NodeEntry]] = {}
     for entry in entries:
@@ -89,7 +94,7 @@ def capacity_entries(
             pods=total_share(entry.pods for entry in group),
             access=next((one.access for one in group if one.access is not PodAccess.KNOWN), PodAccess.KNOWN),
             total=totals[place],
-            held=held_of(group),
+            held=held_of(group, joint),
             all_nodes=all_nodes,
             all_per_hour=all_per_hour,
             alive=alive(lives.get(place, ()), churn.window.since_ns, churn.window.now_ns) if churn is not None else (),

@@ -165,7 +165,7 @@ class ClusterView:
             pod_count,
             hidden=self.hidden,
             has_prices=not self.evidence.price_settings.is_disabled,
-            is_analysed=self.analysis is not None,
+            analysis=self.analysis,
         )
 
     @property

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from karptui.disruption.joint_saving import JointSaving
 from karptui.karpenter.labels import RESERVED
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.state.usage import NO_SHARE, Share, total_share
 
 if TYPE_CHECKING:
+    from karptui.disruption.analysis import Analysis
+    from karptui.disruption.joint_saving import JointFigures
     from karptui.disruption.node_verdict import Verdict
 
 
@@ -38,6 +41,8 @@ class Held(msgspec.Struct, frozen=True):
     """Those of them whose price nobody knows."""
     waiting: int = 0
     """Nodes that are not looked into yet, or are held and have never been simulated."""
+    is_upper_bound: bool = False
+    """Whether it adds up removals of single nodes, because their joint removal is not simulated."""
 
 
 SETTLES_NS: Final = 15 * NS_PER_SECOND
@@ -63,7 +68,8 @@ class SteadyHeld:
         if held.waiting:
             self._next = None
             return self._last, False
-        if self._last is None or _is_alike(held, self._last):
+        is_better = self._last is not None and self._last.is_upper_bound and not held.is_upper_bound
+        if self._last is None or is_better or _is_alike(held, self._last):
             self._last, self._next = held, None
             return held, True
         if self._next is None or not _is_alike(held, self._next):
@@ -76,10 +82,11 @@ class SteadyHeld:
 
 def _is_alike(one: Held, other: Held) -> bool:
     """Whether two sums are written alike."""
-    return (one.currency, bool(one.nodes), bool(one.unpriced), f"{one.per_hour:.2f}") == (
+    return (one.currency, bool(one.nodes), bool(one.unpriced), one.is_upper_bound, f"{one.per_hour:.2f}") == (
         other.currency,
         bool(other.nodes),
         bool(other.unpriced),
+        other.is_upper_bound,
         f"{other.per_hour:.2f}",
     )
 
@@ -123,9 +130,15 @@ def share_saved(entry: NodeEntry, verdict: Verdict) -> float | None:
     return entry.price.per_hour * min(verdict.savings_per_hour / found.price_per_hour, 1.0)
 
 
-def held_of(entries: Iterable[NodeEntry]) -> Held:
-    """Return what nodes hold together."""
-    per_hour, currency, nodes, unpriced, waiting = 0.0, "USD", 0, 0, 0
+def held_of(entries: Iterable[NodeEntry], joint: JointFigures | None = None) -> Held:
+    """Return what nodes hold together.
+
+    Args:
+        entries: The nodes.
+        joint: Joint removals; without it several nodes get an upper bound.
+    """
+    currency, unpriced, waiting = "USD", 0, 0
+    amounts: list[tuple[NodeEntry, float]] = []
     for entry in entries:
         found = entry.findings
         if found is None:
@@ -138,10 +151,32 @@ def held_of(entries: Iterable[NodeEntry]) -> Held:
         if amount is None:
             unpriced += found.freed is not None
         elif amount > 0:
-            per_hour += amount
-            nodes += 1
+            amounts.append((entry, amount))
             currency = entry.price.currency if entry.price is not None else currency
-    return Held(per_hour, currency, nodes + unpriced, unpriced, waiting)
+    saving = joint_saving(amounts, joint)
+    return Held(saving.per_hour or 0.0, currency, saving.nodes + unpriced, unpriced, waiting, saving.is_upper_bound)
+
+
+def joint_saving(amounts: Sequence[tuple[NodeEntry, float]], joint: JointFigures | None) -> JointSaving:
+    """Return what is saved if nodes are removed together.
+
+    Args:
+        amounts: Nodes, with the dollars per hour that are saved if one alone is removed.
+        joint: Joint removals; None if none is simulated.
+    """
+    saving = [(entry, amount) for entry, amount in amounts if amount > 0]
+    at_most = sum(amount for _, amount in saving)
+    if len(saving) < 2:
+        return JointSaving(at_most if amounts else None, len(saving))
+    removal = joint.of(frozenset(entry.key for entry, _ in saving)) if joint is not None else None
+    if removal is None:
+        return JointSaving(at_most, len(saving), is_upper_bound=True)
+    prices = [
+        entry.price.per_hour
+        for entry, _ in saving
+        if entry.key in removal.keys and entry.price is not None and entry.capacity_type != RESERVED
+    ]
+    return JointSaving(min(sum(prices) * removal.share, at_most), len(removal.keys))
 
 
 def total_of(entries: Iterable[NodeEntry]) -> Total:
@@ -180,7 +215,12 @@ class ClusterTotals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def totals_of(
-    entries: Sequence[NodeEntry], pod_count: int, *, hidden: frozenset[str], has_prices: bool, is_analysed: bool
+    entries: Sequence[NodeEntry],
+    pod_count: int,
+    *,
+    hidden: frozenset[str],
+    has_prices: bool,
+    analysis: Analysis | None,
 ) -> ClusterTotals:
     """Return what nodes and claims hold and cost together.
 
@@ -189,7 +229,7 @@ def totals_of(
         pod_count: Pods there are, bound or not.
         hidden: Kinds that may not be listed.
         has_prices: Whether prices are shown.
-        is_analysed: Whether what keeps nodes has been looked into.
+        analysis: Why nodes are still here; None before that is known.
     """
     nodes = [entry for entry in entries if entry.node is not None]
     return ClusterTotals(
@@ -199,7 +239,7 @@ def totals_of(
         access=nodes[0].access if nodes else PodAccess.PENDING,
         hidden=hidden,
         cost=total_of(entries) if has_prices else None,
-        held=held_of(entries) if has_prices and is_analysed else None,
+        held=held_of(entries, analysis.joint) if has_prices and analysis is not None else None,
         cpu=total_share(entry.cpu for entry in nodes),
         memory=total_share(entry.memory for entry in nodes),
         slots=total_share(entry.pods for entry in nodes),

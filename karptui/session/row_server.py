@@ -37,6 +37,7 @@ from karptui.session.overview import overview_of
 from karptui.session.readiness import is_out_of_reach
 
 if TYPE_CHECKING:
+    from karptui.disruption.joint_saving import JointFigures
     from karptui.session.facts import Around, Fact
     from karptui.session.questions import FoundT, Question
     from karptui.verdict.finding import ClusterFinding
@@ -82,6 +83,7 @@ class _Rows(NamedTuple):
     arranged: Arranged
     found: RowsFound
     sum_up: Callable[[Sequence[NodeEntry]], ClusterTotals]
+    joint: JointFigures | None
 
 
 class RowServer:
@@ -147,7 +149,7 @@ class RowServer:
                 lines=len(arranged.items),
                 total=len(source),
             )
-            self._rows[found.number] = _Rows(source, wanted, arranged, found, _sums_of(view))
+            self._rows[found.number] = _Rows(source, wanted, arranged, found, _sums_of(view), _joint_of(view))
             numbers = [number for number, rows in self._rows.items() if rows.recipe.list == wanted.list]
             of_same = [number for number in numbers if self._rows[number].recipe.of == wanted.of]
             for number in {*of_same[:-KEPT], *numbers[:-MOST_KEPT]}:
@@ -195,7 +197,7 @@ class RowServer:
         items = [item for key, item in zip(arranged.keys, arranged.items, strict=True) if keys is None or key in keys]
         if nodes is not None:
             held = nodes(items)
-            return msgspec.structs.replace(rows.sum_up(held), held=held_of(held))
+            return msgspec.structs.replace(rows.sum_up(held), held=held_of(held, rows.joint))
         return rows.sum_up([item for item in items if isinstance(item, NodeEntry)])
 
     def object(self, wanted: ObjectWanted) -> ObjectFound:
@@ -237,14 +239,19 @@ class RowServer:
         return rows.arranged if rows is not None else Arranged((), ())
 
 
+def _joint_of(view: ClusterView) -> JointFigures | None:
+    """Return the joint removals that a view knows."""
+    return view.analysis.joint if view.analysis is not None else None
+
+
 def _sums_of(view: ClusterView) -> Callable[[Sequence[NodeEntry]], ClusterTotals]:
     """Return what sums nodes up as a view does, without holding the view."""
     hidden, has_prices = view.hidden, not view.evidence.price_settings.is_disabled
-    is_analysed = view.analysis is not None
+    analysis = view.analysis
 
     def sum_up(entries: Sequence[NodeEntry]) -> ClusterTotals:
         pods = sum(entry.pods.requested for entry in entries)
-        return totals_of(entries, pods, hidden=hidden, has_prices=has_prices, is_analysed=is_analysed)
+        return totals_of(entries, pods, hidden=hidden, has_prices=has_prices, analysis=analysis)
 
     return sum_up
 

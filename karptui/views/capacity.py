@@ -12,6 +12,7 @@ from karptui.session.capacity import GROUPINGS, CapacityEntry
 from karptui.session.nodes import PodAccess
 from karptui.state.usage import Share
 from karptui.views.column import (
+    BOOLEAN,
     INTEGER,
     INTEGER_OR_NULL,
     NUMBER_OR_NULL,
@@ -92,7 +93,8 @@ def _held_cell(entry: CapacityEntry, _: int) -> Cell:
     if not entry.held.per_hour and entry.held.unpriced:
         return NOT_AVAILABLE
     more = "+" if entry.held.unpriced or entry.held.waiting else ""
-    return Cell(f"{entry.held.per_hour:,.2f}{more}", Tone.WARNING)
+    bound = "≤" if entry.held.is_upper_bound and entry.held.per_hour else ""
+    return Cell(f"{bound}{entry.held.per_hour:,.2f}{more}", Tone.WARNING)
 
 
 def _amounts(name: str, unit: str, read: Callable[[CapacityEntry], Share]) -> tuple[Value[CapacityEntry], ...]:
@@ -266,7 +268,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
         Heading(
             "held",
             "HELD",
-            "Dollars per hour that lifting what holds its nodes would save (simulated).",
+            "Dollars per hour saved if nothing held its nodes, removed together (simulated); ≤ marks an upper bound.",
             min_width=6,
             drop_order=1,
             is_right_aligned=True,
@@ -280,6 +282,12 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
                 lambda entry, _: entry.held.per_hour if not entry.held.waiting else None,
                 NUMBER_OR_NULL,
                 "null while not all nodes are looked into.",
+            ),
+            Value(
+                "held_is_upper_bound",
+                lambda entry, _: entry.held.is_upper_bound,
+                BOOLEAN,
+                "Whether held_per_hour adds up removals of single nodes.",
             ),
         ),
     ),

@@ -404,7 +404,7 @@ def facts_of(
     hidden: frozenset[str] = frozenset(),
     scope: Fact | None = None,
 ) -> tuple[Fact, ...]:
-    totals = totals_of(entries, pod_count, hidden=hidden, has_prices=False, is_analysed=False)
+    totals = totals_of(entries, pod_count, hidden=hidden, has_prices=False, analysis=None)
     return cluster_facts(replace(totals, cost=cost, held=held), scope)
 
 

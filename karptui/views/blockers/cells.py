@@ -154,7 +154,8 @@ def group_held(group: BlockerGroup) -> Cell:
     if group.is_only_idle:
         return NOT_APPLICABLE
     text = held_text(group.held).replace("/h", "")
-    return Cell(text, Tone.STRONG if group.held.per_hour and not group.held.waiting else Tone.MUTED)
+    tone = Tone.STRONG if group.held.per_hour and not group.held.waiting else Tone.MUTED
+    return Cell(text, tone, text.replace("up to ", "≤").replace("$", ""))
 
 
 def without_cell(entry: BlockerEntry, _: int) -> Cell:

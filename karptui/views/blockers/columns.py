@@ -156,7 +156,8 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         Heading(
             "held",
             "$/H HELD",
-            "What would be saved per hour if nothing held the node (simulated); -: no method wants it.",
+            "Saved per hour if nothing held the node (simulated); of a group together, ≤ marks an upper bound;"
+            " -: no method wants it.",
             min_width=8,
             is_right_aligned=True,
             is_descending_first=True,

@@ -9,7 +9,7 @@ from karptui.aws.money import node_price_text, per_month_text
 from karptui.disruption.codes import CODES, Code
 from karptui.kube.units import count_text, counted, duration_text, span_text
 from karptui.session.blockers import BlockerEntry, nodes_of
-from karptui.session.costs import held_of
+from karptui.session.costs import Held, held_of
 from karptui.views.prices import known_sum_text
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
@@ -98,6 +98,8 @@ def blocker_sentences(
     title: str = "",
     remedies: Sequence[BlockerRemedy] = (),
     facts: Sequence[Pieces] = (),
+    *,
+    held: Held | None = None,
 ) -> tuple[Pieces, ...]:
     """Return what blockers hold, what ends the wait, and what can be done.
 
@@ -107,6 +109,7 @@ def blocker_sentences(
         title: Of the group, empty for a single one.
         remedies: What can be done about them.
         facts: What columns say that have no room; they stand behind what is held.
+        held: What their nodes hold together; None to add them up, which is an upper bound.
     """
     if not members:
         return ()
@@ -115,7 +118,7 @@ def blocker_sentences(
         said = _message(members, now_ns)
         return (*_in_nobodys_way(members, title, behind), *([((said, Tone.MUTED),)] if said else []))
     members = [one for one in members if not one.is_idle]
-    lines = [(*_holds(members, title), *behind), _wait(members, now_ns)]
+    lines = [(*_holds(members, title, held), *behind), _wait(members, now_ns)]
     if remedies:
         lines.append(_offers(remedies))
     elif all(one.is_passing for one in members):
@@ -143,9 +146,9 @@ def _in_nobodys_way(members: Sequence[BlockerEntry], title: str, behind: Pieces)
     return (((said, Tone.MUTED), *behind),)
 
 
-def _holds(members: Sequence[BlockerEntry], title: str) -> Pieces:
+def _holds(members: Sequence[BlockerEntry], title: str, held: Held | None) -> Pieces:
     nodes = nodes_of(members)
-    held = held_of(nodes)
+    held = held or held_of(nodes)
     on = f" on {counted(len(nodes), 'node')}" if nodes else ""
     if len(members) == 1:
         one = members[0]

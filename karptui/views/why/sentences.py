@@ -144,13 +144,14 @@ def is_held(entry: NodeEntry) -> bool:
 
 
 def held_text(held: Held) -> str:
-    """Return ``$4.12/h``; with a plus where more may come to it, and ``…`` where nothing is known yet."""
+    """Return ``$4.12/h``: ``up to`` for an upper bound, a plus if nodes are missing, ``…`` if nothing is known yet."""
     if held.waiting and not held.nodes:
         return "…"
     if held.nodes and held.nodes == held.unpriced:
         return NA
     more = "+" if held.waiting or held.unpriced else ""
-    return f"{per_hour_text(held.per_hour, held.currency)}{more}"
+    bound = "up to " if held.is_upper_bound and held.per_hour else ""
+    return f"{bound}{per_hour_text(held.per_hour, held.currency)}{more}"
 
 
 def held_title(rows: Held, total: Held | None) -> str:
@@ -164,7 +165,8 @@ def held_title(rows: Held, total: Held | None) -> str:
     known = f"{said} held" if said != "…" else "held …"
     if before in (said, "…"):
         more = "+" if said.endswith("+") else ""
-        return f"{known} ({per_month_text(rows.per_hour, rows.currency)}{more})" if said != "…" else known
+        bound = "up to " if said.startswith("up to") else ""
+        return f"{known} ({bound}{per_month_text(rows.per_hour, rows.currency)}{more})" if said != "…" else known
     return f"{known} now ({before} before)"
 
 

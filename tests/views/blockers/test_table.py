@@ -166,10 +166,10 @@ def test_headings() -> None:
     assert isinstance(group, BlockerGroup)
     found = cells(group)
     assert (found["kind"], found["object"], found["held"], found["recent_pods"], found["node"]) == (
-        "▾ gitlab/runner", "6 pods POD-DND", "$3.02", "5/h", "4 nodes",
+        "▾ gitlab/runner", "6 pods POD-DND", "up to $3.02", "5/h", "4 nodes",
     )  # fmt: skip
     assert found["owner"] == "6 Jobs"
-    assert "gitlab/runner: 6 pods (POD-DND) on 4 nodes hold $3.02/h" in said(
+    assert "gitlab/runner: 6 pods (POD-DND) on 4 nodes hold up to $3.02/h" in said(
         blocker_sentences(group.members, NOW_NS, group.title)[0]
     )
     assert (found["value"], found["since"]) == ("", "5h58m")

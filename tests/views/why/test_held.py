@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from karptui.disruption.joint_saving import JointFigures, JointRemoval
 from karptui.disruption.node_verdict import Replacement
 from karptui.karpenter import labels
 from karptui.session.costs import SETTLES_NS, Held, SteadyHeld, held_of, held_per_hour
@@ -150,3 +151,21 @@ def test_the_title_says_what_its_rows_hold_also_while_the_top_bar_stands(
     rows: Held, total: Held | None, said: str
 ) -> None:
     assert held_title(rows, total) == said
+
+
+def test_several_nodes_hold_no_more_than_their_joint_removal_saves() -> None:
+    known = entry(analysed(), "dnd")
+    other = replace(known, node=replace(present(known.node), name="other"))
+    other = NodeEntry(
+        other.node, replace(present(known.claim), name="other"), findings=known.findings, price=known.price
+    )
+    alone, price = held_of([known]), present(known.price).per_hour
+    assert (alone.is_upper_bound, held_text(alone).startswith("up to")) == (False, False)
+    both = held_of([known, other])
+    assert (both.per_hour, held_text(both)) == (2 * alone.per_hour, f"up to {held_text(alone.__class__(2 * price))}")
+    assert held_title(both, None).count("up to") == 2
+    keys = frozenset({known.key, other.key})
+    joint = JointFigures()
+    joint._simulated[keys] = JointRemoval(keys, 1, 4.0, 3.0)
+    together = held_of([known, other], joint)
+    assert (together.per_hour, together.nodes, together.is_upper_bound) == (pytest.approx(1.5 * price), 2, False)

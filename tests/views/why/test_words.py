@@ -208,7 +208,7 @@ def test_money(view: ClusterView) -> None:
     assert held_per_hour(entry(view, "nofit")) == 0.0
     assert held_per_hour(entry(analysed(simulates=False), "dnd")) is None
     total = held_of(view.node_entries)
-    assert (held_text(total), total.nodes, total.waiting) == ("$4.56/h", 6, 0)
+    assert (held_text(total), total.nodes, total.waiting) == ("up to $4.56/h", 6, 0)
     assert held_text(held_of(analysed(simulates=False).node_entries)) == "…"
     assert held_text(Held(nodes=2, unpriced=2)) == "n/a"
     assert held_fact(total).tone is Tone.WARNING

@@ -1,0 +1,121 @@
+"""Simulates the removal of several nodes together: their pods compete for the same free room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
+from typing import Final
+
+from karptui.aws.prices import LIST_PRICES, PriceSettings
+from karptui.disruption.candidate import Candidate
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.joint_saving import JointRemoval
+from karptui.disruption.removal import EngineSimulator
+from karptui.disruption.simulation import Simulation, SimulationError
+from karptui.karpenter.nodeclaim import node_key
+from karptui.provisioning.prepared import Prepared
+from karptui.provisioning.state_node import StateNode
+
+MOST_NODES: Final = 500
+"""Largest set that is simulated: one run takes about a second then."""
+_MOST_RUNS: Final = 8
+"""Simulations for one set."""
+
+
+class JointRemovals:
+    """Simulates joint removals on one cluster, as if nothing blocked the nodes' pods."""
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        fleet: Fleet,
+        *,
+        prices: PriceSettings = LIST_PRICES,
+        before: Callable[[], None] | None = None,
+    ) -> None:
+        """Prepare for questions about one cluster.
+
+        Args:
+            prepared: The cluster.
+            fleet: The same as disruption sees it.
+            prices: What the user pays, compared with Karpenter's prices.
+            before: Called before each simulation; it may raise to end the work.
+        """
+        self._fleet = fleet
+        self._prices = prices
+        self._engine = EngineSimulator(prepared, fleet, before=before)
+        self._nodes = {node_key(node.claim, node.name): node for node in fleet.nodes}
+
+    def of(self, keys: Collection[str]) -> JointRemoval | None:
+        """Return the joint removal of some nodes that saves most.
+
+        None if a node is gone, a price is unknown, there are too many nodes, or no NodePool can take the pods.
+
+        Args:
+            keys: Keys of the nodes' findings.
+        """
+        nodes = [self._nodes[key] for key in sorted(keys) if key in self._nodes]
+        if len(nodes) < len(keys) or len(nodes) > MOST_NODES:
+            return None
+        deleting = [node for node in nodes if node.is_marked_for_deletion]
+        candidates = [one for node in nodes if not node.is_marked_for_deletion and (one := self._candidate(node))]
+        gone = [one for node in deleting if (one := self._candidate(node))]
+        if len(candidates) + len(gone) < len(nodes) or not all(one.price for one in (*candidates, *gone)):
+            return None
+        try:
+            return self._best(sorted(candidates, key=lambda one: (-one.price, one.name)), gone)
+        except SimulationError:
+            return None
+
+    def _candidate(self, node: StateNode) -> Candidate | None:
+        resolved = self._fleet.resolved(node.nodepool_name)
+        return Candidate(self._fleet, node, *resolved) if resolved and node.claim and node.node else None
+
+    def _best(self, candidates: Sequence[Candidate], gone: Sequence[Candidate]) -> JointRemoval | None:
+        """Return the best of: all nodes, those whose pods all fit elsewhere, and ever smaller halves of them."""
+        best = self._removal((), gone, 0, 0.0)
+        for _ in range(_MOST_RUNS):
+            if not candidates:
+                break
+            simulation = self._without(candidates)
+            stuck = {pod.uid for pod, _ in simulation.blocking_errors}
+            if stuck:
+                fitting = [one for one in candidates if stuck.isdisjoint(pod.uid for pod in one.reschedulable_pods)]
+                candidates = fitting if len(fitting) < len(candidates) else candidates[: len(candidates) // 2]
+                continue
+            launched = self._launched(simulation)
+            if launched is None:
+                return None
+            found = self._removal(candidates, gone, launched[0] - self._base[0], launched[1] - self._base[1])
+            best = max(best, found, key=lambda one: one.saves_per_hour)
+            if launched[0] <= self._base[0]:
+                break
+            candidates = candidates[: len(candidates) // 2]
+        return best
+
+    def _removal(
+        self, candidates: Sequence[Candidate], gone: Sequence[Candidate], new_nodes: int, new_price: float
+    ) -> JointRemoval:
+        removed = (*candidates, *gone)
+        price = sum(one.price for one in removed)
+        return JointRemoval(
+            frozenset(node_key(one.node.claim, one.node.name) for one in removed),
+            new_nodes,
+            self._prices.saved(price, len(removed)),
+            self._prices.saved(price - new_price, len(removed) - new_nodes),
+        )
+
+    def _without(self, candidates: Sequence[Candidate]) -> Simulation:
+        pods = [pod.uid for one in candidates for pod in one.reschedulable_pods]
+        return self._engine.remove_lifting(candidates, pods, is_consolidation=False)
+
+    @cached_property
+    def _base(self) -> tuple[int, float]:
+        """New nodes, and their price, that pending pods and nodes being deleted need in any case."""
+        return self._launched(self._without(())) or (0, 0.0)
+
+    @staticmethod
+    def _launched(simulation: Simulation) -> tuple[int, float] | None:
+        """Return how many nodes are launched and their price; None if a price is unknown."""
+        prices = [one.estimated_price() if one.type_names else 0.0 for one in simulation.new_nodes]
+        return None if 0.0 in prices else (len(prices), sum(prices))

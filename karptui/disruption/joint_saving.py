@@ -1,0 +1,91 @@
+"""Savings of removing several nodes together, by set of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+import msgspec
+
+_MOST_WANTED: Final = 64
+"""Sets that wait for a simulation: the oldest are dropped, and asked for again if a screen still shows them."""
+
+
+class JointRemoval(msgspec.Struct, frozen=True, gc=False):
+    """Nodes that can be removed together, and their new nodes."""
+
+    keys: frozenset[str] = frozenset()
+    """Keys of the nodes that are removed: those whose joint removal saves most."""
+    new_nodes: int = 0
+    """Nodes launched for their pods."""
+    price_per_hour: float = 0.0
+    """Dollars that the removed nodes cost, by the prices of their NodePools."""
+    saves_per_hour: float = 0.0
+    """Dollars of that which are no longer paid."""
+
+    @property
+    def share(self) -> float:
+        """Part of the removed nodes' price that is saved."""
+        return max(0.0, min(self.saves_per_hour / self.price_per_hour, 1.0)) if self.price_per_hour else 0.0
+
+
+class JointSaving(msgspec.Struct, frozen=True, gc=False):
+    """Savings of removing some nodes together."""
+
+    per_hour: float | None = None
+    """Dollars; None if no price is known."""
+    nodes: int = 0
+    """Nodes that are removed."""
+    is_upper_bound: bool = False
+    """Whether it only adds up removals of single nodes, whose pods compete for the same free room."""
+
+
+Simulate: TypeAlias = Callable[[frozenset[str]], JointRemoval | None]
+"""Simulates the joint removal of nodes, by the keys of their findings."""
+
+
+class JointFigures:
+    """Joint removals by set of nodes: screens ask for sets, the analysis simulates them one at a time."""
+
+    def __init__(self, before: JointFigures | None = None) -> None:
+        """Begin without any.
+
+        Args:
+            before: Figures of the cluster of a moment ago: they count until a set is simulated again.
+        """
+        self._before = before.latest if before is not None else {}
+        self._simulated: dict[frozenset[str], JointRemoval | None] = {}
+        self._wanted: dict[frozenset[str], None] = {}
+        self._at_once: Simulate | None = None
+
+    @property
+    def latest(self) -> dict[frozenset[str], JointRemoval | None]:
+        """The newest figure of each set that was asked for on this cluster."""
+        asked = {keys: self._before[keys] for keys in tuple(self._wanted) if keys in self._before}
+        return {**asked, **self._simulated}
+
+    def of(self, keys: frozenset[str]) -> JointRemoval | None:
+        """Return the joint removal of some nodes; None while it is not simulated, and if it cannot be."""
+        if keys not in self._simulated:
+            if self._at_once is None:
+                self._wanted[keys] = None
+                if len(self._wanted) > _MOST_WANTED:
+                    self._wanted.pop(next(iter(self._wanted)), None)
+                return self._before.get(keys)
+            self._simulated[keys] = self._at_once(keys)
+        return self._simulated[keys]
+
+    def simulate_at_once(self, simulate: Simulate) -> None:
+        """Answer every question from now on with a simulation, for callers that can wait."""
+        self._at_once = simulate
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a set waits for its simulation."""
+        return bool(self._wanted)
+
+    def simulate(self, simulate: Simulate) -> None:
+        """Simulate the set that was asked for last."""
+        keys = next(reversed(self._wanted))
+        self._simulated[keys] = simulate(keys)
+        self._wanted.pop(keys, None)

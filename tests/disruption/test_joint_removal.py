@@ -1,0 +1,72 @@
+"""Nodes removed together save what is left once their pods share the same free room."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.disruption.joint_removal import JointRemovals
+from karptui.disruption.joint_saving import JointFigures, JointRemoval
+from karptui.disruption.methods import observed_fleet
+from karptui.disruption.study import DisruptionStudy, study_all
+from karptui.karpenter import labels
+from karptui.provisioning.prepared import Prepared
+from tests.builders import a_node, a_nodepool, a_pod, present
+from tests.disruption.making import a_claim, consolidatable, prepared
+
+NAMES = ("node-1", "node-2", "node-3", "node-4")
+KEYS = frozenset(f"claim/claim-{name}" for name in NAMES[:3])
+
+
+def _cluster(cpu: str, *, last_is_full: bool = False) -> Prepared:
+    """Return four nodes of 8 cores for $0.40/h; the first three have one protected pod each."""
+    size: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
+    protected = {labels.DO_NOT_DISRUPT: "true"}
+    pods = [a_pod(name=f"pod-{name}", node=name, cpu=cpu, annotations=protected) for name in NAMES[:3]]
+    return prepared(
+        nodes=[a_node(name=name, **size) for name in NAMES],
+        nodeclaims=[a_claim(name, instance_type="m5.2xlarge", conditions=(consolidatable(),)) for name in NAMES],
+        nodepools=[a_nodepool(budgets=())],
+        pods=[*pods, a_pod(name="last", node=NAMES[3], cpu="7500m" if last_is_full else "100m")],
+    )
+
+
+def _removed(cluster: Prepared, keys: frozenset[str] = KEYS) -> JointRemoval:
+    return present(JointRemovals(cluster, observed_fleet(cluster)).of(keys))
+
+
+def test_nodes_whose_pods_all_fit_elsewhere_save_their_whole_price() -> None:
+    removal = _removed(_cluster("2"))
+    assert (removal.keys, removal.new_nodes, removal.share) == (KEYS, 0, 1.0)
+    assert removal.saves_per_hour == pytest.approx(1.2)
+
+
+def test_the_price_of_new_nodes_is_taken_off() -> None:
+    cluster = _cluster("4")  # each pod alone fits on the fourth node; all three need another node
+    alone = study_all(DisruptionStudy(cluster, 1))
+    assert sum(present(alone.findings[key].freed).savings_per_hour for key in KEYS) == pytest.approx(1.2)
+    removal = _removed(cluster)
+    assert (removal.keys, removal.new_nodes) == (KEYS, 1)
+    assert removal.saves_per_hour == pytest.approx(0.8)
+
+
+def test_a_joint_removal_that_saves_less_than_a_part_of_it_is_the_part() -> None:
+    removal = _removed(_cluster("7500m", last_is_full=True))  # a new node for each of the pods
+    assert (removal.keys, removal.saves_per_hour) == (frozenset(), 0.0)
+
+
+def test_unknown_nodes_are_not_guessed() -> None:
+    cluster = _cluster("2")
+    assert JointRemovals(cluster, observed_fleet(cluster)).of(KEYS | {"claim/gone"}) is None
+
+
+def test_a_set_is_simulated_once_it_is_asked_for_and_counts_until_it_is_simulated_again() -> None:
+    study = DisruptionStudy(_cluster("4"), 1)
+    first = present(study.analysis.joint)
+    assert (first.of(KEYS), first.is_asked) == (None, True)
+    assert (study.simulate_joint(), study.simulate_joint()) == (True, False)
+    assert present(first.of(KEYS)).saves_per_hour == pytest.approx(0.8)
+    after = JointFigures(first)
+    assert (after.of(KEYS), after.is_asked) == (first.of(KEYS), True)
+    assert JointFigures(JointFigures(first)).of(KEYS) is None  # no screen asks for it any more
