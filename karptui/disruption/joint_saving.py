@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -27,6 +27,17 @@ class JointRemoval(msgspec.Struct, frozen=True, gc=False):
     def share(self) -> float:
         """Part of the removed nodes' price that is saved."""
         return max(0.0, min(self.saves_per_hour / self.price_per_hour, 1.0)) if self.price_per_hour else 0.0
+
+
+class NodeSaving(NamedTuple):
+    """A node that would be removed alone."""
+
+    key: str
+    """Of its findings."""
+    saves_per_hour: float | None
+    """Dollars saved if it alone is removed; None if that is not known."""
+    price_per_hour: float | None
+    """Dollars it costs."""
 
 
 class JointSaving(msgspec.Struct, frozen=True, gc=False):
@@ -89,3 +100,22 @@ class JointFigures:
         keys = next(reversed(self._wanted))
         self._simulated[keys] = simulate(keys)
         self._wanted.pop(keys, None)
+
+
+def joint_saving(alone: Iterable[NodeSaving], joint: JointFigures | None) -> JointSaving:
+    """Return what is saved if nodes are removed together: never more than the removals of single nodes add up to.
+
+    Args:
+        alone: The nodes, each with what it saves alone.
+        joint: Joint removals; None if none is simulated.
+    """
+    known = [one for one in alone if one.saves_per_hour is not None]
+    saving = [one for one in known if (one.saves_per_hour or 0.0) > 0]
+    at_most = sum(one.saves_per_hour or 0.0 for one in saving)
+    if len(saving) <= 1:
+        return JointSaving(at_most if known else None, len(saving))
+    removal = joint.of(frozenset(one.key for one in saving)) if joint is not None else None
+    if removal is None:
+        return JointSaving(at_most, len(saving), is_upper_bound=True)
+    price = sum(one.price_per_hour or 0.0 for one in saving if one.key in removal.keys)
+    return JointSaving(min(price * removal.share, at_most), len(removal.keys))

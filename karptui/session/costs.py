@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from karptui.disruption.joint_saving import JointSaving
+from karptui.disruption.joint_saving import NodeSaving, joint_saving
 from karptui.karpenter.labels import RESERVED
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.nodes import NodeEntry, PodAccess
@@ -138,7 +138,7 @@ def held_of(entries: Iterable[NodeEntry], joint: JointFigures | None = None) -> 
         joint: Joint removals; without it several nodes get an upper bound.
     """
     currency, unpriced, waiting = "USD", 0, 0
-    amounts: list[tuple[NodeEntry, float]] = []
+    alone: list[NodeSaving] = []
     for entry in entries:
         found = entry.findings
         if found is None:
@@ -151,32 +151,10 @@ def held_of(entries: Iterable[NodeEntry], joint: JointFigures | None = None) -> 
         if amount is None:
             unpriced += found.freed is not None
         elif amount > 0:
-            amounts.append((entry, amount))
+            alone.append(NodeSaving(entry.key, amount, entry.price.per_hour if entry.price is not None else 0.0))
             currency = entry.price.currency if entry.price is not None else currency
-    saving = joint_saving(amounts, joint)
+    saving = joint_saving(alone, joint)
     return Held(saving.per_hour or 0.0, currency, saving.nodes + unpriced, unpriced, waiting, saving.is_upper_bound)
-
-
-def joint_saving(amounts: Sequence[tuple[NodeEntry, float]], joint: JointFigures | None) -> JointSaving:
-    """Return what is saved if nodes are removed together.
-
-    Args:
-        amounts: Nodes, with the dollars per hour that are saved if one alone is removed.
-        joint: Joint removals; None if none is simulated.
-    """
-    saving = [(entry, amount) for entry, amount in amounts if amount > 0]
-    at_most = sum(amount for _, amount in saving)
-    if len(saving) < 2:
-        return JointSaving(at_most if amounts else None, len(saving))
-    removal = joint.of(frozenset(entry.key for entry, _ in saving)) if joint is not None else None
-    if removal is None:
-        return JointSaving(at_most, len(saving), is_upper_bound=True)
-    prices = [
-        entry.price.per_hour
-        for entry, _ in saving
-        if entry.key in removal.keys and entry.price is not None and entry.capacity_type != RESERVED
-    ]
-    return JointSaving(min(sum(prices) * removal.share, at_most), len(removal.keys))
 
 
 def total_of(entries: Iterable[NodeEntry]) -> Total:

@@ -11,6 +11,7 @@ from karptui.disruption.codes import CODES, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.deletion import DrainStage, deletion_stage
 from karptui.disruption.drain import LONG_NS, Hold
+from karptui.disruption.joint_saving import JointSaving, NodeSaving, joint_saving
 from karptui.disruption.termination import STUCK_ALLOWANCE_NS, deadline_of
 from karptui.provisioning.pool_order import usable_pools
 from karptui.verdict.finding import (
@@ -44,7 +45,7 @@ def held(case: VerdictCase) -> Iterator[ClusterFinding]:
         if why in _HELD and not (why is WhyCode.BUDGET and found.why.method == Method.DRIFT):
             groups.setdefault((why, manner_of(line, why, case.closed_pdbs)), []).append(line)
     for (why, manner), lines in groups.items():
-        yield _of_holders(why, manner, lines)
+        yield _of_holders(why, manner, lines, case)
 
 
 def manner_of(line: VerdictNode, why: WhyCode, closed_pdbs: Collection[str]) -> Manner:
@@ -58,7 +59,7 @@ def manner_of(line: VerdictNode, why: WhyCode, closed_pdbs: Collection[str]) -> 
     return Manner.USED_UP if line.findings is not None and line.findings.why.of else Manner.NEVER
 
 
-def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode]) -> ClusterFinding:
+def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case: VerdictCase) -> ClusterFinding:
     code, screen, key, filter_text = _HELD[why]
     own = [one for line in lines for one in own_blockers(line, why)]
     ends = [one.until_ns for one in own]
@@ -67,10 +68,12 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode]) -> C
     objects = [one.object_ref for one in own if one.object_ref]
     if code is FindingCode.PDB:
         objects += [f"PodDisruptionBudget/{key}" for one in own for key in one.value.split()]
+    saving = saving_of(((line, line.held) for line in lines), case)
     return ClusterFinding(
         severity=FindingSeverity.INFO if is_over else FindingSeverity.WARNING,
         code=code,
-        price_per_hour=sum_of(line.held for line in lines),
+        price_per_hour=saving.per_hour,
+        is_upper_bound=saving.is_upper_bound,
         is_partial=lacks_some(line.held for line in lines)
         or any(line.findings is not None and line.findings.freed is None for line in lines),
         since_ns=min((one.since_ns for one in own if one.since_ns), default=None),
@@ -232,6 +235,17 @@ def _leaving(line: VerdictNode, *, sees_nodes: bool, sees_claims: bool) -> Leavi
     if stage is DrainStage.DELETING:
         return Leaving.WAITS
     return Leaving.EVICTED if holds else Leaving.UNDRAINED
+
+
+def saving_of(amounts: Iterable[tuple[VerdictNode, float | None]], case: VerdictCase) -> JointSaving:
+    """Return what is saved if nodes are removed together.
+
+    Args:
+        amounts: The nodes, each with what it saves alone.
+        case: The cluster.
+    """
+    alone = [NodeSaving(line.findings.key, held, line.per_hour) for line, held in amounts if line.findings is not None]
+    return joint_saving(alone, case.analysis.joint if case.analysis is not None else None)
 
 
 def sum_of(amounts: Iterable[float | None]) -> float | None:

@@ -142,6 +142,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     manner: Manner = Manner.PLAIN
     is_partial: bool = False
     """Whether more may come to its dollars: not every node of it has been simulated, or has a price."""
+    is_upper_bound: bool = False
+    """Whether its dollars add up removals of single nodes: their joint removal is not simulated yet."""
     screen: str = ""
     """Where it is proven."""
     key: str = ""

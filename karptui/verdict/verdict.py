@@ -20,7 +20,16 @@ from karptui.kube.resources import NODES
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text
 from karptui.provisioning.pool_order import Bystanding, bystanding, served_pools
-from karptui.verdict.blocked import all_leaving, held, lacks_some, leaving_for_long, manner_of, own_blockers, sum_of
+from karptui.verdict.blocked import (
+    all_leaving,
+    held,
+    lacks_some,
+    leaving_for_long,
+    manner_of,
+    own_blockers,
+    saving_of,
+    sum_of,
+)
 from karptui.verdict.finding import (
     ClusterFinding,
     FindingCode,
@@ -107,7 +116,7 @@ def _timed_out(case: VerdictCase) -> Iterator[ClusterFinding]:
 def _stopped(case: VerdictCase) -> Iterator[ClusterFinding]:
     cluster = case.analysis.cluster if case.analysis is not None else ()
     waiting = [line for line in case.nodes if line.findings is not None and line.findings.why.code is WhyCode.WAITS]
-    price = sum_of(line.would_save for line in waiting)
+    saving = saving_of(((line, line.would_save) for line in waiting), case)
     unsynced = [one for one in cluster if one.code is Code.UNSYNCED]
     if unsynced:
         since = min((one.since_ns for one in unsynced if one.since_ns), default=None)
@@ -119,7 +128,8 @@ def _stopped(case: VerdictCase) -> Iterator[ClusterFinding]:
             severity=FindingSeverity.ERROR if is_long or said else FindingSeverity.INFO,
             detail=said,
             code=FindingCode.STOPPED,
-            price_per_hour=price,
+            price_per_hour=saving.per_hour,
+            is_upper_bound=saving.is_upper_bound,
             is_partial=lacks_some(line.would_save for line in waiting),
             since_ns=since,
             objects=tuple(one.object_ref for one in unsynced),

@@ -359,7 +359,8 @@ def money_text(finding: ClusterFinding) -> str:
     """Return ``$2.03/h``, with a plus where more may come to it; nothing where there is none, or it is said already."""
     if not finding.price_per_hour or str(finding.code) == "NEXT":
         return ""
-    return f"{per_hour_text(finding.price_per_hour, 'USD')}{'+' if finding.is_partial else ''}"
+    bound = "up to " if finding.is_upper_bound else ""
+    return f"{bound}{per_hour_text(finding.price_per_hour, 'USD')}{'+' if finding.is_partial else ''}"
 
 
 class Room(NamedTuple):
@@ -435,6 +436,7 @@ def verdict_values(findings: Iterable[ClusterFinding], now_ns: int, reasons: Rea
             "code": str(one.code),
             "text": sentence(one, now_ns, reasons),
             "pricePerHour": one.price_per_hour,
+            "isUpperBound": one.is_upper_bound,
             "since": format_timestamp(one.since_ns) if one.since_ns else None,
             "until": format_timestamp(one.until_ns) if one.until_ns else None,
             "objects": list(one.objects),

@@ -12,7 +12,7 @@ from karptui.config import DEFAULTS
 from karptui.decode.kinds import Kind
 from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import DISRUPTED_TAINT, OS
+from karptui.karpenter.labels import DISRUPTED_TAINT, DO_NOT_DISRUPT, OS
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClassRef
 from karptui.kube.pod import Pod, PodVolume
 from karptui.kube.quantity import NANO
@@ -51,6 +51,7 @@ from tests.builders import (
 from tests.disruption.making import TYPES, a_claim, consolidatable
 from tests.ui.fleet import a_fleet, status, view_of
 
+PROTECTED = {DO_NOT_DISRUPT: "true"}
 KWOK = NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "k")
 OTHER = "x9.none"
 """A type without a price."""
@@ -424,3 +425,17 @@ def test_how_far_a_node_has_come_is_told_only_as_far_as_it_was_looked_at(kind: K
     view = ClusterView(state_of(inventory), {str(kind): status(kind, Phase.FORBIDDEN)}, evidence=Evidence())
     found = next(one for one in verdict_of_view(view, NOW_NS) if one.code is FindingCode.LEAVING)
     assert (found.names, found.detail) == (("claim-node-1" if kind is Kind.NODE else "node-1",), detail)
+
+
+def test_a_finding_about_several_nodes_has_the_dollars_of_removing_them_together() -> None:
+    names = ("node-1", "node-2", "node-3", "node-4")
+    size: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
+    protected = [a_pod(name=f"pod-{name}", node=name, cpu="4", annotations=PROTECTED) for name in names[:3]]
+    found = found_in(
+        nodes=tuple(a_node(name=name, **size) for name in names),
+        nodeclaims=tuple(a_claim(name, instance_type="m5.2xlarge", conditions=(consolidatable(),)) for name in names),
+        pods=(*protected, a_pod(name="last", node=names[3], cpu="100m")),
+    )
+    held = found[FindingCode.POD_DND]
+    # Each node alone saves $0.40/h; together their pods need one new node.
+    assert (held.nodes, held.price_per_hour, held.is_upper_bound) == (3, pytest.approx(0.8), False)
