@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from importlib import metadata
 from typing import Any, Final
 
-from karptui.workers.workers import MOST_LOST, Question, WorkersError, packed, unpacked
+from karptui.workers.workers import MOST_LOST, Question, WorkersError, never, packed, unpacked
 
 ANSWER_SECONDS: Final = 10.0
 """How long a scheduler may take to answer."""
@@ -263,8 +263,5 @@ def answer(question: Question, common: bytes, token: str, item: bytes, version: 
         raise WorkersError(f"a worker has {own_version()}, and {version} was asked for: they must be the same")
     if getattr(_kept, "token", "") != token:
         _kept.common, _kept.token = unpacked(common), token
-    return packed(question(_kept.common, unpacked(item), _always))
+    return packed(question(_kept.common, unpacked(item), never))
 
-
-def _always() -> bool:
-    return False

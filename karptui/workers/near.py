@@ -1,9 +1,14 @@
-"""Processes of this machine; one that dies is replaced, and what it was at is asked again."""
+"""Worker processes on this machine.
+
+A worker that dies is replaced, and its items are asked again. A worker ends itself as soon as this process has ended,
+however that happens (SIGKILL included), or has no more use for it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
 import sys
 import threading
@@ -14,10 +19,10 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.workers.workers import MOST_LOST, Question, WorkersError, packed, unpacked
+from karptui.workers.workers import MOST_LOST, Question, WorkersError, never, packed, unpacked
 
 if TYPE_CHECKING:
-    from multiprocessing.synchronize import Event as EventType
+    from multiprocessing.connection import Connection
 
 _POLL_SECONDS: Final = 0.05
 _AHEAD: Final = 2
@@ -56,15 +61,18 @@ class NearWorkers:
             yield position, question(common, item, self._is_cancelled.is_set)
 
     def _elsewhere(self, question: Question, common: object, items: Iterable[object]) -> Iterator[tuple[int, Any]]:
-        context = multiprocessing.get_context(_way_to_begin())
+        method = _start_method()
+        context = multiprocessing.get_context(method)
         # A screen has put something without a descriptor in the place of stderr, which the first process would inherit.
         with contextlib.redirect_stderr(sys.__stderr__):
             resource_tracker.ensure_running()
-        stop = context.Event()
+        # Nothing is ever written to this pipe. It ends when this process closes it or is gone.
+        lifeline, held_here = context.Pipe(duplex=False)
         given = packed(common)
+        inherited = held_here if method == "fork" else None
 
         def opened() -> ProcessPoolExecutor:
-            return ProcessPoolExecutor(self.count, context, initializer=_begin, initargs=(given, stop))
+            return ProcessPoolExecutor(self.count, context, initializer=_begin, initargs=(given, lifeline, inherited))
 
         source, again = enumerate(items), deque[tuple[int, object]]()
         pending: dict[Future[bytes], tuple[int, object]] = {}
@@ -93,9 +101,11 @@ class NearWorkers:
                     pool.shutdown()
                     pool = opened()
         finally:
-            # What is being worked on ends at its next look, so that nobody waits for it.
-            stop.set()
+            held_here.close()
+            # Unfinished items fail once the workers have ended. Shutting down earlier can hang on a full queue.
+            wait(pending)
             pool.shutdown(cancel_futures=True)
+            lifeline.close()
 
     def _hand_over(
         self,
@@ -118,8 +128,8 @@ class NearWorkers:
         return True
 
 
-def _way_to_begin() -> str:
-    """Return how processes begin: with what this one has imported, where there is no thread that holds anything."""
+def _start_method() -> str:
+    """Return multiprocessing's start method: fork (quick) is safe only while this process has a single thread."""
     return "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"
 
 
@@ -127,16 +137,25 @@ def _position(given: tuple[int, object]) -> int:
     return given[0]
 
 
-# In the other processes
+# In the worker processes
 
 _STATE: dict[str, Any] = {}
 
 
-def _begin(given: bytes, stop: EventType) -> None:
-    # Ctrl-c is sent to all; whoever asked for the results ends the others.
+def _begin(given: bytes, lifeline: Connection, inherited: Connection | None) -> None:
+    if inherited is not None:
+        inherited.close()
+    threading.Thread(target=_end_with, args=(lifeline,), name="lifeline", daemon=True).start()
+    # Ctrl-c is sent to every process of the terminal; the parent decides what becomes of its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _STATE["common"], _STATE["stop"] = unpacked(given), stop
+    _STATE["common"] = unpacked(given)
+
+
+def _end_with(lifeline: Connection) -> None:
+    with contextlib.suppress(EOFError, OSError):
+        lifeline.recv_bytes()
+    os._exit(1)
 
 
 def _answer(question: Question, item: bytes) -> bytes:
-    return packed(question(_STATE["common"], unpacked(item), _STATE["stop"].is_set))
+    return packed(question(_STATE["common"], unpacked(item), never))

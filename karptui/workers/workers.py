@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 Question = Callable[[Any, Any, Callable[[], bool]], Any]
-"""Called with what is common, an item, and whether nobody waits for the result any more."""
+"""Called with what is common, an item, and a function that returns whether the result is no longer wanted."""
 MOST_LOST: Final = 3
 """So many workers in a row that are lost with nothing to show for it are not a matter of chance."""
 
@@ -51,6 +51,11 @@ class Workers(Protocol):
     def close(self) -> None:
         """Let go of the workers."""
         ...
+
+
+def never() -> bool:
+    """Return False: a worker in another process is ended when its result is no longer wanted, not asked to stop."""
+    return False
 
 
 def in_order(results: Iterable[tuple[int, Any]]) -> Iterator[Any]:

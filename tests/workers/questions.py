@@ -49,10 +49,15 @@ def fails(_common: Any, item: int, _is_stopped: Stopped) -> None:
     raise KeyError(item)
 
 
-def until_stopped(_common: Any, item: int, is_stopped: Stopped) -> int:
-    """Answer the first item at once, and the others when nobody waits any more."""
-    until = time.monotonic() + 20
-    while item and not is_stopped() and time.monotonic() < until:
-        time.sleep(0.01)
-    assert time.monotonic() < until
+def never_ends(_common: Any, item: int, _is_stopped: Stopped) -> int:
+    """Answer the first item at once, and no other."""
+    while item:
+        time.sleep(60)
     return item
+
+
+def busy(common: Any, item: int, _is_stopped: Stopped) -> int:
+    """Write this process's id into a folder, then compute for ever."""
+    Path(common, str(os.getpid())).write_text("")
+    while True:
+        item += 1

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from types import MappingProxyType
@@ -56,17 +60,52 @@ def test_an_error_is_that_of_the_question() -> None:
 def test_cancelling_ends_what_is_under_way() -> None:
     workers = NearWorkers(2)
     seen = []
-    for position, _ in workers.run(questions.until_stopped, None, range(50)):
+    for position, _ in workers.run(questions.never_ends, None, range(50)):
         seen.append(position)
         workers.cancel()
     assert seen == [0]
 
 
 def test_what_is_left_unread_is_given_up() -> None:
-    results = NearWorkers(2).run(questions.until_stopped, None, range(50))
+    results = NearWorkers(2).run(questions.never_ends, None, range(50))
     assert next(results) == (0, 0)
     assert isinstance(results, Generator)
     results.close()
+
+
+PARENT = """
+import sys, threading
+from karptui.workers.near import NearWorkers
+from tests.workers import questions
+
+if sys.argv[2] == "spawn":  # threads make worker processes start with spawn
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+list(NearWorkers(3).run(questions.busy, sys.argv[1], range(8)))
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], ids=lambda number: number.name)
+def test_no_worker_outlives_its_parent(tmp_path: Path, number: signal.Signals, method: str) -> None:
+    """A worker that lives on holds the pipe, so that whoever reads the parent's output waits for ever."""
+    words = [sys.executable, "-c", PARENT, str(tmp_path), method]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as parent:
+        while len(list(tmp_path.iterdir())) < 3:
+            assert parent.poll() is None
+        parent.send_signal(number)
+        output, _ = parent.communicate(timeout=20)
+    assert parent.returncode == -number
+    assert b"Traceback" not in output
+    assert not [path.name for path in tmp_path.iterdir() if is_running(int(path.name))]
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process exists and is not just waiting to be reaped."""
+    with contextlib.suppress(OSError):
+        os.kill(pid, 0)
+        state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, check=False).stdout
+        return bool(state.strip()) and not state.startswith(b"Z")
+    return False
 
 
 def test_read_only_mappings_can_be_sent() -> None:
