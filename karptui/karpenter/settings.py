@@ -51,6 +51,10 @@ class SettingsError(ValueError):
     """A setting that Karpenter itself would refuse."""
 
 
+MAX_OVERHEAD: Final = 1000
+"""Largest VM_MEMORY_OVERHEAD_PERCENT; with 1, nothing is left of a node's memory."""
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What the controller was started with."""
 
@@ -119,7 +123,7 @@ def parse_settings(environment: Mapping[str, str], version: str = "") -> Setting
         ignore_dra_requests=reader.read("IGNORE_DRA_REQUESTS", _boolean, default=True),
         batch_max_seconds=reader.read("BATCH_MAX_DURATION", _seconds, default=10.0),
         gates=_gates(environment.get("FEATURE_GATES", ""), GATE_DEFAULTS, "FEATURE_GATES"),
-        vm_memory_overhead_percent=reader.amount("VM_MEMORY_OVERHEAD_PERCENT", _decimal, default=0.075),
+        vm_memory_overhead_percent=_overhead(reader),
         reserved_enis=reader.amount("RESERVED_ENIS", _integer, default=0),
         cluster_name=environment.get("CLUSTER_NAME", ""),
         isolated_vpc=reader.read("ISOLATED_VPC", _boolean, default=False),
@@ -158,6 +162,16 @@ class _SettingsReader:
         if value < 0:
             raise SettingsError(f"{name} is {self._environment[name]!r}, must not be negative")
         return value
+
+
+def _overhead(reader: _SettingsReader) -> float:
+    """Return VM_MEMORY_OVERHEAD_PERCENT; Karpenter takes any, but the bytes of larger ones do not fit its integers."""
+    percent = reader.amount("VM_MEMORY_OVERHEAD_PERCENT", _decimal, default=0.075)
+    if percent > MAX_OVERHEAD:
+        raise SettingsError(
+            f"VM_MEMORY_OVERHEAD_PERCENT is {percent:g}, must be a fraction of memory (0.075), at most {MAX_OVERHEAD}"
+        )
+    return percent
 
 
 def _choice(environment: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:

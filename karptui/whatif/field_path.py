@@ -10,6 +10,8 @@ Path: TypeAlias = tuple[str | int, ...]
 """Field names and list positions from the top of a document, e.g. ``("spec", "limits", "cpu")``."""
 POOL_REQUIREMENTS: Final[Path] = ("spec", "template", "spec", "requirements")
 """Where a NodePool has its requirements."""
+MAX_STEPS: Final = 100
+"""Kubernetes' own objects are nested less than 30 deep; code that follows a path recurses once for each step."""
 _STEP: Final = re.compile(
     r"""\[(?P<index>[0-9]{1,6})\]"""
     r"""|\[(?P<quote>["'])(?P<quoted>.*?)(?P=quote)\]"""
@@ -73,6 +75,8 @@ def parse_path(text: str) -> Path:
         else:
             steps.append(match["quoted"] if match["quote"] is not None else match["key"] or match["name"])
         position = match.end()
+        if len(steps) > MAX_STEPS:
+            raise PathError(f"{text!r:.120} is a path of more than {MAX_STEPS} fields")
     if not steps:
         raise PathError("the path is empty")
     return tuple(steps)

@@ -1,6 +1,6 @@
 """A Dask cluster: the extra ``karptui[dask]``, imported only when somebody names a scheduler.
 
-Whoever can reach a scheduler can have it run anything, and what it answers is unpickled here: it has to be trusted.
+Answers are unpickled here, so a scheduler and its workers can run code on this machine: they must be trusted.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from importlib import metadata
 from typing import Any, Final
 
+from karptui.crash import sentence
 from karptui.workers.workers import MOST_LOST, Question, WorkersError, never, packed, unpacked
 
 ANSWER_SECONDS: Final = 10.0
@@ -26,6 +27,9 @@ FETCH_SECONDS: Final = 2.0
 this moment, the scheduler tries to reach it for 30 s (Dask's comm.timeouts.connect) while another has made it again."""
 EMPTY_SECONDS: Final = 60.0
 """How long a cluster may have no worker at all."""
+TLS: Final = "tls://"
+TLS_FILES: Final = "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__CLIENT__CERT and …__CLIENT__KEY"
+"""Environment variables in which Dask looks for the certificates of this side."""
 MOST_GIVEN_UP: Final = 20
 """How often a scheduler may give up what it was asked before nothing more is asked of it."""
 _POLL_SECONDS: Final = 0.02
@@ -38,6 +42,20 @@ def own_version() -> str:
     """Return what must be the same on both sides: karptui's version and Python's."""
     python = ".".join(platform.python_version_tuple()[:2])
     return f"karptui {metadata.version('karptui')} on Python {python}"
+
+
+def _check_tls(security: Any) -> None:
+    """Check that the certificates can be read which Dask's own configuration names.
+
+    Raises:
+        WorkersError: when there are none, or they cannot be read.
+    """
+    try:
+        context = security().get_connection_args("client").get("ssl_context")
+    except OSError as error:
+        raise WorkersError(f"a file of {TLS_FILES} cannot be used: {error.strerror or error}") from None
+    if context is None:
+        raise WorkersError(f"{TLS} needs certificates: name their files in {TLS_FILES}, or in Dask's configuration")
 
 
 def _client(kind: Any, address: str) -> Any:
@@ -102,6 +120,8 @@ class FarWorkers:
         self._is_cancelled = threading.Event()
         # What goes wrong is said in sentences of ours.
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        if address.startswith(TLS):
+            _check_tls(distributed.Security)
         self._client: Any = None
         try:
             with warnings.catch_warnings():
@@ -110,7 +130,8 @@ class FarWorkers:
             self._check()
         except (OSError, TimeoutError):
             self.close()
-            raise WorkersError(f"no Dask scheduler answers at {address} within {ANSWER_SECONDS:g} s") from None
+            why = ", or the two do not accept each other's certificates" if address.startswith(TLS) else ""
+            raise WorkersError(f"no Dask scheduler answers at {address} within {ANSWER_SECONDS:g} s{why}") from None
         except ValueError as error:
             self.close()
             raise WorkersError(f"{address} is not the address of a Dask scheduler: {error}") from None
@@ -137,8 +158,14 @@ class FarWorkers:
         """Yield positions and results as they are ready.
 
         Raises:
-            WorkersError: when the scheduler is gone, or workers die over and over.
+            WorkersError: when the scheduler or all workers are gone, workers die over and over, or a question fails.
         """
+        try:
+            yield from self._run(question, common, items)
+        except OSError:  # TimeoutError included: nobody takes what is common, or the connection is lost
+            raise WorkersError(f"no worker of the Dask cluster at {self._address} answers") from None
+
+    def _run(self, question: Question, common: object, items: Iterable[object]) -> Iterator[tuple[int, Any]]:
         self._is_cancelled.clear()
         given = packed(common)
         token = hashlib.sha256(given).hexdigest()
@@ -205,7 +232,7 @@ class FarWorkers:
 
         Raises:
             _NotThereError: when it has not come within some seconds.
-            WorkersError: when workers have died over and over.
+            WorkersError: when workers have died over and over, or the question has failed.
         """
         try:
             given = future.result(timeout=seconds)
@@ -215,7 +242,9 @@ class FarWorkers:
                 raise WorkersError(text) from None
             if isinstance(error, TimeoutError) and future.status != "error":
                 raise _NotThereError from None
-            raise
+            if isinstance(error, WorkersError | concurrent.futures.CancelledError):
+                raise
+            raise WorkersError(f"a worker of {self._address} failed: {sentence(error)}") from None
         return unpacked(given)
 
     def _of_scheduler(self, function: Any, *arguments: str) -> Any:
@@ -232,9 +261,14 @@ class FarWorkers:
         """
         versions = self._client.run(metadata.version, "karptui", on_error="return")
         pythons = self._client.run(platform.python_version_tuple, on_error="return")
-        if not versions:
+        # A worker that has left meanwhile gives an error of its connection, or nothing.
+        found = {
+            f"worker {worker}": (version, pythons[worker])
+            for worker, version in versions.items()
+            if isinstance(pythons.get(worker), tuple) and not isinstance(version, OSError)
+        }
+        if not found:
             raise WorkersError(f"the Dask cluster at {self._address} has no workers")
-        found = {f"worker {worker}": (version, pythons[worker]) for worker, version in versions.items()}
         found[f"the scheduler at {self._address}"] = (
             self._of_scheduler(metadata.version, "karptui"),
             self._of_scheduler(platform.python_version_tuple),
@@ -264,4 +298,3 @@ def answer(question: Question, common: bytes, token: str, item: bytes, version: 
     if getattr(_kept, "token", "") != token:
         _kept.common, _kept.token = unpacked(common), token
     return packed(question(_kept.common, unpacked(item), never))
-

@@ -72,7 +72,10 @@ class NearWorkers:
         inherited = held_here if method == "fork" else None
 
         def opened() -> ProcessPoolExecutor:
-            return ProcessPoolExecutor(self.count, context, initializer=_begin, initargs=(given, lifeline, inherited))
+            with _starting(self.count):
+                return ProcessPoolExecutor(
+                    self.count, context, initializer=_begin, initargs=(given, lifeline, inherited)
+                )
 
         source, again = enumerate(items), deque[tuple[int, object]]()
         pending: dict[Future[bytes], tuple[int, object]] = {}
@@ -120,12 +123,22 @@ class NearWorkers:
             given = again.popleft() if again else next(source, None)
             if given is None:
                 return True
+            item = packed(given[1])
             try:
-                pending[pool.submit(_answer, question, packed(given[1]))] = given
+                with _starting(self.count):
+                    pending[pool.submit(_answer, question, item)] = given
             except BrokenProcessPool:
                 again.appendleft(given)
                 return False
         return True
+
+
+@contextlib.contextmanager
+def _starting(count: int) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise WorkersError(f"{count} processes cannot be started: {error.strerror or error}") from None
 
 
 def _start_method() -> str:

@@ -114,3 +114,27 @@ def test_merge_keys_that_multiply_are_refused_wherever_yaml_is_read(
     assert "bomb.yaml" in error
     assert "aliases" in error
     assert error.count("\n") == 1
+
+
+OUT_OF_RANGE = {
+    "path": "{edit: set, object: NodePool/general, path: spec." + "a." * 50_000 + "b, value: 1}",
+    "overhead": "{edit: setting, name: VM_MEMORY_OVERHEAD_PERCENT, value: '1e308'}",
+}
+
+
+@pytest.mark.parametrize("command", ["simulate", "forward"])
+@pytest.mark.parametrize(
+    ("edit", "status", "why"),
+    [
+        ("path", 2, "scenario.yaml: edits[0].path: 'spec.a.a"),
+        ("overhead", 1, "VM_MEMORY_OVERHEAD_PERCENT is 1e+308, must be a fraction of memory (0.075), at most 1000"),
+    ],
+)
+def test_a_scenario_out_of_range_is_a_sentence(
+    command: str, edit: str, status: int, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("scenario.yaml").write_text(f"edits:\n- {OUT_OF_RANGE[edit]}\n")
+    assert main([command, "--demo", "--scenario", "scenario.yaml"]) == status
+    output, error = capsys.readouterr()
+    assert why in output + error
+    assert len(error) < 500

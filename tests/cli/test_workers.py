@@ -136,3 +136,11 @@ def test_a_command_of_its_own_says_it_once(fleet: list[str], capsys: pytest.Capt
     command = [sys.executable, "-m", "karptui", *words, "--workers", "2"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (main([*words, "--workers", "1"]), capsys.readouterr()) == (ended.returncode, (ended.stdout, ended.stderr))
+
+
+def test_processes_that_cannot_be_started_are_a_sentence() -> None:
+    command = [sys.executable, "-m", "karptui", "sweep", "--demo", "--set", "RESERVED_ENIS=0,1,2", "--workers", "64"]
+    limited = ["sh", "-c", 'ulimit -n 24; exec "$@"', "sh", *command]
+    ended = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == "karptui sweep: --workers: 64 processes cannot be started: Too many open files\n"

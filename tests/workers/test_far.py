@@ -16,10 +16,11 @@ import pytest
 from karptui.cli.main import main
 from karptui.workers import far
 from karptui.workers.places import workers_at
-from karptui.workers.workers import WorkersError, in_order
+from karptui.workers.workers import Workers, WorkersError, in_order
 from tests.troubles import EXTRA_POOL, troubles_document
 from tests.workers import questions
 
+dask = pytest.importorskip("dask", reason="Dask is not installed: pip install -e '.[dev]'")
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install -e '.[dev]'")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -31,9 +32,10 @@ SECONDS = 120.0
 class Cluster:
     """A scheduler and its workers."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, protocol: str = "tcp") -> None:
         self._file = folder / "scheduler.json"
         self._environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        self._protocol = protocol
         self._log = (folder / "log").open("wb")
         self._processes = [self._started("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")]
         until = time.monotonic() + SECONDS
@@ -48,6 +50,7 @@ class Cluster:
 
     def _started(self, part: str, *words: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", f"distributed.cli.dask_{part}", "--scheduler-file", str(self._file), *words]
+        command += ["--protocol", self._protocol]
         return subprocess.Popen(
             command, env=self._environment, cwd=self._file.parent, stdout=self._log, stderr=self._log
         )
@@ -60,11 +63,8 @@ class Cluster:
         self._log.close()
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Return the address of a scheduler with two workers."""
-    cluster = Cluster(tmp_path_factory.mktemp("dask"))
-    for _ in range(2):
+def _once_it_has_workers(cluster: Cluster, count: int = 1) -> Workers:
+    for _ in range(count):
         cluster.add_worker()
     until = time.monotonic() + SECONDS
     while True:
@@ -73,11 +73,17 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         except WorkersError:
             assert time.monotonic() < until
         else:
-            count = workers.count
+            if workers.count == count:
+                return workers
             workers.close()
-            if count == 2:
-                break
         time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the address of a scheduler with two workers."""
+    cluster = Cluster(tmp_path_factory.mktemp("dask"))
+    _once_it_has_workers(cluster, 2).close()
     yield cluster.address
     cluster.stop()
 
@@ -90,7 +96,7 @@ def test_a_cluster_of_two_workers_one_of_which_is_killed(
     assert (workers.count, workers.sees_files) == (2, False)
     assert list(in_order(workers.run(questions.times, {"by": 3}, range(12)))) == [3 * item for item in range(12)]
     assert len(set(dict(workers.run(questions.who, None, range(8))).values())) <= 2
-    with pytest.raises(KeyError):
+    with pytest.raises(WorkersError, match=r"a worker of tcp://.* failed: KeyError: [0-2]"):
         list(workers.run(questions.fails, None, range(3)))
     results = workers.run(questions.times, {"by": 1}, range(1000))
     next(results)
@@ -143,6 +149,62 @@ def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         workers_at("tcp://127.0.0.1:1")
     with pytest.raises(WorkersError, match=r"tcp://a:b is not the address of a Dask scheduler"):
         workers_at("tcp://a:b")
+
+
+def test_tls_goes_by_the_certificates_that_dask_is_configured_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["sweep", "--demo", "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05", "--workers", "tls://127.0.0.1:1"]
+    assert main(command) == 2
+    assert "tls:// needs certificates: name their files in DASK_DISTRIBUTED__COMM__TLS__CA_FILE" in _said(capsys)
+    tls = Path(__file__).parents[1] / "data" / "tls"
+    settings = {"distributed.comm.tls.ca-file": str(tls / "none.pem"), "distributed.comm.tls.client.cert": "x"}
+    with dask.config.set(settings):
+        assert main(command) == 2
+    assert "CLIENT__KEY cannot be used: No such file or directory" in _said(capsys)
+
+    for role in ("SCHEDULER", "WORKER", "CLIENT"):
+        monkeypatch.setenv(f"DASK_DISTRIBUTED__COMM__TLS__{role}__CERT", str(tls / "server.pem"))
+        monkeypatch.setenv(f"DASK_DISTRIBUTED__COMM__TLS__{role}__KEY", str(tls / "server.key"))
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TLS__CA_FILE", str(tls / "authority.pem"))
+    settings = {
+        "distributed.comm.tls.ca-file": str(tls / "authority.pem"),
+        "distributed.comm.tls.client.cert": str(tls / "server.pem"),
+        "distributed.comm.tls.client.key": str(tls / "server.key"),
+    }
+    cluster = Cluster(tmp_path, protocol="tls")
+    try:
+        assert cluster.address.startswith("tls://")
+        with dask.config.set(settings):
+            workers = _once_it_has_workers(cluster)
+            assert list(workers.run(questions.times, {"by": 3}, [2])) == [(0, 6)]
+            workers.close()
+        with dask.config.set({**settings, "distributed.comm.tls.ca-file": str(tls / "stranger.pem")}):
+            monkeypatch.setattr(far, "ANSWER_SECONDS", 2)
+            with pytest.raises(WorkersError, match="or the two do not accept each other's certificates"):
+                workers_at(cluster.address)
+    finally:
+        cluster.stop()
+
+
+def test_workers_that_leave_once_they_were_counted(monkeypatch: pytest.MonkeyPatch, passing: Passing) -> None:
+    cluster = Answers(passing)
+    workers = made_up(cluster, monkeypatch)
+    monkeypatch.setattr(cluster, "scatter", raises_timeout)
+    with pytest.raises(WorkersError, match="no worker of the Dask cluster at tcp://made-up:1 answers"):
+        list(workers.run(questions.times, {"by": 3}, [1]))
+    monkeypatch.setattr(cluster, "run", lambda *_, **__: {"tcp://one": OSError("closed")})
+    with pytest.raises(WorkersError, match="the Dask cluster at tcp://made-up:1 has no workers"):
+        made_up(cluster, monkeypatch)
+
+
+def raises_timeout(*_: object, **__: object) -> None:
+    """Fail as Dask does when it finds no worker for data."""
+    raise TimeoutError("No valid workers found")
+
+
+def _said(capsys: pytest.CaptureFixture[str]) -> str:
+    return capsys.readouterr().err
 
 
 def test_without_dask_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
