@@ -13,7 +13,7 @@ from karptui.kube.live_usage import LiveUsage, Sample, merged
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.sources.base import SourceError
-from karptui.sources.cluster.body import ListMetadata, decoded
+from karptui.sources.cluster.body import ListMetadata, answers_counted, decoded
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.periodic import REFRESH_SECONDS, REFUSED_SECONDS, PeriodicSource, Wait
 from karptui.sources.recognition import ProxyClient
@@ -104,11 +104,13 @@ def _items(client: ProxyClient, resource: str, shape: type[_MetricsPage[_ItemT]]
     found: list[_ItemT] = []
     query = {"limit": PAGE}
     while True:
-        try:
-            body = client.get(f"{ROOT}/{resource}", query, read_seconds=READ_SECONDS)
-        except ApiError as error:
-            raise _refusal(error, resource) from error
-        page = decoded(body, shape, "metrics-server's answer cannot be read")
+        with answers_counted():
+            try:
+                body = client.get(f"{ROOT}/{resource}", query, read_seconds=READ_SECONDS)
+            except ApiError as error:
+                raise _refusal(error, resource) from error
+            page = decoded(body, shape, "metrics-server's answer cannot be read")
+            del body
         found += page.items
         if not page.metadata.next:
             return found

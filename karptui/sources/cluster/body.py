@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import io
+import threading
 import zlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 import msgspec
 
 from karptui.files import size_text
 from karptui.sources.cluster.errors import UnreachableError, one_line
+from karptui.sources.unpacking import BombError, Unpacker
 
 if TYPE_CHECKING:
     import urllib3
 
 MOST_BYTES: Final = 128 << 20
-"""Of one answer, unpacked: what a metrics-server without pages says of 100,000 pods takes half of it."""
+"""All answers together, unpacked: metrics-server's answer for 100,000 pods, without pages, takes half of it."""
+SMALL_BYTES: Final = 16 << 20
+"""One answer that is not read within `answers_counted`."""
 ERROR_BYTES: Final = 64 << 10
 """Of the body of an error; what is longer was not written by an API server, and is not read to its end."""
 BODY_SECONDS: Final = 300.0
 """From the first byte of a body to its last, however steadily it drips."""
 PIECE: Final = 1 << 16
-GZIP: Final = 16 + zlib.MAX_WBITS
 
 ShapeT = TypeVar("ShapeT")
 
@@ -40,6 +44,41 @@ class TooLargeError(UnreachableError):
 
 class UnreadableError(UnreachableError):
     """An answer that says something else than what was asked for."""
+
+
+class _Budget(threading.local):
+    """Bytes of answers that the present thread holds, and the sum of all threads."""
+
+    lock = threading.Lock()
+    used = 0
+    is_counting = False
+    held = 0
+
+    def charge(self, count: int) -> bool:
+        """Count bytes, negative ones to give them back; return whether they are within the budget."""
+        with self.lock:
+            if count > 0 and _Budget.used + count > MOST_BYTES:
+                return False
+            _Budget.used += count
+        self.held += count
+        return True
+
+
+_BUDGET: Final = _Budget()
+
+
+@contextmanager
+def answers_counted() -> Iterator[None]:
+    """Count what this thread reads of large answers until the block ends: they are decoded within it."""
+    if _BUDGET.is_counting:
+        yield
+        return
+    _BUDGET.is_counting = True
+    try:
+        yield
+    finally:
+        _BUDGET.charge(-_BUDGET.held)
+        _BUDGET.is_counting = False
 
 
 def read_body(
@@ -60,33 +99,49 @@ def read_body(
         is_cut: whether the beginning will do where there is more.
 
     Raises:
-        TooLargeError: when there is more.
+        TooLargeError: when there is more, or all answers together would take too much memory.
         UnreachableError: when it takes too long, or is packed in another way than was asked for.
     """
     until = monotonic() + BODY_SECONDS
     packing = response.headers.get("Content-Encoding", "").strip().lower()
     if packing not in ("", "identity", "gzip"):
         raise UnreachableError(f"{server} answered in an encoding that was not asked for: {one_line(packing, 40)}")
-    unpacker = zlib.decompressobj(GZIP) if packing == "gzip" else None
-    body = io.BytesIO()
-    while piece := response.read1(PIECE, decode_content=False):
-        room = most_bytes - body.tell()
+    unpacker = Unpacker(is_packed=packing == "gzip")
+    most_bytes = min(most_bytes, MOST_BYTES if _BUDGET.is_counting else SMALL_BYTES)
+    # On an error the buffer is emptied: a traceback that is kept somewhere would keep it too.
+    with answers_counted(), io.BytesIO() as body:
         try:
-            part = piece if unpacker is None else unpacker.decompress(piece, room + 1)
-        except zlib.error as error:
-            raise UnreachableError(f"{server} sent an answer that cannot be unpacked: {error}") from error
-        if len(part) > room:
-            if not is_cut:
-                raise TooLargeError(f"{server} sent an answer of more than {size_text(most_bytes)}")
-            body.write(part[:room])
-            return body.getvalue()
-        body.write(part)
-        if monotonic() > until:
-            raise UnreachableError(f"{server} did not finish an answer within {BODY_SECONDS:.0f} s")
-    if unpacker is not None and not unpacker.eof and body.tell():
-        raise UnreachableError(f"{server} cut the connection")
-    # The buffer's own bytes: nothing is copied.
-    return body.getvalue()
+            while piece := response.read1(PIECE, decode_content=False):
+                if any(_is_full(body, part, server, most_bytes, is_cut) for part in unpacker.parts(piece)):
+                    return body.getvalue()
+                if monotonic() > until:
+                    _give_up(server)
+        except BaseException as error:
+            _BUDGET.charge(-body.tell())
+            if isinstance(error, BombError):
+                raise TooLargeError(f"{server} sent an answer that {error}") from None
+            if isinstance(error, zlib.error):
+                raise UnreachableError(f"{server} sent an answer that cannot be unpacked: {error}") from None
+            raise
+        if not unpacker.is_complete and body.tell():
+            raise UnreachableError(f"{server} cut the connection")
+        # The buffer's own bytes: nothing is copied.
+        return body.getvalue()
+
+
+def _give_up(server: str) -> NoReturn:
+    raise UnreachableError(f"{server} did not finish an answer within {BODY_SECONDS:.0f} s")
+
+
+def _is_full(body: io.BytesIO, part: bytes, server: str, most_bytes: int, is_cut: bool) -> bool:  # noqa: FBT001
+    """Add a part to a body; return whether the body is cut there."""
+    room = most_bytes - body.tell()
+    if len(part) > room and not is_cut:
+        raise TooLargeError(f"{server} sent an answer of more than {size_text(most_bytes)}")
+    if not _BUDGET.charge(min(len(part), room)):
+        raise TooLargeError(f"{server} sent answers of more than {size_text(MOST_BYTES)} at the same time")
+    body.write(part[:room])
+    return len(part) > room
 
 
 def decoded(data: bytes, shape: type[ShapeT], problem: str) -> ShapeT:
@@ -103,6 +158,8 @@ def decoded(data: bytes, shape: type[ShapeT], problem: str) -> ShapeT:
     try:
         return msgspec.json.decode(data, type=shape)
     except RecursionError:
-        raise UnreadableError(f"{problem}: it is nested too deeply") from None
+        why = "it is nested too deeply"
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UnreadableError(f"{problem}: {one_line(str(error), 160)}") from error
+        why = one_line(str(error), 160)
+    del data  # not kept by a traceback
+    raise UnreadableError(f"{problem}: {why}")

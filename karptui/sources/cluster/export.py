@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from karptui.karpenter.controller import ControllerInfo
-from karptui.sources.cluster.body import ListMetadata, decoded
+from karptui.sources.cluster.body import ListMetadata, answers_counted, decoded
 from karptui.sources.cluster.collection import Collection
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.credentials import credentials_for
@@ -84,8 +84,10 @@ def export_cluster(
 def _items(resource: Resource, transport: Transport) -> Iterator[dict[str, Any]]:
     collection, token = Collection(resource, transport), ""
     while True:
-        data = collection.page(PAGE_LIMIT, token)
-        page = decoded(data, _ExportPage, f"{transport.server} did not answer with a list")
+        with answers_counted():
+            data = collection.page(PAGE_LIMIT, token)
+            page = decoded(data, _ExportPage, f"{transport.server} did not answer with a list")
+            del data
         for item in page.items or ():
             if isinstance(item, dict):
                 # Items of a list do not say what they are, and of metadata alone they say something else.

@@ -17,7 +17,7 @@ from karptui import crash
 from karptui.decode.stream import Page, StreamDecoder, WatchEvent
 from karptui.sources.base import Phase, SourceError
 from karptui.sources.cluster.board import Board, ResourceStatus
-from karptui.sources.cluster.body import TooLargeError
+from karptui.sources.cluster.body import TooLargeError, answers_counted
 from karptui.sources.cluster.collection import Collection
 from karptui.sources.cluster.errors import (
     ApiError,
@@ -218,15 +218,8 @@ class Reflector:
         while True:
             if (seconds := self._pages.wait_seconds()) > 0:
                 self._waits.pause(seconds)
-            data = self._page(token)
-            self._note_answer()
-            self._may_list = True
-            try:
-                with self._decoding:
-                    page = self._decoder.page(data)
-            except ValueError as error:
-                what = f"{self._transport.server} did not answer with a list of {self.resource.title}"
-                raise UnreachableError(f"{what}: {one_line(str(error), 160)}") from error
+            with answers_counted():
+                page = self._decoded(self._page(token))
             self._past.check_list(page.resource_version)
             for problem in page.problems:
                 self._status.note(problem)
@@ -241,6 +234,17 @@ class Reflector:
                 self._finish_list(page.resource_version)
                 return
             self._report(Phase.SYNCING)
+
+    def _decoded(self, data: bytes) -> Page:
+        self._note_answer()
+        self._may_list = True
+        try:
+            with self._decoding:
+                return self._decoder.page(data)
+        except ValueError as error:
+            why = one_line(str(error), 160)
+        del data  # not kept by a traceback
+        raise UnreachableError(f"{self._transport.server} did not answer with a list of {self.resource.title}: {why}")
 
     def _newer(self, page: Page) -> Changes:
         newer = Changes({}, {})

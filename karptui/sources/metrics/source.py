@@ -13,6 +13,7 @@ from karptui.clock import Clock
 from karptui.karpenter.controller import KarpenterVersion, parse_version
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.sources.base import SourceError
+from karptui.sources.cluster.body import answers_counted
 from karptui.sources.cluster.errors import ApiError, UnreachableError
 from karptui.sources.metrics.controller import Controller, Endpoint, find_controller
 from karptui.sources.metrics.reading import CONTENT_TYPE, read_metrics
@@ -99,8 +100,10 @@ class MetricsReader:
         return controller
 
     def _ask(self, endpoint: Endpoint) -> ControllerMetrics:
-        text = self._client.get(endpoint.path, accept=CONTENT_TYPE, read_seconds=self._read_seconds)
-        metrics = read_metrics(text, endpoint=endpoint.title, read_at_ns=self._now_ns())
+        with answers_counted():
+            text = self._client.get(endpoint.path, accept=CONTENT_TYPE, read_seconds=self._read_seconds)
+            metrics = read_metrics(text, endpoint=endpoint.title, read_at_ns=self._now_ns())
+            del text
         version = parse_version(metrics.version)
         if version:
             self.version = KarpenterVersion(version, f"metrics of {endpoint.title}")

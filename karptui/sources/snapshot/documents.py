@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
 import json
 import re
@@ -18,6 +17,7 @@ import msgspec
 from karptui.files import read_file, read_stream, size_text
 from karptui.kube.yaml_reader import YamlError, load_documents
 from karptui.sources.base import SourceError
+from karptui.sources.unpacking import BombError, Unpacker
 
 _MAX_LENGTH: Final = 400
 
@@ -119,11 +119,7 @@ SUFFIXES: Final = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz")
 NO_NAME: Final = "the name of a snapshot is empty; . is the current directory, - standard input"
 MAX_BYTES: Final = 1 << 30
 """Of one file, unpacked: 100,000 pods take half of it."""
-MAX_RATIO: Final = 200
-"""So many times its size a packed file may unpack to; those of like pods come to 40."""
-FREE_BYTES: Final = 64 << 20
-"""Unpacked, of which nobody asks how small they were packed."""
-
+_PIECE: Final = 1 << 16
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _BYTE: Final = re.compile(r" \(byte (\d+)\)$")
 
@@ -195,21 +191,26 @@ def unpack(data: bytes, where: str) -> bytes:
     """Return the content of a gzip file, and anything else as it is.
 
     Raises:
-        SnapshotError: when the gzip stream is cut off or damaged, or unpacks to more than can be a snapshot.
+        SnapshotError: when the gzip stream is cut off or damaged, or takes far more memory than its size.
     """
-    if not data.startswith(_GZIP_MAGIC):
-        return data
-    most = min(MAX_BYTES, max(FREE_BYTES, MAX_RATIO * len(data)))
+    is_packed = data.startswith(_GZIP_MAGIC)
+    unpacker, unpacked = Unpacker(is_packed=is_packed), io.BytesIO()
     try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-            unpacked = stream.read(most + 1)
-    except EOFError:
-        raise SnapshotError(sentence(where, "is cut off: the gzip stream ends early")) from None
-    except (OSError, zlib.error) as error:
+        for start in range(0, len(data), _PIECE):
+            for part in unpacker.parts(data[start : start + _PIECE]):
+                if not is_packed:
+                    continue
+                unpacked.write(part)
+                if unpacked.tell() > MAX_BYTES:
+                    raise SnapshotError(sentence(where, f"is larger than {size_text(MAX_BYTES)} unpacked"))
+    except BombError as error:
+        raise SnapshotError(sentence(where, f"{error}; it is no snapshot")) from None
+    except zlib.error as error:
         raise SnapshotError(sentence(where, f"is damaged: {error}")) from None
-    if len(unpacked) > most:
-        raise SnapshotError(sentence(where, f"is larger than {size_text(most)} unpacked"))
-    return unpacked
+    if not unpacker.is_complete:
+        raise SnapshotError(sentence(where, "is cut off: the gzip stream ends early"))
+    # The buffer's own bytes: nothing is copied.
+    return unpacked.getvalue() if is_packed else data
 
 
 def parse_json(data: bytes, where: str) -> Any:

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from karptui.kube.yaml_text import to_yaml
 from karptui.sources.cluster.connection import (
     OIDC_REFUSED,
     Connection,
@@ -27,7 +27,7 @@ def connect(folder: Path, *, cluster: Fields | None = None, user: Fields | None 
         "users": [{"name": "u", "user": user or {}}],
         "contexts": [{"name": "ctx", "context": {"cluster": "c", "user": "u", "namespace": "web"}}],
     }
-    (folder / "config").write_text(yaml.safe_dump(config))
+    (folder / "config").write_text(to_yaml(config))
     return load_connection(kubeconfig=str(folder / "config"), environ={}, **options)
 
 

@@ -1,0 +1,105 @@
+"""Bombs are refused before they take memory: the peak of the whole process stays under 300 MB."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from karptui.kube.yaml_text import to_yaml
+from karptui.sources.cluster.body import TooLargeError, answers_counted
+from tests.loopback import Call, LoopbackServer
+from tests.sources.cluster.live import transport_to
+
+MIB = 1 << 20
+STATUS = Path("/proc/self/status")
+PROGRAM = """
+import sys
+from karptui.cli.main import main
+status = main(sys.argv[1:])
+peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print("PEAK", status, int(peak) // 1024)
+"""
+
+pytestmark = pytest.mark.skipif(not STATUS.exists(), reason="the peak of a process is read from /proc")
+
+
+def packed_spaces() -> bytes:
+    """Return 3 MB that unpack to 3 GB of spaces."""
+    block = gzip.compress(b" " * (100 * MIB))
+    return gzip.compress(b"[") + block * 30
+
+
+def packed_objects() -> bytes:
+    """Return what unpacks to 8 MiB of empty objects: a gigabyte once it is decoded."""
+    return gzip.compress(b'{"items":[{}' + b",{}" * (8 * MIB // 3) + b"]}")
+
+
+def hidden() -> bytes:
+    """Return 2.9 MB that do not pack at all, then a bomb."""
+    filler = gzip.compress(b'["' + os.urandom(MIB).hex().encode() + b'",')
+    return filler * 2 + gzip.compress(b" " * (400 * MIB))
+
+
+BOMBS = pytest.mark.parametrize("bomb", [packed_spaces, packed_objects, hidden])
+
+
+def peak_of(*words: str) -> tuple[int, int, str]:
+    """Return exit status, peak in MB and standard error of a command in a process of its own."""
+    command = [sys.executable, "-c", PROGRAM, *words]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    status, peak = done.stdout.rsplit("PEAK ", 1)[1].split()
+    return int(status), int(peak), done.stderr
+
+
+@BOMBS
+def test_a_snapshot(bomb: Callable[[], bytes], tmp_path: Path) -> None:
+    file = tmp_path / "bomb.json.gz"
+    file.write_bytes(bomb())
+    status, peak, error = peak_of("nodes", "--snapshot", str(file))
+    assert (status, error.count("\n")) == (2, 1)
+    assert "it is no snapshot" in error
+    assert peak < 300
+
+
+@BOMBS
+def test_every_answer_of_an_api_server(bomb: Callable[[], bytes], tmp_path: Path) -> None:
+    content = bomb()
+
+    def answer(call: Call) -> None:
+        if call.is_watch:
+            call.error(400)
+        else:
+            call.text(content, Content_Encoding="gzip")
+
+    with LoopbackServer(answer) as server:
+        config = {
+            "current-context": "test",
+            "contexts": [{"name": "test", "context": {"cluster": "test"}}],
+            "clusters": [{"name": "test", "cluster": {"server": server.url}}],
+        }
+        kubeconfig = tmp_path / "config"
+        kubeconfig.write_text(to_yaml(config))
+        status, peak, error = peak_of("nodes", "--kubeconfig", str(kubeconfig), "--request-timeout", "5s")
+    assert status != 0
+    assert "sent an answer that" in error
+    assert peak < 300
+
+
+def test_all_answers_share_one_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karptui.sources.cluster.body.MOST_BYTES", 3 * MIB)
+    content = b"0" * (2 * MIB)
+    with LoopbackServer(lambda call: call.text(content)) as server:
+        transport = transport_to(server)
+        with ThreadPoolExecutor(1) as other, answers_counted():
+            assert transport.get("/api") == content
+            with pytest.raises(TooLargeError, match="answers of more than 3 MiB at the same time"):
+                other.submit(transport.get, "/api").result()
+        assert transport.get("/api") == content
+        transport.close()
