@@ -1,0 +1,1 @@
+"""Forty small clusters with one fault each, or none, and what an expert expects the first screen to report."""

@@ -1,0 +1,77 @@
+"""What several incidents have in common: filled nodes, and refused launches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tests.incidents.cluster import Cluster, NodePair
+from tests.incidents.objects import Object, digest, uid
+
+CPU, MEMORY = "1150m", "3200Mi"
+"""Three such pods fill an m6i.xlarge; not one more fits on it, nor on the nodes of the managed node group."""
+
+
+def fleet(
+    c: Cluster,
+    pool: str,
+    namespace: str,
+    app: str,
+    nodes: int,
+    *,
+    zones: Sequence[str] = (),
+    each: int = 3,
+    **node: Any,
+) -> list[NodePair]:
+    """Add m6i.xlarge nodes of a pool, filled by the pods of one Deployment."""
+    places = zones or c.zones
+    pairs = [c.node(pool, "m6i.xlarge", places[number % len(places)], **node) for number in range(nodes)]
+    c.workload("Deployment", namespace, app, on=pairs, count=each * nodes, cpu=CPU, memory=MEMORY)
+    return pairs
+
+
+def gone_claim(c: Cluster, pool: str, number: int) -> Object:
+    """Return what events need of a NodeClaim that no longer exists."""
+    name = f"{pool}-{digest(c.name, pool, 'gone', number)[:5]}"
+    return {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodeClaim",
+        "metadata": {"name": name, "uid": uid(c.name, "gone", pool, number)},
+    }
+
+
+def refused(c: Cluster, pool: str, errors: Sequence[str], pods: Sequence[Object], *, every: int, times: int) -> None:
+    """Add the events of launches that EC2 refused for want of capacity or quota, every so many minutes.
+
+    Karpenter 1.15 repeats the error on the pods for which it made the NodeClaim.
+    """
+    for number in range(times):
+        claim, error = gone_claim(c, pool, number), errors[number % len(errors)]
+        name, last = claim["metadata"]["name"], f"{1 + every * number}m"
+        text = f"creating instance, insufficient capacity, with fleet error(s), {error}"
+        c.event(claim, "InsufficientCapacityError", f"NodeClaim {name} event: {text}", last=last)
+        if not number:
+            for pod in pods:
+                message = f"NodeClaim {name} nominated for this pod failed to launch: {text}"
+                c.event(pod, "InsufficientCapacityError", message, last=last, count=times)
+
+
+def unschedulable(c: Cluster, pods: Sequence[Object], error: str, *, minutes: int) -> None:
+    """Add Karpenter's event about pods that it cannot place."""
+    for pod in pods:
+        c.event(
+            pod,
+            "FailedScheduling",
+            f"Failed to schedule pod, {error}",
+            last="2m",
+            first=f"{minutes}m",
+            count=minutes // 5,
+        )
+
+
+def nominated(c: Cluster, pods: Sequence[Object], pairs: Sequence[NodePair], *, last: str, count: int = 1) -> None:
+    """Add Karpenter's events that tell where pods should schedule."""
+    for number, pod in enumerate(pods):
+        pair = pairs[number % len(pairs)]
+        place = f"nodeclaim/{pair.claim_name}" + (f", node/{pair.name}" if pair.node else "")
+        c.event(pod, "Nominated", f"Pod should schedule on: {place}", last=last, count=count, kind="Normal")

@@ -1,0 +1,51 @@
+"""The first screen on each incident: no score may fall below the one in scores.json.
+
+``scores.json`` holds the points at the first run, which stay, and the points now, which ``python -m tests.incidents
+scores`` brings up to date.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.incidents.all import INCIDENTS
+from tests.incidents.judge import judge
+
+HERE: Final = Path(__file__).resolve().parent
+GIVEN: Final = HERE.parent / "goldens" / "incidents"
+SCORES: Final[dict[str, dict[str, int]]] = json.loads((HERE / "scores.json").read_text())
+FOLDERS: Final = sorted(path.name for path in GIVEN.iterdir())
+
+
+def check(name: str, expect: dict[str, Any], snapshot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "240")
+    verdict, known = judge(expect, snapshot), SCORES[name]["now"]
+    short = "\n  ".join(verdict.shortfalls)
+    assert verdict.points >= known, f"{name}: {verdict.points} points instead of {known}:\n  {short}"
+
+
+@pytest.mark.parametrize("name", INCIDENTS)
+def test_own(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = tmp_path / "snapshot.json"
+    snapshot.write_text(json.dumps(INCIDENTS[name].snapshot()))
+    check(name, INCIDENTS[name].expectation(), snapshot, monkeypatch)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_given(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    expect = json.loads((GIVEN / name / "expect.json").read_text())
+    check(name, expect, GIVEN / name / "snapshot.json.gz", monkeypatch)
+
+
+def test_the_table_lists_each_incident_once(capsys: pytest.CaptureFixture[str]) -> None:
+    own, given = [SCORES[name] for name in INCIDENTS], [SCORES[name] for name in FOLDERS]
+    assert SCORES.keys() == {*INCIDENTS, *FOLDERS}
+    with capsys.disabled():
+        for title, rows in (("own incidents", own), ("given incidents", given)):
+            first, now = sum(row["first"] for row in rows), sum(row["now"] for row in rows)
+            print(f"\n{title}: {now} of {3 * len(rows)} points, {first} at the first run")  # noqa: T201
