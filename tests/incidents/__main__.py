@@ -1,7 +1,7 @@
 """Write the incidents as folders for check.py, or judge karptui on all of them.
 
 python -m tests.incidents OUT [NAME...]   write OUT/NAME/snapshot.json.gz and expect.json
-python -m tests.incidents scores          judge all incidents, write scores.json, and print what falls short
+python -m tests.incidents scores          judge all incidents, write scores.json and the table, and print what falls short
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from tests.incidents.judge import judge
 HERE = Path(__file__).resolve().parent
 GIVEN = HERE.parent / "goldens" / "incidents"
 SCORES = HERE / "scores.json"
+README = HERE / "README.md"
+HEAD = "|---|---|---|---|---|\n"
 
 
 def write(out: Path, names: list[str]) -> list[Path]:
@@ -47,6 +49,12 @@ def score() -> None:
             after[name] = {"first": before.get(name, {}).get("first", verdict.points), "now": verdict.points}
             sys.stdout.write(f"{verdict.points} {name}\n" + "".join(f"    {line}\n" for line in verdict.shortfalls))
     SCORES.write_text("{\n" + ",\n".join(f' "{key}": {json.dumps(row)}' for key, row in after.items()) + "\n}\n")
+    text, _, _ = README.read_text().partition(HEAD)
+    rows = [
+        f"| {name} | {one.cause} | {one.thread} | {after[name]['first']} | {after[name]['now']} |\n"
+        for name, one in INCIDENTS.items()
+    ]
+    README.write_text(text + HEAD + "".join(rows))
     sys.stdout.write(f"{sum(row['now'] for row in after.values())} of {3 * len(after)} points\n")
 
 

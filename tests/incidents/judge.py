@@ -25,7 +25,7 @@ class Verdict:
 def ask(command: Sequence[str], snapshot: Path) -> str:
     """Return what karptui prints for a command about a snapshot."""
     out = io.StringIO()
-    with contextlib.redirect_stdout(out):
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         status = main([*command, "--snapshot", str(snapshot)])
     assert status != 2, f"karptui {' '.join(command)} refuses {snapshot}"
     return out.getvalue()
