@@ -24,7 +24,14 @@ MOST_NAMES: Final = 20
 def objects_of(state: ClusterState) -> ChangedObjects:
     """Return the objects of a cluster that remedies change."""
     workloads = (f"{kind}/{key}" for kind in WORKLOAD_KINDS for key in state.of(kind))
-    return ChangedObjects(state.pods, state.nodepools, state.pdbs, frozenset(workloads))
+    return ChangedObjects(
+        state.pods,
+        state.nodepools,
+        state.pdbs,
+        frozenset(workloads),
+        nodes=state.nodes.values(),
+        nodeclaims=state.nodeclaims.values(),
+    )
 
 
 def remedies(
@@ -175,6 +182,22 @@ def _from_edits(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
     return "\n".join(lines)
 
 
+def _budget_patch(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
+    """Return JSON patches of single fields, each of which fails if the field has changed meanwhile."""
+    operations: dict[str, list[dict[str, str]]] = {}
+    for edit, before in zip(remedy.edits, remedy.before, strict=True):
+        assert isinstance(edit, SetField)
+        path = "".join(f"/{name}" for name in edit.path)
+        operations.setdefault(clean(edit.object.name), []).extend(
+            {"op": op, "path": path, "value": clean(value)} for op, value in (("test", before), ("replace", edit.value))
+        )
+    return "\n".join(
+        f"kubectl patch nodepool {shlex.quote(name)} --type json -p"
+        f" {shlex.quote(json.dumps(own, separators=(',', ':')))}"
+        for name, own in operations.items()
+    )
+
+
 _TEXTS: Final[Mapping[BlockerRemedyKind, Callable[[Sequence[BlockerEntry], BlockerRemedy], str]]] = {
     BlockerRemedyKind.OWN_POOL: _own_pool,
     BlockerRemedyKind.CORDON: _cordon,
@@ -187,6 +210,6 @@ _TEXTS: Final[Mapping[BlockerRemedyKind, Callable[[Sequence[BlockerEntry], Block
     BlockerRemedyKind.ALLOW_EVICTION: _allow,
     BlockerRemedyKind.MORE_REPLICAS: _scale,
     BlockerRemedyKind.ONE_PDB: _several,
-    BlockerRemedyKind.WIDER_BUDGET: _from_edits,
+    BlockerRemedyKind.WIDER_BUDGET: _budget_patch,
     BlockerRemedyKind.NODE_LIMIT: _from_edits,
 }

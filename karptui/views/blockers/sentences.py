@@ -56,7 +56,10 @@ def saves_cell(effect: Effect | None) -> Cell:
         return NOT_AVAILABLE
     text = node_price_text(effect.saves_per_hour)
     is_partial = effect.unknown or effect.untried or effect.unpriced
-    return Cell(f"{text}{'+' if is_partial else ''}", Tone.STRONG, text.lstrip("$¥"))
+    text = f"{text}{'+' if is_partial else ''}"
+    if effect.goes > 1:  # the removals are simulated one by one
+        return Cell(f"up to {text}", Tone.STRONG, f"≤{text.lstrip('$¥')}")
+    return Cell(text, Tone.STRONG, text.lstrip("$¥"))
 
 
 def effect_text(effect: Effect | None) -> str:
@@ -80,7 +83,8 @@ def _saved(effect: Effect) -> str:
     """Return what is saved, as the end of a sentence; nothing where nobody can say."""
     if effect.unpriced == effect.goes:
         return ""
-    return f", {known_sum_text(effect.saves_per_hour, effect.unpriced)}"
+    bound = "up to " if effect.goes > 1 else ""
+    return f", {bound}{known_sum_text(effect.saves_per_hour, effect.unpriced)}"
 
 
 def _those_of(effect: Effect, nodes: int) -> str:

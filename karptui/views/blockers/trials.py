@@ -15,6 +15,7 @@ from karptui.session.blockers import BlockerGroup
 from karptui.views.blockers.remedies import remedy_text
 from karptui.views.blockers.sentences import nodes_cell, saves_cell, when_cell
 from karptui.views.column import (
+    BOOLEAN_OR_NULL,
     INTEGER,
     INTEGER_OR_NULL,
     NUMBER_OR_NULL,
@@ -127,8 +128,9 @@ def _saves(row: TriedRemedy) -> Cell:
         return NOT_APPLICABLE
     if not trial.is_saving_known:
         return NOT_AVAILABLE
+    bound = "up to " if trial.is_upper_bound else ""
     text = f"{node_price_text(trial.saves_per_hour)}{'+' if trial.unpriced else ''}"
-    return Cell(text, Tone.STRONG, text.lstrip("$¥"))
+    return Cell(f"{bound}{text}", Tone.STRONG, f"{'≤' if bound else ''}{text.lstrip('$¥')}")
 
 
 def _saved(row: TriedRemedy) -> float | None:
@@ -245,6 +247,12 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
                 _of_trial(lambda one: one.saves_per_hour if one.is_saving_known else None),
                 NUMBER_OR_NULL,
                 "Dollars, once the nodes have gone; null where nobody can say.",
+            ),
+            Value(
+                "is_upper_bound",
+                _of_trial(lambda one: one.is_upper_bound),
+                BOOLEAN_OR_NULL,
+                "Whether saves_per_hour adds up removals of single nodes.",
             ),
             Value(
                 "unpriced",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ import yaml
 
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code
+from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.kube.quantity import parse_quantity
 from karptui.session.blockers import BlockerEntry, BlockerGrouping, blocker_entries, grouped
 from karptui.session.grouping import Folding
@@ -68,7 +70,9 @@ def test_the_yaml_is_yaml() -> None:
 
 
 def test_what_the_objects_tell_is_written_out() -> None:
-    pool = a_nodepool(raw={"kind": "NodePool", "spec": {"weight": 7}}, limits={"nodes": parse_quantity("3")})
+    budgets = (DisruptionBudget("3"), DisruptionBudget("0", schedule="@daily", duration="22h"))
+    limits = {"nodes": parse_quantity("3")}
+    pool = a_nodepool(raw={"kind": "NodePool", "spec": {"weight": 7}}, limits=limits, budgets=budgets)
     pod = a_pod(name="front-0", namespace="web", owner=an_owner(kind="Deployment", name="front"), node="node-1")
     known = ChangedObjects(
         {pod.key: pod},
@@ -85,8 +89,14 @@ def test_what_the_objects_tell_is_written_out() -> None:
     held = an_entry(Code.PDB_EXHAUSTED, value="web/front", owner="Deployment/web/front")
     assert "kubectl -n web scale deployment front --replicas 2" in texts([held], known)
     assert '{"spec":{"limits":{"nodes":"4"}}}' in texts([an_entry(Code.STATIC_NO_HEADROOM, "general")], known)
-    patch = """kubectl patch nodepool general --type merge -p '{"spec":{"disruption":{"budgets":[{"nodes":"10%"}]}}}'"""
-    assert patch in texts([an_entry(Code.BUDGET_ZERO, "general")], known)
+    text = texts([an_entry(Code.BUDGET_ZERO, "general")], known)
+    command = shlex.split(next(line for line in text.splitlines() if line.startswith("kubectl patch")))
+    path = "/spec/disruption/budgets/1/nodes"
+    assert command[:6] == ["kubectl", "patch", "nodepool", "general", "--type", "json"]
+    assert json.loads(command[-1]) == [
+        {"op": "test", "path": path, "value": "0"},
+        {"op": "replace", "path": path, "value": "100%"},
+    ]
 
 
 def test_names_are_quoted_and_cleaned() -> None:
@@ -117,7 +127,7 @@ def test_the_story_names_the_remedies_and_what_makes_nodes_go() -> None:
     assert line == (
         'What to do (r): own pool for these pods · cordon · do-not-disrupt: "8h"'
         " · terminationGracePeriod: 8h · spread · priority: -1000 (preemption)"
-        " · take the annotation away (4 nodes now, $3.02/h)"
+        " · take the annotation away (4 nodes now, up to $3.02/h)"
     )
 
 
@@ -127,13 +137,13 @@ def test_the_table_of_remedies() -> None:
     offered = remedies(members, objects_of(view.state), NOW_NS)
     rows = build_rows(TABLE, tried_remedies(offered, ()), now_ns=NOW_NS)
     assert [tuple(cell.text for cell in row.cells[:4]) for row in rows] == [
-        ("own pool for these pods", "4 of 4", "when the pods have ended", "$3.0220"),
-        ("cordon", "4 of 4", "when the pods have ended", "$3.0220"),
-        ('do-not-disrupt: "8h"', "3 of 3", "within 7h19m", "$2.0140"),
+        ("own pool for these pods", "4 of 4", "when the pods have ended", "up to $3.0220"),
+        ("cordon", "4 of 4", "when the pods have ended", "up to $3.0220"),
+        ('do-not-disrupt: "8h"', "3 of 3", "within 7h19m", "up to $2.0140"),
         ("terminationGracePeriod: 8h", "-", "-", "-"),
         ("spread", "-", "-", "-"),
         ("priority: -1000 (preemption)", "-", "-", "-"),
-        ("take the annotation away", "4 of 4", "at once", "$3.0220"),
+        ("take the annotation away", "4 of 4", "at once", "up to $3.0220"),
     ]
     assert trial_text(rows.items[0]) == ""
     for column in TABLE.columns:
@@ -177,13 +187,13 @@ def test_what_was_tried_stands_best_first_and_says_why() -> None:
         (Effect(replaced=1, unpriced=1), ("1 of 1", "at once", "n/a"), "1 node goes at once"),
         (
             Effect(deleted=2, saves_per_hour=0.5, unpriced=1),
-            ("2 of 2", "at once", "$0.5000+"),
-            "2 nodes go at once, $0.50/h+",
+            ("2 of 2", "at once", "up to $0.5000+"),
+            "2 nodes go at once, up to $0.50/h+",
         ),
         (
             Effect(replaced=2, unknown=1, saves_per_hour=0.5, is_at_once=False),
-            ("2+ of 3", "when the pods have ended", "$0.5000+"),
-            "2 of 3 nodes go when they have ended, $0.50/h",
+            ("2+ of 3", "when the pods have ended", "up to $0.5000+"),
+            "2 of 3 nodes go when they have ended, up to $0.50/h",
         ),
     ],
 )

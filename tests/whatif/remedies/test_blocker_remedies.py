@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from karptui.disruption.analysis import Analysis, NodeFindings
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code
+from karptui.disruption.command import Method
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.inventory import Inventory
@@ -25,7 +26,7 @@ from karptui.kube.yaml_reader import load_documents
 from karptui.provisioning import prepare
 from karptui.whatif.edits import CordonNode, DeleteObject, ObjectRef, PutObject, ScaleWorkload, SetField
 from karptui.whatif.edits.apply import apply
-from karptui.whatif.remedies.blockers.offered import blocker_remedies, wider
+from karptui.whatif.remedies.blockers.offered import blocker_remedies
 from karptui.whatif.remedies.blockers.protected_pods import hours_beyond, longest_job_ns
 from karptui.whatif.remedies.blockers.remedy import (
     BlockerRemedy,
@@ -38,7 +39,8 @@ from karptui.whatif.remedies.blockers.remedy import (
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedyKind as Kind
 from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests import story_e
-from tests.builders import DAY_NS, HOUR_NS, NOW_NS, a_nodepool, a_pdb, a_pod, an_owner, present
+from tests.builders import DAY_NS, HOUR_NS, NOW_NS, a_node, a_nodepool, a_pdb, a_pod, an_owner, present
+from tests.disruption.making import a_claim
 from tests.whatif.remedies.asking import fields_of
 
 RAW = {
@@ -334,7 +336,6 @@ def test_of_two_budgets_one_goes() -> None:
 @pytest.mark.parametrize(
     ("code", "kind", "path", "value"),
     [
-        (Code.BUDGET_ZERO, Kind.WIDER_BUDGET, ("spec", "disruption", "budgets"), [{"nodes": "10%"}]),
         (Code.STATIC_NO_HEADROOM, Kind.NODE_LIMIT, ("spec", "limits", "nodes"), "4"),
     ],
 )
@@ -346,12 +347,43 @@ def test_rules_of_the_nodepool(code: Code, kind: BlockerRemedyKind, path: tuple[
     assert found[kind].effect == Effect(unknown=3)
 
 
+WINDOW = DisruptionBudget("0", schedule="@daily", duration="22h")
+"""Open from midnight; the tests' now is noon."""
+
+
 @pytest.mark.parametrize(
-    ("budgets", "share"),
-    [((), "10%"), (("5%",), "10%"), (("10%", "3"), "20%"), (("33%",), "50%"), (("100%",), "100%"), (("x%",), "10%")],
+    ("budgets", "blocked", "edits"),
+    [
+        ((DisruptionBudget("20%"), WINDOW), Method.DRIFT, {1: "10%"}),
+        (
+            (DisruptionBudget("0"), DisruptionBudget("0", reasons=("Empty",)), WINDOW),
+            Method.DRIFT,
+            {0: "10%", 2: "10%"},
+        ),
+        ((DisruptionBudget("2"), DisruptionBudget("1", reasons=("Drifted",))), Method.DRIFT, {1: "20%"}),
+        ((DisruptionBudget("1"),), Method.SINGLE_NODE, {0: "20%"}),
+        ((DisruptionBudget("0", schedule="@yearly", duration="1h"),), Method.DRIFT, {}),
+        ((DisruptionBudget("x"),), Method.DRIFT, {}),
+    ],
 )
-def test_a_wider_budget_is_wider(budgets: Sequence[str], share: str) -> None:
-    assert wider(a_nodepool(budgets=tuple(map(DisruptionBudget, budgets)))) == share
+def test_a_budget_remedy_changes_only_the_entries_that_leave_nothing(
+    budgets: Sequence[DisruptionBudget], blocked: Method, edits: dict[int, str]
+) -> None:
+    is_used = any(one.nodes == "1" for one in budgets)  # one of ten nodes is being deleted
+    names = [f"node-{number}" for number in range(10)]
+    claims = [a_claim(name) for name in names]
+    known = replace(
+        objects(pools=[a_nodepool(budgets=budgets)]),
+        nodes=[a_node(name=name) for name in names],
+        nodeclaims=[replace(claims[0], deletion_ns=NOW_NS) if is_used else claims[0], *claims[1:]],
+    )
+    blocker = Blocker(code=Code.BUDGET_ZERO, pool_name="general", claim_name="c", blocks=frozenset({blocked}))
+    found = by_kind([blocker], known)[Kind.WIDER_BUDGET]
+    assert found.edits == tuple(
+        SetField(ObjectRef("NodePool", "general"), ("spec", "disruption", "budgets", index, "nodes"), value)
+        for index, value in edits.items()
+    )
+    assert found.before == tuple(budgets[index].nodes for index in edits)
 
 
 def test_a_static_pool_without_a_limit_is_left_alone() -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
 from karptui.aws.prices import NodePrices, PriceSettings
+from karptui.disruption.codes import Code
 from karptui.disruption.study import DisruptionStudy, study_all
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.karpenter.settings import Settings
 from karptui.kube.taints import Taint
 from karptui.provisioning import prepare
@@ -17,7 +22,8 @@ from karptui.whatif.remedies.blockers.remedy import BlockerRemedyKind as Kind
 from karptui.whatif.remedies.blockers.trial import Trial, ranked, try_remedies
 from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests import story_e
-from tests.builders import NOW_NS, a_pod, an_owner
+from tests.builders import NOW_NS, a_node, a_nodepool, a_pod, an_owner
+from tests.disruption import making
 from tests.forward.making import TYPES, a_pair, a_world
 from tests.whatif.remedies.asking import a_pool
 
@@ -134,3 +140,25 @@ def test_what_nobody_can_say_is_not_told_as_nothing() -> None:
     freeing = [one for one in try_remedies(base, offered, lifted) if one.freed]
     assert freeing
     assert not any(one.is_saving_known for one in freeing)
+
+
+def test_a_remedy_saves_what_removing_its_nodes_together_saves() -> None:
+    names = ("node-1", "node-2", "node-3", "node-4")
+    size: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
+    pods = [a_pod(name=f"pod-{name}", node=name, cpu="4", annotations={DO_NOT_DISRUPT: "true"}) for name in names[:3]]
+    inventory = Inventory(
+        nodes=tuple(a_node(name=name, **size) for name in names),
+        nodeclaims=tuple(
+            making.a_claim(name, instance_type="m5.2xlarge", conditions=(making.consolidatable(),)) for name in names
+        ),
+        nodepools=(a_nodepool(budgets=()),),
+        pods=(*pods, a_pod(name="last", node=names[3], cpu="100m")),
+    )
+    base = WhatIfBase(inventory, lambda *_: TypesResult(making.TYPES, is_fixed=True), Settings(), NOW_NS)
+    found = study_all(DisruptionStudy(base.prepared, 1)).findings
+    blockers = [one for own in found.values() for one in own.blockers if one.code is Code.POD_DND]
+    known = ChangedObjects({pod.key: pod for pod in pods}, {}, {})
+    offered = [one for one in blocker_remedies(blockers, known, found, NOW_NS) if one.kind is Kind.REMOVE_ANNOTATION]
+    (trial,) = try_remedies(base, offered, blockers)
+    # Each node alone saves $0.40/h; together their pods need one new node.
+    assert (len(trial.freed), trial.saves_per_hour, trial.is_upper_bound) == (3, pytest.approx(0.8), False)

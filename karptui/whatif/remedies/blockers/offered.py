@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final, TypeAlias
 
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.blocker import Blocker
+from karptui.disruption.budgets import BudgetLine, PoolUse, Reason, count_use, read_line, scaled
 from karptui.disruption.codes import Code
+from karptui.disruption.command import Method
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.karpenter.nodepool import NodePool
+from karptui.provisioning.state_node import StateNode, tracked
 from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, ScaleWorkload, SetField
 from karptui.whatif.remedies.blockers.protected_pods import preemption_remedy, protected_pod_remedies
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, ChangedObjects, effect_of, ref_of
@@ -105,6 +109,7 @@ def _one_more(owners: Mapping[str, str], objects: ChangedObjects) -> Iterator[Sc
 
 _STEPS: Final = (10, 20, 50, 100)
 Findings = Mapping[str, NodeFindings]
+_Maker: TypeAlias = Callable[[Sequence[Blocker], ChangedObjects, Findings], Iterator[BlockerRemedy]]
 
 
 def node_remedies(blockers: Sequence[Blocker], _: ChangedObjects, findings: Findings) -> Iterator[BlockerRemedy]:
@@ -119,29 +124,46 @@ def node_remedies(blockers: Sequence[Blocker], _: ChangedObjects, findings: Find
 
 
 def budget_remedies(
-    blockers: Sequence[Blocker], objects: ChangedObjects, findings: Findings
+    blockers: Sequence[Blocker], objects: ChangedObjects, findings: Findings, now_ns: int
 ) -> Iterator[BlockerRemedy]:
-    """Yield what can be done about disruption budgets that leave nothing."""
-    names = dict.fromkeys(one.pool_name for one in blockers)
-    edits = [
-        SetField(
-            ObjectRef("NodePool", name), ("spec", "disruption", "budgets"), [{"nodes": wider(objects.nodepools[name])}]
-        )
-        for name in names
-        if name in objects.nodepools
-    ]
+    """Yield what can be done about disruption budgets that leave nothing: other budgets and fields stay."""
+    methods: dict[str, set[Method]] = {}
+    for one in blockers:
+        methods.setdefault(one.pool_name, set()).update(one.blocks)
+    uses = count_use(StateNode(*pair) for pair in tracked(objects.nodes, objects.nodeclaims))
+    edits, before = [], []
+    for name, blocked in methods.items():
+        if name not in objects.nodepools:
+            continue
+        pool, use = objects.nodepools[name], uses.get(name, PoolUse())
+        for line in closing_lines(pool, {method.reason for method in blocked}, use, now_ns):
+            path = ("spec", "disruption", "budgets", line.index, "nodes")
+            edits.append(SetField(ObjectRef("NodePool", name), path, _opening(use)))
+            before.append(line.budget.nodes)
     yield BlockerRemedy(
         BlockerRemedyKind.WIDER_BUDGET,
-        "Replaces all budgets of the NodePool; nodes that are deleted or NotReady use the allowance up.",
+        "Changes only the budgets that leave nothing now; nodes that are deleted or NotReady use the allowance up.",
         tuple(edits),
         effect_of(blockers, findings),
+        before=tuple(before),
     )
 
 
-def wider(pool: NodePool) -> str:
-    """Return a share of the nodes that is wider than each budget of a NodePool, in steps."""
-    shares = [int(one.nodes[:-1]) for one in pool.budgets or () if one.nodes.endswith("%") and one.nodes[:-1].isdigit()]
-    return next((f"{step}%" for step in _STEPS if step > max(shares, default=0)), f"{_STEPS[-1]}%")
+def closing_lines(pool: NodePool, reasons: Collection[Reason], use: PoolUse, now_ns: int) -> list[BudgetLine]:
+    """Return the budgets of a NodePool that leave no node for one of the reasons now."""
+    lines = [read_line(index, budget, use.nodes, now_ns) for index, budget in enumerate(pool.budgets or ())]
+    used = len(use.deleting) + len(use.not_ready)
+    return [
+        line
+        for line in lines
+        if line.is_active and line.allowed <= used and (not reasons or any(map(line.covers, reasons)))
+    ]
+
+
+def _opening(use: PoolUse) -> str:
+    """Return the smallest share, in steps, that leaves a node beside those that use a budget up."""
+    used = len(use.deleting) + len(use.not_ready)
+    return next((f"{step}%" for step in _STEPS if scaled(f"{step}%", use.nodes) > used), f"{_STEPS[-1]}%")
 
 
 def headroom_remedies(
@@ -163,14 +185,6 @@ def headroom_remedies(
         ),
         effect_of(blockers, findings),
     )
-
-
-_BY_CODE = {
-    Code.NODE_DND: node_remedies,
-    Code.PDB_MULTIPLE: several_remedies,
-    Code.BUDGET_ZERO: budget_remedies,
-    Code.STATIC_NO_HEADROOM: headroom_remedies,
-}
 
 
 def blocker_remedies(
@@ -197,7 +211,13 @@ def blocker_remedies(
     exhausted = [one for one in blockers if one.code is Code.PDB_EXHAUSTED]
     if exhausted:
         found.extend(exhausted_remedies(exhausted, objects, findings, makes_edits=makes_edits))
-    for code, make in _BY_CODE.items():
+    makers: dict[Code, _Maker] = {
+        Code.NODE_DND: node_remedies,
+        Code.PDB_MULTIPLE: several_remedies,
+        Code.BUDGET_ZERO: partial(budget_remedies, now_ns=now_ns),
+        Code.STATIC_NO_HEADROOM: headroom_remedies,
+    }
+    for code, make in makers.items():
         own = [one for one in blockers if one.code is code]
         if own:
             found.extend(make(own, objects, findings))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 
 import msgspec
@@ -10,8 +10,9 @@ import msgspec
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.outlook import Outcome
-from karptui.karpenter.nodeclaim import claim_key
+from karptui.karpenter.nodeclaim import NodeClaim, claim_key
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.node import Node
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.whatif.edits import AnyEdit, ObjectRef
@@ -76,6 +77,8 @@ class BlockerRemedy(msgspec.Struct, frozen=True):
     """What shows the difference best."""
     value: str = ""
     """What it sets, where that follows from this cluster: ``8h``."""
+    before: tuple[str, ...] = ()
+    """What its edits replace, where the patch checks that first."""
     has_jobs: bool = True
     """Whether any of the protected pods ends by itself."""
     preempts: bool = False
@@ -105,6 +108,8 @@ class ChangedObjects(msgspec.Struct, frozen=True, eq=False):
     """By ``namespace/name``."""
     workloads: frozenset[str] = frozenset()
     """``Kind/namespace/name`` of the workloads that are known."""
+    nodes: Collection[Node] = ()
+    nodeclaims: Collection[NodeClaim] = ()
 
 
 def ref_of(owner: str) -> ObjectRef:

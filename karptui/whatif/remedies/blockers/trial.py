@@ -14,8 +14,11 @@ from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey, price_of
 from karptui.disruption.codes import CODES, Code
 from karptui.disruption.fleet import Fleet
+from karptui.disruption.joint_removal import JointRemovals
+from karptui.disruption.joint_saving import JointFigures, JointSaving, NodeSaving, joint_saving
 from karptui.disruption.methods import observed_fleet
 from karptui.disruption.outlook import Outcome, Outlook
+from karptui.karpenter.nodeclaim import node_key
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
@@ -89,6 +92,8 @@ class Trial(msgspec.Struct, frozen=True):
     """What keeps the others of the nodes all the same, with how many, the most first."""
     unpriced: int = 0
     """Nodes that go of which nobody can say what that saves: the dollars leave them out."""
+    is_upper_bound: bool = False
+    """Whether the dollars add up removals of single nodes."""
 
     @property
     def is_saving_known(self) -> bool:
@@ -118,7 +123,8 @@ class Trial(msgspec.Struct, frozen=True):
         saved = "what that saves is not known"
         if self.is_saving_known:
             verb, more = "saves" if self.saves_per_hour >= 0 else "costs", "+" if self.unpriced else ""
-            saved = f"{verb} ${abs(self.saves_per_hour):,.2f}/h{more}"
+            bound = "up to " if self.is_upper_bound else ""
+            saved = f"{verb} {bound}${abs(self.saves_per_hour):,.2f}/h{more}"
         moves = [f"moves {counted(self.evictions, 'pod')}"] if self.evictions else []
         if self.cut:
             moves = [f"cuts {counted(self.cut, 'protected pod')} after {duration_text(self.lost_seconds)} of work"]
@@ -228,10 +234,12 @@ def _tried(
         return Trial(nodes=len(names), risk=risk, problem="its pods would have no place there")
     paid = [settings.paid(price) for price in launched]
     saved = [None if one is None or settings.is_disabled else settings.saved(one, 1) for _, one in freed.values()]
+    joint = _joint_saving(after, freed, settings)
     return Trial(
         nodes=len(names),
         freed=tuple(sorted(freed)),
-        saves_per_hour=sum(one or 0.0 for one in saved) - sum(one or 0.0 for one in paid),
+        saves_per_hour=(joint.per_hour or 0.0) - sum(one or 0.0 for one in paid),
+        is_upper_bound=joint.is_upper_bound,
         unpriced=len(freed) if None in paid else saved.count(None),
         wait_seconds=_wait_seconds(remedy, base, jobs) if waits else 0,
         evictions=len(moved),
@@ -243,6 +251,28 @@ def _tried(
         risk=risk,
         held=tuple(later.held.most_common()) if effect is not None else (),
     )
+
+
+def _joint_saving(
+    after: Situation, freed: Mapping[str, tuple[StateNode, float | None]], settings: PriceSettings
+) -> JointSaving:
+    """Return what is saved if the freed nodes are removed together."""
+    if settings.is_disabled:
+        return JointSaving()
+    fleet = observed_fleet(after.prepared)
+    alone = [
+        NodeSaving(
+            node_key(node.claim, node.name),
+            None if saved is None else settings.saved(saved, 1),
+            settings.paid(_price(fleet, node)),
+        )
+        for node, saved in freed.values()
+    ]
+    if any((one.saves_per_hour or 0.0) < 0 for one in alone):
+        return JointSaving(sum(one.saves_per_hour or 0.0 for one in alone), len(alone), is_upper_bound=len(alone) > 1)
+    joint = JointFigures()
+    joint.simulate_at_once(JointRemovals(after.prepared, fleet, prices=settings).of)
+    return joint_saving(alone, joint)
 
 
 def _launched_for(edited: Situation, services: frozenset[str]) -> list[float | None] | None:
