@@ -25,6 +25,7 @@ from karptui.aws.offerings import PlacementGroup, incompatibility
 from karptui.decode.errors import field_error
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import AWS_GROUP, CAPACITY_TYPE, RESERVED, ZONE
+from karptui.karpenter.launch_errors import UNFULFILLABLE
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass
 from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
@@ -302,9 +303,10 @@ def _region(document: _CaseDocument, nodeclass: Ec2NodeClass) -> str:
 
 def _market(document: _CaseDocument, region: str, nodeclass: Ec2NodeClass, tables: str) -> Market:
     """Return the market the case describes; without zones of its own, the built-in catalogue's."""
-    sold_out = frozenset(
-        OfferingKey(one.capacity_type, one.type, one.zone, one.reservation) for one in document.unavailable
-    )
+    sold_out = {
+        OfferingKey(one.capacity_type, one.type, one.zone, one.reservation): UNFULFILLABLE
+        for one in document.unavailable
+    }
     if not document.zones:
         market = built_in_market(region, nodeclass.zones, document.reservations)
         return msgspec.structs.replace(market, sold_out=sold_out, on_demand=price_list(region, tables))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -11,13 +12,14 @@ import msgspec
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import Resolved, instance_types
-from karptui.aws.market import Market, built_in_market, region_of
+from karptui.aws.market import Market, OfferingKey, built_in_market, region_of
 from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, Subnet, SubnetZone, parse_nodeclass
 from karptui.aws.observed import discovered_memory_bytes
 from karptui.aws.region import node_zones
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import CAPACITY_TYPE, REGION, SPOT
+from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, REGION, SPOT
+from karptui.karpenter.launch_errors import NO_FREE_ADDRESSES
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClassRef, is_ec2
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
@@ -75,6 +77,7 @@ def cluster_types(
     market_of: MarketOf = built_in_market,
     facts: Iterable[InstanceTypeFacts] | None = None,
     uses_discovered_memory: bool = True,
+    full_subnets: AbstractSet[str] = frozenset(),
 ) -> ClusterTypes:
     """Resolve every EC2NodeClass; other providers' NodeClasses are passed over.
 
@@ -87,6 +90,7 @@ def cluster_types(
         facts: EC2's facts; the built-in catalogue's by default.
         uses_discovered_memory: Whether memory that live nodes report replaces the estimate, as it does in a controller
             that has seen them.
+        full_subnets: IDs of subnets that Karpenter leaves out because they had no free addresses.
     """
     chosen = tuple(instance_type_facts().values() if facts is None else facts)
     parsed, problems = _parse(inventory)
@@ -98,6 +102,7 @@ def cluster_types(
         try:
             one = _with_zones(nodeclass, seen, notes)
             market = market_of(_region(inventory.nodes, one), _merged(one.zones, seen))
+            market = without_full_zones(market, one.status.subnets or (), full_subnets)
             memory = reported.get(one.name, {})
             types = _resolved(one, settings, market, chosen, memory)
         except NodeClassError as error:
@@ -106,6 +111,23 @@ def cluster_types(
         found[one.name] = NodeClassTypes(nodeclass=one, market=market, types=types, discovered_memory_bytes=memory)
         notes |= dict.fromkeys(_notes(one, market, takes_spot=_takes_spot(inventory, one.name)))
     return ClusterTypes(by_nodeclass=found, problems=problems, notes=tuple(notes))
+
+
+def without_full_zones(market: Market, subnets: Iterable[Subnet], full_subnets: AbstractSet[str]) -> Market:
+    """Return a market without the zones in which all subnets of a NodeClass are full; reservations stay."""
+    if not full_subnets:
+        return market
+    by_zone: dict[str, set[str]] = {}
+    for subnet in subnets:
+        by_zone.setdefault(subnet.zone, set()).add(subnet.id)
+    full = {zone for zone, ids in by_zone.items() if ids <= full_subnets}
+    keys = {
+        OfferingKey(capacity_type, name, zone): NO_FREE_ADDRESSES
+        for name, zones in market.zones_by_type.items()
+        for zone in zones & full
+        for capacity_type in (ON_DEMAND, SPOT)
+    }
+    return msgspec.structs.replace(market, sold_out={**market.sold_out, **keys})
 
 
 def _resolved(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from karptui.aws.launch_refusals import ALL_AVAILABLE, UnavailableOfferings
 from karptui.aws.prices import LIST_PRICES, NodePrices, PriceOrigin, PriceSettings, PriceSource, PriceTable, currency_of
 from karptui.aws.region import NO_FACTS, FactKind, FactPhase, FactStatus, Place, RegionFacts
 from karptui.karpenter.controller import DEFAULTS, ControllerInfo, Layer, layered, parse_version
@@ -56,6 +57,13 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     metrics_status: FactStatus | None = None
     """How things stand with Karpenter's metrics; None where they are not asked for."""
     price_settings: PriceSettings = LIST_PRICES
+    refused: UnavailableOfferings = ALL_AVAILABLE
+    """Offerings that events of failed launches name, until Karpenter tries them again."""
+
+    @property
+    def unavailable(self) -> UnavailableOfferings:
+        """Offerings that Karpenter leaves out after failed launches; none if its metrics tell what is available."""
+        return ALL_AVAILABLE if _offerings(self) else self.refused
 
     def lacks_text(self, types: Sequence[str]) -> str:
         """Return that the list of instance types does not know some that its nodes have; nothing without any."""
@@ -140,7 +148,12 @@ def decides_alike(one: Evidence, other: Evidence) -> bool:
         and one.instance_types is other.instance_types
         and one.facts is other.facts
         and _offerings(one) == _offerings(other)
+        and _left_out(one) == _left_out(other)
     )
+
+
+def _left_out(evidence: Evidence) -> UnavailableOfferings:
+    return msgspec.structs.replace(evidence.unavailable, until_ns=0)
 
 
 def _offerings(evidence: Evidence) -> Mapping[OfferingName, OfferingMetrics]:
@@ -169,7 +182,14 @@ def markets_of(evidence: Evidence, *, has_overlays: bool = False) -> MarketOf:
     from karptui.aws.live import live_market  # noqa: PLC0415 - as above
 
     def market_of(region: str, zones: Iterable[SubnetZone]) -> Market:
-        return live_market(region, zones, facts=evidence.facts, metrics=evidence.metrics, has_overlays=has_overlays)
+        return live_market(
+            region,
+            zones,
+            facts=evidence.facts,
+            metrics=evidence.metrics,
+            refused=evidence.unavailable,
+            has_overlays=has_overlays,
+        )
 
     return market_of
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import msgspec
@@ -18,6 +19,7 @@ from karptui.aws.nodeclass import Subnet, subnets_of
 from karptui.aws.region import node_zones
 from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory
 from karptui.karpenter.labels import CAPACITY_TYPE, NODEPOOL, ON_DEMAND, RESERVED, SPOT
+from karptui.karpenter.launch_errors import NO_FREE_ADDRESSES, NO_SPOT_ROLE, RESERVATION_FULL
 from karptui.karpenter.nodeclaim import NodeClaim, pool_in_name
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
@@ -27,12 +29,10 @@ from karptui.kube.timestamps import NS_PER_SECOND
 REFUSED_NS: Final = 180 * NS_PER_SECOND
 """How long Karpenter leaves out an offering after EC2 refused it."""
 EVENT_REASON: Final = "InsufficientCapacityError"
-NO_FREE_ADDRESSES: Final = "InsufficientFreeAddressesInSubnet"
-NO_SPOT_ROLE: Final = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
 _CONDITION_REASONS: Final = frozenset(
     {
         "FleetQuotaExceeded",
-        "InsufficientFreeAddressesInSubnet",
+        NO_FREE_ADDRESSES,
         "SpotQuotaExceeded",
         "SpotSLRCreationFailed",
         "VCPULimitExceeded",
@@ -81,10 +81,13 @@ class LaunchRefusal(msgspec.Struct, frozen=True, kw_only=True):
 class UnavailableOfferings(msgspec.Struct, frozen=True):
     """The offerings that Karpenter leaves out at an instant, as far as events name them."""
 
-    offerings: frozenset[OfferingKey] = frozenset()
+    offerings: Mapping[OfferingKey, str] = MappingProxyType({})
+    """With EC2's error code."""
     subnets: frozenset[str] = frozenset()
     """A zone is left out if all subnets that a NodeClass has in it are here."""
     capacity_types: frozenset[str] = frozenset()
+    until_ns: int = 0
+    """When the last of them comes back: nanoseconds since the epoch; 0 if none is left out."""
 
 
 ALL_AVAILABLE: Final = UnavailableOfferings()
@@ -128,27 +131,35 @@ def unavailable_offerings(refusals: Iterable[LaunchRefusal], zones: Iterable[str
         now_ns: Nanoseconds since the epoch.
     """
     until: dict[OfferingKey, int] = {}
-    subnets: set[str] = set()
-    capacity_types: set[str] = set()
+    codes: dict[OfferingKey, str] = {}
+    subnets: dict[str, int] = {}
+    capacity_types: dict[str, int] = {}
     everywhere = tuple(zones)
     for launch in _by_launch(refusals):
+        if launch[0].last_ns > now_ns:
+            continue
         end_ns = launch[0].last_ns + REFUSED_NS
         named = {
-            (type_, zone)
+            (type_, zone): one.error_code
             for one in launch
             for type_ in one.instance_types
             for zone in one.zones or everywhere
             if one.capacity_types != (RESERVED,)
         }
         asked = _asked(launch[0], named, until)
-        until |= {OfferingKey(asked, *pair): end_ns for pair in named}
-        if launch[0].last_ns <= now_ns < end_ns:
-            subnets.update(id_ for one in launch if one.error_code == NO_FREE_ADDRESSES for id_ in one.subnets)
-            capacity_types.update(SPOT for one in launch if one.error_code == NO_SPOT_ROLE)
-    lasting = frozenset(key for key, end_ns in until.items() if end_ns - REFUSED_NS <= now_ns < end_ns)
-    if not (lasting or subnets or capacity_types):
-        return ALL_AVAILABLE
-    return UnavailableOfferings(lasting, frozenset(subnets), frozenset(capacity_types))
+        for (type_, zone), code in named.items():
+            key = OfferingKey(asked, type_, zone)
+            until[key], codes[key] = end_ns, code
+        subnets |= {id_: end_ns for one in launch if one.error_code == NO_FREE_ADDRESSES for id_ in one.subnets}
+        if any(one.error_code == NO_SPOT_ROLE for one in launch):
+            capacity_types[SPOT] = end_ns
+    ends = [one for one in (*until.values(), *subnets.values(), *capacity_types.values()) if one > now_ns]
+    return UnavailableOfferings(
+        {key: codes[key] for key, end_ns in until.items() if end_ns > now_ns},
+        frozenset(id_ for id_, end_ns in subnets.items() if end_ns > now_ns),
+        frozenset(kind for kind, end_ns in capacity_types.items() if end_ns > now_ns),
+        max(ends, default=0),
+    )
 
 
 def unavailable_now(inventory: Inventory, now_ns: int, history: ClusterHistory = NO_HISTORY) -> UnavailableOfferings:
@@ -161,7 +172,7 @@ def unavailable_now(inventory: Inventory, now_ns: int, history: ClusterHistory =
     return unavailable_offerings(refusals, sorted(named), now_ns)
 
 
-def _asked(one: LaunchRefusal, named: set[tuple[str, str]], until: Mapping[OfferingKey, int]) -> str:
+def _asked(one: LaunchRefusal, named: Iterable[tuple[str, str]], until: Mapping[OfferingKey, int]) -> str:
     """Return the capacity type that Karpenter asked EC2 for."""
     if SPOT not in one.capacity_types:
         return ON_DEMAND
@@ -286,7 +297,7 @@ def _allowed(claim: NodeClaim | None, pool: NodePool | None) -> tuple[str, ...]:
 
 def _meant(error: _Error, allowed: tuple[str, ...]) -> tuple[str, ...]:
     """Return the capacity types that an error can be about."""
-    if error.code == "ReservationCapacityExceeded":
+    if error.code == RESERVATION_FULL:
         return (RESERVED,)
     if error.code == NO_SPOT_ROLE or "spot" in f"{error.code} {error.message}".lower():
         return (SPOT,)

@@ -10,6 +10,7 @@ import msgspec
 
 from karptui.aws.catalogue import PriceList, instance_type_facts, price_list
 from karptui.aws.facts import InstanceTypeFacts
+from karptui.aws.launch_refusals import ALL_AVAILABLE, UnavailableOfferings
 from karptui.aws.market import Market, OfferingKey, built_in_market
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.prices import (
@@ -25,6 +26,7 @@ from karptui.aws.prices import (
 )
 from karptui.aws.region import NO_FACTS, RegionFacts
 from karptui.karpenter.labels import SPOT
+from karptui.karpenter.launch_errors import NO_SPOT_ROLE, UNFULFILLABLE
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.kube.recent import Recent
 from karptui.kube.timestamps import format_timestamp
@@ -48,6 +50,7 @@ def live_market(
     *,
     facts: RegionFacts = NO_FACTS,
     metrics: ControllerMetrics | None = None,
+    refused: UnavailableOfferings = ALL_AVAILABLE,
     has_overlays: bool = False,
 ) -> Market:
     """Return what a region sells, as far as anybody has said.
@@ -57,6 +60,7 @@ def live_market(
         zones: The cluster's zones, from its EC2NodeClasses and nodes.
         facts: What the AWS APIs said; of another region they are left out.
         metrics: What Karpenter itself said.
+        refused: Offerings that Karpenter leaves out after failed launches.
         has_overlays: Whether the cluster has NodeOverlays. Karpenter's prices then include those of one NodePool, and
             would be overlaid twice: its availability is used, its prices are not.
     """
@@ -64,8 +68,8 @@ def live_market(
     known = facts if facts.region == region else NO_FACTS
     said = (metrics.offerings, _date(metrics)) if metrics is not None else None
     return _MARKETS.get(
-        (region, named, known, said, has_overlays),
-        lambda: _market(region, named, known, metrics, uses_prices=not has_overlays),
+        (region, named, known, said, has_overlays, refused),
+        lambda: _with_refused(_market(region, named, known, metrics, uses_prices=not has_overlays), refused),
     )
 
 
@@ -90,6 +94,18 @@ def _market(
     if metrics is not None and metrics.offerings:
         market = _with_metrics(market, metrics, uses_prices=uses_prices)
     return market
+
+
+def _with_refused(market: Market, refused: UnavailableOfferings) -> Market:
+    if refused == ALL_AVAILABLE:
+        return market
+    without_role = {
+        OfferingKey(SPOT, name, zone): NO_SPOT_ROLE
+        for name, zones in market.zones_by_type.items()
+        for zone in zones
+        if SPOT in refused.capacity_types
+    }
+    return msgspec.structs.replace(market, sold_out={**market.sold_out, **refused.offerings, **without_role})
 
 
 def _date(metrics: ControllerMetrics) -> str:
@@ -183,15 +199,15 @@ def _api_list(region: str, facts: RegionFacts, built_in: PriceList) -> PriceList
 
 def _with_metrics(market: Market, metrics: ControllerMetrics, *, uses_prices: bool) -> Market:
     reachable = {name.zone for name, offering in metrics.offerings.items() if offering.is_available}
-    sold_out = frozenset(
-        OfferingKey(name.capacity_type, name.instance_type, name.zone)
+    sold_out = {
+        OfferingKey(name.capacity_type, name.instance_type, name.zone): UNFULFILLABLE
         for name, offering in metrics.offerings.items()
         if offering.is_available is False
         and offering.price_per_hour is not None
         # A zone in which nothing is to be had is one without a subnet, and says nothing about EC2.
         and name.zone in reachable
         and name.zone in market.zones_by_type.get(name.instance_type, frozenset())
-    )
+    }
     table = table_from_metrics(metrics, market.region)
     if not uses_prices or not table.on_demand:
         return msgspec.structs.replace(market, sold_out=sold_out)

@@ -40,8 +40,8 @@ class Market(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     None: no spot prices are known, and offerings carry the on-demand price, as Karpenter's do until it has read the
     first ones: an upper bound, not a price to show as spot.
     """
-    sold_out: frozenset[OfferingKey] = frozenset()
-    """Pools that EC2 has just refused."""
+    sold_out: Mapping[OfferingKey, str] = MappingProxyType({})
+    """Pools that EC2 has just refused, with its error code."""
     instances_left: Mapping[str, int] = MappingProxyType({})
     """In capacity reservations, by reservation id."""
     zones_assumed: tuple[str, ...] = ()

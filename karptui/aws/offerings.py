@@ -128,12 +128,15 @@ def _base(facts: InstanceTypeFacts, market: Market, zone_ids: dict[str, str], us
     for zone in market.zones:
         for capacity_type in capacity_types:
             price = market.price(capacity_type, facts.name, zone)
-            is_sold_out = bool(market.sold_out) and OfferingKey(capacity_type, facts.name, zone) in market.sold_out
+            is_sold = zone in usable and price is not None
+            key = OfferingKey(capacity_type, facts.name, zone)
+            error_code = market.sold_out.get(key, "") if is_sold and market.sold_out else ""
             found.append(
                 Offering(
                     requirements=_base_requirements(capacity_type, zone, zone_ids.get(zone)),
                     price_per_hour=price or 0.0,
-                    is_available=zone in usable and price is not None and not is_sold_out,
+                    is_available=is_sold and not error_code,
+                    error_code=error_code,
                     is_price_stood_in=capacity_type == SPOT and not has_spot_prices,
                 )
             )
@@ -175,6 +178,7 @@ def _partitioned(found: Iterable[Offering], partitions: tuple[str, ...]) -> Iter
                 is_available=offering.is_available,
                 reservation_capacity=offering.reservation_capacity,
                 is_price_stood_in=offering.is_price_stood_in,
+                error_code=offering.error_code,
             )
 
 

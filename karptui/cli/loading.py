@@ -75,8 +75,10 @@ def load(args: argparse.Namespace, needed: Sequence[Kind], *, is_listed: bool = 
     Raises:
         UsageError: with a sentence, when nothing can be had.
     """
+    from karptui.decode.kinds import Kind
     from karptui.session.cluster_view import ClusterView
     from karptui.session.readiness import ASKED_BY_ENGINES
+    from karptui.session.refusals import with_refusals
 
     source, clock = open_source(args)
     evidence = evidence_for(args, source)
@@ -86,10 +88,11 @@ def load(args: argparse.Namespace, needed: Sequence[Kind], *, is_listed: bool = 
         await_prices(evidence, state)
         usage.append(measured_once(args, source))
 
-    awaited = () if is_listed else ASKED_BY_ENGINES
+    awaited = () if is_listed else (*ASKED_BY_ENGINES, Kind.EVENT)
     state, statuses = follow(source, needed, PATIENCE_SECONDS, awaited=awaited, and_then=ask)
     by_kind = {str(kind): status for kind, status in statuses.items()}
-    view = ClusterView(state, by_kind, evidence=evidence.latest(), live_usage=usage[0])
+    known = with_refusals(evidence.latest(), state, clock.now_ns())
+    view = ClusterView(state, by_kind, evidence=known, live_usage=usage[0])
     snapshot = getattr(source, "snapshot", None)
     # A snapshot's problems say all that its kinds do, each once.
     missing = () if snapshot is not None else (one for one in statuses.values() if _is_missing(one, needed))
@@ -190,10 +193,12 @@ def prepare_snapshot(snapshot: Snapshot, *, command: str) -> Prepared:
         command: Name of the command, for the notes.
     """
     from karptui.aws.evidence import Evidence
+    from karptui.aws.launch_refusals import unavailable_now
     from karptui.provisioning import prepare
     from karptui.session.pool_types import offered_types
 
-    evidence = Evidence(settings=snapshot.settings, instance_types=snapshot.instance_types)
+    refused = unavailable_now(snapshot.inventory, snapshot.captured_at_ns)
+    evidence = Evidence(settings=snapshot.settings, instance_types=snapshot.instance_types, refused=refused)
     offered = offered_types(snapshot.inventory, snapshot.settings, evidence)
     version = version_note(snapshot.karpenter_version)
     for note in (*((version,) if version else ()), *offered.notes):

@@ -80,6 +80,7 @@ def check_snapshots(args: argparse.Namespace) -> None:
 def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
     """Return the cluster of a snapshot that is given by itself, or why there is none."""
     from karptui.aws.evidence import prices_of
+    from karptui.aws.launch_refusals import unavailable_now
     from karptui.aws.region import place_of
     from karptui.cli.loading import collector_at_rest
     from karptui.session.nodeclasses import UnreadClasses, unread_ec2
@@ -94,9 +95,9 @@ def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
             snapshot = reader.read([path], now_ns=args.now, strict=True)
     except SourceError as error:
         return NamedBase(path, None, str(error))
-    evidence = evidence_for(args, SnapshotSource(snapshot)).latest()
-
     inventory = snapshot.inventory
+    refused = unavailable_now(inventory, snapshot.captured_at_ns)
+    evidence = replace(evidence_for(args, SnapshotSource(snapshot)).latest(), refused=refused)
     prices = prices_of(evidence, place_of(inventory.nodes, inventory.nodeclasses))
     base = WhatIfBase(
         inventory,

@@ -39,6 +39,8 @@ class Offering(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_price_overlaid: bool = False
     is_price_stood_in: bool = False
     """Whether it is the on-demand price, for a spot price that nobody knows: Karpenter reckons with it."""
+    error_code: str = ""
+    """EC2's error code, if it is unavailable only because EC2 refused it recently."""
 
     def is_launchable(self, rules: Rules) -> bool:
         """Return whether a node can be launched into it: a reservation must have room, too.

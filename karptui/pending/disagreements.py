@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
+from karptui.aws.launch_refusals import LaunchRefusal
+from karptui.karpenter.launch_errors import error_words
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import condition_of
@@ -19,6 +21,7 @@ PATIENCE_NS: Final = 300 * NS_PER_SECOND
 """For so long a nomination may lead to a node that is still starting."""
 SHORT_PATIENCE_NS: Final = 120 * NS_PER_SECOND
 """For so long two of them may not have heard of the same news."""
+LAUNCH_REFUSED: Final = "launch refused"
 _STAGES: Final = (("Initialized", "Initializing"), ("Registered", "Registering"), ("Launched", "Launching"))
 
 
@@ -36,14 +39,21 @@ class Nominations:
     Args:
         nodes: By name.
         claims: By name.
+        refusals: Launches that EC2 refused and Karpenter still remembers, the oldest first.
         has_karpenter_events: Whether any of Karpenter's events can be seen at all.
     """
 
     def __init__(
-        self, nodes: Mapping[str, Node], claims: Mapping[str, NodeClaim], *, has_karpenter_events: bool
+        self,
+        nodes: Mapping[str, Node],
+        claims: Mapping[str, NodeClaim],
+        refusals: Iterable[LaunchRefusal] = (),
+        *,
+        has_karpenter_events: bool,
     ) -> None:
         self._nodes = nodes
         self._claims = claims
+        self._refusal_by_pool = {one.nodepool: one for one in refusals}
         self._has_karpenter_events = has_karpenter_events
 
     def disagreements(
@@ -81,6 +91,13 @@ class Nominations:
     ) -> Iterator[Disagreement]:
         said = messages.karpenter
         waited_ns = now_ns - since_ns
+        pool = diagnosis.destination.nodepool if diagnosis.cause is Cause.CLAIM and diagnosis.destination else ""
+        refusal = self._refusal_by_pool.get(pool) if pool else None
+        if refusal is not None:
+            why, age = error_words(refusal.error_code), age_text(refusal.last_ns, now_ns)
+            yield Disagreement(
+                LAUNCH_REFUSED, f"the last launch of {pool} failed {age} ago: {why}; the next may fail too"
+            )
         if said is not None and said.reason == NOMINATED:
             yield from self._nominated(said, now_ns)
             if diagnosis.cause is Cause.UNPLACED:
@@ -88,7 +105,7 @@ class Nominations:
                 yield Disagreement(
                     "no place now", f"Karpenter had a place for it {age} ago; computed now there is none"
                 )
-        elif said is not None and said.reason == FAILED and diagnosis.destination is not None:
+        elif said is not None and said.reason == FAILED and diagnosis.destination is not None and refusal is None:
             age = age_text(said.at_ns, now_ns)
             how = f"without its {without}" if without else "now"
             text = f"Karpenter found no place {age} ago; computed {how} it has one: {_where(diagnosis.destination)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from karptui.aws.launch_refusals import REFUSED_NS, recent_launch_refusals
 from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.kube.pod import Pod
@@ -75,9 +76,11 @@ class PendingStudy:
         pods = tuple(waiting_pods(self._state))
         keys = {pod.key for pod in pods}
         events = self._state.events.values()
+        remembered_ns = self._prepared.now_ns - REFUSED_NS
         nominations = Nominations(
             self._state.nodes,
             self._state.nodeclaims,
+            recent_launch_refusals(self._prepared.inventory, self._state.history, since_ns=remembered_ns),
             has_karpenter_events=any("karpenter" in event.source for event in events),
         )
         origins = OriginIndex(OwnerIndex(self._prepared.inventory.workloads))

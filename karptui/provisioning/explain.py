@@ -10,18 +10,20 @@ from collections.abc import Mapping
 import msgspec
 
 from karptui.karpenter.nodepool import NodePool
-from karptui.karpenter.requirements import IN
+from karptui.karpenter.requirements import IN, Requirements
 from karptui.kube.objects import condition_of
 from karptui.kube.pod import Pod
 from karptui.kube.resources import Shortage
 from karptui.kube.taints import untolerated
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.claim_check import Fit
+from karptui.provisioning.instance_types import may_go_to
 from karptui.provisioning.limits import LimitState
 from karptui.provisioning.node_refusal import NodeRefusal, quantity_of, refusal_of
 from karptui.provisioning.pod_class import Preferences, Stage
 from karptui.provisioning.pod_queue import QueuedPod
 from karptui.provisioning.pool_order import Bystanding, bystanding, served_pools
+from karptui.provisioning.refused_types import refused_text
 from karptui.provisioning.rejection import (
     LimitReached,
     PlacementGate,
@@ -34,7 +36,7 @@ from karptui.provisioning.rejection import (
 from karptui.provisioning.run import Run
 from karptui.provisioning.solution import Solution
 from karptui.provisioning.stage_memory import StageMemory
-from karptui.provisioning.template import Template
+from karptui.provisioning.template import Template, template_requirements
 from karptui.provisioning.topology_spec import TopologyKind
 
 
@@ -121,6 +123,8 @@ class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """How many types nodes show, where the provider's own list is not known."""
     unseen_labels: tuple[str, ...] = ()
     """Labels that it or the pod asks for, and that no node of those types has."""
+    refused: str = ""
+    """Why EC2 refused the types that would take the pod; empty if it refused none."""
     default_spread_key: str = ""
     """What the controller's default topology spread spreads the pod over, where that is what fails it."""
 
@@ -174,14 +178,7 @@ def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExpl
     pools = [
         _explain_pool(run, queued, stage_memory, limits[pool.name], takes_it=pool.name == taken)
         if pool.name in limits
-        else PoolExplanation(
-            nodepool=pool.name,
-            weight=pool.weight,
-            position=-1,
-            takes_no_part=bystander(pool, is_served=pool.name in served, left_out=run.prepared.left_out),
-            is_meant=_is_meant(pool, queued.pod),
-            types_seen=run.prepared.guessed_pools.get(pool.name),
-        )
+        else _explain_bystander(run, queued.pod, pool, is_served=pool.name in served)
         for pool in run.prepared.inventory.nodepools
     ]
     pools.sort(key=lambda one: (one.position < 0, one.position, one.nodepool))
@@ -197,6 +194,23 @@ def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExpl
             for destination in (run.prepared.destinations if asks_nodes else ())
             if (refusal := refusal_of(run, queued, stage_memory, destination)) is not None
         ),
+    )
+
+
+def _explain_bystander(run: Run, pod: Pod, pool: NodePool, *, is_served: bool) -> PoolExplanation:
+    prepared, requirements = run.prepared, template_requirements(pool)
+    refused = ""
+    if pool.name in prepared.left_out and may_go_to(pod, pool, requirements):
+        asked = requirements.merge(Requirements.from_labels(pod.template.node_selector))
+        refused = refused_text(prepared.types_by_pool.get(pool.name, ()), asked, pod.requests)
+    return PoolExplanation(
+        nodepool=pool.name,
+        weight=pool.weight,
+        position=-1,
+        takes_no_part=refused or bystander(pool, is_served=is_served, left_out=prepared.left_out),
+        is_meant=_is_meant(pool, pod),
+        refused=refused,
+        types_seen=prepared.guessed_pools.get(pool.name),
     )
 
 
@@ -283,8 +297,16 @@ def _explain_pool(
         nearest=nearest,
         types_seen=run.prepared.guessed_pools.get(template.name),
         unseen_labels=_unseen_labels(template, queued.pod),
+        refused=_refused(run, template, judged),
         default_spread_key=_default_spread_key(run, queued.pod, outcome),
     )
+
+
+def _refused(run: Run, template: Template, outcome: Fit | Rejection | None) -> str:
+    if not isinstance(outcome, TypesExhausted) or outcome.unmet_min_values:
+        return ""
+    types = run.prepared.types_by_pool.get(template.name, ())
+    return refused_text(types, outcome.requirements, outcome.pod_requests)
 
 
 def _default_spread_key(run: Run, pod: Pod, outcome: Fit | Rejection | None) -> str:

@@ -17,12 +17,16 @@ _BEGINNING: Final = (PlacementGate.TAINTS, PlacementGate.REQUIREMENTS)
 def furthest(explanation: PodExplanation) -> PoolExplanation | None:
     """Return the NodePool that came closest to taking the pod: that which failed last, of equals the first asked.
 
-    Where the pod names its NodePools, the others do not count. One at its limits stands where it would fail the pod
+    Where the pod names its NodePools, the others do not count. One that would take the pod if EC2 had not refused its
+    types comes first. One at its limits stands where it would fail the pod
     without them, and nearest of all where it would take it. One that takes no part comes closest where the pod
     has its labels and tolerates its taints, and not those of another.
     """
     wanted = named_pools(explanation.pod)
     named = [pool for pool in explanation.pools if pool.nodepool in wanted]
+    refused = next((pool for pool in named or explanation.pools if pool.refused), None)
+    if refused is not None:
+        return refused
     if named and all(pool.takes_no_part for pool in named):
         return named[0]
     asked = [pool for pool in named or explanation.pools if pool.failed is not None]

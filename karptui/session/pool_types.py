@@ -11,11 +11,11 @@ from typing import Final
 import msgspec
 
 from karptui.aws.auto_mode import SOURCE, auto_mode_types
-from karptui.aws.cluster_types import ClusterTypes, cluster_types
+from karptui.aws.cluster_types import ClusterTypes, cluster_types, without_full_zones
 from karptui.aws.evidence import Evidence, markets_of
 from karptui.aws.live import live_instance_types
 from karptui.aws.market import region_of
-from karptui.aws.nodeclass import NodeClassError
+from karptui.aws.nodeclass import NodeClassError, subnets_of
 from karptui.aws.region import node_zones, zones_of
 from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
@@ -254,6 +254,7 @@ def offered_types(
         settings,
         market_of=markets_of(evidence, has_overlays=bool(inventory.overlays)),
         facts=live_instance_types(evidence.facts).values(),
+        full_subnets=evidence.unavailable.subnets,
     )
     by_pool: dict[str, Sequence[InstanceType]] = {}
     auto_mode = _AutoMode(inventory, settings, evidence)
@@ -306,11 +307,12 @@ class _AutoMode:
             return seen_types(nodes, asked)
         own = zones_of(nodeclass) or zones
         region = next(filter(None, (region_of(zone.name) for zone in own)), "")
+        market = markets_of(evidence, has_overlays=bool(inventory.overlays))(region, own)
         try:
             documented = auto_mode_types(
                 nodeclass,
                 self._settings,
-                markets_of(evidence, has_overlays=bool(inventory.overlays))(region, own),
+                without_full_zones(market, subnets_of(nodeclass), evidence.unavailable.subnets),
                 facts=live_instance_types(evidence.facts).values(),
                 nodes=nodes,
                 seen_zones=zones,

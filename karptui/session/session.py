@@ -13,6 +13,7 @@ from karptui.decode.kinds import Kind
 from karptui.session.analyst import Analyst
 from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import unready_because
+from karptui.session.refusals import RefusalReader
 from karptui.sources.base import SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
@@ -61,6 +62,7 @@ class Session:
         self._mailbox = Mailbox()
         self._polling = threading.Lock()
         self._asks_for_evidence = False
+        self._refusals = RefusalReader()
         self.priced_from = 0
         """The generation with which prices, offerings or settings came in anew: sums of before are of others."""
 
@@ -122,16 +124,17 @@ class Session:
             return self._poll(now_ns)
 
     def _poll(self, now_ns: int) -> bool:
-        mail, evidence, before = self._mailbox.drain(), self.evidence.latest(), self.view
+        mail, before = self._mailbox.drain(), self.view
         analysis, pending, advice = self.analyst.latest, self.analyst.pending, self.analyst.advice
         usage = self.evidence.live_usage()
         is_same = analysis is before.analysis and pending is before.pending and advice is before.advice
         is_same = is_same and usage is before.live_usage
-        if mail.is_empty and evidence is before.evidence and is_same:
-            return False
         if not self._is_behind:
             self._state = before.state
         state = self._state = self._reduced(mail.batch, now_ns) if mail.batch else self._state
+        evidence = self._refusals.added(self.evidence.latest(), state, now_ns)
+        if mail.is_empty and evidence is before.evidence and is_same:
+            return False
         if not decides_alike(evidence, before.evidence):
             # As if the cluster had changed: what was worked out with other prices and settings holds no longer.
             state = self._state = msgspec.structs.replace(state, generation=state.generation + 1)

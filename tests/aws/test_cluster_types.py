@@ -10,12 +10,14 @@ from msgspec.structs import replace
 
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.cluster_types import ClusterTypes, cluster_types
+from karptui.aws.evidence import offering_value
 from karptui.aws.market import Market, OfferingKey, built_in_market
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.region import node_zones
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, INSTANCE_TYPE, REGION, REGISTERED, ZONE
+from karptui.karpenter.launch_errors import NO_FREE_ADDRESSES, UNFULFILLABLE
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
 from karptui.karpenter.nodepool import NodePool
@@ -150,7 +152,7 @@ def test_zones_of_nodes() -> None:
 
 def test_the_same_inputs_come_to_the_same_types_and_others_do_not(forgetful: None) -> None:
     def sold_out(region: str, zones: Iterable[SubnetZone]) -> Market:
-        refused = frozenset({OfferingKey("spot", "m5.large", "us-east-1a")})
+        refused = {OfferingKey("spot", "m5.large", "us-east-1a"): UNFULFILLABLE}
         return replace(built_in_market(region, zones), sold_out=refused)
 
     first, again, refused = resolve(a_class()), resolve(a_class()), resolve(a_class(), market_of=sold_out)
@@ -164,7 +166,7 @@ def two_types(*sold_out: str) -> tuple[InstanceType, ...]:
     """Resolve m5.large and c5.large, some of them sold out on spot in one zone."""
 
     def market_of(region: str, zones: Iterable[SubnetZone]) -> Market:
-        refused = frozenset(OfferingKey("spot", name, "us-east-1a") for name in sold_out)
+        refused = {OfferingKey("spot", name, "us-east-1a"): UNFULFILLABLE for name in sold_out}
         return replace(built_in_market(region, zones), sold_out=refused)
 
     facts = [instance_type_facts()[name] for name in ("m5.large", "c5.large")]
@@ -215,3 +217,13 @@ def test_memory_that_a_node_reports_changes_its_own_type_alone(forgetful: None) 
     assert [c5_then.capacity is c5.capacity, c5_then.overhead is c5.overhead] == [True, True]
     assert m5_seen.overhead == m5.overhead
     assert m5_gone.capacity == m5.capacity != m5_seen.capacity
+
+
+def test_a_zone_is_closed_if_all_its_subnets_are_full() -> None:
+    more = [*SUBNETS, {"id": "subnet-2", "zone": "us-east-1a", "zoneID": "use1-az4"}]
+    status = {"subnets": more, "amis": AMIS}
+    for full, closed in (({"subnet-us-east-1a"}, set()), ({"subnet-us-east-1a", "subnet-2"}, {"us-east-1a"})):
+        found = resolve(a_class(status=status), full_subnets=frozenset(full)).by_nodeclass["default"]
+        refused = [one for one in found.types[0].offerings if one.error_code == NO_FREE_ADDRESSES]
+        assert {offering_value(one, ZONE) for one in refused} == closed
+        assert not any(one.is_available for one in refused)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from karptui.aws.evidence import (
     Evidence,
+    decides_alike,
     markets_of,
     offering_value,
     prices_of,
@@ -9,12 +10,15 @@ from karptui.aws.evidence import (
     with_controller,
     with_rules,
 )
+from karptui.aws.launch_refusals import UnavailableOfferings
+from karptui.aws.market import OfferingKey
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.prices import PriceSource
 from karptui.aws.region import NOWHERE, FactPhase, FactStatus, Place
 from karptui.karpenter.controller import DEFAULTS, ControllerInfo
 from karptui.karpenter.instance_type import InstanceType, Offering
-from karptui.karpenter.metrics import ControllerMetrics
+from karptui.karpenter.launch_errors import NO_SPOT_ROLE, UNFULFILLABLE
+from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.karpenter.settings import parse_settings
 from tests import builders
 
@@ -76,6 +80,23 @@ def test_off_aws_nothing_has_a_price() -> None:
 def test_the_market_of_a_region() -> None:
     market = markets_of(Evidence())("us-east-1", PLACE.zones)
     assert market.zones_by_type["m5.large"] == {"us-east-1a"}
+
+
+def test_launches_that_failed_count_unless_metrics_tell_what_is_available() -> None:
+    key = OfferingKey("spot", "m5.large", "us-east-1a")
+    refused = UnavailableOfferings({key: UNFULFILLABLE}, capacity_types=frozenset({"spot"}))
+    known = Evidence(refused=refused)
+    market = markets_of(known)("us-east-1", PLACE.zones)
+    assert (market.sold_out[key], OfferingKey("spot", "c5.large", "us-east-1a") in market.sold_out) == (
+        NO_SPOT_ROLE,
+        True,
+    )
+    assert OfferingKey("on-demand", "m5.large", "us-east-1a") not in market.sold_out
+    assert not decides_alike(known, Evidence())
+    offering = {OfferingName("m5.large", "us-east-1a", "spot"): OfferingMetrics(0.04, is_available=True)}
+    metrics = ControllerMetrics(read_at_ns=builders.NOW_NS, endpoint="pod a/b", offerings=offering)
+    known = Evidence(refused=refused, metrics=metrics)
+    assert not markets_of(known)("us-east-1", PLACE.zones).sold_out
 
 
 def test_a_value_is_one_or_none() -> None:

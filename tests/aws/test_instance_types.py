@@ -15,6 +15,7 @@ from karptui.aws.nodeclass import NodeClassError
 from karptui.aws.offerings import PlacementGroup
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
+from karptui.karpenter.launch_errors import UNFULFILLABLE
 from karptui.karpenter.settings import parse_settings
 from tests.aws.builders import a_market, a_nodeclass, resolve, some_settings
 
@@ -74,7 +75,7 @@ def test_a_type_without_a_price_is_unavailable() -> None:
 
 
 def test_pools_that_ec2_has_refused_are_unavailable() -> None:
-    market = replace(a_market(), sold_out=frozenset({OfferingKey("spot", "m5.large", "us-east-1b")}))
+    market = replace(a_market(), sold_out={OfferingKey("spot", "m5.large", "us-east-1b"): UNFULFILLABLE})
     found = offered(resolve("m5.large", market=market))
     assert [key for key, is_available in found.items() if not is_available] == [("spot", "us-east-1b")]
 
@@ -111,7 +112,7 @@ def test_until_1_14_a_full_reservation_is_not_available() -> None:
 def test_a_refusal_holds_for_one_reservation() -> None:
     reservations = [RESERVATION, {**RESERVATION, "id": "cr-2"}]
     nodeclass = a_nodeclass(status={"capacityReservations": reservations})
-    refused = frozenset({OfferingKey("reserved", "m5.large", "us-east-1a", "cr-2")})
+    refused = {OfferingKey("reserved", "m5.large", "us-east-1a", "cr-2"): UNFULFILLABLE}
     market = replace(a_market(), instances_left={"cr-1": 1, "cr-2": 1}, sold_out=refused)
     offerings = resolve("m5.large", nodeclass, market=market).offerings
     assert [one.is_available for one in offerings if one.is_reserved] == [True, False]

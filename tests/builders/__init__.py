@@ -8,7 +8,7 @@ Amounts are texts as in manifests (``cpu="500m"``), instants nanoseconds since t
 from __future__ import annotations
 
 from tests.builders.clusters import a_cluster, an_inventory
-from tests.builders.events import an_event
+from tests.builders.events import a_launch_failure, an_event
 from tests.builders.instance_types import an_instance_type
 from tests.builders.instants import DAY_NS, HOUR_NS, MINUTE_NS, NOW, NOW_NS, SECOND_NS
 from tests.builders.manifests import a_manifest, decoded
@@ -26,6 +26,7 @@ __all__ = [
     "a_cluster",
     "a_condition",
     "a_daemonset",
+    "a_launch_failure",
     "a_manifest",
     "a_node",
     "a_nodeclaim",

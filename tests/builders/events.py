@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from karptui.kube.event import Event
 from tests.builders.instants import MINUTE_NS, NOW_NS
+
+_NO_CAPACITY: Final = (
+    "InsufficientInstanceCapacity: We currently do not have sufficient {instance_type} capacity in the Availability "
+    "Zone you requested ({zone}). Our system will be working on provisioning additional capacity."
+)
 
 
 def an_event(
@@ -34,4 +41,19 @@ def an_event(
         first_ns=last_ns,
         last_ns=last_ns,
         created_ns=last_ns,
+    )
+
+
+def a_launch_failure(
+    instance_type: str, zone: str, *, claim: str = "general-abcde", last_ns: int = NOW_NS, code: str = ""
+) -> Event:
+    """Return Karpenter's event about a NodeClaim that EC2 has no capacity for, or refused with another code."""
+    error = f"{code}: {code}" if code else _NO_CAPACITY.format(instance_type=instance_type, zone=zone)
+    said = f"creating instance, insufficient capacity, with fleet error(s), {error}"
+    return an_event(
+        name=claim,
+        about=f"NodeClaim/{claim}",
+        reason="InsufficientCapacityError",
+        message=f"NodeClaim {claim} event: {said}",
+        last_ns=last_ns,
     )

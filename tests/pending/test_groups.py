@@ -26,6 +26,7 @@ from tests.builders import (
     NOW_NS,
     SECOND_NS,
     a_condition,
+    a_launch_failure,
     a_node,
     a_nodeclaim,
     a_nodepool,
@@ -284,6 +285,13 @@ class TestRemarks:
         pod = a_pod(created_ns=NOW_NS - SECOND_NS)
         found = only(report(pod, events=(said("FailedScheduling"),), nodes=nodes))
         assert found.disagreements[0].text == f"Karpenter found no place 60s ago; computed now it has one: {where}"
+
+    def test_a_launch_that_failed_lately_is_told_instead_of_a_place(self) -> None:
+        failure = a_launch_failure("", "", code="VcpuLimitExceeded", last_ns=NOW_NS - MINUTE_NS)
+        found = only(report(a_pod(), events=(failure, said("FailedScheduling"))))
+        text = "the last launch of general failed 60s ago: vCPU quota reached; the next may fail too"
+        assert [one.text for one in found.disagreements] == [text]
+        assert now_words(found) == text
 
     def test_silence_where_karpenter_speaks_of_others(self) -> None:
         other = said("FailedScheduling", pod="another")

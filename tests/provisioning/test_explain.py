@@ -3,10 +3,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, HOSTNAME, RESERVATION_ID, ZONE
+from karptui.karpenter.launch_errors import UNFULFILLABLE
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import Settings, parse_settings
 from karptui.kube.pod import (
@@ -23,6 +25,7 @@ from karptui.kube.volumes import CSINode, PersistentVolume, PersistentVolumeClai
 from karptui.kube.workload import Service
 from karptui.provisioning import PlacementGate, PodExplanation, PoolExplanation, explain, prepare
 from karptui.provisioning.events import provisioning_events
+from karptui.provisioning.nearest import furthest
 from karptui.provisioning.rejection import RequirementsUnmet, TypesExhausted
 from karptui.provisioning.solution import solve
 from karptui.views.pending.gates import miss_text
@@ -37,6 +40,7 @@ from tests.builders import (
     a_requirement,
     amounts,
     an_instance_type,
+    present,
 )
 
 TYPES = [an_instance_type(name="small", cpu="2"), an_instance_type(name="large", cpu="8", memory="32Gi")]
@@ -48,9 +52,15 @@ OWN_SPREAD = (TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB, 3),)
 def explained(
     pod: Pod, *pools: Any, nodes: tuple[Any, ...] = (), settings: Settings | None = None, **others: Any
 ) -> PodExplanation:
-    pods = (pod, *others.pop("pods", ()))
+    pods, types = (pod, *others.pop("pods", ())), others.pop("types", TYPES)
     inventory = Inventory(pods=pods, nodepools=pools or (a_nodepool(),), nodes=nodes, **others)
-    return explain(solve(prepare(inventory, TYPES, settings or Settings(), NOW_NS)), pod)
+    return explain(solve(prepare(inventory, types, settings or Settings(), NOW_NS)), pod)
+
+
+def refused(one: InstanceType) -> InstanceType:
+    """Return a type that EC2 refused to launch anywhere."""
+    offerings = (replace(offering, is_available=False, error_code=UNFULFILLABLE) for offering in one.offerings)
+    return replace(one, offerings=tuple(offerings))
 
 
 def pool(explanation: PodExplanation, name: str = "general") -> PoolExplanation:
@@ -153,6 +163,18 @@ class TestPools:
         found = pool(explained(a_pod(), a_nodepool(name="beside"), a_nodepool(**fields)))
         assert why in found.takes_no_part
         assert (found.position, found.failed) == (-1, None)
+
+    def test_types_that_ec2_refused_come_first(self) -> None:
+        tainted = a_nodepool(name="tainted", weight=9, taints=(DEDICATED,))
+        large = [a_requirement("node.kubernetes.io/instance-type", "In", "large")]
+        types = [refused(one) if one.name == "large" else one for one in TYPES]
+        found = explained(a_pod(cpu="4"), tainted, a_nodepool(requirements=large), types=types)
+        assert pool(found).takes_no_part == "insufficient capacity in EC2 (on-demand large)"
+        assert present(furthest(found)).nodepool == "general"
+        partly = explained(a_pod(cpu="4"), tainted, a_nodepool(), types=types)
+        assert miss_text(present(furthest(partly))) == "insufficient capacity in EC2 (on-demand large)"
+        too_large = explained(a_pod(cpu="40"), a_nodepool(), types=types)
+        assert not pool(too_large).refused
 
     def test_min_values(self) -> None:
         flexible = a_nodepool(requirements=(a_requirement("node.kubernetes.io/instance-type", "Exists", min_values=2),))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from karptui.aws.evidence import Evidence
+from karptui.aws.launch_refusals import REFUSED_NS
 from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
@@ -22,7 +23,7 @@ from karptui.state.reducer import Batch, reduce
 from karptui.views.instants import freshness
 from karptui.views.row import Tone
 from tests import story_e
-from tests.builders import NOW_NS, a_nodepool
+from tests.builders import NOW_NS, SECOND_NS, a_launch_failure, a_nodepool
 from tests.builders.sources import QuietSource
 
 
@@ -224,3 +225,21 @@ def test_removals_are_simulated_once_prices_have_come() -> None:
         simulated.append((session.view.analysis.simulated, session.view.analysis.managed))
     (before, _), (after, managed) = simulated
     assert (before, after) == (0, managed)
+
+
+def test_offerings_of_failed_launches_are_left_out_and_come_back_with_time() -> None:
+    source = Teller()
+    session = Session(source)
+    session.start()
+    source.mailbox.put(Kind.EVENT, {"e": a_launch_failure("c7i.4xlarge", "us-east-1a")})
+    session.poll(NOW_NS)
+    refused = session.view.evidence
+    assert [key.instance_type for key in refused.refused.offerings] == ["c7i.4xlarge"]
+    generation = session.view.state.generation
+    source.mailbox.put(Kind.NODE, {"a": Node(name="a")})
+    session.poll(NOW_NS + SECOND_NS)
+    assert session.view.evidence is refused
+    assert not session.poll(NOW_NS + 2 * SECOND_NS)
+    assert session.poll(NOW_NS + REFUSED_NS)
+    assert not session.view.evidence.refused.offerings
+    assert session.view.state.generation > generation + 1

@@ -96,6 +96,8 @@ def _label_text(reason: UndefinedKey | KeyConflict) -> str:
 def _types_text(pool: PoolExplanation, rejection: TypesExhausted) -> str:
     if rejection.unmet_min_values:
         return "minValues: " + ", ".join(f"only {count} of {clean(key)}" for key, count in rejection.unmet_min_values)
+    if pool.refused:
+        return clean(pool.refused)
     if pool.nearest is not None and pool.nearest.shortages:
         return nearest_text(pool.nearest) + _cut_text(pool)
     if rejection.clashing_ports and not rejection.considered:

@@ -15,6 +15,7 @@ from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, MEMORY
 from karptui.kube.units import age_text, count_text, counted, cpu_text, first_of, memory_text, short_age_text
 from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
+from karptui.pending.disagreements import LAUNCH_REFUSED
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import PodMessage
 from karptui.provisioning import PlacementGate
@@ -238,6 +239,9 @@ def now_words(group: PendingGroup) -> str:
     text = now_text(group)
     if not text.startswith("→"):
         return text.lstrip("✘? ")
+    refused = next((one.text for one in group.disagreements if one.short == LAUNCH_REFUSED), "")
+    if refused:
+        return clean(refused)
     launched = [_launched_text(one) for one in group.destinations if not one.node]
     if launched:
         return f"Karpenter would launch {first_of(launched, 1)}"

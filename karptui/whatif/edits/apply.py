@@ -319,9 +319,9 @@ def _marked_type(instance_type: InstanceType, outages: Sequence[TakeOut], counts
         for i, outage in hits:
             if _is_out(outage, offering):
                 counts[i] += 1
-                if offering.is_available:
+                if offering.is_available or offering.error_code:
                     is_changed = True
-                    offerings[position] = replace(offering, is_available=False)
+                    offerings[position] = replace(offering, is_available=False, error_code="")
     return replace(instance_type, offerings=tuple(offerings)) if is_changed else instance_type
 
 

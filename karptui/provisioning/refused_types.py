@@ -1,0 +1,52 @@
+"""Instance types that would take a pod if EC2 had not refused to launch them in the last minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.labels import CAPACITY_TYPE, WELL_KNOWN, ZONE
+from karptui.karpenter.launch_errors import NO_FREE_ADDRESSES, error_words
+from karptui.karpenter.requirements import Requirements
+from karptui.kube.resources import ResourceList
+from karptui.kube.units import counted
+from karptui.provisioning.catalogue import allocatable_nano
+
+_MOST_NAMES: Final = 2
+
+
+def refused_text(types: Iterable[InstanceType], requirements: Requirements, requests: ResourceList) -> str:
+    """Return why EC2 refused the types that are compatible and have room: ``insufficient capacity in EC2 (spot c7i)``.
+
+    Args:
+        types: Of the NodePool.
+        requirements: Of the NodePool and the pod.
+        requests: The pod's.
+
+    Returns:
+        A reason for each error code, or an empty text if EC2 refused none of them.
+    """
+    refused: dict[str, dict[str, set[str]]] = {}
+    for one in types:
+        offerings = [offering for offering in one.offerings if offering.error_code]
+        if not offerings or not requirements.compatible(Requirements.from_selectors(one.requirements), WELL_KNOWN):
+            continue
+        allocatable = allocatable_nano(one)
+        if any(amount.nano > allocatable.get(name, 0) for name, amount in requests.items()):
+            continue
+        for offering in offerings:
+            sold_as = Requirements.from_selectors(offering.requirements)
+            if requirements.compatible(sold_as, WELL_KNOWN):
+                key = ZONE if offering.error_code == NO_FREE_ADDRESSES else CAPACITY_TYPE
+                refused.setdefault(offering.error_code, {}).setdefault(one.name, set()).update(sold_as.get(key).values)
+    return "; ".join(f"{error_words(code)} ({_names(code, by_type)})" for code, by_type in refused.items())
+
+
+def _names(code: str, values_by_type: dict[str, set[str]]) -> str:
+    """Return zones, which a full subnet closes for all types, or the types with their capacity types."""
+    values = sorted({value for values in values_by_type.values() for value in values}, reverse=True)
+    if code == NO_FREE_ADDRESSES:
+        return ", ".join(reversed(values))
+    names = ", ".join(values_by_type) if len(values_by_type) <= _MOST_NAMES else counted(len(values_by_type), "type")
+    return f"{' and '.join(values)} {names}"
