@@ -10,6 +10,7 @@ from karptui.advice.catalogue import RULES
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
+from karptui.disruption.churn.loops import Loop
 
 
 class AdviceReport(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -23,6 +24,8 @@ class AdviceReport(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The instant that it holds for: nanoseconds since the epoch."""
     rules: int = 0
     """How many rules were asked."""
+    loops: tuple[Loop, ...] = ()
+    """Loops of launches and removals, which the rules looked at too."""
 
     def count(self, severity: Severity) -> int:
         """Return how many findings are of a severity."""
@@ -65,6 +68,7 @@ class Adviser:
             failures=tuple(self._failures),
             now_ns=self._context.now_ns,
             rules=len(self._rules),
+            loops=self._context.loops,
         )
 
 

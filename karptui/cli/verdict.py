@@ -40,7 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the findings; 1 where something is missing from them, 3 or 4 where one is as bad as ``--fail-on`` says."""
     from karptui.session.verdict import verdict_of_view
-    from karptui.views.verdict import money_text, pending_reasons, verdict_values
+    from karptui.views.findings import pending_reasons
+    from karptui.views.verdict import money_text, verdict_values
 
     try:
         loaded = _loaded(args)
@@ -69,9 +70,11 @@ def _loaded(args: argparse.Namespace) -> Loaded:
     """
     from karptui.cli.loading import analysed, load
     from karptui.pending.study import study_pending
+    from karptui.session.advising import advice_of
     from karptui.session.cluster_view import ClusterView
     from karptui.session.pending_report import PendingAnswer
     from karptui.session.prepare import prepare_view
+    from karptui.session.readiness import unready_because
 
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET, Kind.EVENT)
     loaded = analysed(load(args, needed), simulates=args.simulate, asks_next=True)
@@ -84,6 +87,18 @@ def _loaded(args: argparse.Namespace) -> Loaded:
             view.state, view.statuses, view, evidence=view.evidence, analysis=view.analysis, pending=answer
         )
         notes = (*notes, *more)
+    if not unready_because(view):
+        report, more = advice_of(view, loaded.now_ns)
+        notes = (*notes, *more, *report.failures)
+        view = ClusterView(
+            view.state,
+            view.statuses,
+            view,
+            evidence=view.evidence,
+            analysis=view.analysis,
+            pending=view.pending,
+            advice=report,
+        )
     return replace(loaded, view=view, notes=tuple(dict.fromkeys(notes)))
 
 

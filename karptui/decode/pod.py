@@ -31,7 +31,7 @@ from karptui.decode.pod_template import (
     volumes_of,
 )
 from karptui.decode.pod_wire import NO_TEXT, TextPod
-from karptui.decode.wire import WireMeta, WireOwner, WireTerm, required_name, timestamp
+from karptui.decode.wire import WireCondition, WireMeta, WireOwner, WireTerm, required_name, timestamp
 from karptui.kube.pod import ENDED, Pod, PodTemplate, PodVolume
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
 
@@ -256,6 +256,7 @@ def pod_of(
             if scheduled_text:
                 # Most pods are bound within the second.
                 scheduled_ns = created_ns if scheduled_text == created_text else parse_timestamp(scheduled_text)
+        waiting_reason, exit_reason, restarts = _waiting(status)
         return Pod(
             name=name,
             template=template,
@@ -274,7 +275,10 @@ def pod_of(
             scheduled_ns=scheduled_ns,
             own_labels=own_labels,
             volumes=volumes,
-            waiting_reason=_waiting_reason(status),
+            waiting_reason=waiting_reason,
+            exit_reason=exit_reason,
+            restarts=restarts,
+            unready_ns=_unready_ns(ready) if waiting_reason else ABSENT_NS,
         )
     except ValueError:
         raise _timestamp_error(meta, status) from None
@@ -305,14 +309,25 @@ def _error_of(text: str | None, path: str) -> FieldError | None:
     return None
 
 
-def _waiting_reason(status: wires.AnyPodStatus) -> str:
+def _unready_ns(ready: WireCondition | None) -> int:
+    """Return when the Ready condition became False, ``ABSENT_NS`` if it is not."""
+    if ready is None or ready.status == "True" or not ready.last_transition_time:
+        return ABSENT_NS
+    return parse_timestamp(ready.last_transition_time)
+
+
+def _waiting(status: wires.AnyPodStatus) -> tuple[str, str, int]:
+    """Return why a container waits or has ended, why it ended before, and how often it was restarted."""
     for statuses in (status.init_container_statuses, status.container_statuses):
         for wire in statuses or ():
             state = wire.state
             if state is None:
                 continue
-            if state.waiting is not None and state.waiting.reason:
-                return intern(state.waiting.reason)
-            if state.terminated is not None and state.terminated.reason not in (None, "Completed"):
-                return intern(state.terminated.reason or "")
-    return intern(status.reason) if status.reason else ""
+            reason = state.waiting.reason if state.waiting is not None else ""
+            if not reason and state.terminated is not None and state.terminated.reason != "Completed":
+                reason = state.terminated.reason
+            if reason:
+                before = wire.last_state.terminated if wire.last_state is not None else None
+                exit_reason = before.reason if before is not None else ""
+                return intern(reason), intern(exit_reason) if exit_reason else "", wire.restart_count or 0
+    return intern(status.reason) if status.reason else "", "", 0

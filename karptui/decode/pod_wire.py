@@ -197,6 +197,8 @@ class WireContainerStatus(Wire):
     resources: WireResources | None = None
     allocated_resources: WireQuantities | None = None
     state: WireContainerState | None = None
+    last_state: WireContainerState | None = None
+    restart_count: Int | None = None
 
 
 class WirePodStatus(Wire):
@@ -287,6 +289,8 @@ class TextContainerStatus(Wire):
 
     name: msgspec.Raw = NO_TEXT
     state: WireContainerState | None = None
+    last_state: WireContainerState | None = None
+    restart_count: Int | None = None
     allocated_resources: msgspec.Raw = NO_TEXT
     resources: msgspec.Raw = NO_TEXT
 

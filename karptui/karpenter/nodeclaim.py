@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Final
+from typing import Final, NamedTuple
 
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.kube import resources
+from karptui.kube.node import Node
 from karptui.kube.objects import Condition, KubeObject, condition_of
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
@@ -82,3 +83,37 @@ def claim_key(name: str) -> str:
 def node_key(claim: NodeClaim | None, node_name: str) -> str:
     """Return what identifies a node: its NodeClaim, which comes before it, where it has one."""
     return claim_key(claim.name) if claim is not None else f"node/{node_name}"
+
+
+class InitializationObstacles(NamedTuple):
+    """What keeps a registered node from being initialized."""
+
+    missing_resources: tuple[str, ...] = ()
+    """Resources that its pods need and that the node does not offer."""
+    startup_taints: tuple[str, ...] = ()
+    message: str = ""
+    """The NodeClaim's condition message."""
+
+    @property
+    def text(self) -> str:
+        """All that is known, in few words."""
+        if self.missing_resources:
+            return ", ".join(self.missing_resources)
+        return f"startup taint {', '.join(self.startup_taints)}" if self.startup_taints else self.message
+
+
+def initialization_obstacles(claim: NodeClaim, node: Node) -> InitializationObstacles:
+    """Return what keeps a registered node from being initialized.
+
+    Source: pkg/controllers/nodeclaim/lifecycle/initialization.go.
+    """
+    condition = claim.condition("Initialized")
+    return InitializationObstacles(
+        tuple(
+            name
+            for name, amount in claim.requests.items()
+            if amount.nano and not resources.nano(node.allocatable, name)
+        ),
+        tuple(str(taint) for taint in node.taints if any(map(taint.matches, claim.startup_taints))),
+        condition.message if condition is not None else "",
+    )

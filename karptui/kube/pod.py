@@ -156,6 +156,12 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     volumes: tuple[PodVolume, ...] = ()
     waiting_reason: str = ""
     """Why a container waits or has ended (``CrashLoopBackOff``…); shown, never decides."""
+    exit_reason: str = ""
+    """Why that container ended before (``OOMKilled``…); shown, never decides."""
+    restarts: int = 0
+    """How often that container was restarted."""
+    unready_ns: int = ABSENT_NS
+    """When a pod with a waiting container stopped being ready."""
 
     @property
     def namespace(self) -> str:

@@ -21,6 +21,7 @@ from karptui.screens.row_sources import SessionList
 from karptui.session.border import Focus, TotalsWanted, VerdictWanted
 from karptui.session.nodes import NodeEntry
 from karptui.session.questions import LastHourWanted, ReasonsWanted
+from karptui.views.findings import sentence
 from karptui.views.instants import why_unknown
 from karptui.views.last_hour import last_hour_words
 from karptui.views.nodes.columns import nodes_spec, nodes_table
@@ -36,7 +37,7 @@ from karptui.views.nodes.sentences import (
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows, Sort
 from karptui.views.top_bar import Fact, TopBarValues
-from karptui.views.verdict import Room, sentence, verdict_pages
+from karptui.views.verdict import Room, verdict_pages
 from karptui.views.why.sentences import MEANINGS
 from karptui.widgets.sentences import Sentences
 

@@ -17,7 +17,7 @@ from karptui.session.questions import (
     ReasonsFound,
     ReasonsWanted,
 )
-from karptui.views.verdict import pending_reasons
+from karptui.views.findings import pending_reasons
 
 
 class Nodes:

@@ -7,17 +7,24 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from karptui.aws.launch_refusals import recent_launch_refusals
 from karptui.decode.kinds import Kind
+from karptui.disruption.codes import CODES, WhyCode
 from karptui.karpenter.labels import is_disrupted
 from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.kube import resources
+from karptui.kube.objects import controller_of
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import count_text, cpu_text, is_in_bytes, memory_text
+from karptui.kube.units import count_text, counted, cpu_text, is_in_bytes, memory_text
 from karptui.pending.causes import Cause
+from karptui.pending.zones import zones_of_volumes
 from karptui.provisioning.limits import as_good_as_full
+from karptui.provisioning.nearest import furthest
+from karptui.provisioning.rejection import PlacementGate
 from karptui.provisioning.state_node import StateNode, tracked
 from karptui.provisioning.volumes import unread_of_volumes
+from karptui.session.controller import controller_of_view
 from karptui.session.costs import held_per_hour, share_saved
 from karptui.session.nodeclasses import alias_of, assumed_of, lacks_nodeclasses
 from karptui.session.nodes import NodeEntry
@@ -31,6 +38,8 @@ from karptui.verdict.verdict import verdict_of
 
 if TYPE_CHECKING:
     from karptui.karpenter.nodepool import NodePool
+    from karptui.pending.groups import PendingGroup
+    from karptui.provisioning.explain import PoolExplanation
     from karptui.session.cluster_view import ClusterView
 
 LATE_NS: Final = 60 * NS_PER_SECOND
@@ -45,6 +54,7 @@ _NEEDED: Final = (
     Kind.NODECLASS,
 )
 """Kinds without which the verdict is not whole."""
+_PROTECTING: Final = (WhyCode.DND, WhyCode.PDB)
 _OF_EVERY_TYPE: Final = frozenset(
     {resources.CPU, resources.MEMORY, resources.PODS, resources.EPHEMERAL_STORAGE, resources.NODES}
 )
@@ -58,9 +68,15 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
     return verdict_of(
         VerdictCase(
             now_ns=now_ns,
-            nodes=[_line(entry) for entry in view.node_entries],
+            nodes=[_line(view, entry) for entry in view.node_entries],
             analysis=view.analysis,
             pending=tuple(_pending(view, now_ns)),
+            controller=controller_of_view(view, now_ns),
+            events=view.state.events.values(),
+            nodeclasses=None if lacks_nodeclasses(view) or Kind.NODECLASS in view.hidden else view.state.nodeclasses,
+            refusals=recent_launch_refusals(inventory_of(view.state), view.state.history),
+            advice=view.advice,
+            unchecked=tuple(_unchecked(view)),
             pools=tuple(view.state.nodepools.values()),
             limits=tuple(_limits(view)),
             closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
@@ -89,7 +105,7 @@ def _is_assumed(view: ClusterView, kind: Kind) -> bool:
     return kind is Kind.NODECLASS and not lacks_nodeclasses(view)
 
 
-def _line(entry: NodeEntry) -> VerdictNode:
+def _line(view: ClusterView, entry: NodeEntry) -> VerdictNode:
     found, node = entry.findings, entry.node
     would_save = None
     if found is not None and found.outlook is not None and found.outlook.now.goes:
@@ -111,25 +127,55 @@ def _line(entry: NodeEntry) -> VerdictNode:
         deleted_ns=min(
             (item.deletion_ns for item in (node, entry.claim) if item is not None and item.is_deleting), default=None
         ),
+        zone=entry.zone,
+        capacity_type=entry.capacity_type,
+        instance_type=entry.instance_type,
+        node=node,
+        lost_pods=tuple(_lost_pods(view, entry)),
+        protected_pods=tuple(_protected_pods(entry)),
         is_cordoned=node is not None and node.is_unschedulable,
         is_disrupted=node is not None and is_disrupted(node.taints),
         pods=entry.usage.workload_pods if entry.usage is not None else 0,
     )
 
 
+def _lost_pods(view: ClusterView, entry: NodeEntry) -> Iterator[str]:
+    """Yield the pods of a node that nothing recreates."""
+    if entry.node is None or not entry.is_managed:
+        return
+    for key, pod in view.state.pods_on(entry.node.name).items():
+        if pod.is_active and controller_of(pod.owners) is None and not pod.template.is_node_owned:
+            yield key
+
+
+def _protected_pods(entry: NodeEntry) -> Iterator[str]:
+    """Yield the pods of a node that do-not-disrupt or a PodDisruptionBudget protects."""
+    blockers = entry.findings.blockers if entry.findings is not None else ()
+    protected = (one.object_key for one in blockers if one.object_kind == "Pod" and CODES[one.code].why in _PROTECTING)
+    yield from dict.fromkeys(protected)
+
+
 def _has_joined(entry: NodeEntry) -> bool:
     return entry.claim is None or entry.claim.is_true("Initialized")
 
 
+def _unchecked(view: ClusterView) -> Iterator[str]:
+    """Yield the parts of the program that have not answered yet."""
+    if view.pending is None and view.state.pending_pods:
+        yield "pending pods"
+    if view.advice is None:
+        yield "the rules of Advice"
+    elif view.advice.failures:
+        yield counted(len(view.advice.failures), "rule of Advice", "rules of Advice")
+    if view.analysis is None:
+        yield "what blocks removals"
+
+
 def _pending(view: ClusterView, now_ns: int) -> Iterator[PendingLine]:
-    """Yield pods that cannot be placed; while nothing has looked at them, all that have waited for a while."""
+    """Yield pending pods in groups; before the engine has looked at them, those that have been pending for a while."""
     if view.pending is not None:
         for group in view.pending.groups:
-            if group.is_stuck(now_ns):
-                keys = tuple(pod.key for pod in group.pods)
-                error = group.diagnosis.error
-                full_pool = error.full_pool if error is not None and group.cause is Cause.FULL else ""
-                yield PendingLine(group.name, keys, min(pod.created_ns for pod in group.pods), group.key, full_pool)
+            yield _group_line(view, group, now_ns)
         return
     late = [
         pod
@@ -138,6 +184,49 @@ def _pending(view: ClusterView, now_ns: int) -> Iterator[PendingLine]:
     ]
     if late:
         yield PendingLine("", tuple(pod.key for pod in late), min(pod.created_ns for pod in late))
+
+
+def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingLine:
+    error, first = group.diagnosis.error, group.first
+    nodes = {place.node for _, diagnosis, _ in group.members if (place := diagnosis.destination) is not None}
+    nominated = {
+        name
+        for _, _, messages in group.members
+        if messages.karpenter is not None
+        for _, name in messages.karpenter.targets
+    }
+    closest = furthest(group.explanation) if group.explanation is not None else None
+    pools = {place.nodepool for place in group.destinations if not place.node and place.nodepool}
+    if closest is not None:
+        pools.add(closest.nodepool)
+    is_limited = closest is not None and closest.failed is PlacementGate.LIMITS and closest.besides_limits is None
+    volumes = zones_of_volumes(first, view.state) if first.volumes else ()
+    return PendingLine(
+        name=group.name,
+        pods=tuple(pod.key for pod in group.pods),
+        since_ns=min(pod.created_ns for pod in group.pods),
+        group=group.key,
+        full_pool=error.full_pool if error is not None and group.cause is Cause.FULL else "",
+        is_stuck=group.is_stuck(now_ns),
+        cause=group.cause,
+        nodes=frozenset(filter(None, nodes | nominated)),
+        pools=tuple(sorted(pools)),
+        limited_pool=closest.nodepool if closest is not None and is_limited else "",
+        daemonsets=tuple(_daemonsets_in_the_way(view, closest)) if closest is not None else (),
+        owner=group.origin,
+        zones=frozenset().union(*(zones for _, zones in volumes)),
+        requests=first.requests,
+    )
+
+
+def _daemonsets_in_the_way(view: ClusterView, pool: PoolExplanation) -> Iterator[str]:
+    """Yield DaemonSets that ask for at least as much as a pod lacks on the instance type that comes closest."""
+    if pool.nearest is None or not pool.nearest.shortages:
+        return
+    for key, daemonset in view.state.daemonsets.items():
+        requests = daemonset.template.requests
+        if all(resources.nano(requests, one.resource) >= one.lacking_nano for one in pool.nearest.shortages):
+            yield f"DaemonSet/{key}"
 
 
 def _limits(view: ClusterView) -> Iterator[LimitLine]:
@@ -153,7 +242,7 @@ def _limits(view: ClusterView) -> Iterator[LimitLine]:
     for name, pool in limited.items():
         line = _full(pool, sorted(nodes.get(name, ()), key=_came_ns))
         if line is not None:
-            yield replace(line, spares_types=_spares_types(view, line))
+            yield replace(line, spares_types=not line.is_open and _spares_types(view, line))
 
 
 def _spares_types(view: ClusterView, line: LimitLine) -> bool:
@@ -170,13 +259,14 @@ def _came_ns(state: StateNode) -> int:
 
 
 def _full(pool: NodePool, nodes: Sequence[StateNode]) -> LimitLine | None:
-    """Return the first limit that is as good as used up, since the node came that did it.
+    """Return the first limit that is as good as used up, with when that happened, else the one closest to it.
 
     Args:
         pool: The NodePool.
         nodes: Its nodes, the oldest first.
     """
     limits = pool.limits or {}
+    fullest: tuple[float, LimitLine] | None = None
     for name in pool.limited:
         limit = limits[name]
         if not limit.nano or (name == resources.NODES and pool.is_static):
@@ -186,10 +276,13 @@ def _full(pool: NodePool, nodes: Sequence[StateNode]) -> LimitLine | None:
         for state in nodes:
             used += state.capacity_nano.get(name, 0)
             since_ns = since_ns or (_came_ns(state) if used >= enough else 0)
+        text = f"{name} {_amount(name, used)} of {_amount(name, limit.nano)}"
+        line = LimitLine(pool.name, text, since_ns, name, is_open=not since_ns)
         if since_ns:
-            text = f"{name} {_amount(name, used)} of {_amount(name, limit.nano)}"
-            return LimitLine(pool.name, text, since_ns, name)
-    return None
+            return line
+        if fullest is None or used / limit.nano > fullest[0]:
+            fullest = used / limit.nano, line
+    return fullest[1] if fullest is not None else None
 
 
 def _amount(resource: str, nano: int) -> str:

@@ -23,6 +23,7 @@ from karptui.verdict.finding import (
     VerdictCase,
     VerdictNode,
 )
+from karptui.verdict.upcoming import forced_end_ns
 
 _HELD: Final = {
     WhyCode.DND: (FindingCode.POD_DND, "blockers", "6", "kind=POD-DND"),
@@ -64,6 +65,10 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
     own = [one for line in lines for one in own_blockers(line, why)]
     ends = [one.until_ns for one in own]
     until = None if None in ends or not ends else max(end for end in ends if end is not None)
+    if until is None and code in (FindingCode.POD_DND, FindingCode.PDB):
+        # Expiration and its grace period end what nothing else ends.
+        forced = [forced_end_ns(line) for line in lines]
+        until = None if None in forced else max(end for end in forced if end is not None)
     is_over = code is FindingCode.BUDGET and until is not None
     objects = [one.object_ref for one in own if one.object_ref]
     if code is FindingCode.PDB:

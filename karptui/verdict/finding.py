@@ -1,4 +1,4 @@
-"""What a verdict on a cluster is made of, and what it comes to: values."""
+"""Findings about a whole cluster, and the facts that they follow from: values."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from enum import StrEnum
 
 import msgspec
 
+from karptui.advice.report import AdviceReport
+from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.disruption.analysis import Analysis, NodeFindings
 from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube import resources
+from karptui.kube.event import Event
+from karptui.kube.node import Node
 from karptui.kube.objects import EMPTY_LABELS
+from karptui.kube.resources import ResourceList
 
 
 class FindingSeverity(StrEnum):
@@ -22,8 +29,16 @@ class FindingSeverity(StrEnum):
 
 
 class FindingCode(StrEnum):
-    """What a finding is about."""
+    """The cause of a finding; the order breaks ties in the ranking."""
 
+    KARPENTER_DOWN = "KARPENTER_DOWN"
+    """No pod of Karpenter is ready."""
+    NO_LEADER = "NO_LEADER"
+    """No pod of Karpenter holds the leader lease."""
+    KARPENTER_FORBIDDEN = "KARPENTER_FORBIDDEN"
+    """AWS or the API server denies Karpenter a permission."""
+    PODS_NOT_CREATED = "PODS_NOT_CREATED"
+    """Controllers cannot create their pods, because an admission webhook, a quota or a policy refuses them."""
     STOPPED = "STOPPED"
     """Karpenter disrupts nothing at all: a NodeClaim has no provider ID."""
     ALL_LEAVING = "ALL_LEAVING"
@@ -32,8 +47,20 @@ class FindingCode(StrEnum):
     """There are NodePools, and none can take pods: nothing is launched for pods, nor replaced by simulation."""
     POOL_GONE = "POOL_GONE"
     """Nodes whose NodePool is not there."""
+    NODECLASS_NOT_READY = "NODECLASS_NOT_READY"
+    """A NodeClass that is not ready or does not exist: its NodePools launch nothing."""
+    ZONE_NOT_READY = "ZONE_NOT_READY"
+    """All nodes of a zone are not ready."""
+    INTERRUPTED = "INTERRUPTED"
+    """The cloud takes instances back."""
+    LAUNCH_REFUSED = "LAUNCH_REFUSED"
+    """The cloud refuses to launch instances: no capacity, no addresses, a quota, a permission."""
     CLAIM_STUCK = "CLAIM_STUCK"
-    """NodeClaims that do not get through."""
+    """NodeClaims that do not launch or do not register."""
+    NOT_INITIALIZED = "NOT_INITIALIZED"
+    """Nodes that registered and do not initialize."""
+    DAEMONSET_PENDING = "DAEMONSET_PENDING"
+    """Pods of a DaemonSet do not fit on their nodes."""
     PENDING = "PENDING"
     """Pods that cannot be placed."""
     RESERVATIONS_FULL = "RESERVATIONS_FULL"
@@ -41,6 +68,18 @@ class FindingCode(StrEnum):
     POOL_NOT_READY = "POOL_NOT_READY"
     POOL_AT_LIMIT = "POOL_AT_LIMIT"
     UNHEALTHY = "UNHEALTHY"
+    NODE_PRESSURE = "NODE_PRESSURE"
+    """Nodes that are ready but short of disk, memory or process IDs, or without a network."""
+    CHURN = "CHURN"
+    """Nodes of a NodePool are launched and removed again and again."""
+    EXPIRY = "EXPIRY"
+    """A node expires and its grace period ends protected pods."""
+    LAUNCHES_MOVED = "LAUNCHES_MOVED"
+    """New nodes come from another NodePool, of another capacity type, than the older ones."""
+    PODS_LOST = "PODS_LOST"
+    """Pods that nothing recreates, on nodes that Karpenter removes."""
+    CORDONED = "CORDONED"
+    """Nodes that stay cordoned."""
     REPAIR_HELD = "REPAIR_HELD"
     """Unhealthy nodes that Karpenter wants to repair and may not."""
     POD_DND = "POD_DND"
@@ -59,8 +98,10 @@ class FindingCode(StrEnum):
     """NodeClasses that exist and were not read: what new nodes are follows from assumed ones."""
     ASSUMED_VOLUMES = "ASSUMED_VOLUMES"
     """Kinds of volumes that were not read: pods are bound by none."""
+    ADVICE = "ADVICE"
+    """Errors and warnings of Advice that no other finding covers."""
     NEXT = "NEXT"
-    """What Karpenter does next."""
+    """Karpenter's next command."""
     FINE = "FINE"
 
 
@@ -78,6 +119,20 @@ class Manner(StrEnum):
     """A disruption budget that other nodes use up."""
     AFTER_OTHERS = "after-others"
     """What comes next waits until nothing stops Karpenter any more."""
+    INCOMPLETE = "incomplete"
+    """No rule found anything, but some rules could not be asked or lack data."""
+    MISSING = "missing"
+    """The object does not exist."""
+    LEAVING = "leaving"
+    """The object is being deleted."""
+    WEBHOOK_FAILS = "webhook-fails"
+    """An admission webhook cannot be called."""
+    WEBHOOK_DENIES = "webhook-denies"
+    QUOTA = "quota"
+    WEIGHT = "weight"
+    """Because of the order of NodePools by weight."""
+    LIMIT = "limit"
+    """Because of a NodePool's limit."""
     NODE_GONE = "node-gone"
     """A NodeClaim had a node, which is not there any more."""
     NO_NODES = "no-nodes"
@@ -127,14 +182,25 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     price_per_hour: float | None = None
     """Dollars per hour that it costs; None where it costs none, or nobody knows."""
     since_ns: int | None = None
+    last_ns: int | None = None
+    """When it was last seen, if it is not a state but something that happens again and again."""
     until_ns: int | None = None
     """When it ends by itself."""
     objects: tuple[str, ...] = ()
     """``Kind/namespace/name`` of what it is about."""
     names: tuple[str, ...] = ()
     """What its sentence names."""
+    zones: tuple[str, ...] = ()
+    instance_types: tuple[str, ...] = ()
+    capacity_types: tuple[str, ...] = ()
     nodes: int = 0
+    of_nodes: int = 0
+    """The number of nodes, replicas or pods that ``nodes`` is a part of."""
     pods: int = 0
+    pending: tuple[str, ...] = ()
+    """``namespace/name`` of the pods that are pending because of it."""
+    pending_names: tuple[str, ...] = ()
+    """Names of their groups, such as ``shop/web-* (9)``."""
     recent_pods: int = 0
     """Pods that came to those nodes in the last hour."""
     detail: str = ""
@@ -144,8 +210,14 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """Whether more may come to its dollars: not every node of it has been simulated, or has a price."""
     is_upper_bound: bool = False
     """Whether its dollars add up removals of single nodes: their joint removal is not simulated yet."""
+    requests: ResourceList = resources.EMPTY
+    """What each of its pods asks for."""
+    controller_pod: ControllerPod | None = None
+    """The pod of Karpenter that tells the most about why it is down."""
+    expires_ns: int | None = None
+    """When its node expires."""
     screen: str = ""
-    """Where it is proven."""
+    """The screen that proves it."""
     key: str = ""
     """The key that leads there from Nodes."""
     filter_text: str = ""
@@ -169,6 +241,14 @@ class VerdictNode(msgspec.Struct, frozen=True, eq=False):
     """Since when it has not been ready; None while it is."""
     deleted_ns: int | None = None
     """Since when it or its NodeClaim is being deleted; None while neither is."""
+    zone: str = ""
+    capacity_type: str = ""
+    instance_type: str = ""
+    node: Node | None = None
+    lost_pods: tuple[str, ...] = ()
+    """``namespace/name`` of pods on it that nothing recreates."""
+    protected_pods: tuple[str, ...] = ()
+    """``namespace/name`` of pods on it that must not be disrupted, or that a PodDisruptionBudget blocks."""
     is_cordoned: bool = False
     is_disrupted: bool = False
     """Whether it is tainted because Karpenter is about to disrupt it."""
@@ -182,7 +262,7 @@ class VerdictNode(msgspec.Struct, frozen=True, eq=False):
 
 
 class PendingLine(msgspec.Struct, frozen=True):
-    """Pods that wait for one reason."""
+    """Pods that are pending for one reason."""
 
     name: str
     pods: tuple[str, ...]
@@ -192,6 +272,24 @@ class PendingLine(msgspec.Struct, frozen=True):
     """Key of the group that the study of pending pods made of them; empty where it has not looked at them."""
     full_pool: str = ""
     """The NodePool whose full reservations they wait for; empty where they wait for anything else."""
+    is_stuck: bool = True
+    """Whether they will hardly be scheduled without a change; otherwise they only count for other causes."""
+    cause: str = ""
+    """A value of ``pending.causes.Cause``."""
+    nodes: frozenset[str] = frozenset()
+    """Nodes and NodeClaims that they are expected on, by the engine or by Karpenter's nomination."""
+    pools: tuple[str, ...] = ()
+    """NodePools that would take them, or that come closest to it."""
+    limited_pool: str = ""
+    """The NodePool whose limits are all that keeps them from a new node."""
+    daemonsets: tuple[str, ...] = ()
+    """``namespace/name`` of DaemonSets whose requests leave no room for them on a new node."""
+    owner: str = ""
+    """``Kind/namespace/name`` of their workload."""
+    zones: frozenset[str] = frozenset()
+    """Zones that their volumes are in; empty if none is bound to a zone."""
+    requests: ResourceList = resources.EMPTY
+    """What each asks for."""
 
 
 class LimitLine(msgspec.Struct, frozen=True):
@@ -202,8 +300,43 @@ class LimitLine(msgspec.Struct, frozen=True):
     since_ns: int = 0
     """When the node came that used it up; 0 where that is not known."""
     resource: str = ""
+    is_open: bool = False
+    """Whether it leaves room for something: it counts only for pods that need more."""
     spares_types: bool = False
     """Whether some type that the NodePool allows needs nothing of it: new nodes of that type come as before."""
+
+
+class ControllerPod(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod of Karpenter's controller."""
+
+    key: str
+    """``namespace/name``."""
+    is_ready: bool
+    is_scheduled: bool = True
+    waiting_reason: str = ""
+    """``CrashLoopBackOff``, ``ImagePullBackOff``, …"""
+    exit_reason: str = ""
+    """Why a container of it ended last: ``OOMKilled``, ``Error``."""
+    restarts: int = 0
+    since_ns: int | None = None
+    """When it stopped being ready, None if that is not known."""
+
+
+class Controller(msgspec.Struct, frozen=True, kw_only=True):
+    """How Karpenter itself is."""
+
+    pods: tuple[ControllerPod, ...] = ()
+    replicas: int | None = None
+    """Replicas that its Deployment asks for; None if the Deployment is not seen."""
+    deployment: str = ""
+    """``namespace/name``."""
+    lease_holder: str | None = None
+    """Pod that holds the leader lease, empty if none does; None if there is no lease to see."""
+    lease_renewed_ns: int = 0
+    lease_seconds: int = 0
+    """How long the lease lasts after it was renewed."""
+    denials: tuple[Event, ...] = ()
+    """Its events about denied permissions."""
 
 
 class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -213,6 +346,16 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     nodes: Sequence[VerdictNode] = ()
     analysis: Analysis | None = None
     pending: Sequence[PendingLine] = ()
+    controller: Controller = Controller()
+    events: Collection[Event] = ()
+    nodeclasses: Mapping[str, NodeClass] | None = None
+    """By ``kind/name``; None if they were not read."""
+    refusals: Sequence[LaunchRefusal] = ()
+    """Launches that the cloud refused, for as long as events are kept."""
+    advice: AdviceReport | None = None
+    """None until the rules have been asked."""
+    unchecked: Sequence[str] = ()
+    """Parts of the program that have not answered yet, in the plural: without them nothing is called healthy."""
     pools: Sequence[NodePool] = ()
     limits: Sequence[LimitLine] = ()
     closed_pdbs: Collection[str] = ()

@@ -1,7 +1,7 @@
-"""What holds or endangers a cluster, worst first: what an operator has to know before any table.
+"""What holds or endangers a cluster, worst first: one finding for each cause.
 
-Each finding is said once, with what it costs per hour, since when it holds and where it is proven. Pure: what it
-follows from comes as plain lines.
+The ranking is by tier: what stops the whole cluster, what fails now, what blocks removals and costs money, what will
+happen next, what is missing from the data, advice. Within a tier errors come first, then the most expensive.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from karptui.disruption.churn.life import Removal
+from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.static_drift import is_refillable
-from karptui.karpenter.nodeclaim import UNTRIED, NodeClaim
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.objects import condition_of
-from karptui.kube.resources import NODES
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import count_text
 from karptui.provisioning.pool_order import Bystanding, bystanding, served_pools
 from karptui.verdict.blocked import (
     all_leaving,
@@ -30,62 +28,236 @@ from karptui.verdict.blocked import (
     saving_of,
     sum_of,
 )
-from karptui.verdict.finding import (
-    ClusterFinding,
-    FindingCode,
-    FindingSeverity,
-    Manner,
-    PendingLine,
-    VerdictCase,
-    VerdictNode,
-)
+from karptui.verdict.controller import controller_findings, has_leader, is_running
+from karptui.verdict.creation import creation_findings
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase, VerdictNode
+from karptui.verdict.launches import launch_findings, refusal_message, stopping_refusal, unsynced_claims
+from karptui.verdict.nodes import node_findings
+from karptui.verdict.pending_pods import PendingPods, pending_findings
+from karptui.verdict.upcoming import next_finding, upcoming_findings
 
 MINUTE_NS: Final = 60 * NS_PER_SECOND
 LAUNCH_PATIENCE_NS: Final = 2 * MINUTE_NS
 """A launch takes about a minute: a NodeClaim without provider ID for longer is in trouble."""
-JOIN_PATIENCE_NS: Final = 5 * MINUTE_NS
-"""Nodes join within a few minutes of their launch."""
 DRIFT_PATIENCE_NS: Final = 60 * MINUTE_NS
-"""A rollout may take its time: drift that has not moved for so long is reported."""
-SICK_NS: Final = 10 * MINUTE_NS
+"""Drift that has not advanced for this long is reported."""
+SOON_NS: Final = 2 * 60 * MINUTE_NS
+"""Protected pods that are ended within this time count as failing now."""
+CHURN_RECENT_NS: Final = 60 * MINUTE_NS
+"""A loop whose last turn is older than this is over."""
+
+_TIERS: Final[tuple[tuple[FindingCode, ...], ...]] = (
+    (
+        FindingCode.KARPENTER_DOWN,
+        FindingCode.NO_LEADER,
+        FindingCode.KARPENTER_FORBIDDEN,
+        FindingCode.PODS_NOT_CREATED,
+        FindingCode.STOPPED,
+        FindingCode.ALL_LEAVING,
+        FindingCode.NO_NODEPOOLS,
+    ),
+    (
+        FindingCode.NODECLASS_NOT_READY,
+        FindingCode.ZONE_NOT_READY,
+        FindingCode.INTERRUPTED,
+        FindingCode.LAUNCH_REFUSED,
+        FindingCode.CLAIM_STUCK,
+        FindingCode.NOT_INITIALIZED,
+        FindingCode.DAEMONSET_PENDING,
+        FindingCode.POOL_NOT_READY,
+        FindingCode.POOL_AT_LIMIT,
+        FindingCode.RESERVATIONS_FULL,
+        FindingCode.PENDING,
+        FindingCode.UNHEALTHY,
+        FindingCode.CHURN,
+        FindingCode.NODE_PRESSURE,
+    ),
+    (
+        FindingCode.REPAIR_HELD,
+        FindingCode.POD_DND,
+        FindingCode.NODE_DND,
+        FindingCode.PDB,
+        FindingCode.BUDGET,
+        FindingCode.LEAVING,
+        FindingCode.DRIFT,
+        FindingCode.POOL_GONE,
+        FindingCode.CORDONED,
+        FindingCode.TIMED_OUT,
+    ),
+    (FindingCode.EXPIRY, FindingCode.LAUNCHES_MOVED, FindingCode.PODS_LOST),
+    (
+        FindingCode.NO_PERMISSION,
+        FindingCode.NO_PRICES,
+        FindingCode.ASSUMED_CLASS,
+        FindingCode.ASSUMED_VOLUMES,
+        FindingCode.ADVICE,
+    ),
+)
+_TIER_OF: Final = {code: tier for tier, codes in enumerate(_TIERS) for code in codes}
+_FAILING: Final = 1
+COVERED_RULES: Final = frozenset(
+    {
+        "budget-never-opens",
+        "claim-no-capacity",
+        "node-never-initialized",
+        "node-receives-pods",
+        "nodeclass-not-ready",
+        "pdb-never-allows",
+        "pod-moved-often",
+        "pod-no-usable-pool",
+        "pod-several-pdbs",
+        "pool-churn-loop",
+        "pool-not-ready",
+    }
+)
+"""Rules of Advice whose errors and warnings another finding reports."""
 
 
 def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
-    """Return what holds or endangers a cluster, worst first; one finding that says so where nothing does."""
-    found = [
+    """Return what holds or endangers a cluster, worst first; a finding that says so if nothing does."""
+    pending = PendingPods(case.pending)
+    findings = [
+        *controller_findings(case, pending),
+        *creation_findings(case),
         *all_leaving(case),
         *_stopped(case),
-        *_pending(case),
-        *_stuck_claims(case),
-        *_pools(case),
+        *launch_findings(case, pending),
+        *node_findings(case, pending),
+        *pending_findings(pending.left()),
         *_gone_pools(case),
-        *_unhealthy(case),
         *held(case),
         *leaving_for_long(case),
         *_drift(case),
+        *_churn(case),
         *_timed_out(case),
+        *upcoming_findings(case),
         *_missing(case),
+        *_advice(case),
     ]
-    ranks = {severity: rank for rank, severity in enumerate(FindingSeverity)}
-    places = {code: place for place, code in enumerate(FindingCode)}
-    # That no node stays weighs more than any price.
-    found.sort(
-        key=lambda one: (
-            ranks[one.severity],
-            one.code is not FindingCode.ALL_LEAVING,
-            -(one.price_per_hour or 0.0),
-            places[one.code],
-            one.names,
-        )
+    findings = _without_repeats(findings)
+    findings.sort(key=lambda finding: _rank(finding, case.now_ns))
+    if all(_is_quiet(finding) for finding in findings):
+        findings.insert(0, _fine(case))
+    acts = is_running(case.controller) and has_leader(case.controller, case.now_ns)
+    return (*_interleaved(findings), *(next_finding(case) if acts else ()))
+
+
+def _is_quiet(finding: ClusterFinding) -> bool:
+    return finding.severity is FindingSeverity.INFO and finding.code is not FindingCode.ALL_LEAVING
+
+
+def _rank(finding: ClusterFinding, now_ns: int) -> tuple[object, ...]:
+    tier = _TIER_OF.get(finding.code, len(_TIERS))
+    if finding.code is FindingCode.EXPIRY and finding.until_ns is not None and finding.until_ns - now_ns <= SOON_NS:
+        tier = _FAILING
+    severities, places = list(FindingSeverity), list(FindingCode)
+    return (
+        _is_quiet(finding),
+        tier,
+        severities.index(finding.severity),
+        finding.code is FindingCode.PENDING,
+        -(finding.price_per_hour or 0.0),
+        places.index(finding.code),
+        finding.names,
     )
-    if all(one.severity is FindingSeverity.INFO and one.code is not FindingCode.ALL_LEAVING for one in found):
-        found.insert(0, _fine(case))
-    return (*found, *_next(case))
+
+
+def _interleaved(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]:
+    """Return findings in order, but with groups of pending pods and other findings in turn: neither hides the other."""
+    pending = [finding for finding in findings if finding.code is FindingCode.PENDING]
+    others = [finding for finding in findings if finding.code is not FindingCode.PENDING]
+    place = findings.index(pending[0]) if pending else len(findings)
+    ordered, later = others[:place], others[place:]
+    while pending or later:
+        loud = bool(later) and not _is_quiet(later[0])
+        if pending:
+            ordered.append(pending.pop(0))
+        if later and (loud or not pending):
+            ordered.append(later.pop(0))
+    return ordered
+
+
+def _without_repeats(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]:
+    """Return findings without those that only repeat another: that no NodePool can be used, say, if it names why."""
+    codes = {finding.code for finding in findings}
+    not_ready = {FindingCode.NODECLASS_NOT_READY, FindingCode.POOL_NOT_READY} & codes
+    repeats = {FindingCode.NO_NODEPOOLS} if not_ready else set()
+    return [finding for finding in findings if finding.code not in repeats or finding.manner is Manner.STATIC]
+
+
+def _churn(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield loops of NodePools, with the workload that is evicted most; workloads alone if no NodePool loops."""
+    loops = case.advice.loops if case.advice is not None else ()
+    loops = tuple(loop for loop in loops if case.now_ns - loop.last_ns <= CHURN_RECENT_NS)
+    moved = sorted((loop for loop in loops if loop.kind is LoopKind.MOVED), key=lambda loop: -loop.times)
+    by_pool: dict[str, Loop] = {}
+    for loop in loops:
+        if loop.kind in (LoopKind.SHORT_LIVED, LoopKind.SAME_TYPE):
+            before = by_pool.get(loop.pool)
+            by_pool[loop.pool] = loop if before is None or loop.times > before.times else before
+    for pool, loop in by_pool.items():
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.CHURN,
+            since_ns=loop.first_ns or None,
+            objects=(f"NodePool/{pool}", *(f"NodeClaim/{name}" for name in loop.claims), *(m.workload for m in moved)),
+            names=(pool, *(one.workload.partition("/")[2] for one in moved[:1])),
+            nodes=loop.times,
+            pods=moved[0].times if moved else 0,
+            detail=", ".join(str(reason) for reason, _ in loop.reasons if reason is not Removal.UNKNOWN),
+            manner=Manner.PLAIN,
+            screen="churn",
+            key=":churn",
+        )
+    if moved and not by_pool:
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.CHURN,
+            since_ns=moved[0].first_ns or None,
+            objects=tuple(loop.workload for loop in moved),
+            names=("", moved[0].workload.partition("/")[2]),
+            pods=moved[0].times,
+            screen="churn",
+            key=":churn",
+        )
+
+
+def _advice(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield each error of Advice that no other finding covers, and all its warnings as one finding."""
+    report = case.advice
+    if report is None:
+        return
+    open_findings = [finding for finding in report.findings if finding.rule not in COVERED_RULES]
+    for advice in open_findings:
+        if str(advice.severity) == "error":
+            yield ClusterFinding(
+                severity=FindingSeverity.ERROR,
+                code=FindingCode.ADVICE,
+                objects=tuple(f"{ref.kind}/{ref.key}" for ref in advice.objects),
+                names=(advice.rule,),
+                detail=advice.fact,
+                screen="advice",
+                key="0",
+            )
+    warnings = [finding for finding in open_findings if str(finding.severity) == "warning"]
+    if warnings:
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.ADVICE,
+            objects=tuple(f"{ref.kind}/{ref.key}" for ref in warnings[0].objects),
+            names=tuple(finding.rule for finding in warnings),
+            pods=0,
+            nodes=0,
+            of_nodes=len(warnings),
+            detail=warnings[0].fact,
+            screen="advice",
+            key="0",
+        )
 
 
 def _fine(case: VerdictCase) -> ClusterFinding:
     """Return that nothing is wrong; a cluster without nodes of Karpenter's is not called healthy."""
-    manner = Manner.PLAIN
+    manner = Manner.INCOMPLETE if case.unchecked or case.hidden or case.unread else Manner.PLAIN
     if not case.nodes:
         manner = Manner.NO_NODES
     elif not any(line.claim is not None or line.pool for line in case.nodes):
@@ -95,6 +267,7 @@ def _fine(case: VerdictCase) -> ClusterFinding:
         code=FindingCode.FINE,
         nodes=len(case.nodes),
         names=tuple(pool.name for pool in case.pools),
+        detail=", ".join((*case.unchecked, *case.hidden, *case.unread)),
         manner=manner,
     )
 
@@ -117,12 +290,12 @@ def _stopped(case: VerdictCase) -> Iterator[ClusterFinding]:
     cluster = case.analysis.cluster if case.analysis is not None else ()
     waiting = [line for line in case.nodes if line.findings is not None and line.findings.why.code is WhyCode.WAITS]
     saving = saving_of(((line, line.would_save) for line in waiting), case)
-    unsynced = [one for one in cluster if one.code is Code.UNSYNCED]
+    unsynced = unsynced_claims(case)
     if unsynced:
         since = min((one.since_ns for one in unsynced if one.since_ns), default=None)
         is_long = since is None or case.now_ns - since >= LAUNCH_PATIENCE_NS
-        said = _stopping_refusal(case)
-        refused = {line.claim.name for line in case.nodes if line.claim is not None and _refusal(line) == said}
+        said = stopping_refusal(case)
+        refused = {line.claim.name for line in case.nodes if line.claim is not None and refusal_message(line) == said}
         unsynced = [one for one in unsynced if one.object_key in refused] if said else unsynced
         yield ClusterFinding(
             severity=FindingSeverity.ERROR if is_long or said else FindingSeverity.INFO,
@@ -162,139 +335,6 @@ def _takes_no_pods(pools: Sequence[NodePool]) -> Iterator[str]:
             yield reason if counts[reason] == len(pools) else f"{counts[reason]} {reason}"
 
 
-def _pending(case: VerdictCase) -> Iterator[ClusterFinding]:
-    full: dict[str, list[PendingLine]] = {}
-    for line in case.pending:
-        if line.full_pool:
-            full.setdefault(line.full_pool, []).append(line)
-            continue
-        yield ClusterFinding(
-            severity=FindingSeverity.ERROR,
-            code=FindingCode.PENDING,
-            since_ns=line.since_ns or None,
-            objects=tuple(f"Pod/{key}" for key in line.pods),
-            names=(line.name,),
-            pods=len(line.pods),
-            detail=line.group,
-            screen="pending",
-            key="5",
-        )
-    for pool, lines in full.items():
-        pods = [key for line in lines for key in line.pods]
-        yield ClusterFinding(
-            severity=FindingSeverity.ERROR,
-            code=FindingCode.RESERVATIONS_FULL,
-            since_ns=min((line.since_ns for line in lines if line.since_ns), default=None),
-            objects=(f"NodePool/{pool}", *(f"Pod/{key}" for key in pods)),
-            names=(pool,),
-            pods=len(pods),
-            screen="pending",
-            key="5",
-        )
-
-
-def _refusal(line: VerdictNode) -> str:
-    """Return why a NodeClaim is not launched; empty where it is, or nobody has refused it."""
-    launched = line.claim.condition("Launched") if line.claim is not None else None
-    is_refused = (
-        launched is not None
-        and launched.status != "True"
-        and launched.reason not in (*UNTRIED, "Launched")
-        and not line.has_node
-        and line.claim is not None
-        and not line.claim.is_deleting
-    )
-    return (launched.message or launched.reason) if launched is not None and is_refused else ""
-
-
-def _stopping_refusal(case: VerdictCase) -> str:
-    """Return the refusal by which a NodeClaim without provider ID stops everything, the oldest; empty without one."""
-    cluster = case.analysis.cluster if case.analysis is not None else ()
-    stopping = {one.object_key for one in cluster if one.code is Code.UNSYNCED}
-    refused = [line for line in case.nodes if line.claim is not None and line.claim.name in stopping and _refusal(line)]
-    oldest = min(refused, key=lambda line: line.claim.created_ns if line.claim is not None else 0, default=None)
-    return _refusal(oldest) if oldest is not None else ""
-
-
-def _stuck_claims(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield NodeClaims that were refused, or whose node has not joined for long; not those that stop everything."""
-    stuck: dict[str, list[NodeClaim]] = {}
-    lost: list[NodeClaim] = []
-    prices = {line.claim.name: line.per_hour for line in case.nodes if line.claim is not None}
-    stopping = _stopping_refusal(case)
-    for line in case.nodes:
-        claim = line.claim
-        if claim is None or line.has_node or claim.is_deleting:
-            continue
-        said = _refusal(line)
-        if said:
-            if said != stopping:
-                stuck.setdefault(said, []).append(claim)
-        elif not case.sees_nodes:
-            continue
-        elif claim.provider_id and claim.created_ns and case.now_ns - claim.created_ns > JOIN_PATIENCE_NS:
-            (lost if claim.is_true("Registered") else stuck.setdefault("", [])).append(claim)
-    groups = [(said, claims, Manner.PLAIN) for said, claims in stuck.items()]
-    if lost:
-        groups.append(("", lost, Manner.NODE_GONE))
-    for said, claims, manner in groups:
-        yield ClusterFinding(
-            severity=FindingSeverity.ERROR,
-            code=FindingCode.CLAIM_STUCK,
-            price_per_hour=None if said else sum_of(prices[claim.name] for claim in claims),
-            is_partial=lacks_some(prices[claim.name] for claim in claims),
-            # Nothing says when a node that was there has gone.
-            since_ns=None if manner else min((claim.created_ns for claim in claims if claim.created_ns), default=None),
-            objects=tuple(f"NodeClaim/{claim.name}" for claim in claims),
-            names=tuple(claim.name for claim in claims),
-            detail=said,
-            manner=manner,
-            screen="claims",
-            key="3",
-        )
-
-
-def _pools(case: VerdictCase) -> Iterator[ClusterFinding]:
-    sick = [pool for pool in case.pools if not pool.is_ready and not pool.is_deleting]
-    if sick:
-        conditions = [condition for pool in sick if (condition := condition_of(pool.conditions, "Ready")) is not None]
-        yield ClusterFinding(
-            severity=FindingSeverity.ERROR,
-            code=FindingCode.POOL_NOT_READY,
-            since_ns=min((one.last_transition_ns for one in conditions if one.last_transition_ns), default=None),
-            detail=next((one.message for one in conditions if one.message), ""),
-            objects=tuple(f"NodePool/{pool.name}" for pool in sick),
-            names=tuple(pool.name for pool in sick),
-            screen="pools",
-            key="2",
-        )
-    for pool in served_pools(case.pools):
-        limit = (pool.limits or {}).get(NODES)
-        if pool.replicas is not None and limit is not None and limit.units < pool.replicas and not pool.is_deleting:
-            yield ClusterFinding(
-                severity=FindingSeverity.WARNING,
-                code=FindingCode.POOL_AT_LIMIT,
-                manner=Manner.FEWER_THAN_REPLICAS,
-                objects=(f"NodePool/{pool.name}",),
-                names=(pool.name,),
-                detail=f"{count_text(pool.replicas)} nodes, and its limit is {count_text(limit.units)}",
-                screen="pools",
-                key="2",
-            )
-    for line in case.limits:
-        yield ClusterFinding(
-            severity=FindingSeverity.INFO if line.spares_types else FindingSeverity.WARNING,
-            code=FindingCode.POOL_AT_LIMIT,
-            manner=Manner.SPARES_TYPES if line.spares_types else Manner.PLAIN,
-            objects=(f"NodePool/{line.pool}",),
-            names=(line.pool,),
-            since_ns=line.since_ns or None,
-            detail=line.text,
-            screen="pools",
-            key="2",
-        )
-
-
 def _gone_pools(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield NodePools that nodes name and that are not there: consolidation and drift pass such nodes over."""
     there = {pool.name for pool in case.pools}
@@ -315,26 +355,6 @@ def _gone_pools(case: VerdictCase) -> Iterator[ClusterFinding]:
             nodes=len(lines),
             screen="nodes",
             key="^z",
-        )
-
-
-def _unhealthy(case: VerdictCase) -> Iterator[ClusterFinding]:
-    sick = [line for line in case.nodes if line.not_ready_ns is not None]
-    if sick:
-        since = min((line.not_ready_ns for line in sick if line.not_ready_ns), default=None)
-        is_long = since is not None and case.now_ns - since >= SICK_NS
-        yield ClusterFinding(
-            severity=FindingSeverity.ERROR if is_long else FindingSeverity.WARNING,
-            code=FindingCode.UNHEALTHY,
-            price_per_hour=sum_of(line.per_hour for line in sick),
-            is_partial=lacks_some(line.per_hour for line in sick),
-            since_ns=since,
-            objects=tuple(f"Node/{line.name}" for line in sick),
-            names=tuple(line.name for line in sick),
-            nodes=len(sick),
-            screen="nodes",
-            key="^z",
-            filter_text="status=NotReady",
         )
 
 
@@ -422,51 +442,3 @@ def _missing(case: VerdictCase) -> Iterator[ClusterFinding]:
             screen="sources",
             key=":sources",
         )
-
-
-def _next(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield what Karpenter does next, as far as that has been worked out."""
-    report = case.analysis.next if case.analysis is not None else None
-    if report is not None and report.commands:
-        first = report.commands[0]
-        yield ClusterFinding(
-            severity=FindingSeverity.INFO,
-            code=FindingCode.NEXT,
-            price_per_hour=first.savings_per_hour,
-            objects=tuple(f"Node/{name}" for name in first.node_names),
-            names=first.node_names,
-            nodes=len(first.node_names),
-            detail=f"{first.decision} {report.method}",
-            screen="next",
-            key="6 n",
-        )
-        return
-    waiting = [
-        line
-        for line in case.nodes
-        if (found := line.findings) is not None
-        and found.why.code in (WhyCode.WAITS, WhyCode.OK)
-        # While everything stands still for lack of a NodePool, nobody knows what would become of a node.
-        and found.why.outcome is not None
-    ]
-    waiting.sort(key=_turn)
-    if waiting and (found := waiting[0].findings) is not None:
-        yield ClusterFinding(
-            severity=FindingSeverity.INFO,
-            code=FindingCode.NEXT,
-            price_per_hour=waiting[0].would_save,
-            manner=Manner.AFTER_OTHERS if found.why.code is WhyCode.WAITS else Manner.PLAIN,
-            objects=(f"Node/{waiting[0].name}",),
-            names=(waiting[0].name,),
-            nodes=1,
-            detail=f"{found.why.outcome} {found.why.method}",
-            screen="next",
-            key="6 n",
-        )
-
-
-def _turn(line: VerdictNode) -> tuple[int, float, str]:
-    """Return the place of a node among those that go: by method in Karpenter's order, then by what it saves."""
-    order = [str(method) for method in Method]
-    method = line.findings.why.method if line.findings is not None else ""
-    return (order.index(method) if method in order else len(order), -(line.would_save or 0.0), line.name)

@@ -34,7 +34,7 @@ from karptui.sources.mailbox import Mailbox
 from karptui.sources.snapshot.source import put_all
 from karptui.state.inventory import state_of
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner
-from karptui.views.verdict import pending_reasons, sentence
+from karptui.views.findings import pending_reasons, sentence
 from tests.builders import (
     HOUR_NS,
     MINUTE_NS,
@@ -184,7 +184,7 @@ def test_a_pod_that_waits_although_it_has_room_is_told_with_both_verdicts() -> N
     found, view = _pending_in(late)
     assert [sentence(one, NOW_NS, pending_reasons(view.pending)) for one in found] == [
         (
-            "default/web waits 6h: the scheduler refuses it, but by Karpenter's rules it has room on node-1:"
+            "default/web pending 6h: the scheduler refuses it, but by Karpenter's rules it has room on node-1:"
             " as long as that is so, Karpenter launches nothing for it"
         )
     ]
@@ -196,7 +196,7 @@ def test_pods_that_wait_although_a_node_would_be_launched_are_told_in_a_sentence
     found, view = _pending_in(a_pod(name="web", created_ns=NOW_NS - 6 * HOUR_NS), has_node=False)
     reasons = pending_reasons(view.pending)
     assert [sentence(one, NOW_NS, reasons) for one in found if one.code is FindingCode.PENDING] == [
-        "default/web waits 6h: Karpenter would launch m5.large or 1 other in general $0.1000/h"
+        "default/web pending 6h: Karpenter would launch m5.large or 1 other in general $0.1000/h"
     ]
 
 
@@ -222,7 +222,7 @@ def told_of_nodeclasses(view: ClusterView) -> list[str]:
     return [sentence(one, NOW_NS, {}) for one in verdict_of_view(view, NOW_NS) if one.code in codes]
 
 
-ASSUMED = "EC2NodeClass default was not read: al2023@latest in the zones of the nodes is assumed"
+ASSUMED = "EC2NodeClass default was not read: karptui assumes al2023@latest in the zones of the nodes"
 
 
 def test_a_nodeclass_that_was_not_read_is_told_as_assumed_with_its_image() -> None:
@@ -232,7 +232,7 @@ def test_a_nodeclass_that_was_not_read_is_told_as_assumed_with_its_image() -> No
         name="win", requirements=(a_requirement(OS, "In", "windows"),), node_class_ref=NodeClassRef("", EC2_KIND, "win")
     )
     two = replace(inventory, nodepools=(*inventory.nodepools, windows))
-    named = "al2023@latest, windows2022@latest in the zones of the nodes are assumed"
+    named = "karptui assumes al2023@latest, windows2022@latest in the zones of the nodes"
     assert told_of_nodeclasses(a_view(two)) == [f"EC2NodeClasses default, win were not read: {named}"]
 
 
@@ -258,7 +258,7 @@ def test_nodeclasses_that_may_not_be_listed_count_as_none_only_where_they_are_no
     assert (told_of_nodeclasses(view), left_out(view)) == ([ASSUMED], ())
     more = replace(inventory, nodepools=(a_nodepool(), a_nodepool(name="other", node_class_ref=KWOK)))
     view = a_view(more, Kind.NODECLASS)
-    missing = "NodeClasses may not be listed: what follows from them is missing here"
+    missing = "no permission to list NodeClasses: findings that need them are missing"
     assert told_of_nodeclasses(view) == [missing, ASSUMED]
     assert left_out(view) == ("NodeClasses may not be listed and count as none",)
 
@@ -278,13 +278,13 @@ def test_a_node_is_about_to_be_disrupted_whatever_the_value_of_the_taint() -> No
     assert FindingCode.ALL_LEAVING in found_in(nodes=(tainted,), nodeclaims=())
 
 
-LEAVES = "the only node is on its way out, and no other starts"
+LEAVES = "the only node has been terminating, and no node is launching"
 
 
 @pytest.mark.parametrize(
     ("hidden", "severity", "said"),
     [
-        ((), FindingSeverity.ERROR, f"{LEAVES}: no NodePool launches any for the pod there"),
+        ((), FindingSeverity.ERROR, f"{LEAVES}: no NodePool launches nodes for the pod there"),
         ((Kind.NODEPOOL,), FindingSeverity.WARNING, f"{LEAVES}: the pod there needs nodes"),
         ((Kind.POD,), FindingSeverity.WARNING, LEAVES),
         ((Kind.NODECLAIM,), None, ""),

@@ -25,7 +25,7 @@ from karptui.verdict.finding import (
     VerdictNode,
 )
 from karptui.verdict.verdict import verdict_of
-from karptui.views.verdict import sentence
+from karptui.views.findings import sentence
 from tests.builders import (
     DAY_NS,
     HOUR_NS,
@@ -211,7 +211,8 @@ def test_nothing_is_said_to_come_next_where_nobody_knows_what_becomes_of_a_node(
     analysis = study_all(DisruptionStudy(prepared(**objects), 1))
     by_code = told(analysis, claims, pools=[sick])
     assert FindingCode.NEXT not in by_code
-    assert by_code[FindingCode.NO_NODEPOOLS].detail == "not ready"
+    assert by_code[FindingCode.POOL_NOT_READY].names == ("general",)
+    assert FindingCode.NO_NODEPOOLS not in by_code
 
 
 def test_a_nodepool_of_another_provider_is_none_that_takes_no_pods() -> None:
@@ -230,8 +231,6 @@ def test_a_nodepool_of_another_provider_is_none_that_takes_no_pods() -> None:
         ((a_nodepool(replicas=1), a_nodepool(name="b", is_ready=False)), FindingSeverity.ERROR, Manner.STATIC),
         ((a_nodepool(replicas=1, limits=amounts({"nodes": "1"})),), FindingSeverity.ERROR, Manner.PLAIN),
         ((a_nodepool(replicas=1, limits=amounts({"nodes": "2"})),), FindingSeverity.WARNING, Manner.STATIC),
-        ((a_nodepool(replicas=1, is_ready=False),), FindingSeverity.ERROR, Manner.PLAIN),
-        ((a_nodepool(is_ready=False),), FindingSeverity.ERROR, Manner.PLAIN),
     ],
 )
 def test_static_nodepools_go_on_to_replace_their_nodes_where_their_limit_leaves_room(
@@ -259,7 +258,7 @@ def test_pods_that_wait_for_full_reservations_are_one_finding_for_each_nodepool(
         PendingLine("ci", ("ci/a",), NOW_NS - HOUR_NS, "k3"),
     ]
     found_by_code = {one.code: one for one in verdict_of(VerdictCase(now_ns=NOW_NS, pending=lines_of_pods))}
-    assert list(found_by_code) == [FindingCode.PENDING, FindingCode.RESERVATIONS_FULL]
+    assert list(found_by_code) == [FindingCode.RESERVATIONS_FULL, FindingCode.PENDING]
     full = found_by_code[FindingCode.RESERVATIONS_FULL]
     assert (full.pods, full.since_ns, full.names) == (3, NOW_NS - DAY_NS, ("reserved",))
     assert full.objects == ("NodePool/reserved", "Pod/web/a", "Pod/web/b", "Pod/db/a")
@@ -295,7 +294,7 @@ def test_a_static_nodepool_that_wants_more_nodes_than_its_limit(
     found = {one.code: one for one in verdict_of(VerdictCase(now_ns=NOW_NS, pools=[pool]))}
     assert (FindingCode.POOL_AT_LIMIT in found) is is_told
     if is_told:
-        assert found[FindingCode.POOL_AT_LIMIT].detail == "3 nodes, and its limit is 2"
+        assert found[FindingCode.POOL_AT_LIMIT].detail == "3 nodes, but its limit is 2"
 
 
 def test_what_comes_next_says_that_it_waits() -> None:
@@ -327,8 +326,8 @@ def test_passes_that_run_out_of_time_are_told_the_more_often_the_worse() -> None
     assert seldom is not None
     assert (often.severity, seldom.severity) == (FindingSeverity.WARNING, FindingSeverity.INFO)
     assert sentence(often, NOW_NS, {}) == (
-        "consolidation ran out of its 3 minutes 12 times in the 10h since Karpenter started:"
-        " nodes late in its order are not looked at"
+        "consolidation timed out (3 minutes) 12 times in the 10h since Karpenter started: "
+        "the last nodes in its order are not evaluated"
     )
     assert timed_out(0) is None
 

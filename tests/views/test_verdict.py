@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner
-from karptui.views.verdict import Room, money_text, sentence, verdict_pages
+from karptui.views.findings import sentence
+from karptui.views.verdict import Room, money_text, verdict_pages
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS
 
 AGO = NOW_NS - HOUR_NS
@@ -26,135 +27,135 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
     [
         (
             a_finding(FindingCode.STOPPED, names=("a", "b", "c"), nodes=20),
-            (
-                "Karpenter disrupts nothing for 60m, 20 nodes would go, each by itself:"
-                " NodeClaims a, b and 1 more have no provider ID"
-            ),
+            ("Disruption is paused (60m): NodeClaims a, b and 1 more have no provider ID. 20 nodes could be removed"),
         ),
         (
             a_finding(FindingCode.STOPPED, names=("a",), detail=ICE),
-            "Karpenter disrupts nothing for 60m: NodeClaim a cannot launch: EC2 is out of capacity for it",
+            "Disruption is paused (60m): NodeClaim a cannot launch: EC2 has insufficient capacity",
         ),
         (
             a_finding(FindingCode.RESERVATIONS_FULL, names=("batch",), pods=4),
-            "4 pods wait silently for 60m: the reservations of NodePool batch are full",
+            (
+                "4 pods pending for 60m, and Karpenter reports nothing: the capacity reservations of "
+                "NodePool batch are full"
+            ),
         ),
         (
             a_finding(FindingCode.CLAIM_STUCK, names=("a",), detail=ICE),
-            "NodeClaim a cannot launch for 60m: EC2 is out of capacity for it",
+            "NodeClaim a cannot launch for 60m: EC2 has insufficient capacity",
         ),
         (
             a_finding(FindingCode.CLAIM_STUCK, names=("a",), detail=f"{'words ' * 30}end"),
-            f"NodeClaim a cannot launch for 60m: {'words ' * 15}(more on its own screen)",
+            f"NodeClaim a cannot launch for 60m: {'words ' * 18}…",
         ),
         (
             a_finding(FindingCode.CLAIM_STUCK, names=("a",)),
-            "NodeClaim a has an instance and no node for 60m: it does not join the cluster",
+            "NodeClaim a has an instance that does not register as a node for 60m",
         ),
         (
             a_finding(FindingCode.CLAIM_STUCK, names=("a",), manner=Manner.NODE_GONE),
-            "NodeClaim a has an instance, and no node any more",
+            "NodeClaim a has an instance, but the Node is gone",
         ),
         (
             a_finding(FindingCode.ALL_LEAVING, names=("a",), nodes=64, pods=912),
             (
-                "all 64 nodes are on their way out for 60m, and no other starts:"
-                " the 912 pods there need nodes that Karpenter has yet to launch"
+                "all 64 nodes have been terminating for 60m, and no node is launching: the 912 pods there "
+                "need nodes that Karpenter has not launched yet"
             ),
         ),
         (
             a_finding(FindingCode.ALL_LEAVING, nodes=2, pods=1, manner=Manner.SOME_CORDONED),
             (
-                "all 2 nodes are cordoned or on their way out, and no other starts:"
-                " no NodePool launches any for the pod on those that go"
+                "all 2 nodes are cordoned or terminating, and no node is launching: no NodePool launches "
+                "nodes for the pod on the terminating nodes"
             ),
         ),
         (
             a_finding(FindingCode.ALL_LEAVING, nodes=2, manner=Manner.SOME_CORDONED),
-            "all 2 nodes are cordoned or on their way out, and no other starts; none takes new pods",
+            "all 2 nodes are cordoned or terminating, and no node is launching; no node takes new pods",
         ),
         (
             a_finding(FindingCode.ALL_LEAVING, nodes=1, manner=Manner.ALL_CORDONED),
-            "the only node is cordoned: it takes no new pods, and no other starts",
+            "the only node is cordoned: no new pod is scheduled, and no node is launching",
         ),
         (
             a_finding(FindingCode.ALL_LEAVING, nodes=2, manner=Manner.ALL_CORDONED),
-            "all 2 nodes are cordoned: they take no new pods, and no other starts",
+            "all 2 nodes are cordoned: no new pod is scheduled, and no node is launching",
         ),
         (
             a_finding(FindingCode.ALL_LEAVING, nodes=2),
-            "all 2 nodes are on their way out for 60m, and no other starts; no pod but DaemonSets' is left",
+            "all 2 nodes have been terminating for 60m, and no node is launching; only DaemonSet pods are left",
         ),
         (
             a_finding(FindingCode.NO_NODEPOOLS, names=("a",), detail="being deleted"),
-            "Karpenter launches nothing, and replaces nothing: NodePool a is being deleted",
+            "Karpenter launches and replaces no nodes: NodePool a is being deleted",
         ),
         (
             a_finding(FindingCode.NO_NODEPOOLS, names=("a", "b"), detail="not ready"),
-            "Karpenter launches nothing, and replaces nothing: all 2 NodePools are not ready",
+            "Karpenter launches and replaces no nodes: all 2 NodePools are not ready",
         ),
         (
             a_finding(FindingCode.NO_NODEPOOLS, names=("a", "b", "c"), detail="1 static, 2 not ready"),
-            "Karpenter launches nothing, and replaces nothing: of 3 NodePools 1 static, 2 not ready",
+            "Karpenter launches and replaces no nodes: of 3 NodePools 1 static, 2 not ready",
         ),
         (
             a_finding(FindingCode.NO_NODEPOOLS, names=("a",), detail="static", manner=Manner.STATIC),
-            "Karpenter launches nothing for pods, and replaces static nodes only: NodePool a is static",
+            "Karpenter launches no nodes for pods and replaces static nodes only: NodePool a is static",
         ),
         (
             a_finding(FindingCode.POOL_GONE, names=("a",), nodes=3),
-            "NodePool a is not there: 3 nodes of it are neither consolidated nor replaced",
+            "NodePool a does not exist: 3 nodes of it cannot be consolidated or replaced",
         ),
         (
             a_finding(FindingCode.POOL_GONE, names=("a", "b"), nodes=3),
-            "NodePools a, b are not there: 3 nodes of them are neither consolidated nor replaced",
+            "NodePools a, b do not exist: 3 nodes of them cannot be consolidated or replaced",
         ),
         (
             a_finding(FindingCode.FINE, manner=Manner.NO_NODES),
-            "there is no node, no NodeClaim and no NodePool",
+            "no nodes, no NodeClaims and no NodePools",
         ),
         (
             a_finding(FindingCode.FINE, manner=Manner.NOT_KARPENTERS, nodes=3, names=("a", "b")),
-            "none of 3 nodes is Karpenter's: 2 NodePools, and no pod that waits for long",
+            "Karpenter manages none of 3 nodes: 2 NodePools, no pod pending for long",
         ),
         (
             a_finding(FindingCode.FINE, manner=Manner.NOT_KARPENTERS, nodes=1),
-            "the only node is not Karpenter's, and there is no NodePool",
+            "Karpenter does not manage the only node, and there is no NodePool",
         ),
         (a_finding(FindingCode.FINE, nodes=3), "nothing holds or endangers this cluster"),
         (
             a_finding(FindingCode.POOL_NOT_READY, names=("a",), detail="NodeClassReady=False"),
-            "NodePool a is not ready for 60m (NodeClassReady=False): no new nodes from there",
+            "NodePool a is not ready for 60m (NodeClassReady=False): it launches no nodes",
         ),
         (
             a_finding(FindingCode.POD_DND, names=("ci/jobs",), pods=3, nodes=2, recent_pods=4),
-            "3 pods of ci/jobs keep 2 nodes by do-not-disrupt for 60m: no time limit, and 4 an hour keep landing there",
+            "do-not-disrupt on 3 ci/jobs pods blocks 2 nodes (60m so far, no time limit), 4 new pods/h land on them",
         ),
         (
             a_finding(FindingCode.POD_DND, names=("ci/jobs",), pods=1, nodes=1, until_ns=NOW_NS + 5 * MINUTE_NS),
-            "1 pod of ci/jobs keeps 1 node by do-not-disrupt for 60m: over in 5m",
+            "do-not-disrupt on 1 ci/jobs pod blocks 1 node (60m so far, ends in 5m)",
         ),
         (
             a_finding(FindingCode.PDB, names=("db/postgres",), nodes=1, manner=Manner.NEVER),
-            "db/postgres never allows an eviction: 1 node kept for 60m",
+            "PodDisruptionBudget db/postgres never allows an eviction: 1 node blocked for 60m",
         ),
         (
             a_finding(FindingCode.PDB, names=("db/postgres",), nodes=1, manner=Manner.NEVER, recent_pods=4),
-            "db/postgres never allows an eviction: 1 node kept for 60m, and 4 an hour keep landing there",
+            "PodDisruptionBudget db/postgres never allows an eviction: 1 node blocked for 60m, 4 new pods/h land on it",
         ),
         (
             a_finding(FindingCode.NODE_DND, names=("node-1",), nodes=1, recent_pods=1),
-            "1 node says do-not-disrupt for 60m, which has no time limit: node-1, and 1 an hour keep landing there",
+            "do-not-disrupt on 1 node (node-1) blocks it (60m so far, no time limit), 1 new pod/h lands on it",
         ),
         (
             a_finding(FindingCode.LEAVING, names=("a",), nodes=1, detail=Leaving.WAITS, manner=Manner.NEVER),
-            "a has been on its way out for 60m: its drain has not begun; no terminationGracePeriod ends that",
+            "a has been terminating for 60m: its drain has not begun; no terminationGracePeriod ends that",
         ),
         (
             a_finding(
                 FindingCode.LEAVING, names=("a", "b"), nodes=2, pods=1, detail=Leaving.ENDING, manner=Manner.OVERDUE
             ),
-            "a, b have been on their way out for 60m: 1 pod there takes long to end; terminationGracePeriod is over",
+            "a, b have been terminating for 60m: 1 pod takes long to terminate; terminationGracePeriod is over",
         ),
         (
             a_finding(
@@ -165,7 +166,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
                 detail=Leaving.EVICTED,
                 until_ns=NOW_NS + 5 * MINUTE_NS,
             ),
-            "a, b have been on their way out for 60m: 4 pods there are still being evicted; by force in 5m",
+            "a, b have been terminating for 60m: 4 pods are still being evicted; forced in 5m",
         ),
         (
             a_finding(
@@ -176,15 +177,15 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
                 manner=Manner.SEVERAL_ENDS,
                 until_ns=NOW_NS + 5 * MINUTE_NS,
             ),
-            "a, b have been on their way out for 60m: their drain is not over; all by force within 5m",
+            "a, b have been terminating for 60m: their drain is not finished; all forced within 5m",
         ),
         (
             a_finding(FindingCode.LEAVING, names=("a", "b"), nodes=2, detail=Leaving.UNKNOWN),
-            "a, b have been on their way out for 60m: how far they have come is not known",
+            "a, b have been terminating for 60m: their progress is not known",
         ),
         (
             a_finding(FindingCode.LEAVING, names=("a",), nodes=1, detail=Leaving.NO_NODE),
-            "a has been on its way out for 60m: no Node is left, and a finalizer keeps its NodeClaim",
+            "a has been terminating for 60m: the Node is gone, but a finalizer keeps its NodeClaim",
         ),
         (
             a_finding(FindingCode.POOL_AT_LIMIT, names=("general",), detail="cpu 48 of 48"),
@@ -192,7 +193,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
         ),
         (
             a_finding(FindingCode.POOL_AT_LIMIT, names=("a",), detail="x/gpu 1 of 1", manner=Manner.SPARES_TYPES),
-            "NodePool a is at its limit for 60m: x/gpu 1 of 1; types that need none still come",
+            "NodePool a is at its limit for 60m: x/gpu 1 of 1; instance types that need none of it still launch",
         ),
         (
             a_finding(
@@ -205,26 +206,26 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
         ),
         (
             a_finding(FindingCode.PDB, names=("db/postgres", "a/b"), nodes=3),
-            "db/postgres, a/b allow no eviction now: 3 nodes kept for 60m",
+            "2 PodDisruptionBudgets (db/postgres, a/b) allow no eviction now: 3 nodes blocked for 60m",
         ),
         (
             a_finding(FindingCode.BUDGET, names=("general",), nodes=3, manner=Manner.NEVER),
-            "the disruption budget of general never opens: 3 nodes kept for 60m",
+            "the disruption budget of general is always 0 (never opens): 3 nodes blocked for 60m",
         ),
         (
             a_finding(FindingCode.BUDGET, names=("general",), nodes=3, until_ns=NOW_NS + 2 * HOUR_NS),
-            "the disruption budget of general leaves nothing for 120m: 3 nodes kept for 60m",
+            "the disruption budget of general is 0 for 120m (until 14:00 UTC): 3 nodes blocked for 60m",
         ),
         (
             a_finding(FindingCode.DRIFT, names=("general",), nodes=1, detail="BUDGET_ZERO", manner=Manner.USED_UP),
             (
-                "drift of 1 node of general does not advance for 60m: the disruption budget is used up by nodes that"
-                " go or are not ready"
+                "general: drift of 1 node stuck for 60m, its disruption budget is used up by terminating "
+                "or not-ready nodes"
             ),
         ),
         (
             a_finding(FindingCode.DRIFT, names=("general",), nodes=2, detail="SIM_UNSCHEDULABLE"),
-            "drift of 2 nodes of general does not advance for 60m: their pods have no other place",
+            "general: drift of 2 nodes stuck for 60m, the pods fit nowhere else",
         ),
         (
             a_finding(
@@ -234,7 +235,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
                 manner=Manner.AFTER_OTHERS,
                 price_per_hour=0.5,
             ),
-            "next, once that is over: delete n1 (drifted, saves $0.50/h)",
+            "next, once unblocked: delete n1 (drifted, saves $0.50/h)",
         ),
     ],
 )

@@ -17,7 +17,7 @@ from karptui.disruption.drain import LONG_NS
 from karptui.disruption.termination import deadline_of
 from karptui.forward.durations import joined_since, observed
 from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE, NODEPOOL
-from karptui.karpenter.nodeclaim import claim_key
+from karptui.karpenter.nodeclaim import claim_key, initialization_obstacles
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.resources import CPU, MEMORY, PODS, nano
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
@@ -223,15 +223,11 @@ def _never_initialized(context: AdviceContext) -> Iterator[Finding]:
 
 
 def _because(node: StateNode) -> str:
-    """Return what the NodeClaim says, else which startup taints are still there."""
-    condition = node.claim.condition("Initialized") if node.claim is not None else None
-    if condition is not None and condition.message:
-        return f" ({condition.message})"
-    startup = node.claim.startup_taints if node.claim is not None else ()
-    left = [
-        str(taint) for taint in (node.node.taints if node.node is not None else ()) if any(map(taint.matches, startup))
-    ]
-    return f" (startup taint {listed(left)})" if left else ""
+    """Return what keeps a node from being initialized, in brackets."""
+    if node.claim is None or node.node is None:
+        return ""
+    obstacles = initialization_obstacles(node.claim, node.node)
+    return f" ({obstacles.text})" if obstacles.text else ""
 
 
 _EDITED: Final = 20

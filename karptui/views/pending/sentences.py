@@ -12,7 +12,7 @@ from karptui.karpenter.labels import ZONE
 from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
-from karptui.kube.resources import CPU, MEMORY
+from karptui.kube.resources import CPU, MEMORY, ResourceList
 from karptui.kube.units import age_text, count_text, counted, cpu_text, first_of, memory_text, short_age_text
 from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
 from karptui.pending.disagreements import LAUNCH_REFUSED
@@ -173,7 +173,11 @@ def cause_sentence(pod: Pod, cause: Cause) -> str:
 
 def requests_words(pod: Pod) -> str:
     """Return what a pod asks for: ``28 cpu 240Gi``, extended resources with their names."""
-    requests = pod.requests
+    return resources_words(pod.requests)
+
+
+def resources_words(requests: ResourceList) -> str:
+    """Return amounts of resources: ``28 cpu 240Gi``, extended resources with their names."""
     parts = []
     if CPU in requests:
         cpu = cpu_text(resources.cpu_millis(requests))

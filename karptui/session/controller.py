@@ -1,0 +1,80 @@
+"""How Karpenter itself is, as far as its pods, its Deployment, its lease and its events show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from karptui.decode.controller import OWN_NAMESPACE, USUAL_NAMESPACE
+from karptui.decode.kinds import Kind
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.verdict.finding import Controller, ControllerPod
+
+if TYPE_CHECKING:
+    from karptui.kube.event import Event
+    from karptui.kube.pod import Pod
+    from karptui.session.cluster_view import ClusterView
+
+NAME_LABEL: Final = "app.kubernetes.io/name"
+NAME: Final = "karpenter"
+DENIED_NS: Final = 30 * 60 * NS_PER_SECOND
+"""Denied permissions older than this are left to the Events screen."""
+_DENIED: Final = re.compile(
+    r"\bforbidden\b|UnauthorizedOperation|AccessDenied|not authorized to perform", re.IGNORECASE
+)
+_BACK_OFF: Final = frozenset({"BackOff", "Unhealthy", "Failed", "FailedScheduling"})
+
+
+def controller_of_view(view: ClusterView, now_ns: int) -> Controller:
+    """Return how Karpenter is; pods count only in the namespaces that Karpenter is installed in."""
+    if Kind.POD in view.hidden:
+        return Controller(denials=tuple(_denials(view, now_ns)))
+    pods = [
+        pod
+        for pod in view.state.pods.values()
+        if pod.template.labels.get(NAME_LABEL) == NAME and pod.namespace in _NAMESPACES and not pod.is_terminal
+    ]
+    deployment = next(
+        (
+            workload
+            for workload in view.state.of(Kind.DEPLOYMENT).values()
+            if workload.labels.get(NAME_LABEL) == NAME and workload.namespace in _NAMESPACES
+        ),
+        None,
+    )
+    unready = {pod.key for pod in pods if not pod.ready}
+    said_ns: dict[str, int] = {}
+    for event in view.state.events.values() if unready else ():
+        key = f"{event.involved_namespace}/{event.involved_name}"
+        if event.reason in _BACK_OFF and event.involved_kind == "Pod" and key in unready:
+            said_ns[key] = min(event.first_ns, said_ns.get(key, event.first_ns))
+    return Controller(
+        pods=tuple(_pod(pod, said_ns.get(pod.key, 0)) for pod in pods),
+        replicas=deployment.replicas if deployment is not None else None,
+        deployment=deployment.key if deployment is not None else "",
+        denials=tuple(_denials(view, now_ns)),
+    )
+
+
+_NAMESPACES: Final = frozenset({OWN_NAMESPACE, USUAL_NAMESPACE})
+
+
+def _pod(pod: Pod, said_ns: int) -> ControllerPod:
+    since_ns = max(pod.unready_ns, said_ns) or (0 if pod.node_name else pod.created_ns)
+    return ControllerPod(
+        key=pod.key,
+        is_ready=bool(pod.ready) and not pod.is_terminating,
+        is_scheduled=bool(pod.node_name),
+        waiting_reason=pod.waiting_reason,
+        exit_reason=pod.exit_reason,
+        restarts=pod.restarts,
+        since_ns=since_ns or None,
+    )
+
+
+def _denials(view: ClusterView, now_ns: int) -> Iterator[Event]:
+    for event in view.state.events.values():
+        is_recent = now_ns - event.last_ns <= DENIED_NS
+        if is_recent and "karpenter" in event.source and event.type == "Warning" and _DENIED.search(event.message):
+            yield event

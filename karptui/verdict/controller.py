@@ -1,0 +1,99 @@
+"""Findings about Karpenter itself: whether it runs, leads and is allowed to do its work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.verdict.finding import (
+    ClusterFinding,
+    Controller,
+    ControllerPod,
+    FindingCode,
+    FindingSeverity,
+    Manner,
+    VerdictCase,
+)
+from karptui.verdict.pending_pods import PendingPods
+
+RESTART_NS: Final = 2 * 60 * NS_PER_SECOND
+"""A rollout of Karpenter may leave it without a ready pod for this long."""
+LEASE_GRACE_NS: Final = 60 * NS_PER_SECOND
+"""Karpenter renews its lease every few seconds: one this old has no live holder."""
+
+
+def is_running(controller: Controller) -> bool:
+    """Return whether Karpenter acts, as far as its pods and its lease show; True if neither is seen."""
+    if controller.pods:
+        return any(pod.is_ready for pod in controller.pods)
+    return controller.replicas is None
+
+
+def has_leader(controller: Controller, now_ns: int) -> bool:
+    """Return whether a pod holds the leader lease; True if there is no lease to see."""
+    if controller.lease_holder is None:
+        return True
+    lasts_ns = max(controller.lease_seconds * NS_PER_SECOND, LEASE_GRACE_NS)
+    return bool(controller.lease_holder) and now_ns - controller.lease_renewed_ns <= lasts_ns
+
+
+def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+    """Yield that Karpenter does not run, has no leader, or is denied a permission."""
+    controller = case.controller
+    if not is_running(controller):
+        yield _down(case, pending)
+    elif not has_leader(controller, case.now_ns):
+        explained = pending.take(lambda _: True)
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.NO_LEADER,
+            since_ns=controller.lease_renewed_ns or None,
+            names=(controller.lease_holder,) if controller.lease_holder else (),
+            objects=tuple(f"Pod/{pod.key}" for pod in controller.pods),
+            pending=explained.pods,
+            pending_names=explained.names,
+            screen="sources",
+            key=":sources",
+        )
+    if controller.denials:
+        latest = max(controller.denials, key=lambda event: event.last_ns)
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.KARPENTER_FORBIDDEN,
+            since_ns=min(event.first_ns for event in controller.denials) or None,
+            objects=(f"{latest.involved_kind}/{latest.involved_name}",),
+            names=(latest.involved_name,),
+            detail=latest.message,
+            screen="events",
+            key="9",
+        )
+
+
+def _down(case: VerdictCase, pending: PendingPods) -> ClusterFinding:
+    controller = case.controller
+    since = min((pod.since_ns for pod in controller.pods if pod.since_ns), default=None)
+    is_short = since is not None and case.now_ns - since < RESTART_NS
+    explained = pending.take(lambda _: True)
+    return ClusterFinding(
+        severity=FindingSeverity.WARNING if is_short else FindingSeverity.ERROR,
+        code=FindingCode.KARPENTER_DOWN,
+        since_ns=since,
+        objects=(
+            *((f"Deployment/{controller.deployment}",) if controller.deployment else ()),
+            *(f"Pod/{pod.key}" for pod in controller.pods),
+        ),
+        names=(controller.deployment or "karpenter",),
+        of_nodes=controller.replicas if controller.replicas is not None else len(controller.pods),
+        manner=Manner.PLAIN if controller.pods else Manner.MISSING,
+        controller_pod=max(controller.pods, key=_tells, default=None),
+        pending=explained.pods,
+        pending_names=explained.names,
+        screen="pods",
+        key="4",
+    )
+
+
+def _tells(pod: ControllerPod) -> tuple[bool, bool, int]:
+    """Return how much a pod tells about why Karpenter is down."""
+    return bool(pod.exit_reason), bool(pod.waiting_reason), pod.restarts

@@ -1,0 +1,65 @@
+"""Findings about pods that controllers cannot create: admission webhooks, quotas and policies refuse them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from karptui.kube.event import Event
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase
+
+FAILED_CREATE: Final = "FailedCreate"
+RECENT_NS: Final = 20 * 60 * NS_PER_SECOND
+"""Controllers repeat a failed creation within 17 minutes: an older event has no successor."""
+_CALL: Final = re.compile(r'failed calling webhook "([^"]+)": (.+)', re.DOTALL)
+_DENIED: Final = re.compile(r'admission webhook "([^"]+)" denied the request: (.+)', re.DOTALL)
+_ENDPOINTS: Final = re.compile(r'no endpoints available for service "([^"]+)"')
+_QUOTA: Final = re.compile(r"exceeded quota: ([^,]+), (.+)", re.DOTALL)
+
+
+class CreateRefusal(NamedTuple):
+    """Why a pod could not be created."""
+
+    manner: Manner
+    name: str
+    """Of the webhook or the ResourceQuota; empty for other reasons."""
+    message: str
+
+
+def read_refusal(message: str) -> CreateRefusal:
+    """Return what the message of a FailedCreate event names."""
+    if (match := _CALL.search(message)) is not None:
+        endpoints = _ENDPOINTS.search(match[2])
+        text = f"no endpoints for service {endpoints[1]}" if endpoints is not None else match[2].rpartition('": ')[2]
+        return CreateRefusal(Manner.WEBHOOK_FAILS, match[1], text)
+    if (match := _DENIED.search(message)) is not None:
+        return CreateRefusal(Manner.WEBHOOK_DENIES, match[1], match[2])
+    if (match := _QUOTA.search(message)) is not None:
+        return CreateRefusal(Manner.QUOTA, match[1], match[2])
+    return CreateRefusal(Manner.PLAIN, "", message.removeprefix("Error creating: "))
+
+
+def creation_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield one finding for each webhook, quota or message that keeps pods from being created."""
+    groups: defaultdict[tuple[Manner, str], list[Event]] = defaultdict(list)
+    for event in case.events:
+        if event.reason == FAILED_CREATE and case.now_ns - event.last_ns <= RECENT_NS:
+            refusal = read_refusal(event.message)
+            groups[refusal.manner, refusal.name or refusal.message].append(event)
+    for (manner, name), events in groups.items():
+        owners = dict.fromkeys(f"{e.involved_kind}/{e.involved_namespace}/{e.involved_name}" for e in events)
+        latest = max(events, key=lambda event: event.last_ns)
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.PODS_NOT_CREATED,
+            since_ns=min((event.first_ns for event in events if event.first_ns), default=None),
+            objects=tuple(owners),
+            names=(name, *(owner.partition("/")[2] for owner in owners)),
+            detail=read_refusal(latest.message).message,
+            manner=manner,
+            screen="events",
+            key="9",
+        )

@@ -1,0 +1,344 @@
+"""Findings about launches: NodeClasses, NodePools and limits that allow none, and instances that never become nodes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from karptui.aws.launch_refusals import LaunchRefusal
+from karptui.disruption.blocker import Blocker
+from karptui.disruption.codes import Code
+from karptui.forward.durations import joined_since, observed
+from karptui.karpenter.nodeclaim import UNTRIED, InitializationObstacles, NodeClaim, initialization_obstacles
+from karptui.karpenter.nodeclass import NodeClass
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.objects import Condition, condition_of
+from karptui.kube.resources import NODES
+from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.kube.units import count_text
+from karptui.pending.causes import Cause
+from karptui.provisioning.pool_order import served_pools
+from karptui.verdict.blocked import lacks_some, sum_of
+from karptui.verdict.finding import (
+    ClusterFinding,
+    FindingCode,
+    FindingSeverity,
+    Manner,
+    PendingLine,
+    VerdictCase,
+    VerdictNode,
+)
+from karptui.verdict.pending_pods import PendingPods, of_pools
+
+MINUTE_NS: Final = 60 * NS_PER_SECOND
+JOIN_PATIENCE_NS: Final = 5 * MINUTE_NS
+"""Nodes register, and then initialize, within a few minutes."""
+REGISTRATION_TTL_NS: Final = 15 * MINUTE_NS
+"""Karpenter deletes a NodeClaim that has not registered by then: pkg/controllers/nodeclaim/lifecycle/liveness.go."""
+REFUSED_RECENTLY_NS: Final = 10 * MINUTE_NS
+"""A refused launch is tried again within this time as long as its pods are pending."""
+FEWEST_REFUSALS: Final = 3
+DAEMONSET_PATIENCE_NS: Final = 2 * MINUTE_NS
+
+
+def launch_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+    """Yield findings about launches."""
+    yield from _pools_not_ready(case, pending)
+    yield from _refused(case, pending)
+    yield from _stuck_claims(case, pending)
+    yield from _not_initialized(case, pending)
+    yield from _daemonsets(case, pending)
+    yield from _limits(case, pending)
+
+
+def _pools_not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+    by_class: defaultdict[str, list[NodePool]] = defaultdict(list)
+    others: list[NodePool] = []
+    for pool in served_pools(case.pools):
+        if pool.is_deleting:
+            continue
+        if case.nodeclasses is not None and _is_unusable(case.nodeclasses.get(pool.node_class_ref.key)):
+            by_class[pool.node_class_ref.key].append(pool)
+        elif not pool.is_ready:
+            others.append(pool)
+    for key, pools in by_class.items():
+        yield _nodeclass_not_ready(case.nodeclasses or {}, key, pools, pending)
+    if others:
+        explained = pending.take(lambda group: of_pools(group, frozenset(pool.name for pool in others)))
+        conditions = [one for pool in others if (one := condition_of(pool.conditions, "Ready")) is not None]
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.POOL_NOT_READY,
+            since_ns=min((one.last_transition_ns for one in conditions if one.last_transition_ns), default=None),
+            detail=next((one.message for one in conditions if one.message), ""),
+            objects=tuple(f"NodePool/{pool.name}" for pool in others),
+            names=tuple(pool.name for pool in others),
+            pending=explained.pods,
+            pending_names=explained.names,
+            screen="pools",
+            key="2",
+        )
+
+
+def _is_unusable(nodeclass: NodeClass | None) -> bool:
+    return nodeclass is None or nodeclass.is_deleting or _failing(nodeclass) is not None
+
+
+def _failing(nodeclass: NodeClass) -> Condition | None:
+    """Return the condition that keeps a NodeClass from being ready, None if it is ready or says nothing."""
+    ready = condition_of(nodeclass.conditions, "Ready")
+    if ready is None or ready.status == "True":
+        return None
+    failed = [one for one in nodeclass.conditions if one.type != "Ready" and one.status == "False"]
+    # ValidationSucceeded waits for the others: the condition it waits for is the cause.
+    failed.sort(key=lambda one: (one.type == "ValidationSucceeded", not one.message))
+    return failed[0] if failed else ready
+
+
+def _nodeclass_not_ready(
+    nodeclasses: Mapping[str, NodeClass], key: str, pools: list[NodePool], pending: PendingPods
+) -> ClusterFinding:
+    nodeclass = nodeclasses.get(key)
+    failing = _failing(nodeclass) if nodeclass is not None else None
+    own = [one for pool in pools if (one := condition_of(pool.conditions, "NodeClassReady")) is not None]
+    since = [failing.last_transition_ns] if failing is not None else [one.last_transition_ns for one in own]
+    explained = pending.take(lambda group: of_pools(group, frozenset(pool.name for pool in pools)))
+    manner = Manner.MISSING if nodeclass is None else Manner.LEAVING if nodeclass.is_deleting else Manner.PLAIN
+    return ClusterFinding(
+        severity=FindingSeverity.ERROR,
+        code=FindingCode.NODECLASS_NOT_READY,
+        since_ns=min((ns for ns in since if ns), default=None),
+        objects=(key, *(f"NodePool/{pool.name}" for pool in pools)),
+        names=(key.replace("/", " "), *(pool.name for pool in pools)),
+        detail=f"{failing.type}: {failing.message or failing.reason}" if failing is not None else "",
+        manner=manner,
+        pending=explained.pods,
+        pending_names=explained.names,
+        screen="pools",
+        key="2",
+    )
+
+
+def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+    """Yield launches that the cloud refused in the last minutes, by NodePool and error."""
+    groups: defaultdict[tuple[str, str], list[LaunchRefusal]] = defaultdict(list)
+    recent = {(refusal.nodepool, refusal.error_code) for refusal in _recent_refusals(case)}
+    for refusal in case.refusals:
+        if (refusal.nodepool, refusal.error_code) in recent:
+            groups[refusal.nodepool, refusal.error_code].append(refusal)
+    # Without an error code Karpenter did not even ask: the errors with a code tell why.
+    coded = {pool for pool, code in groups if code}
+    for (pool, code), refusals in sorted(groups.items(), key=lambda entry: -len(entry[1])):
+        if not code and pool in coded:
+            continue
+        of_pool = [refusal for (name, _), own in groups.items() if name == pool for refusal in own]
+        claims = frozenset(refusal.nodeclaim for refusal in of_pool)
+        explained = pending.take(lambda group, pool=pool, claims=claims: _waits_for(group, pool, claims))  # type: ignore[misc]
+        count = sum(refusal.count for refusal in refusals)
+        severity = FindingSeverity.WARNING if count >= FEWEST_REFUSALS else FindingSeverity.INFO
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR if explained.pods else severity,
+            code=FindingCode.LAUNCH_REFUSED,
+            since_ns=min(refusal.first_ns for refusal in refusals),
+            last_ns=max(refusal.last_ns for refusal in refusals),
+            objects=(f"NodePool/{pool}", *(f"NodeClaim/{refusal.nodeclaim}" for refusal in refusals)),
+            names=(pool, *dict.fromkeys(subnet for refusal in refusals for subnet in refusal.subnets)),
+            zones=_all(refusal.zones for refusal in refusals),
+            instance_types=_all(refusal.instance_types for refusal in refusals),
+            capacity_types=_all(refusal.capacity_types for refusal in refusals),
+            nodes=count,
+            detail=code or max(refusals, key=lambda refusal: refusal.last_ns).message,
+            pending=explained.pods,
+            pending_names=explained.names,
+            screen="events",
+            key="9",
+        )
+
+
+def _recent_refusals(case: VerdictCase) -> list[LaunchRefusal]:
+    return [refusal for refusal in case.refusals if case.now_ns - refusal.last_ns <= REFUSED_RECENTLY_NS]
+
+
+def _waits_for(group: PendingLine, pool: str, claims: frozenset[str]) -> bool:
+    """Return whether pods are pending for launches of a NodePool, not for its limits or for an existing node."""
+    if group.limited_pool or group.daemonsets or group.cause == Cause.NODE:
+        return bool(group.nodes & claims)
+    return pool in group.pools or bool(group.nodes & claims)
+
+
+def _all(names: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    return tuple(sorted({name for each in names for name in each}))
+
+
+def refusal_message(line: VerdictNode) -> str:
+    """Return why a NodeClaim was not launched; empty if it was, or no launch was tried."""
+    claim = line.claim
+    launched = claim.condition("Launched") if claim is not None else None
+    if claim is None or launched is None or launched.status == "True" or line.has_node or claim.is_deleting:
+        return ""
+    if launched.reason in (*UNTRIED, "Launched"):
+        return ""
+    return launched.message or launched.reason
+
+
+def unsynced_claims(case: VerdictCase) -> list[Blocker]:
+    """Return the NodeClaims without provider ID, for which Karpenter disrupts nothing, as blockers."""
+    cluster = case.analysis.cluster if case.analysis is not None else ()
+    return [blocker for blocker in cluster if blocker.code is Code.UNSYNCED]
+
+
+def stopping_refusal(case: VerdictCase) -> str:
+    """Return the refusal by which a NodeClaim without provider ID stops everything, the oldest; empty without one."""
+    names = {blocker.object_key for blocker in unsynced_claims(case)}
+    refused = [
+        line for line in case.nodes if line.claim is not None and line.claim.name in names and refusal_message(line)
+    ]
+    oldest = min(refused, key=lambda line: line.claim.created_ns if line.claim is not None else 0, default=None)
+    return refusal_message(oldest) if oldest is not None else ""
+
+
+def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+    """Yield NodeClaims that were refused, or whose instance has not registered; not those that stop everything."""
+    stuck: defaultdict[str, list[NodeClaim]] = defaultdict(list)
+    lost: list[NodeClaim] = []
+    prices = {line.claim.name: line.per_hour for line in case.nodes if line.claim is not None}
+    stopping = stopping_refusal(case)
+    reported = {refusal.nodeclaim for refusal in _recent_refusals(case)}
+    for line in case.nodes:
+        claim = line.claim
+        if claim is None or line.has_node or claim.is_deleting:
+            continue
+        refused = refusal_message(line)
+        if refused:
+            if refused != stopping and claim.name not in reported:
+                stuck[refused].append(claim)
+        elif not case.sees_nodes:
+            continue
+        elif claim.provider_id and claim.created_ns and case.now_ns - claim.created_ns > JOIN_PATIENCE_NS:
+            (lost if claim.is_true("Registered") else stuck[""]).append(claim)
+    groups = [(refused, claims, Manner.PLAIN) for refused, claims in stuck.items() if claims]
+    if lost:
+        groups.append(("", lost, Manner.NODE_GONE))
+    for refused, claims, manner in groups:
+        names = frozenset(claim.name for claim in claims)
+        explained = pending.take(lambda group, names=names: bool(group.nodes & names))  # type: ignore[misc]
+        created = [claim.created_ns for claim in claims if claim.created_ns]
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.CLAIM_STUCK,
+            price_per_hour=None if refused else sum_of(prices[claim.name] for claim in claims),
+            is_partial=lacks_some(prices[claim.name] for claim in claims),
+            # No object shows when a Node disappeared.
+            since_ns=None if manner else min(created, default=None),
+            until_ns=min(created) + REGISTRATION_TTL_NS if created and not refused and not manner else None,
+            objects=tuple(f"NodeClaim/{claim.name}" for claim in claims),
+            names=tuple(claim.name for claim in claims),
+            nodes=len(claims),
+            detail=refused,
+            manner=manner,
+            pending=explained.pods,
+            pending_names=explained.names,
+            screen="claims",
+            key="3",
+        )
+
+
+def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+    durations = observed(line.claim for line in case.nodes if line.claim is not None)
+    groups: defaultdict[InitializationObstacles, list[VerdictNode]] = defaultdict(list)
+    expected = frozenset(name for group in pending.left() for name in group.nodes)
+    for line in case.nodes:
+        claim, node = line.claim, line.node
+        if (
+            claim is None
+            or node is None
+            or line.goes
+            or claim.is_true("Initialized")
+            or not claim.is_true("Registered")
+        ):
+            continue
+        joined_ns = joined_since(claim)
+        is_expected = not expected.isdisjoint((claim.name, line.name))
+        patience_ns = JOIN_PATIENCE_NS if is_expected else durations.patience_of(line.pool)
+        if joined_ns != ABSENT_NS and case.now_ns - joined_ns > patience_ns:
+            groups[initialization_obstacles(claim, node)].append(line)
+    for obstacles, lines in groups.items():
+        names = frozenset(name for line in lines if line.claim is not None for name in (line.name, line.claim.name))
+        explained = pending.take(lambda group, names=names: bool(group.nodes & names))  # type: ignore[misc]
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.NOT_INITIALIZED,
+            price_per_hour=sum_of(line.per_hour for line in lines),
+            is_partial=lacks_some(line.per_hour for line in lines),
+            since_ns=min(joined_since(line.claim) for line in lines if line.claim is not None),
+            objects=tuple(f"Node/{line.name}" for line in lines),
+            names=tuple(line.name for line in lines),
+            nodes=len(lines),
+            detail=obstacles.text,
+            manner=Manner.MISSING if obstacles.missing_resources else Manner.PLAIN,
+            pending=explained.pods,
+            pending_names=explained.names,
+            screen="claims",
+            key="3",
+        )
+
+
+def _daemonsets(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+    """Yield DaemonSets whose pods do not fit on their nodes, with the pods that no new node takes next to them."""
+    late = [
+        group
+        for group in pending.left()
+        if group.cause == Cause.DAEMON and case.now_ns - group.since_ns >= DAEMONSET_PATIENCE_NS
+    ]
+    for owner in dict.fromkeys(group.owner for group in late):
+        waiting = pending.take(lambda group, owner=owner: group in late and group.owner == owner)  # type: ignore[misc]
+        requests = next(group.requests for group in late if group.owner == owner)
+        beside = pending.take(lambda group, owner=owner: owner in group.daemonsets)  # type: ignore[misc]
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.DAEMONSET_PENDING,
+            since_ns=waiting.since_ns,
+            objects=(owner, *(f"Pod/{key}" for key in (*waiting.pods, *beside.pods))),
+            names=(owner.partition("/")[2],),
+            pods=len(waiting.pods),
+            requests=requests,
+            pending=beside.pods,
+            pending_names=beside.names,
+            screen="pending",
+            key="5",
+        )
+
+
+def _limits(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+    for pool in served_pools(case.pools):
+        limit = (pool.limits or {}).get(NODES)
+        if pool.replicas is not None and limit is not None and limit.units < pool.replicas and not pool.is_deleting:
+            yield ClusterFinding(
+                severity=FindingSeverity.WARNING,
+                code=FindingCode.POOL_AT_LIMIT,
+                manner=Manner.FEWER_THAN_REPLICAS,
+                objects=(f"NodePool/{pool.name}",),
+                names=(pool.name,),
+                detail=f"{count_text(pool.replicas)} nodes, but its limit is {count_text(limit.units)}",
+                screen="pools",
+                key="2",
+            )
+    for line in case.limits:
+        explained = pending.take(lambda group, pool=line.pool: group.limited_pool == pool)  # type: ignore[misc]
+        if line.is_open and not explained.pods:
+            continue
+        severity = FindingSeverity.INFO if line.spares_types else FindingSeverity.WARNING
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR if explained.pods else severity,
+            code=FindingCode.POOL_AT_LIMIT,
+            manner=Manner.SPARES_TYPES if line.spares_types else Manner.LIMIT if line.is_open else Manner.PLAIN,
+            objects=(f"NodePool/{line.pool}",),
+            names=(line.pool,),
+            since_ns=explained.since_ns or line.since_ns or None,
+            detail=line.text,
+            pending=explained.pods,
+            pending_names=explained.names,
+            screen="pools",
+            key="2",
+        )

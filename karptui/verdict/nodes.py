@@ -1,0 +1,160 @@
+"""Findings about nodes: zones that are down, nodes that are not ready, short of something, interrupted or cordoned."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from karptui.disruption.termination import INTERRUPTIONS
+from karptui.karpenter.labels import SPOT
+from karptui.kube.objects import condition_of
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.verdict.blocked import lacks_some, sum_of
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase, VerdictNode
+from karptui.verdict.pending_pods import PendingPods
+
+SICK_NS: Final = 10 * 60 * NS_PER_SECOND
+"""A node that is not ready for this long is an error."""
+INTERRUPTED_NS: Final = 15 * 60 * NS_PER_SECOND
+"""Interruptions this recent count: instances are gone two minutes after a spot notice."""
+WAVE_SHARE: Final = 0.2
+"""From this share of a capacity type on, interruptions are an error."""
+FEWEST_OF_A_ZONE: Final = 2
+_BEFORE_NS: Final = 60 * NS_PER_SECOND
+_PRESSURES: Final = ("DiskPressure", "MemoryPressure", "PIDPressure", "NetworkUnavailable")
+
+
+def node_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+    """Yield findings about nodes."""
+    yield from _not_ready(case, pending)
+    yield from _interrupted(case, pending)
+    yield from _under_pressure(case)
+    yield from _cordoned(case)
+
+
+def _not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+    sick = [line for line in case.nodes if line.not_ready_ns is not None]
+    by_zone: defaultdict[str, list[VerdictNode]] = defaultdict(list)
+    for line in sick:
+        by_zone[line.zone].append(line)
+    of_zones: list[VerdictNode] = []
+    for zone, lines in sorted(by_zone.items()):
+        in_zone = [line for line in case.nodes if line.zone == zone and line.has_node and line.claim is not None]
+        if zone and len(lines) >= FEWEST_OF_A_ZONE and len(lines) == len(in_zone):
+            of_zones += lines
+            yield _not_ready_finding(case, lines, pending, zone=zone)
+    others = [line for line in sick if line not in of_zones]
+    if others:
+        yield _not_ready_finding(case, others, pending)
+
+
+def _not_ready_finding(
+    case: VerdictCase, lines: Sequence[VerdictNode], pending: PendingPods, *, zone: str = ""
+) -> ClusterFinding:
+    since = min((line.not_ready_ns for line in lines if line.not_ready_ns), default=None)
+    is_long = since is not None and case.now_ns - since >= SICK_NS
+    zones = {line.zone for line in lines}
+    volumes = pending.take(lambda group: group.zones == {zone}) if zone else None
+    others = pending.take(lambda group: since is not None and group.since_ns >= since - _BEFORE_NS) if zone else None
+    return ClusterFinding(
+        severity=FindingSeverity.ERROR if is_long or zone else FindingSeverity.WARNING,
+        code=FindingCode.ZONE_NOT_READY if zone else FindingCode.UNHEALTHY,
+        price_per_hour=sum_of(line.per_hour for line in lines),
+        is_partial=lacks_some(line.per_hour for line in lines),
+        since_ns=since,
+        objects=tuple(f"Node/{line.name}" for line in lines),
+        names=tuple(line.name for line in lines),
+        zones=(zone,) if zone else tuple(zones) if len(zones) == 1 else (),
+        nodes=len(lines),
+        pending=(*volumes.pods, *others.pods) if volumes is not None and others is not None else (),
+        pending_names=(*volumes.names, *others.names) if volumes is not None and others is not None else (),
+        detail=", ".join(volumes.names) if volumes is not None else "",
+        screen="nodes",
+        key="^z",
+        filter_text="status=NotReady",
+    )
+
+
+def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+    claims = {line.name: line.claim.name for line in case.nodes if line.claim is not None}
+    instants: defaultdict[str, list[int]] = defaultdict(list)
+    reasons: set[str] = set()
+    for event in case.events:
+        if event.reason in INTERRUPTIONS and case.now_ns - event.last_ns <= INTERRUPTED_NS:
+            reasons.add(event.reason)
+            name = event.involved_name
+            instants[claims.get(name, name) if event.involved_kind == "Node" else name].append(event.first_ns)
+    # A node that is gone cannot be told from its NodeClaim: only NodeClaims' events count for those.
+    by_claim = {line.claim.name: line for line in case.nodes if line.claim is not None}
+    of_claims = {e.involved_name for e in case.events if e.involved_kind == "NodeClaim" and e.reason in INTERRUPTIONS}
+    hit = sorted(name for name in instants if name in by_claim or name in of_claims)
+    if not hit:
+        return
+    is_spot = reasons == {"SpotInterrupted"}
+    there = [line for line in case.nodes if line.claim is not None and (not is_spot or line.capacity_type == SPOT)]
+    gone = [name for name in hit if name not in by_claim]
+    total = len(there) + len(gone)
+    since = min(ns for name in hit for ns in instants[name])
+    is_wave = len(hit) > 1
+    explained = pending.take(lambda group: is_wave and group.since_ns >= since - _BEFORE_NS)
+    pools = tuple(sorted({by_claim[name].pool for name in hit if name in by_claim}))
+    severity = FindingSeverity.ERROR if len(hit) >= max(3, WAVE_SHARE * total) else FindingSeverity.WARNING
+    yield ClusterFinding(
+        severity=severity if is_wave else FindingSeverity.INFO,
+        code=FindingCode.INTERRUPTED,
+        since_ns=since,
+        objects=tuple(f"NodeClaim/{name}" for name in hit),
+        names=pools,
+        zones=tuple(sorted({by_claim[name].zone for name in hit if name in by_claim})),
+        nodes=len(hit),
+        of_nodes=total,
+        detail=SPOT if is_spot else "",
+        pending=explained.pods,
+        pending_names=explained.names,
+        screen="events",
+        key="9",
+    )
+
+
+def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
+    for pressure in _PRESSURES:
+        lines: list[VerdictNode] = []
+        instants: list[int] = []
+        for line in case.nodes:
+            condition = condition_of(line.node.conditions, pressure) if line.node is not None else None
+            if condition is not None and condition.status == "True" and line.not_ready_ns is None:
+                lines.append(line)
+                instants.append(condition.last_transition_ns)
+        if lines:
+            yield ClusterFinding(
+                severity=FindingSeverity.WARNING,
+                code=FindingCode.NODE_PRESSURE,
+                since_ns=min((ns for ns in instants if ns), default=None),
+                objects=tuple(f"Node/{line.name}" for line in lines),
+                names=tuple(line.name for line in lines),
+                nodes=len(lines),
+                detail=pressure,
+                screen="nodes",
+                key="^z",
+            )
+
+
+def _cordoned(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield nodes that a user cordoned, unless all nodes are: `all_leaving` reports that."""
+    lines = [line for line in case.nodes if line.has_node and line.is_cordoned and not line.goes]
+    if not lines or all(line.is_cordoned or line.goes for line in case.nodes if line.has_node):
+        return
+    yield ClusterFinding(
+        severity=FindingSeverity.WARNING,
+        code=FindingCode.CORDONED,
+        price_per_hour=sum_of(line.per_hour for line in lines),
+        is_partial=lacks_some(line.per_hour for line in lines),
+        objects=tuple(f"Node/{line.name}" for line in lines),
+        names=tuple(line.name for line in lines),
+        nodes=len(lines),
+        pods=sum(line.pods for line in lines),
+        manner=Manner.PLAIN,
+        screen="nodes",
+        key="^z",
+    )

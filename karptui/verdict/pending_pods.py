@@ -1,0 +1,82 @@
+"""Pending pods, each handed to the first cause that explains it: no pod is counted for two findings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from karptui.pending.causes import Cause
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, PendingLine
+
+
+class Explained(NamedTuple):
+    """Pending pods that one cause explains."""
+
+    pods: tuple[str, ...] = ()
+    """``namespace/name`` of each."""
+    names: tuple[str, ...] = ()
+    """The groups that they are in."""
+    since_ns: int | None = None
+    """When the oldest became pending."""
+
+
+class PendingPods:
+    """Groups of pending pods that no cause has explained so far."""
+
+    def __init__(self, groups: Iterable[PendingLine]) -> None:
+        self._groups = list(groups)
+
+    def take(self, is_explained: Callable[[PendingLine], bool]) -> Explained:
+        """Remove the groups that a cause explains, and return them."""
+        taken = [group for group in self._groups if is_explained(group)]
+        self._groups = [group for group in self._groups if not is_explained(group)]
+        return Explained(
+            tuple(key for group in taken for key in group.pods),
+            tuple(dict.fromkeys(group.name for group in taken if group.name)),
+            min((group.since_ns for group in taken if group.since_ns), default=None),
+        )
+
+    def left(self) -> Sequence[PendingLine]:
+        """Return the groups that are left."""
+        return self._groups
+
+
+def of_pools(group: PendingLine, pools: frozenset[str]) -> bool:
+    """Return whether NodePools that launch nothing are all that a group could go to."""
+    if group.cause == Cause.NO_POOL:
+        return True
+    return bool(group.pools) and group.cause in (Cause.CLAIM, Cause.UNPLACED) and pools.issuperset(group.pools)
+
+
+def pending_findings(groups: Sequence[PendingLine]) -> Iterator[ClusterFinding]:
+    """Yield the groups that no other cause explains; those that wait for full reservations by NodePool."""
+    full: dict[str, list[PendingLine]] = {}
+    for group in groups:
+        if not group.is_stuck:
+            continue
+        if group.full_pool:
+            full.setdefault(group.full_pool, []).append(group)
+            continue
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.PENDING,
+            since_ns=group.since_ns or None,
+            objects=tuple(f"Pod/{key}" for key in group.pods),
+            names=(group.name,),
+            pods=len(group.pods),
+            detail=group.group,
+            screen="pending",
+            key="5",
+        )
+    for pool, waiting in full.items():
+        pods = [key for group in waiting for key in group.pods]
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.RESERVATIONS_FULL,
+            since_ns=min((group.since_ns for group in waiting if group.since_ns), default=None),
+            objects=(f"NodePool/{pool}", *(f"Pod/{key}" for key in pods)),
+            names=(pool,),
+            pods=len(pods),
+            screen="pending",
+            key="5",
+        )

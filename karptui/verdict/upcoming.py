@@ -1,0 +1,192 @@
+"""Findings about what will happen: protected pods that are ended anyway, pods that are lost, launches that moved."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from karptui.disruption.codes import WhyCode
+from karptui.disruption.command import Method
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.provisioning.pool_order import usable_pools
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase, VerdictNode
+
+HOUR_NS: Final = 3600 * NS_PER_SECOND
+EXPIRY_HORIZON_NS: Final = 24 * HOUR_NS
+"""Forced ends further away than this are left to the Claims screen."""
+FEWEST_LAUNCHES: Final = 3
+"""From this many new nodes on, a move of launches to another NodePool is reported."""
+_LEAVING: Final = (WhyCode.OK, WhyCode.WAITS, WhyCode.COMMAND, WhyCode.DRAIN, WhyCode.DELETING)
+
+
+def forced_end_ns(line: VerdictNode) -> int | None:
+    """Return when expiration and its grace period end every pod of a node, None if nothing does.
+
+    Source: pkg/controllers/nodeclaim/expiration and pkg/controllers/node/termination of Karpenter.
+    """
+    claim = line.claim
+    if claim is None or claim.is_deleting or claim.expires_ns is None or claim.termination_grace_period_ns is None:
+        return None
+    return claim.expires_ns + claim.termination_grace_period_ns
+
+
+def upcoming_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield findings about what will happen."""
+    yield from _expiry(case)
+    yield from _lost(case)
+    yield from _moved_launches(case)
+
+
+def _expiry(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield the protected pods that expiration ends within a day, those that end first by name."""
+    ends = sorted(
+        (
+            (end, line.name, line)
+            for line in case.nodes
+            if line.protected_pods and (end := forced_end_ns(line)) is not None
+            if line.claim is not None and (line.claim.expires_ns or 0) - case.now_ns <= EXPIRY_HORIZON_NS
+        ),
+        key=lambda entry: entry[:2],
+    )
+    if not ends:
+        return
+    end_ns, _, first = ends[0]
+    assert first.claim is not None
+    is_soon = end_ns - case.now_ns <= 2 * HOUR_NS
+    yield ClusterFinding(
+        severity=FindingSeverity.ERROR if is_soon else FindingSeverity.WARNING,
+        code=FindingCode.EXPIRY,
+        expires_ns=first.claim.expires_ns,
+        until_ns=end_ns,
+        objects=(*(f"Pod/{key}" for _, _, line in ends for key in line.protected_pods), f"Node/{first.name}"),
+        names=first.protected_pods,
+        nodes=len(ends),
+        pods=sum(len(line.protected_pods) for _, _, line in ends),
+        detail=first.name,
+        screen="claims",
+        key="3",
+    )
+
+
+def _lost(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield pods that nothing recreates, on nodes that are being removed or that Karpenter would remove."""
+    report = case.analysis.next if case.analysis is not None else None
+    chosen = {name for command in (report.commands if report is not None else ()) for name in command.node_names}
+    lines = [line for line in case.nodes if line.lost_pods and (line.name in chosen or _is_leaving(line, case.now_ns))]
+    if not lines:
+        return
+    # Nodes of the next command come first.
+    lines.sort(key=lambda line: (line.name not in chosen, line.name))
+    pods = [key for line in lines for key in line.lost_pods]
+    yield ClusterFinding(
+        severity=FindingSeverity.WARNING,
+        code=FindingCode.PODS_LOST,
+        objects=(*(f"Pod/{key}" for key in pods), *(f"Node/{line.name}" for line in lines)),
+        names=tuple(pods),
+        nodes=len(lines),
+        pods=len(pods),
+        detail=lines[0].name,
+        manner=Manner.PLAIN if lines[0].goes or lines[0].name in chosen else Manner.AFTER_OTHERS,
+        screen="next",
+        key="6 n",
+    )
+
+
+def _is_leaving(line: VerdictNode, now_ns: int) -> bool:
+    expires_ns = line.claim.expires_ns if line.claim is not None else None
+    if line.goes or (expires_ns is not None and expires_ns - now_ns <= EXPIRY_HORIZON_NS):
+        return True
+    return line.findings is not None and line.findings.why.code in _LEAVING
+
+
+def _moved_launches(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield that all nodes of the last hour come from one NodePool, and most older ones from another capacity type."""
+    lines = [line for line in case.nodes if line.claim is not None and line.pool and not line.claim.is_deleting]
+    new = [line for line in lines if line.claim is not None and case.now_ns - line.claim.created_ns <= HOUR_NS]
+    old = [line for line in lines if line not in new]
+    if len(new) < FEWEST_LAUNCHES or len(old) < FEWEST_LAUNCHES:
+        return
+    pool_now, launched = Counter(line.pool for line in new).most_common(1)[0]
+    pool_before, kept = Counter(line.pool for line in old).most_common(1)[0]
+    if pool_now == pool_before or launched < len(new) or 2 * kept < len(old):
+        return
+    kinds_now = {line.capacity_type for line in new}
+    kinds_before = {line.capacity_type for line in old if line.pool == pool_before}
+    pools = {pool.name: pool for pool in usable_pools(case.pools)}
+    if len(kinds_now) != 1 or kinds_now == kinds_before or not {pool_now, pool_before} <= pools.keys():
+        return
+    manner = _why_moved(case, list(pools.values()), pool_now, pool_before)
+    if manner is None:
+        return
+    yield ClusterFinding(
+        severity=FindingSeverity.WARNING,
+        code=FindingCode.LAUNCHES_MOVED,
+        since_ns=min(line.claim.created_ns for line in new if line.claim is not None),
+        objects=(f"NodePool/{pool_now}", f"NodePool/{pool_before}"),
+        names=(pool_now, pool_before, str(pools[pool_now].weight), str(pools[pool_before].weight)),
+        nodes=launched,
+        of_nodes=len(new),
+        detail=", ".join(sorted(kinds_now)),
+        manner=manner,
+        price_per_hour=None,
+        screen="pools",
+        key="2",
+    )
+
+
+def _why_moved(case: VerdictCase, pools: Sequence[NodePool], now: str, before: str) -> Manner | None:
+    """Return why launches moved between NodePools, None if that is not known."""
+    if any(line.pool == before for line in case.limits if not line.is_open):
+        return Manner.LIMIT
+    order = [pool.name for pool in pools]
+    return Manner.WEIGHT if order.index(now) < order.index(before) else None
+
+
+def next_finding(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield Karpenter's next command, as far as it is known."""
+    report = case.analysis.next if case.analysis is not None else None
+    if report is not None and report.commands:
+        first = report.commands[0]
+        yield ClusterFinding(
+            severity=FindingSeverity.INFO,
+            code=FindingCode.NEXT,
+            price_per_hour=first.savings_per_hour,
+            objects=tuple(f"Node/{name}" for name in first.node_names),
+            names=first.node_names,
+            nodes=len(first.node_names),
+            detail=f"{first.decision} {report.method}",
+            screen="next",
+            key="6 n",
+        )
+        return
+    waiting = [
+        line
+        for line in case.nodes
+        if (findings := line.findings) is not None
+        and findings.why.code in (WhyCode.WAITS, WhyCode.OK)
+        # While no NodePool can be used, the outcome of a removal is not known.
+        and findings.why.outcome is not None
+    ]
+    waiting.sort(key=_turn)
+    if waiting and (findings := waiting[0].findings) is not None:
+        yield ClusterFinding(
+            severity=FindingSeverity.INFO,
+            code=FindingCode.NEXT,
+            price_per_hour=waiting[0].would_save,
+            manner=Manner.AFTER_OTHERS if findings.why.code is WhyCode.WAITS else Manner.PLAIN,
+            objects=(f"Node/{waiting[0].name}",),
+            names=(waiting[0].name,),
+            nodes=1,
+            detail=f"{findings.why.outcome} {findings.why.method}",
+            screen="next",
+            key="6 n",
+        )
+
+
+def _turn(line: VerdictNode) -> tuple[int, float, str]:
+    """Return the place of a node among those that are removed: Karpenter's order of methods, then savings."""
+    order = [str(method) for method in Method]
+    method = line.findings.why.method if line.findings is not None else ""
+    return (order.index(method) if method in order else len(order), -(line.would_save or 0.0), line.name)

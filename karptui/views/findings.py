@@ -1,0 +1,612 @@
+"""Findings about a cluster as sentences: one text for the Nodes screen and for `karptui verdict`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from karptui.aws.money import saved_text
+from karptui.kube.units import age_text, clock_text, count_text, counted, first_of, span_text, verb
+from karptui.kube.volumes import unread_text
+from karptui.views.sanitize import clean, short_name
+
+if TYPE_CHECKING:
+    from karptui.pending.groups import PendingGroup, PendingReport
+    from karptui.verdict.finding import ClusterFinding
+
+NAMED: Final = 2
+"""Objects that a sentence names; the others are counted."""
+QUOTED: Final = 110
+"""Characters that are quoted of a message."""
+_REFUSALS: Final[Mapping[str, str]] = {
+    "InsufficientInstanceCapacity": "EC2 has insufficient capacity",
+    "InsufficientFreeAddressesInSubnet": "its subnets have no free IP addresses",
+    "MaxSpotInstanceCountExceeded": "the account's quota of spot instances is used up",
+    "VcpuLimitExceeded": "the account's vCPU quota is used up",
+    "UnauthorizedOperation": "Karpenter's role may not launch instances",
+}
+"""By EC2's error code, why an instance is not launched."""
+_REFUSAL_WORDS: Final[Mapping[str, str]] = {
+    **_REFUSALS,
+    "InsufficientFreeAddressesInSubnet": "no free IP addresses",
+    "FleetQuotaExceeded": "the account's EC2 Fleet quota is used up",
+}
+_DRIFT_HELD: Final[Mapping[str, str]] = {
+    "SIM_UNSCHEDULABLE": "the pods fit nowhere else",
+    "POD_DND": "do-not-disrupt pods block it, and no terminationGracePeriod ends that",
+    "PDB_EXHAUSTED": "PodDisruptionBudgets allow no eviction, and no terminationGracePeriod ends that",
+    "PDB_MULTIPLE": "two PodDisruptionBudgets match the same pods, and no terminationGracePeriod ends that",
+    "NODE_DND": "the nodes have do-not-disrupt",
+    "NOMINATED": "pending pods are expected on the nodes",
+    "NOT_INITIALIZED": "the nodes are not initialized",
+    "NODEPOOL_UNRESOLVED": "the NodePool does not exist",
+    "NODEPOOL_NO_TYPES": "the NodePool has no known instance types",
+    "STATIC_NO_HEADROOM": "limits.nodes leaves no room for a replacement",
+    "STATIC_SCALING": "the NodePool has more nodes than replicas",
+    "": "no blocker is known",
+}
+_METHODS: Final[Mapping[str, str]] = {
+    "Repair": "unhealthy",
+    "Emptiness": "empty",
+    "Drift": "drifted",
+    "StaticDrift": "drifted",
+    "MultiNodeConsolidation": "consolidation",
+    "SingleNodeConsolidation": "consolidation",
+}
+Reasons = Mapping[str, str]
+"""Why pods are pending, by the key of their group."""
+
+
+def pending_reasons(report: PendingReport | None) -> Reasons:
+    """Return why pods are pending, by the key of their group."""
+    if report is None:
+        return {}
+    from karptui.pending.causes import FAULTY, Cause  # noqa: PLC0415 - with the engines, once they have answered
+    from karptui.views.pending.sentences import now_words  # noqa: PLC0415 - as above
+
+    def reason(group: PendingGroup) -> str:
+        reasons = group.disagreements
+        if group.cause in FAULTY or not reasons:
+            return now_words(group)
+        text, place = (reasons[-1] if group.cause is Cause.NODE else reasons[0]).text, group.diagnosis.destination
+        return text.replace(place.node, short_name(place.node)) if place is not None and place.node else text
+
+    return {group.key: reason(group) for group in report.groups}
+
+
+def sentence(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
+    """Return a finding in one sentence."""
+    text = _SENTENCES[str(finding.code)](finding, now_ns, reasons)
+    return clean(text)
+
+
+def _for(finding: ClusterFinding, now_ns: int) -> str:
+    return f" for {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
+
+
+def _in_brackets(finding: ClusterFinding, now_ns: int) -> str:
+    return f" ({age_text(finding.since_ns, now_ns)})" if finding.since_ns else ""
+
+
+def _left(finding: ClusterFinding, now_ns: int) -> str:
+    return span_text(max((finding.until_ns or 0) - now_ns, 0))
+
+
+def _nodes(finding: ClusterFinding) -> str:
+    return counted(finding.nodes, "node")
+
+
+def _names(names: Sequence[str], most: int = NAMED) -> str:
+    return first_of([short_name(name) for name in names], most)
+
+
+def _pods_pending(finding: ClusterFinding) -> str:
+    """Return ``; 9 pods pending (shop/web-*)``; nothing if no pod is pending because of a finding."""
+    if not finding.pending:
+        return ""
+    count = len(finding.pending)
+    names = finding.pending_names
+    if len(names) == 1:
+        names = (names[0].removesuffix(f" ({count_text(count)})"),)
+    return (
+        f"; {counted(count, 'pod')} pending ({first_of(names, NAMED)})"
+        if names
+        else f"; {counted(count, 'pod')} pending"
+    )
+
+
+def _quoted(message: str) -> str:
+    """Return a message, as far as it is short; EC2's errors in plain words."""
+    plain = next((words for code, words in _REFUSALS.items() if code in message), "")
+    message = " ".join(message.split())
+    if plain or len(message) <= QUOTED:
+        return plain or message
+    return f"{message[:QUOTED].rpartition(' ')[0] or message[:QUOTED]} …"
+
+
+def _karpenter_down(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    idle = f". No node is launched or removed{_pods_pending(finding)}"
+    if finding.manner == "missing":
+        name = finding.names[0]
+        if not finding.of_nodes:
+            return f"Karpenter is not running: Deployment {name} is scaled to 0 replicas{idle}"
+        return f"Karpenter is not running: Deployment {name} has no pods{idle}"
+    pod, reasons = finding.controller_pod, []
+    if pod is not None and not pod.is_scheduled:
+        reasons.append("they are pending")
+    if pod is not None and pod.waiting_reason:
+        reasons.append(pod.waiting_reason)
+    if pod is not None and pod.exit_reason:
+        reasons.append(f"last exit {pod.exit_reason}")
+    if pod is not None and pod.restarts:
+        reasons.append(counted(pod.restarts, "restart"))
+    why = f" ({', '.join(reasons)})" if reasons else ""
+    return f"Karpenter is not running: 0 of {finding.of_nodes} pods ready{_for(finding, now_ns)}{why}{idle}"
+
+
+def _no_leader(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    idle = f"No node is launched or removed{_pods_pending(finding)}"
+    if not finding.names:
+        return f"Karpenter has no leader: no pod holds its lease. {idle}"
+    ago = f" {age_text(finding.since_ns, now_ns)} ago" if finding.since_ns else ""
+    return f"Karpenter has no leader: pod {finding.names[0]} last renewed the lease{ago}. {idle}"
+
+
+def _karpenter_forbidden(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    message = " ".join(finding.detail.split())
+    return f"Karpenter lacks a permission{_in_brackets(finding, now_ns)}: {message[: 2 * QUOTED]}"
+
+
+def _pods_not_created(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    name, *owners = finding.names
+    of = f"Pods of {first_of(owners, NAMED)} cannot be created{_for(finding, now_ns)}"
+    message = _quoted(finding.detail)
+    if finding.manner == "webhook-fails":
+        return f"{of}: admission webhook {name} fails ({message})"
+    if finding.manner == "webhook-denies":
+        return f"{of}: admission webhook {name} denies them: {message}"
+    if finding.manner == "quota":
+        return f"{of}: ResourceQuota {name} is used up ({message})"
+    return f"{of}: {message}"
+
+
+def _stopped(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    many = len(finding.names) > 1
+    claims = f"NodeClaim{'s' * many} {first_of(finding.names, NAMED)}"
+    why = (
+        f"{claims} cannot launch: {_quoted(finding.detail)}"
+        if finding.detail
+        else (f"{claims} {'have' if many else 'has'} no provider ID")
+    )
+    removable = f". {_nodes(finding)} could be removed" if finding.nodes else ""
+    return f"Disruption is paused{_in_brackets(finding, now_ns)}: {why}{removable}"
+
+
+def _all_leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    is_one = finding.nodes == 1
+    who = "the only node" if is_one else f"all {count_text(finding.nodes)} nodes"
+    are = "is" if is_one else "are"
+    if finding.manner == "all-cordoned":
+        return f"{who} {are} cordoned: no new pod is scheduled, and no node is launching"
+    if finding.manner == "some-cordoned":
+        text = f"{who} {are} cordoned or terminating, and no node is launching"
+        where, left = "on the terminating nodes", "no node takes new pods"
+    else:
+        have = "has" if is_one else "have"
+        text = f"{who} {have} been terminating{_for(finding, now_ns)}, and no node is launching"
+        where, left = "there", "only DaemonSet pods are left"
+    if not finding.pods:
+        return text if finding.detail else f"{text}; {left}"
+    pods = f"the {counted(finding.pods, 'pod')} {where}" if finding.pods > 1 else f"the pod {where}"
+    need = "need" if finding.pods > 1 else "needs"
+    if finding.names:
+        return f"{text}: {pods} {need} nodes that Karpenter has not launched yet"
+    if finding.detail:
+        return f"{text}: {pods} {need} nodes"
+    return f"{text}: no NodePool launches nodes for {pods}"
+
+
+def _no_nodepools(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    many = len(finding.names) != 1
+    who = f"all {len(finding.names)} NodePools are" if many else f"NodePool {finding.names[0]} is"
+    if "," in finding.detail:
+        who = f"of {len(finding.names)} NodePools"
+    if finding.manner == "static":
+        return f"Karpenter launches no nodes for pods and replaces static nodes only: {who} {finding.detail}"
+    return f"Karpenter launches and replaces no nodes: {who} {finding.detail}"
+
+
+def _pool_gone(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    many = len(finding.names) != 1
+    pools = f"NodePool{'s' * many} {first_of(finding.names, NAMED)} {'do' if many else 'does'} not exist"
+    return f"{pools}: {_nodes(finding)} of {'them' if many else 'it'} cannot be consolidated or replaced"
+
+
+def _nodeclass_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    name, *pools = finding.names
+    if finding.manner == "missing":
+        state = f"{name} does not exist"
+    elif finding.manner == "leaving":
+        state = f"{name} is being deleted"
+    else:
+        state = f"{name} is not ready{_for(finding, now_ns)} ({_quoted(finding.detail)})"
+    many = len(pools) > 1
+    launch = f"NodePool{'s' * many} {first_of(pools, NAMED)} {'launch' if many else 'launches'} no nodes"
+    return f"{state}: {launch}{_pods_pending(finding)}"
+
+
+def _zone_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    zone = finding.zones[0]
+    volumes = f"; {finding.detail} {verb(finding.detail.count(', ') + 1, 'needs', 'need')} a volume in {zone}"
+    text = f"Zone {zone}: all {count_text(finding.nodes)} Karpenter nodes are not ready{_for(finding, now_ns)}"
+    return f"{text}{_pods_pending(finding)}{volumes if finding.detail else ''}"
+
+
+def _interrupted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    kind = f"{finding.detail} nodes" if finding.detail else "nodes"
+    of = f"{count_text(finding.nodes)} of {count_text(finding.of_nodes)} {kind}"
+    pools = f" in {first_of(finding.names, NAMED)}" if finding.names else ""
+    ago = f", the first {age_text(finding.since_ns, now_ns)} ago" if finding.since_ns else ""
+    return f"EC2 interrupts {of}{pools}{ago}{_pods_pending(finding)}"
+
+
+def _launch_refused(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    pool, *subnets = finding.names
+    what = " ".join(filter(None, (first_of(finding.instance_types, NAMED), "/".join(finding.capacity_types))))
+    places = f"subnet{'s' * (len(subnets) > 1)} {first_of(subnets, NAMED)}, " if subnets else ""
+    places = f"{places}{', '.join(finding.zones)}".removesuffix(", ")
+    ago = f", last {age_text(finding.last_ns, now_ns)} ago" if finding.last_ns else ""
+    of = f" of {pool}" if pool else ""
+    details = "; ".join(filter(None, (what, places)))
+    why = _REFUSAL_WORDS.get(finding.detail) or _quoted(finding.detail)
+    times = f"{counted(finding.nodes, 'launch', 'launches')}{of} refused{_in(finding, now_ns)}{ago}"
+    return f"{times}: {why}{f' ({details})' if details else ''}{_pods_pending(finding)}"
+
+
+def _in(finding: ClusterFinding, now_ns: int) -> str:
+    return f" in {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
+
+
+def _stuck(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    many = len(finding.names) > 1
+    claims = f"NodeClaim{'s' * many} {first_of(finding.names, NAMED)}"
+    has = "have" if many else "has"
+    if finding.detail:
+        return f"{claims} cannot launch{_for(finding, now_ns)}: {_quoted(finding.detail)}{_pods_pending(finding)}"
+    if finding.manner == "node-gone":
+        return f"{claims} {has} an instance, but the Node is gone{_pods_pending(finding)}"
+    gives_up = f"; Karpenter gives up 15m after creation, first in {_left(finding, now_ns)}" if finding.until_ns else ""
+    state = f"{has} an instance that does not register as a node{_for(finding, now_ns)}"
+    return f"{claims} {state}{gives_up}{_pods_pending(finding)}"
+
+
+def _not_initialized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    are = verb(finding.nodes, "is", "are")
+    missing = "missing resource " if finding.manner == "missing" else ""
+    why = f": {missing}{_quoted(finding.detail)}" if finding.detail else ""
+    text = f"{_nodes(finding)} ({_names(finding.names)}) {are} not initialized{_for(finding, now_ns)}{why}"
+    return f"{text}{_pods_pending(finding)}"
+
+
+def _daemonset_pending(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    from karptui.views.pending.sentences import resources_words  # noqa: PLC0415 - with the engines
+
+    pods = counted(finding.pods, "pod")
+    text = f"DaemonSet {finding.names[0]}: {pods} pending{_for(finding, now_ns)}, no room on their nodes"
+    asks = f" (each asks for {resources_words(finding.requests)})"
+    if not finding.pending:
+        return f"{text}{asks}"
+    others = f"{counted(len(finding.pending), 'other pod')} ({first_of(finding.pending_names, NAMED)})"
+    return f"{text}{asks}; {others} pending, no new node has room next to it"
+
+
+def _pending(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
+    pods = counted(finding.pods, "pod")
+    age = f" {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
+    if not finding.detail:
+        return f"{pods} pending, the oldest{age}"
+    name = finding.names[0].removesuffix(f" ({count_text(finding.pods)})")
+    reason = reasons.get(finding.detail, "")
+    return f"{f'{pods} ' if finding.pods > 1 else ''}{name} pending{age}{f': {reason}' if reason else ''}"
+
+
+def _reservations_full(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    pods = counted(finding.pods, "pod")
+    full = f"the capacity reservations of NodePool {finding.names[0]} are full"
+    return f"{pods} pending{_for(finding, now_ns)}, and Karpenter reports nothing: {full}"
+
+
+def _pool_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    many = len(finding.names) != 1
+    why = f" ({_quoted(finding.detail)})" if finding.detail else ""
+    state = f"NodePool{'s' * many} {first_of(finding.names, NAMED)} {'are' if many else 'is'} not ready"
+    launch = "they launch no nodes" if many else "it launches no nodes"
+    return f"{state}{_for(finding, now_ns)}{why}: {launch}{_pods_pending(finding)}"
+
+
+def _pool_at_limit(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    pool = finding.names[0]
+    if finding.manner == "fewer-than-replicas":
+        return f"static NodePool {pool} wants {finding.detail}"
+    if finding.manner == "limit":
+        return f"NodePool {pool}: its limit leaves too little room ({finding.detail}){_pods_pending(finding)}"
+    others = "; instance types that need none of it still launch" if finding.manner == "spares-types" else ""
+    return f"NodePool {pool} is at its limit{_for(finding, now_ns)}: {finding.detail}{others}{_pods_pending(finding)}"
+
+
+def _unhealthy(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    where = f" in {finding.zones[0]}" if finding.zones and finding.nodes > 1 else ""
+    if finding.nodes == 1:
+        return f"node {_names(finding.names)} is not ready{_for(finding, now_ns)}"
+    return f"{_nodes(finding)}{where} ({_names(finding.names)}) are not ready{_for(finding, now_ns)}"
+
+
+def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    has = verb(finding.nodes, "has", "have")
+    return f"{_nodes(finding)} ({_names(finding.names)}) {has} {finding.detail}{_for(finding, now_ns)}"
+
+
+def _cordoned(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    are = "is" if finding.nodes == 1 else "are"
+    it = "it takes" if finding.nodes == 1 else "they take"
+    return f"{_nodes(finding)} ({_names(finding.names)}) {are} cordoned: {it} no new pods"
+
+
+def _churn(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    pool, *workloads = finding.names
+    span = f" in {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
+    evictions = f"{counted(finding.pods, 'eviction')} of {workloads[0]}" if workloads else ""
+    if not pool:
+        return f"Pods of {workloads[0]} are moved again and again: {counted(finding.pods, 'eviction')}{span}"
+    why = f" ({finding.detail})" if finding.detail else ""
+    text = f"Node churn loop in {pool}: {_nodes(finding)} removed soon after launch{span}{why}"
+    return f"{text}; {evictions}" if evictions else text
+
+
+def _expiry(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    pods = first_of(finding.names, NAMED)
+    many = len(finding.names) > 1
+    expires = max((finding.expires_ns or 0) - now_ns, 0)
+    grace = span_text((finding.until_ns or 0) - (finding.expires_ns or 0))
+    end = f"{clock_text(finding.until_ns or 0)[:5]} UTC (in {_left(finding, now_ns)})"
+    why = f"node {short_name(finding.detail)} expires in {span_text(expires)}, terminationGracePeriod {grace}"
+    others = finding.pods - len(finding.names)
+    more = f"; {counted(others, 'more protected pod')} on nodes that expire within a day" if others else ""
+    return f"{pods} {'are' if many else 'is'} protected but will be killed by {end}: {why}{more}"
+
+
+def _pods_lost(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    has, it = ("have", "them") if finding.pods > 1 else ("has", "it")
+    when = "if" if finding.manner == "after-others" else "when"
+    nodes = short_name(finding.detail) if finding.nodes == 1 else "their nodes"
+    pods = f"{first_of(finding.names, NAMED)} {has} no owner"
+    return f"{pods}: lost {when} Karpenter removes {nodes}, nothing recreates {it}"
+
+
+def _launches_moved(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    now, before, weight_now, weight_before = finding.names
+    text = f"All {_nodes(finding)} of the last hour are {finding.detail}, from NodePool {now}"
+    if finding.manner == "limit":
+        return f"{text}: NodePool {before} is at its limit"
+    return f"{text}: its weight {weight_now} puts it before {before} (weight {weight_before})"
+
+
+def _repair_held(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    why = f": {finding.detail}" if finding.detail else ""
+    return f"repair of {counted(finding.nodes, 'unhealthy node')} is blocked{_for(finding, now_ns)}{why}"
+
+
+def _new_pods(finding: ClusterFinding) -> str:
+    """Return that pods are still scheduled to blocked nodes, which therefore never drain."""
+    if not finding.recent_pods:
+        return ""
+    pods = counted(finding.recent_pods, "new pod/h", "new pods/h")
+    return f", {pods} {verb(finding.recent_pods, 'lands', 'land')} on {verb(finding.nodes, 'it', 'them')}"
+
+
+def _blocks(finding: ClusterFinding, now_ns: int) -> str:
+    so_far = f"{age_text(finding.since_ns, now_ns)} so far, " if finding.since_ns else ""
+    if finding.until_ns is None:
+        return f"({so_far}no time limit)"
+    return f"({so_far}ends in {_left(finding, now_ns)})"
+
+
+def _pod_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    of = f"{first_of(finding.names, NAMED)} " if finding.names else ""
+    pods = f"{count_text(finding.pods)} {of}{verb(finding.pods, 'pod', 'pods')}"
+    blocks = f"{verb(finding.pods, 'blocks', 'blocks')} {_nodes(finding)} {_blocks(finding, now_ns)}"
+    return f"do-not-disrupt on {pods} {blocks}{_new_pods(finding)}"
+
+
+def _node_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    nodes, them = f"{_nodes(finding)} ({_names(finding.names)})", verb(finding.nodes, "it", "them")
+    return f"do-not-disrupt on {nodes} blocks {them} {_blocks(finding, now_ns)}{_new_pods(finding)}"
+
+
+def _pdb(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    blocked = f"{_nodes(finding)} blocked{_for(finding, now_ns)}{_new_pods(finding)}"
+    pairs = [name for name in finding.names if " + " in name]
+    single = [name for name in finding.names if " + " not in name]
+    if pairs and not single:
+        two = f"Two PodDisruptionBudgets match the same pods ({first_of(pairs, NAMED)}), so these are never evicted"
+        return f"{two}: {blocked}"
+    both = f"; {first_of(pairs, 1)} match the same pods, which are never evicted" if pairs else ""
+    many = len(single) > 1
+    name = (
+        f"{len(single)} PodDisruptionBudgets ({first_of(single, NAMED)})"
+        if many
+        else f"PodDisruptionBudget {single[0]}"
+    )
+    never = (
+        f"{'allow' if many else 'allows'} no eviction"
+        if finding.manner == "never"
+        else (f"{'allow' if many else 'allows'} no eviction now")
+    )
+    always = "never " if finding.manner == "never" and not many else ""
+    how = f"{always}allows an eviction" if always else never
+    return f"{name} {how}{both}: {blocked}"
+
+
+def _budget(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    many = len(finding.names) > 1
+    budgets = f"the disruption budget{'s' * many} of {first_of(finding.names, NAMED)} {_shut(finding, now_ns)}"
+    return f"{budgets}: {_nodes(finding)} blocked{_for(finding, now_ns)}"
+
+
+def _shut(finding: ClusterFinding, now_ns: int) -> str:
+    """Return why a disruption budget allows nothing: by its window, by nodes that use it up, or always."""
+    if finding.until_ns is not None:
+        until = f" (until {clock_text(finding.until_ns)[:5]} UTC)"
+        return f"{verb(len(finding.names), 'is', 'are')} 0 for {_left(finding, now_ns)}{until}"
+    if finding.manner == "used-up":
+        return f"{verb(len(finding.names), 'is', 'are')} used up by terminating or not-ready nodes"
+    return f"{verb(len(finding.names), 'is', 'are')} always 0 (never {verb(len(finding.names), 'opens', 'open')})"
+
+
+_LEAVING: Final[Mapping[str, str]] = {
+    "waits": "{its} drain has not begun",
+    "ending": "{pods} {take} long to terminate",
+    "evicted": "{pods} {are} still being evicted",
+    "undrained": "no pod blocks the drain, but Karpenter has not marked {it} drained",
+    "draining": "{its} drain is not finished",
+    "volumes": "drained, but volumes are still attached",
+    "instance": "drained, but the instance still exists",
+    "no-node": "the Node is gone, but a finalizer keeps {its} NodeClaim",
+    "node-alone": "only the Node is being deleted, and a finalizer keeps it",
+    "unknown": "{its} progress is not known",
+}
+
+
+def _leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    is_one, is_one_pod = finding.nodes == 1, finding.pods == 1
+    what = _LEAVING[finding.detail].format(
+        its="its" if is_one else "their",
+        it="it" if is_one else "them",
+        pods=counted(finding.pods, "pod"),
+        take="takes" if is_one_pod else "take",
+        are="is" if is_one_pod else "are",
+    )
+    ends = ""
+    if finding.manner == "never":
+        ends = "; no terminationGracePeriod ends that"
+    elif finding.manner == "overdue":
+        ends = "; terminationGracePeriod is over"
+    elif finding.until_ns is not None:
+        when = "all forced within" if finding.manner == "several-ends" else "forced in"
+        ends = f"; {when} {_left(finding, now_ns)}"
+    nodes = f"{_names(finding.names)} {'has' if is_one else 'have'} been terminating"
+    return f"{nodes}{_for(finding, now_ns)}: {what}{ends}"
+
+
+def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    is_budget = finding.detail == "BUDGET_ZERO"
+    why = (
+        f"its disruption budget {_shut(finding, now_ns)}"
+        if is_budget
+        else (_DRIFT_HELD.get(finding.detail, finding.detail))
+    )
+    return f"{finding.names[0]}: drift of {_nodes(finding)} stuck{_for(finding, now_ns)}, {why}"
+
+
+def _no_permission(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    return f"no permission to list {first_of(finding.names, 4)}: findings that need them are missing"
+
+
+def _assumed_class(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    many = len(finding.names) != 1
+    what = f"EC2NodeClass{'es' * many} {first_of(finding.names, 3)} {'were' if many else 'was'} not read"
+    return f"{what}: karptui assumes {finding.detail} in the zones of the nodes"
+
+
+def _assumed_volumes(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    return unread_text(finding.names)
+
+
+def _no_prices(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    has, them = ("has", "it") if finding.nodes == 1 else ("have", "them")
+    return f"{_nodes(finding)} {has} no known price: sums leave {them} out"
+
+
+def _advice(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    fact = " ".join(finding.detail.split())
+    if len(fact) > 2 * QUOTED:
+        fact = f"{fact[: 2 * QUOTED].rpartition(' ')[0]} …"
+    if not finding.of_nodes:
+        return fact
+    return f"Advice: {fact}" if finding.of_nodes == 1 else f"Advice has {finding.of_nodes} warnings, the first: {fact}"
+
+
+def _next(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    decision, method = finding.detail.split(" ", 1)
+    after = "next, once unblocked" if finding.manner == "after-others" else "next"
+    saves = f", {saved_text(finding.price_per_hour, digits=2)}" if finding.price_per_hour else ""
+    return f"{after}: {decision} {_names(finding.names)} ({_METHODS.get(method, method)}{saves})"
+
+
+def _fine(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    is_empty = finding.manner == "no-nodes"
+    if finding.manner == "incomplete":
+        return f"nothing found, but not everything is checked: {finding.detail}"
+    if not is_empty and finding.manner != "not-karpenters":
+        return "nothing holds or endangers this cluster"
+    if is_empty and not finding.names:
+        return "no nodes, no NodeClaims and no NodePools"
+    foreign = (
+        "Karpenter does not manage the only node"
+        if finding.nodes == 1
+        else (f"Karpenter manages none of {_nodes(finding)}")
+    )
+    what = "no nodes and no NodeClaims" if is_empty else foreign
+    pools = counted(len(finding.names), "NodePool")
+    return f"{what}: {pools}, no pod pending for long" if finding.names else f"{what}, and there is no NodePool"
+
+
+def _timed_out(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    times, since = counted(int(finding.detail), "time"), age_text(finding.since_ns or now_ns, now_ns)
+    text = f"consolidation timed out (3 minutes) {times} in the {since} since Karpenter started"
+    return f"{text}: the last nodes in its order are not evaluated"
+
+
+_SENTENCES: Final = {
+    "KARPENTER_DOWN": _karpenter_down,
+    "NO_LEADER": _no_leader,
+    "KARPENTER_FORBIDDEN": _karpenter_forbidden,
+    "PODS_NOT_CREATED": _pods_not_created,
+    "STOPPED": _stopped,
+    "ALL_LEAVING": _all_leaving,
+    "NO_NODEPOOLS": _no_nodepools,
+    "POOL_GONE": _pool_gone,
+    "NODECLASS_NOT_READY": _nodeclass_not_ready,
+    "ZONE_NOT_READY": _zone_not_ready,
+    "INTERRUPTED": _interrupted,
+    "LAUNCH_REFUSED": _launch_refused,
+    "CLAIM_STUCK": _stuck,
+    "NOT_INITIALIZED": _not_initialized,
+    "DAEMONSET_PENDING": _daemonset_pending,
+    "PENDING": _pending,
+    "RESERVATIONS_FULL": _reservations_full,
+    "POOL_NOT_READY": _pool_not_ready,
+    "POOL_AT_LIMIT": _pool_at_limit,
+    "UNHEALTHY": _unhealthy,
+    "NODE_PRESSURE": _node_pressure,
+    "CHURN": _churn,
+    "EXPIRY": _expiry,
+    "LAUNCHES_MOVED": _launches_moved,
+    "PODS_LOST": _pods_lost,
+    "CORDONED": _cordoned,
+    "REPAIR_HELD": _repair_held,
+    "POD_DND": _pod_dnd,
+    "NODE_DND": _node_dnd,
+    "PDB": _pdb,
+    "BUDGET": _budget,
+    "LEAVING": _leaving,
+    "DRIFT": _drift,
+    "TIMED_OUT": _timed_out,
+    "NO_PERMISSION": _no_permission,
+    "NO_PRICES": _no_prices,
+    "ASSUMED_CLASS": _assumed_class,
+    "ASSUMED_VOLUMES": _assumed_volumes,
+    "ADVICE": _advice,
+    "NEXT": _next,
+    "FINE": _fine,
+}

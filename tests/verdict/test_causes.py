@@ -1,0 +1,341 @@
+"""Each cause of the verdict: the facts that make it a finding, the pods that it explains, and when it stays silent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.advice.report import AdviceReport
+from karptui.aws.launch_refusals import LaunchRefusal
+from karptui.disruption.churn.life import Removal
+from karptui.disruption.churn.loops import Loop, LoopKind
+from karptui.karpenter.nodeclass import NodeClass
+from karptui.kube.event import Event
+from karptui.kube.objects import Condition
+from karptui.pending.causes import Cause
+from karptui.verdict.creation import read_refusal
+from karptui.verdict.finding import (
+    ClusterFinding,
+    Controller,
+    ControllerPod,
+    FindingCode,
+    FindingSeverity,
+    LimitLine,
+    Manner,
+    PendingLine,
+    VerdictCase,
+    VerdictNode,
+)
+from karptui.verdict.verdict import verdict_of
+from karptui.views.findings import sentence
+from tests.builders import (
+    HOUR_NS,
+    MINUTE_NS,
+    NOW_NS,
+    a_condition,
+    a_node,
+    a_nodeclaim,
+    a_nodepool,
+    amounts,
+    an_event,
+)
+
+WEB = PendingLine("shop/web-* (2)", ("shop/web-a", "shop/web-b"), NOW_NS - 3 * MINUTE_NS, "k", cause=Cause.UNPLACED)
+
+
+def findings(**given: Any) -> dict[FindingCode, ClusterFinding]:
+    return {finding.code: finding for finding in verdict_of(VerdictCase(now_ns=NOW_NS, **given))}
+
+
+def a_line(name: str, *, zone: str = "us-east-1a", minutes: int = 600, **given: Any) -> VerdictNode:
+    claim = a_nodeclaim(name=f"c-{name}", created_ns=NOW_NS - minutes * MINUTE_NS, node_name=name)
+    return VerdictNode(**{"name": name, "pool": "general", "claim": claim, "has_node": True, "zone": zone, **given})
+
+
+def text(finding: ClusterFinding) -> str:
+    return sentence(finding, NOW_NS, {})
+
+
+CRASHING = ControllerPod(
+    key="kube-system/karpenter-a",
+    is_ready=False,
+    waiting_reason="CrashLoopBackOff",
+    exit_reason="OOMKilled",
+    restarts=11,
+    since_ns=NOW_NS - 35 * MINUTE_NS,
+)
+
+
+def test_karpenter_that_is_down_explains_all_pending_pods_and_has_no_next_command() -> None:
+    controller = Controller(pods=(CRASHING, CRASHING), replicas=2, deployment="kube-system/karpenter")
+    by_code = findings(controller=controller, pending=[WEB])
+    assert list(by_code) == [FindingCode.KARPENTER_DOWN]
+    assert text(by_code[FindingCode.KARPENTER_DOWN]) == (
+        "Karpenter is not running: 0 of 2 pods ready for 35m (CrashLoopBackOff, last exit OOMKilled, 11 restarts). "
+        "No node is launched or removed; 2 pods pending (shop/web-*)"
+    )
+
+
+@pytest.mark.parametrize(
+    "controller",
+    [
+        Controller(),
+        Controller(pods=(CRASHING, ControllerPod(key="kube-system/karpenter-b", is_ready=True)), replicas=2),
+    ],
+)
+def test_karpenter_counts_as_running_if_nothing_shows_it_or_one_pod_is_ready(controller: Controller) -> None:
+    assert FindingCode.KARPENTER_DOWN not in findings(controller=controller)
+
+
+def test_karpenter_scaled_to_zero_is_down() -> None:
+    down = findings(controller=Controller(replicas=0, deployment="karpenter/karpenter"))[FindingCode.KARPENTER_DOWN]
+    assert "Deployment karpenter/karpenter is scaled to 0 replicas" in text(down)
+
+
+@pytest.mark.parametrize(("holder", "minutes", "has_leader"), [("p", 0, True), ("p", 5, False), ("", 0, False)])
+def test_a_lease_without_a_live_holder_means_no_leader(holder: str, minutes: int, *, has_leader: bool) -> None:
+    controller = Controller(
+        pods=(ControllerPod(key="kube-system/p", is_ready=True),),
+        lease_holder=holder,
+        lease_renewed_ns=NOW_NS - minutes * MINUTE_NS,
+        lease_seconds=15,
+    )
+    assert (FindingCode.NO_LEADER in findings(controller=controller)) is not has_leader
+
+
+def failed_create(message: str, *, minutes: int = 1) -> Event:
+    return replace(
+        an_event(about="ReplicaSet/shop/web-1", reason="FailedCreate", message=message),
+        first_ns=NOW_NS - 13 * MINUTE_NS,
+        last_ns=NOW_NS - minutes * MINUTE_NS,
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "manner", "name", "reason"),
+    [
+        (
+            (
+                'Error creating: Internal error occurred: failed calling webhook "v.gate.sh": failed to '
+                'call webhook: Post "https://gate.sys.svc:443/v1/admit?timeout=3s": no endpoints available for service "gate"'
+            ),
+            Manner.WEBHOOK_FAILS,
+            "v.gate.sh",
+            "no endpoints for service gate",
+        ),
+        (
+            (
+                'Error creating: Internal error occurred: failed calling webhook "m.kyverno.svc": failed to '
+                'call webhook: Post "https://k.svc:443/mutate": context deadline exceeded'
+            ),
+            Manner.WEBHOOK_FAILS,
+            "m.kyverno.svc",
+            "context deadline exceeded",
+        ),
+        (
+            'Error creating: admission webhook "policy.sh" denied the request: image has no digest',
+            Manner.WEBHOOK_DENIES,
+            "policy.sh",
+            "image has no digest",
+        ),
+        (
+            'Error creating: pods "web-1-x" is forbidden: exceeded quota: team, requested: pods=1, used: pods=9',
+            Manner.QUOTA,
+            "team",
+            "requested: pods=1, used: pods=9",
+        ),
+    ],
+)
+def test_why_pods_cannot_be_created(message: str, manner: Manner, name: str, reason: str) -> None:
+    assert read_refusal(message) == (manner, name, reason)
+    created = findings(events=[failed_create(message)])[FindingCode.PODS_NOT_CREATED]
+    assert (created.names, created.severity) == ((name, "shop/web-1"), FindingSeverity.ERROR)
+    assert FindingCode.PODS_NOT_CREATED not in findings(events=[failed_create(message, minutes=40)])
+
+
+def a_nodeclass(*conditions: Condition) -> NodeClass:
+    return NodeClass(name="default", group="karpenter.k8s.aws", kind="EC2NodeClass", conditions=conditions)
+
+
+def test_a_nodeclass_that_is_not_ready_is_the_cause_of_its_nodepools_and_their_pods() -> None:
+    pool = a_nodepool(is_ready=False)
+    key = pool.node_class_ref.key
+    ami = a_condition("AMIsReady", status="False", message="no AMI matches", since_ns=NOW_NS - HOUR_NS)
+    ready = a_condition("Ready", status="False", message="AMIsReady=False")
+    waiting = PendingLine("shop/web-*", ("shop/web-a",), NOW_NS, cause=Cause.NO_POOL)
+    by_code = findings(pools=[pool], nodeclasses={key: a_nodeclass(ami, ready)}, pending=[waiting])
+    assert list(by_code) == [FindingCode.NODECLASS_NOT_READY]
+    finding = by_code[FindingCode.NODECLASS_NOT_READY]
+    assert (finding.detail, finding.pending) == ("AMIsReady: no AMI matches", ("shop/web-a",))
+    missing = findings(pools=[pool], nodeclasses={})[FindingCode.NODECLASS_NOT_READY]
+    assert text(missing).endswith("does not exist: NodePool general launches no nodes")
+    assert FindingCode.NODECLASS_NOT_READY not in findings(pools=[pool], nodeclasses=None)
+
+
+def test_a_zone_whose_nodes_are_all_not_ready_is_one_finding_with_its_pods_and_volumes() -> None:
+    since = NOW_NS - 4 * MINUTE_NS
+    nodes = [a_line(f"b{i}", zone="us-east-1b", not_ready_ns=since) for i in range(4)]
+    database = PendingLine("db/db-0", ("db/db-0",), since, cause=Cause.UNPLACED, zones=frozenset({"us-east-1b"}))
+    by_code = findings(nodes=[*nodes, a_line("a")], pending=[WEB, database])
+    assert FindingCode.PENDING not in by_code
+    assert text(by_code[FindingCode.ZONE_NOT_READY]) == (
+        "Zone us-east-1b: all 4 Karpenter nodes are not ready for 4m; 3 pods pending (db/db-0, shop/web-* (2)); "
+        "db/db-0 needs a volume in us-east-1b"
+    )
+    partly = findings(nodes=[*nodes, a_line("b9", zone="us-east-1b")])
+    assert FindingCode.ZONE_NOT_READY not in partly
+    assert partly[FindingCode.UNHEALTHY].zones == ("us-east-1b",)
+
+
+def interruption(name: str, seconds: int = 90) -> Event:
+    instant = NOW_NS - seconds * 1_000_000_000
+    event = an_event(name=f"e-{name}", about=f"NodeClaim/{name}", reason="SpotInterrupted", last_ns=instant)
+    return replace(event, first_ns=instant)
+
+
+def test_a_wave_of_interruptions_is_one_finding_and_a_single_one_is_no_alarm() -> None:
+    nodes = [a_line(f"n{i}", capacity_type="spot") for i in range(6)]
+    wave = findings(nodes=nodes, events=[interruption(f"c-n{i}") for i in range(3)], pending=[WEB])
+    finding = wave[FindingCode.INTERRUPTED]
+    assert (finding.nodes, finding.of_nodes, finding.severity) == (3, 6, FindingSeverity.ERROR)
+    single = findings(nodes=nodes, events=[interruption("c-n1")])[FindingCode.INTERRUPTED]
+    assert single.severity is FindingSeverity.INFO
+    assert FindingCode.INTERRUPTED not in findings(nodes=nodes, events=[interruption("c-n1", 3600)])
+
+
+def refusal(name: str, minutes: int, **given: Any) -> LaunchRefusal:
+    usual: dict[str, Any] = {
+        "nodepool": "batch",
+        "error_code": "InsufficientInstanceCapacity",
+        "instance_types": ("c7i.4xlarge",),
+        "zones": ("us-east-1a",),
+        "capacity_types": ("spot",),
+    }
+    instant = NOW_NS - minutes * MINUTE_NS
+    return LaunchRefusal(
+        **{**usual, "nodeclaim": name, "message": "m", "first_ns": instant, "last_ns": instant, **given}
+    )
+
+
+def test_refused_launches_are_one_finding_for_each_nodepool_and_explain_its_pods() -> None:
+    waiting = PendingLine("batch/etl-*", ("batch/etl-1",), NOW_NS, cause=Cause.UNPLACED, pools=("batch",))
+    by_code = findings(refusals=[refusal("b-1", 17), refusal("b-2", 1)], pending=[waiting])
+    assert list(by_code) == [FindingCode.LAUNCH_REFUSED]
+    assert text(by_code[FindingCode.LAUNCH_REFUSED]) == (
+        "2 launches of batch refused in 17m, last 60s ago: EC2 has insufficient capacity "
+        "(c7i.4xlarge spot; us-east-1a); 1 pod pending (batch/etl-*)"
+    )
+    assert FindingCode.LAUNCH_REFUSED not in findings(refusals=[refusal("b-1", 17)])
+
+
+def test_pods_that_a_limit_holds_back_belong_to_the_limit() -> None:
+    limit = LimitLine("general", "cpu 76 of 80", resource="cpu", is_open=True)
+    waiting = PendingLine("shop/web-*", ("shop/web-a",), NOW_NS, "k", cause=Cause.UNPLACED, limited_pool="general")
+    by_code = findings(limits=[limit], pending=[waiting])
+    assert list(by_code) == [FindingCode.POOL_AT_LIMIT]
+    assert by_code[FindingCode.POOL_AT_LIMIT].manner is Manner.LIMIT
+    assert FindingCode.POOL_AT_LIMIT not in findings(limits=[limit])
+
+
+def test_a_daemonset_whose_pods_do_not_fit_is_the_cause_of_pods_next_to_it() -> None:
+    agent = PendingLine(
+        "ops/agent-*",
+        ("ops/agent-1", "ops/agent-2"),
+        NOW_NS - HOUR_NS,
+        cause=Cause.DAEMON,
+        owner="DaemonSet/ops/agent",
+        requests=amounts({"cpu": "1500m"}),
+    )
+    daemonsets = ("DaemonSet/ops/agent",)
+    web = PendingLine("shop/web-*", ("shop/web-a",), NOW_NS, cause=Cause.UNPLACED, daemonsets=daemonsets)
+    by_code = findings(pending=[agent, web])
+    assert list(by_code) == [FindingCode.DAEMONSET_PENDING]
+    assert (by_code[FindingCode.DAEMONSET_PENDING].pods, by_code[FindingCode.DAEMONSET_PENDING].pending) == (
+        2,
+        web.pods,
+    )
+
+
+def test_a_node_that_does_not_initialize_names_the_resource_that_is_missing() -> None:
+    joined = a_condition("Registered", since_ns=NOW_NS - 34 * MINUTE_NS)
+    claim = a_nodeclaim(
+        name="c", node_name="gpu-1", conditions=(joined,), requests=amounts({"nvidia.com/gpu": "1", "cpu": "1"})
+    )
+    node = VerdictNode("gpu-1", "gpu", claim, has_node=True, node=a_node(name="gpu-1"))
+    waiting = PendingLine("ml/infer-0", ("ml/infer-0",), NOW_NS, "k", nodes=frozenset({"gpu-1"}))
+    by_code = findings(nodes=[node], pending=[waiting])
+    assert FindingCode.PENDING not in by_code
+    assert text(by_code[FindingCode.NOT_INITIALIZED]) == (
+        "1 node (gpu-1) is not initialized for 34m: missing resource nvidia.com/gpu; 1 pod pending (ml/infer-0)"
+    )
+
+
+def test_protected_pods_that_expiration_ends_are_named_with_the_minute() -> None:
+    claim = a_nodeclaim(
+        name="c",
+        created_ns=NOW_NS - 23 * HOUR_NS,
+        expire_after_ns=24 * HOUR_NS,
+        termination_grace_period_ns=30 * MINUTE_NS,
+    )
+    node = VerdictNode("n", "batch", claim, has_node=True, protected_pods=("ml/train-0",))
+    finding = findings(nodes=[node])[FindingCode.EXPIRY]
+    assert finding.until_ns == NOW_NS + 90 * MINUTE_NS
+    assert "ml/train-0 is protected but will be killed by" in text(finding)
+    unbounded = a_nodeclaim(name="c", created_ns=NOW_NS - 23 * HOUR_NS, expire_after_ns=24 * HOUR_NS)
+    safe = VerdictNode("n", "batch", unbounded, has_node=True, protected_pods=("ml/train-0",))
+    assert FindingCode.EXPIRY not in findings(nodes=[safe])
+
+
+def test_launches_that_moved_to_another_capacity_type_name_the_weights() -> None:
+    old = [a_line(f"o{i}", pool="spot", capacity_type="spot") for i in range(4)]
+    new = [a_line(f"n{i}", pool="fallback", capacity_type="on-demand", minutes=10) for i in range(3)]
+    pools = [a_nodepool(name="spot", weight=50), a_nodepool(name="fallback", weight=60)]
+    moved = findings(nodes=[*old, *new], pools=pools)[FindingCode.LAUNCHES_MOVED]
+    assert text(moved) == (
+        "All 3 nodes of the last hour are on-demand, from NodePool fallback: "
+        "its weight 60 puts it before spot (weight 50)"
+    )
+    by_weight = [a_nodepool(name="spot", weight=60), a_nodepool(name="fallback", weight=50)]
+    assert FindingCode.LAUNCHES_MOVED not in findings(nodes=[*old, *new], pools=by_weight)
+
+
+def test_a_churn_loop_names_the_nodepool_and_the_workload_that_is_evicted() -> None:
+    loops = (
+        Loop(
+            kind=LoopKind.SHORT_LIVED,
+            pool="general",
+            times=12,
+            first_ns=NOW_NS - HOUR_NS,
+            last_ns=NOW_NS,
+            reasons=((Removal.UNDERUTILIZED, 12),),
+        ),
+        Loop(kind=LoopKind.MOVED, workload="Deployment/shop/cart", times=60, first_ns=NOW_NS, last_ns=NOW_NS),
+    )
+    churn = findings(advice=AdviceReport(loops=loops))[FindingCode.CHURN]
+    assert text(churn) == (
+        "Node churn loop in general: 12 nodes removed soon after launch in 60m (Underutilized); "
+        "60 evictions of shop/cart"
+    )
+
+
+def test_pods_without_an_owner_are_lost_with_a_node_that_is_removed() -> None:
+    going = a_line("n", lost_pods=("tools/debug",), is_disrupted=True)
+    assert text(findings(nodes=[going, a_line("m")])[FindingCode.PODS_LOST]).startswith(
+        "tools/debug has no owner: lost when"
+    )
+    assert FindingCode.PODS_LOST not in findings(nodes=[a_line("n", lost_pods=("tools/debug",))])
+
+
+def test_a_cluster_is_called_fine_only_if_everything_was_checked() -> None:
+    assert findings(nodes=[a_line("n")])[FindingCode.FINE].manner is Manner.PLAIN
+    unchecked = findings(nodes=[a_line("n")], unchecked=["the rules of Advice"])[FindingCode.FINE]
+    assert text(unchecked) == "nothing found, but not everything is checked: the rules of Advice"
+
+
+def test_groups_of_pending_pods_and_other_findings_take_turns() -> None:
+    groups = [PendingLine(f"p{i}", (f"a/p{i}",), NOW_NS - HOUR_NS, f"k{i}") for i in range(4)]
+    sick = [a_line("n", not_ready_ns=NOW_NS - HOUR_NS), a_line("m", is_cordoned=True), a_line("o")]
+    codes = [finding.code for finding in verdict_of(VerdictCase(now_ns=NOW_NS, pending=groups, nodes=sick))]
+    assert codes[:4].count(FindingCode.PENDING) == 2
