@@ -118,8 +118,8 @@ def failed_create(message: str, *, minutes: int = 1) -> Event:
     [
         (
             (
-                'Error creating: Internal error occurred: failed calling webhook "v.gate.sh": failed to '
-                'call webhook: Post "https://gate.sys.svc:443/v1/admit?timeout=3s": no endpoints available for service "gate"'
+                'Error creating: Internal error occurred: failed calling webhook "v.gate.sh": failed to call webhook: '
+                'Post "https://gate.sys.svc:443/v1/admit?timeout=3s": no endpoints available for service "gate"'
             ),
             Manner.WEBHOOK_FAILS,
             "v.gate.sh",
