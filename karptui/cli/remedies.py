@@ -101,14 +101,18 @@ def _named(groups: Sequence[BlockerGroup], name: str) -> list[BlockerGroup]:
 
 def _tried(groups: Sequence[BlockerGroup], loaded: Loaded) -> list[TriedRemedy]:
     """Return the remedies of every group, tried on the cluster as it is."""
+    from karptui.plan.remedy_forecasts import RemedyForecasts
     from karptui.session.prepare import base_of
     from karptui.views.blockers.remedies import objects_of, remedies
     from karptui.views.blockers.trials import tried_group
     from karptui.whatif.remedies.blockers.trial import try_remedies
 
     objects, base = objects_of(loaded.view.state), base_of(loaded.view, loaded.now_ns)
+    metrics = loaded.view.evidence.metrics
+    forecasts = RemedyForecasts(base, metrics.seconds_per_removal if metrics is not None else None)
     rows: list[TriedRemedy] = []
     for place, group in enumerate(groups):
         offered = remedies(group.members, objects, loaded.now_ns)
-        rows += tried_group(group, place, offered, try_remedies(base, offered, [one.blocker for one in group.members]))
+        trials = try_remedies(base, offered, [one.blocker for one in group.members])
+        rows += tried_group(group, place, offered, forecasts.of(offered, trials))
     return rows

@@ -9,6 +9,7 @@ from typing import Final
 
 from karptui.disruption.joint_saving import JointFigures
 from karptui.kube.recent import LastAnswer
+from karptui.plan.remedy_forecasts import RemedyForecasts
 from karptui.session.blockers import (
     BlockerEntry,
     BlockerGroup,
@@ -111,7 +112,10 @@ class Remedies:
         """Try everything that can be done side by side, on the cluster as it is."""
         found = self.offered(view, RemediesWanted(members=wanted.members, now_ns=wanted.now_ns))
         with self._shared_base.borrowed(view, wanted.now_ns) as base:
-            trials = try_remedies(base, found.remedies, [one.blocker for one in found.members])
+            tried = try_remedies(base, found.remedies, [one.blocker for one in found.members])
+            metrics = view.evidence.metrics
+            seconds = metrics.seconds_per_removal if metrics is not None else None
+            trials = RemedyForecasts(base, seconds).of(found.remedies, tried)
         best = ranked(found.remedies, trials) if trials else ()
         return TrialsFound(
             kinds=tuple(one.kind for one in found.remedies),

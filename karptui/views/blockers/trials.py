@@ -218,7 +218,13 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         ),
     ),
     Column(
-        Heading("when", "WHEN", "At once, or once the protected pods have ended or lost their protection.", 8, 24),
+        Heading(
+            "when",
+            "WHEN",
+            "When the last node is removed (by forecast), or once the protected pods have ended.",
+            8,
+            24,
+        ),
         lambda row, _: _when(row),
         lambda row: row.trial.wait_seconds if row.trial is not None else None,
         values=(
@@ -227,6 +233,12 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
                 _of_trial(lambda one: one.wait_seconds if one.freed else None),
                 INTEGER_OR_NULL,
                 "Until they go; 0 at once.",
+            ),
+            Value(
+                "is_forecast",
+                _of_trial(lambda one: one.is_forecast),
+                BOOLEAN_OR_NULL,
+                "Whether nodes, wait, dollars and evictions are those of a forecast, as `karptui forward` makes it.",
             ),
         ),
     ),
@@ -361,6 +373,9 @@ def later_text(row: TriedRemedy, now_ns: int) -> str:
     goes = f"{counted(len(trial.freed), 'node')} {verb(len(trial.freed), 'goes', 'go')}"
     more = "+" if trial.unpriced else ""
     saved = f", which saves {per_hour_text(trial.saves_per_hour)}{more}" if trial.saves_per_hour > 0 else ""
+    if trial.is_forecast:
+        after = duration_text(trial.wait_seconds)
+        return f"Above is Karpenter's next command. By forecast {goes} within {after} ({ends}){saved}. F shows it."
     return (
         f"Above is this moment. It helps within {duration_text(trial.wait_seconds)} ({ends} at the latest), once the"
         f" protected pods have ended: then {goes}{saved}. F plays it."

@@ -94,6 +94,8 @@ class Trial(msgspec.Struct, frozen=True):
     """Nodes that go of which nobody can say what that saves: the dollars leave them out."""
     is_upper_bound: bool = False
     """Whether the dollars add up removals of single nodes."""
+    is_forecast: bool = False
+    """Whether nodes, dollars, evictions and the wait are those of a forecast, compared with the cluster as it is."""
 
     @property
     def is_saving_known(self) -> bool:
@@ -124,7 +126,8 @@ class Trial(msgspec.Struct, frozen=True):
         if self.is_saving_known:
             verb, more = "saves" if self.saves_per_hour >= 0 else "costs", "+" if self.unpriced else ""
             bound = "up to " if self.is_upper_bound else ""
-            saved = f"{verb} {bound}${abs(self.saves_per_hour):,.2f}/h{more}"
+            forecast = " by forecast" if self.is_forecast else ""
+            saved = f"{verb} {bound}${abs(self.saves_per_hour):,.2f}/h{more}{forecast}"
         moves = [f"moves {counted(self.evictions, 'pod')}"] if self.evictions else []
         if self.cut:
             moves = [f"cuts {counted(self.cut, 'protected pod')} after {duration_text(self.lost_seconds)} of work"]
