@@ -32,7 +32,7 @@ from karptui.decode.pod_template import (
 )
 from karptui.decode.pod_wire import NO_TEXT, TextPod
 from karptui.decode.wire import WireCondition, WireMeta, WireOwner, WireTerm, required_name, timestamp
-from karptui.kube.pod import ENDED, Pod, PodTemplate, PodVolume
+from karptui.kube.pod import ENDED, SCHEDULING_GATED, Pod, PodTemplate, PodVolume
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
 
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic", enc_hook=dict)
@@ -188,12 +188,13 @@ def build_pod(wire: wires.WirePod, interner: TemplateInterner) -> Pod:
         wire.status or _NO_STATUS,
         template=template,
         own_labels=own_labels,
+        is_gated=bool(spec.scheduling_gates),
     )
 
 
 def _key_of(parts: TemplateParts) -> int | None:
     """Return the digest of what a template is made of, None where it cannot be written: such a pod is read in full."""
-    status, spec = parts.status, replace(parts.spec, node_name=None, volumes=None)
+    status, spec = parts.status, replace(parts.spec, node_name=None, volumes=None, scheduling_gates=None)
     reported = [
         [(one.name, one.resources, one.allocated_resources) for one in statuses or () if one.resources is not None]
         for statuses in (status.container_statuses, status.init_container_statuses)
@@ -229,8 +230,11 @@ def pod_of(
     *,
     template: PodTemplate,
     own_labels: Mapping[str, str],
+    is_gated: bool,
 ) -> Pod:
     """Return a pod of a template.
+
+    The API server sets the condition of a gated pod when it creates it; a manifest may have the gates alone.
 
     Raises:
         FieldError: when a field cannot be read.
@@ -243,7 +247,8 @@ def pod_of(
         elif type_ == "Ready":
             ready = condition
     name = meta.name or required_name(meta)
-    scheduled_reason = scheduled_message = ""
+    scheduled_reason = SCHEDULING_GATED if is_gated and not node_name else ""
+    scheduled_message = ""
     created_text = meta.creation_timestamp
     created_ns = scheduled_ns = ABSENT_NS
     try:

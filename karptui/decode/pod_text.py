@@ -29,6 +29,7 @@ _POD: Final = msgspec.json.Decoder(wires.WirePod)
 _STRINGS: Final = msgspec.json.Decoder(dict[str, str] | None)
 _ESCAPE: Final = b"\\"
 """May hide a key's letters."""
+_NO_GATES: Final = (b"", b"null", b"[]")
 _NO_SPEC: Final = wires.TextPodSpec()
 _NO_STATUS: Final = wires.TextPodStatus()
 
@@ -55,8 +56,8 @@ def build_text_pod(text: wires.TextPod, interner: TemplateInterner) -> Pod:
     meta, spec, status = text.metadata, text.spec, text.status or _NO_STATUS
     labels, own_labels = _labels(meta.labels)
     # What each pod has of its own is put aside while the rest is compared.
-    node_name, volumes = spec.node_name, spec.volumes
-    spec.node_name, spec.volumes = None, NO_TEXT
+    node_name, volumes, gates = spec.node_name, spec.volumes, spec.scheduling_gates
+    spec.node_name, spec.volumes, spec.scheduling_gates = None, NO_TEXT, NO_TEXT
     if node_name and spec.affinity is not NO_TEXT:
         spec.affinity = text_without_pin(text, node_name)
     shared = (labels, _annotations(meta.annotations), meta.namespace, meta.owner_references, spec)
@@ -65,7 +66,15 @@ def build_text_pod(text: wires.TextPod, interner: TemplateInterner) -> Pod:
     template = interner.of_text(key)
     if template is None:
         template = _read_template(text, key, _digest(shared) if reported else key, interner)
-    return pod_of(meta, node_name, _volumes(volumes), status, template=template, own_labels=own_labels)
+    return pod_of(
+        meta,
+        node_name,
+        _volumes(volumes),
+        status,
+        template=template,
+        own_labels=own_labels,
+        is_gated=bytes(gates) not in _NO_GATES,
+    )
 
 
 def _read_template(text: wires.TextPod, key: int, plain_key: int, interner: TemplateInterner) -> PodTemplate:

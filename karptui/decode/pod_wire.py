@@ -172,6 +172,7 @@ class WirePodSpec(Wire):
     priority: Int | None = None
     priority_class_name: str | None = None
     scheduler_name: str | None = None
+    scheduling_gates: list[object] | None = None
     runtime_class_name: str | None = None
     termination_grace_period_seconds: Int | None = None
     host_network: bool | None = None
@@ -274,6 +275,7 @@ class TextPodSpec(Wire):
     host_network: msgspec.Raw = NO_TEXT
     affinity: msgspec.Raw = NO_TEXT
     scheduler_name: msgspec.Raw = NO_TEXT
+    scheduling_gates: msgspec.Raw = NO_TEXT
     tolerations: msgspec.Raw = NO_TEXT
     priority_class_name: msgspec.Raw = NO_TEXT
     priority: msgspec.Raw = NO_TEXT

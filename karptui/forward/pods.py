@@ -11,10 +11,11 @@ from karptui.forward.calendar import Calendar
 from karptui.forward.durations import Durations
 from karptui.forward.jobs import job_times
 from karptui.forward.result import StepKind
-from karptui.forward.scheduling import Scheduler, closed_nodes
 from karptui.forward.sight import Sight
 from karptui.forward.world import World
+from karptui.karpenter.pod_predicates import UNSCHEDULABLE
 from karptui.kube.pod import Pod
+from karptui.provisioning.kube_scheduler import Scheduler, is_kube_scheduled
 
 
 class PodRuns:
@@ -41,7 +42,10 @@ class PodRuns:
         self._rng = random.Random(seed)  # noqa: S311 - a choice among equals, not a secret
         self._first_node = 0
         """Where kube-scheduler begins its next search."""
-        self._seen = world.room_version
+        self._seen = -1
+        """Version of the cluster's room that was last searched for nodes; none at the beginning."""
+        self._left_alone = {pod.uid for pod in world.unbound() if not is_kube_scheduled(pod)}
+        """Pods without a node that belong to other schedulers, which are not modelled."""
         self._job_times = job_times(world.inventory.pods)
 
     def begin(self, pod_gone: Callable[[str], None]) -> None:
@@ -50,7 +54,6 @@ class PodRuns:
         Args:
             pod_gone: Takes a pod away that has ended.
         """
-        self._seen = self._world.room_version
         for pod in list(self._world.pods.values()):
             if pod.is_terminating:
                 self._agenda.at(pod.deletion_ns, partial(pod_gone, pod.uid))
@@ -60,17 +63,22 @@ class PodRuns:
                 self._expect_end(pod)
 
     def advance(self) -> None:
-        """Look for nodes where pods that had none may find one now."""
-        if self._seen != self._world.room_version:
-            self._schedule()
+        """Look for nodes for pods at the beginning, and whenever one may fit that did not before."""
+        if self._seen == self._world.room_version:
+            return
+        is_first = self._seen < 0
+        self._schedule()
         self._seen = self._world.room_version
+        if is_first:
+            # Another scheduler that has looked at a pod looks again; one that has not may not run at all.
+            pods = map(self._world.pods.get, self._left_alone)
+            self._left_alone = {pod.uid for pod in pods if pod is not None and pod.scheduled_reason != UNSCHEDULABLE}
 
     def _schedule(self) -> None:
-        pods = self._world.unbound()
+        pods = [pod for pod in self._world.unbound() if pod.uid not in self._left_alone]
         if not pods:
             return
-        prepared = self._sight.prepared()
-        scheduler = Scheduler(prepared, closed_nodes(prepared), self._rng, self._world.bound, self._first_node)
+        scheduler = Scheduler(self._sight.prepared(), self._world.bound, rng=self._rng, first=self._first_node)
         found = scheduler.place(pods)
         self._first_node = scheduler.first
         by_uid = {pod.uid: pod for pod in pods}

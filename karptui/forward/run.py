@@ -19,14 +19,15 @@ from karptui.forward.jobs import job_times, kind_of
 from karptui.forward.journal import Journal
 from karptui.forward.launching import is_stuck
 from karptui.forward.play import Play
-from karptui.forward.result import KeptNode, Played, without_dollars
+from karptui.forward.result import KeptNode, Played, StepKind, without_dollars
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import format_duration
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, duration_text, first_of, verb
 from karptui.provisioning.instance_types import InstanceTypes
-from karptui.provisioning.not_modelled import not_modelled
+from karptui.provisioning.kube_scheduler import is_kube_scheduled
+from karptui.provisioning.not_modelled import KUBE_SCHEDULER_APPROXIMATED, not_modelled
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 
 _MOST_NAMES: Final = 3
@@ -100,7 +101,11 @@ def forward(
     played = play.run() if has_prices else without_dollars(play.run())
     is_measured = simulation_seconds is not None
     assumed, left_out = premises(inventory, settings, durations, now_ns, is_instant=is_instant, is_measured=is_measured)
-    assumed += (*_foreign(inventory, has_prices=has_prices), *(about_dollars(played) if has_prices else ()))
+    assumed += (
+        *_foreign(inventory, has_prices=has_prices),
+        *_scheduled(inventory, played),
+        *(about_dollars(played) if has_prices else ()),
+    )
     return msgspec.structs.replace(
         played,
         kept=kept_nodes(play.fleet()),
@@ -162,7 +167,7 @@ def _rank(blocker: Blocker) -> tuple[int, str]:
 
 
 def _assumptions(durations: Durations, usual_seconds: float | None, *, is_instant: bool) -> list[str]:
-    where = "kube-scheduler's filters hold; its scores are approximated, without images and preferred pod affinity"
+    where = KUBE_SCHEDULER_APPROXIMATED
     cheapest = "the cheapest offering of the first capacity type that has any is launched"
     load = "the load stays as it is: pods are made anew by their owners, and nothing scales"
     if is_instant:
@@ -196,6 +201,21 @@ def _foreign(inventory: Inventory, *, has_prices: bool) -> Iterator[str]:
         counts = verb(count, "counts", "count")
         dollars = ", and not in $/h" if has_prices else ""
         yield f"{counted(count, 'node')} that Karpenter did not make {counts} among the nodes{dollars}"
+
+
+def _scheduled(inventory: Inventory, played: Played) -> Iterator[str]:
+    """Yield the pods that are bound although their scheduler refused them, or by the rules of another scheduler."""
+    binds = [step for step in played.steps if step.kind is StepKind.BIND and step.at_ns == played.from_ns]
+    bound = {key for step in binds for key in step.pods}
+    refused = sorted(pod.key for pod in inventory.pods if pod.key in bound and pod.scheduled_message)
+    if refused:
+        fit, them = verb(len(refused), "fits", "fit"), verb(len(refused), "is bound at once", "are bound at once")
+        names = first_of(refused, _MOST_NAMES)
+        yield f"{names} {fit} on a ready node by kube-scheduler's filters and {them}, although it refused before"
+    others = sorted({pod.template.scheduler_name for pod in inventory.pods if not is_kube_scheduled(pod)})
+    if others:
+        names = first_of(others, _MOST_NAMES)
+        yield f"pods of other schedulers ({names}) are bound by kube-scheduler's rules, but not at once"
 
 
 def about_dollars(played: Played) -> Iterator[str]:

@@ -22,6 +22,7 @@ from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import Taint
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND, format_timestamp
 from karptui.kube.volumes import IMMEDIATE
+from karptui.provisioning.kube_scheduler import awaits_node
 from karptui.provisioning.state_node import StateNode, tracked
 
 _UNSCHEDULABLE: Final = "Unschedulable"
@@ -156,15 +157,8 @@ class World:
             yield template, map(self.pods.__getitem__, uids)
 
     def unbound(self) -> list[Pod]:
-        """Return the pods that seek a node; those held by scheduling gates and DaemonSets' pods do not."""
-        return [
-            pod
-            for pod in self.without_node
-            if pod.is_active
-            and pod.scheduled_reason != "SchedulingGated"
-            and not pod.template.is_daemonset_owned
-            and not pod.template.is_node_owned
-        ]
+        """Return the pods that a scheduler may bind."""
+        return [pod for pod in self.without_node if awaits_node(pod)]
 
     def claim_of(self, node: Node) -> NodeClaim | None:
         """Return the NodeClaim of a node, None where Karpenter did not make it."""
@@ -211,9 +205,22 @@ class World:
         return (*self._waits, *(PodWait(pod.key, pod.created_ns, None) for pod in left))
 
     def mark_unschedulable(self, pod: Pod) -> None:
-        """Note that kube-scheduler found no node for a pod."""
-        if pod.scheduled_reason != _UNSCHEDULABLE or pod.nominated_node_name:
-            self._put(msgspec.structs.replace(pod, scheduled_reason=_UNSCHEDULABLE, nominated_node_name=""))
+        """Note that kube-scheduler found no node for a pod; it waits for victims of its preemption to end."""
+        nominated = pod.nominated_node_name if self._has_victims(pod) else ""
+        if (pod.scheduled_reason, pod.nominated_node_name) != (_UNSCHEDULABLE, nominated):
+            self._put(msgspec.structs.replace(pod, scheduled_reason=_UNSCHEDULABLE, nominated_node_name=nominated))
+
+    def _has_victims(self, pod: Pod) -> bool:
+        """Return whether pods of lower priority are ending on the node that kube-scheduler nominated for a pod.
+
+        Rule: ``PodEligibleToPreemptOthers`` in kube-scheduler's ``plugins/defaultpreemption``.
+        """
+        if pod.nominated_node_name not in self.nodes:
+            return False
+        priority = pod.template.priority
+        return any(
+            one.is_terminating and one.template.priority < priority for one in self.pods_on(pod.nominated_node_name)
+        )
 
     def start(self, uid: str, now_ns: int) -> None:
         """Let a bound pod run and be ready, if it is still there."""

@@ -16,6 +16,8 @@ from karptui.kube.timestamps import ABSENT_NS
 
 DO_NOT_SCHEDULE: Final = "DoNotSchedule"
 SCHEDULE_ANYWAY: Final = "ScheduleAnyway"
+SCHEDULING_GATED: Final = "SchedulingGated"
+"""Reason of the PodScheduled condition while scheduling gates hold a pod."""
 ENDED: Final = frozenset({"Succeeded", "Failed"})
 """Phases of a pod that takes nothing any more."""
 

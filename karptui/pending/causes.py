@@ -9,13 +9,11 @@ import msgspec
 
 from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.karpenter.pod_predicates import UNSCHEDULABLE
-from karptui.kube.pod import Pod
+from karptui.kube.pod import SCHEDULING_GATED, Pod
 from karptui.kube.resources import ResourceList
 from karptui.provisioning import IgnoredPod, PodError, Prepared, Solution
+from karptui.provisioning.kube_scheduler import is_kube_scheduled
 from karptui.provisioning.solution import NewClaim
-
-GATED: Final = "SchedulingGated"
-DEFAULT_SCHEDULERS: Final = ("", "default-scheduler")
 
 
 class Cause(StrEnum):
@@ -152,7 +150,7 @@ class Diagnoses:
             return Cause.LOST_NODE
         if template.is_node_owned:
             return Cause.STATIC
-        if pod.scheduled_reason == GATED:
+        if pod.scheduled_reason == SCHEDULING_GATED:
             return Cause.GATED
         if template.is_daemonset_owned:
             return Cause.DAEMON
@@ -161,7 +159,7 @@ class Diagnoses:
         if pod.scheduled_reason != UNSCHEDULABLE:
             if pod.is_terminating:
                 return Cause.LEAVING
-            return Cause.UNTRIED if template.scheduler_name in DEFAULT_SCHEDULERS else Cause.OTHER_SCHEDULER
+            return Cause.UNTRIED if is_kube_scheduled(pod) else Cause.OTHER_SCHEDULER
         return None
 
 

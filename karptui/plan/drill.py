@@ -13,6 +13,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL, ZONE, capacity_type_of
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.pod import Pod
+from karptui.provisioning.not_modelled import KUBE_SCHEDULER_APPROXIMATED
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.accuracy import accuracy_of
 from karptui.whatif.difference import Difference, difference
@@ -255,7 +256,12 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
         lost=left.lost_keys,
         closed=tuple(sorted(set(edited.prepared.left_out) - set(base.prepared.left_out))),
         edits=tuple(edits),
-        assumed=(*ASSUMED, *(() if pool else edited.notes), *base.types.notes),
+        assumed=(
+            *ASSUMED,
+            *(() if edited.prepared.pools else (KUBE_SCHEDULER_APPROXIMATED,)),
+            *(() if pool else edited.notes),
+            *base.types.notes,
+        ),
         not_modelled=(OTHERS_MOVE_TOO, *limits.not_modelled),
     )
 

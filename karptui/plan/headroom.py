@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -11,14 +10,13 @@ import msgspec
 
 from karptui.disruption.no_place import NO_POOLS
 from karptui.disruption.owner import OriginIndex, OwnerIndex
-from karptui.forward.scheduling import Scheduler, closed_nodes
-from karptui.forward.world import World
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import SCHEDULE_ANYWAY, Pod, PodTemplate
 from karptui.kube.quantity import NANO
 from karptui.plan.pod_trial import PodTrial
 from karptui.plan.samples import HeadroomError, SamplePod, samples
+from karptui.provisioning.kube_scheduler import Scheduler, awaits_node, bound_pods
 from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.pod_class import RESPECT
 from karptui.provisioning.pool_order import bystanding, served_pools
@@ -385,8 +383,6 @@ def _placed(edited: Situation, copies: Sequence[Pod]) -> dict[str, str]:
 
     It knows nothing of CapacityBuffers.
     """
-    prepared = edited.prepared
-    world = World(edited.inventory)
-    scheduler = Scheduler(prepared, closed_nodes(prepared), random.Random(0), world.bound)  # noqa: S311 - decides between equals
-    placed = scheduler.place(world.unbound())
+    pods = edited.inventory.pods
+    placed = Scheduler(edited.prepared, bound_pods(pods)).place([pod for pod in pods if awaits_node(pod)])
     return {pod.uid: placed[pod.uid] for pod in copies if pod.uid in placed}

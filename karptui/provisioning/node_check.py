@@ -44,6 +44,7 @@ class NodeCheck:
         self, prepared: Prepared, variant: Variant, topology: Topology, ties: list[tuple[str, str, tuple[str, ...]]]
     ) -> None:
         self._prepared = prepared
+        self._is_scheduler = variant.is_scheduler
         self._topology = topology
         self._ties = ties
         self._destinations = prepared.destinations
@@ -215,9 +216,11 @@ class NodeCheck:
         self._amount_indexes = [AmountIndex(column) for column in columns]
         self._placed_since = 0
 
-    @staticmethod
-    def exceeds_limits(queued: QueuedPod, destination: Destination, filled: FilledNode | None) -> bool:
-        """Return whether any driver would have more attachments than allowed, even one the pod does not use."""
+    def exceeds_limits(self, queued: QueuedPod, destination: Destination, filled: FilledNode | None) -> bool:
+        """Return whether a driver would have more attachments than allowed.
+
+        Karpenter also counts drivers that the pod does not use; kube-scheduler does not.
+        """
         attached = destination.attached if filled is None else filled.attached
         wanted: dict[str, set[str]] = {}
         for driver, claim in queued.owner.attachments or ():
@@ -225,6 +228,7 @@ class NodeCheck:
         return any(
             len(attached.get(driver, frozenset()) | wanted.get(driver, set())) > limit
             for driver, limit in destination.limits.items()
+            if driver in wanted or not self._is_scheduler
         )
 
     def add(

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import is_aws
 from karptui.karpenter.settings import Settings
 from karptui.kube.volumes import unread_text
 from karptui.provisioning.volumes import unread_of_volumes
+
+KUBE_SCHEDULER_APPROXIMATED: Final = (
+    "kube-scheduler's filters hold; its scores are approximated, without images and preferred pod affinity"
+)
 
 
 def not_modelled(inventory: Inventory, settings: Settings, *, keeps_replicas: bool = False) -> list[str]:

@@ -15,7 +15,7 @@ from karptui.karpenter.labels import HOSTNAME, INITIALIZED, INSTANCE_TYPE, NODEP
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, REBOOTING, NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.rules import NEWEST, Rules
-from karptui.kube.node import Node
+from karptui.kube.node import Node, cordoned
 from karptui.kube.objects import condition_of
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
@@ -33,6 +33,7 @@ _EPHEMERAL: Final = frozenset(
     }
 )
 """Taints that a new node loses by itself."""
+_NOT_READY: Final = Taint("node.kubernetes.io/not-ready", NO_SCHEDULE)
 _REBOOTING: Final = ("karpenter.sh/rebooting", NO_SCHEDULE)
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
 _READINESS_PREFIX: Final = "readiness.k8s.io/"
@@ -182,6 +183,20 @@ class StateNode:
             and not taint.key.startswith(_READINESS_PREFIX)
             and not any(startup.matches(taint) for startup in claim.startup_taints)
         )
+
+    @cached_property
+    def scheduler_taints(self) -> tuple[Taint, ...]:
+        """Taints that kube-scheduler sees, with those that Kubernetes adds to cordoned and not ready nodes.
+
+        The same object as `taints` if they are equal.
+        """
+        node = self.node
+        if node is None:
+            return self.taints
+        found = cordoned(node).taints if node.is_unschedulable else node.taints
+        if node.ready is not None and node.ready.status != "True":
+            found = (*found, _NOT_READY)
+        return self.taints if found == self.taints else found
 
     @cached_property
     def capacity_nano(self) -> dict[str, int]:

@@ -140,7 +140,7 @@ class _Side:
         going = {candidate.node.provider_id: candidate.node for command in commands for candidate in command.candidates}
         coming: dict[str, list[Pod]] = {}
         moved = {pod.key: pod for state in going.values() for pod in state.pods}
-        for filled in () if outcome.solution is None else outcome.solution.nodes:
+        for filled in outcome.nodes:
             coming.setdefault(filled.state.name, []).extend(filled.pods)
         for command in commands:
             placements = command.simulation.placements if command.simulation is not None else {}

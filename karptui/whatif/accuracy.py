@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from karptui.karpenter.controller import MODELLED_VERSION, is_other_minor
-from karptui.provisioning.not_modelled import not_modelled
+from karptui.provisioning.not_modelled import KUBE_SCHEDULER_APPROXIMATED, not_modelled
 from karptui.whatif.edits import AnyEdit, PutObject, ScaleWorkload, SetField
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import EditedCluster, WhatIfBase
@@ -72,6 +72,8 @@ def _approximated(edited: EditedCluster, mode: Replay) -> Iterator[str]:
             yield "the pods of removed nodes move whatever protects them"
         case Replay.NEXT:
             yield "of equal candidates the first by name goes; Karpenter takes any"
+    if mode is not Replay.NEXT and not edited.prepared.pools:
+        yield f"no NodePool is usable, so kube-scheduler alone places pods: {KUBE_SCHEDULER_APPROXIMATED}"
     if edited.removed and mode is not Replay.REMOVE:
         yield "the pods of removed nodes are new pods; protections and budgets do not hold them back"
     if edited.prices is not None:
@@ -87,7 +89,7 @@ def _not_modelled(edited: EditedCluster, mode: Replay) -> Iterator[str]:
     yield from not_modelled(edited.inventory, edited.settings)
     if mode is Replay.NEXT:
         yield "the 15 seconds for which Karpenter waits before it checks a command again"
-    else:
+    elif edited.prepared.pools:
         yield "kube-scheduler, which may put pods on other existing nodes than Karpenter expects"
     touched = sorted({name for edit in edited.edits for name in _SELECTORS if _mentions(edit, name)})
     if touched:

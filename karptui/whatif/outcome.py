@@ -23,7 +23,7 @@ from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, SPOT, WELL_KN
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.pod import Pod
 from karptui.provisioning import Prepared
-from karptui.provisioning.solution import NewClaim, Solution
+from karptui.provisioning.solution import FilledStateNode, NewClaim, Solution
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.claim_types import ClaimTypes
 from karptui.whatif.difference_lines import NOWHERE, PlaceKind, PodPlace, TypeOption
@@ -137,6 +137,7 @@ class ReplayOutcome:
         gone: Provider ids of the nodes that the replay takes away.
         moved: Their pods.
         refused: By ``namespace/name`` of those of them that only a node would take which is not initialised, that node.
+        bound: Existing nodes on which kube-scheduler binds pods that Karpenter looks for no place for.
     """
 
     def __init__(
@@ -152,6 +153,7 @@ class ReplayOutcome:
         gone: frozenset[str] = frozenset(),
         moved: tuple[Pod, ...] = (),
         refused: Mapping[str, str] = MappingProxyType({}),
+        bound: tuple[FilledStateNode, ...] = (),
     ) -> None:
         self.mode = mode
         self.prepared = prepared
@@ -163,6 +165,7 @@ class ReplayOutcome:
         self.gone = gone
         self.moved = moved
         self.refused = refused
+        self._bound = bound
 
     @property
     def claims(self) -> tuple[NewClaim, ...]:
@@ -170,12 +173,22 @@ class ReplayOutcome:
         return () if self.solution is None else self.solution.claims
 
     @cached_property
+    def nodes(self) -> tuple[FilledStateNode, ...]:
+        """Existing nodes that receive pods, by name."""
+        filled = [*(() if self.solution is None else self.solution.nodes), *self._bound]
+        pods: dict[str, tuple[Pod, ...]] = {}
+        for one in filled:
+            pods[one.state.name] = (*pods.get(one.state.name, ()), *one.pods)
+        states = {one.state.name: one.state for one in filled}
+        return tuple(FilledStateNode(states[name], pods[name]) for name in sorted(pods))
+
+    @cached_property
     def places(self) -> Mapping[str, PodPlace]:
         """By ``namespace/name`` where each pod of the replay goes; `NOWHERE` for those without a place."""
         found: dict[str, PodPlace] = {}
         if self.solution is None:
             return found
-        for filled in self.solution.nodes:
+        for filled in self.nodes:
             place = PodPlace(PlaceKind.NODE, filled.state.nodepool_name, filled.state.name)
             found.update((pod.key, place) for pod in filled.pods)
         by_pool: dict[str, PodPlace] = {}
@@ -246,12 +259,11 @@ def _pods_by_pool(outcome: ReplayOutcome) -> Mapping[str, int]:
                 own = is_own[id(template)] = not (template.is_daemonset_owned or template.is_node_owned)
             staying += own
         counts[state.nodepool_name] += staying
-    if outcome.solution is not None:
-        for filled in outcome.solution.nodes:
-            if filled.state.claim is not None:
-                counts[filled.state.nodepool_name] += len(filled.pods)
-        for claim in outcome.solution.claims:
-            counts[claim.nodepool_name] += len(claim.pods)
+    for filled in outcome.nodes:
+        if filled.state.claim is not None:
+            counts[filled.state.nodepool_name] += len(filled.pods)
+    for claim in outcome.claims:
+        counts[claim.nodepool_name] += len(claim.pods)
     return counts
 
 

@@ -15,6 +15,7 @@ from karptui.disruption.simulation import no_place
 from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.pod import Pod
 from karptui.provisioning import IgnoredPod
+from karptui.provisioning.kube_scheduler import is_kube_scheduled
 from karptui.provisioning.rejection import PodError
 from karptui.provisioning.solution import NewClaim
 from karptui.provisioning.waiting_pods import problem_in_short
@@ -33,6 +34,8 @@ from karptui.whatif.difference_lines import (
 from karptui.whatif.outcome import ReplayOutcome, cost_of_option
 
 _PASSED_OVER: Final = "Karpenter does not look at it"
+_NO_NODE: Final = f"no existing node takes it, and {NO_POOLS}"
+_OTHER_SCHEDULER: Final = "its scheduler {} is not modelled, and " + NO_POOLS
 _KEEPS_AWAY: Final = "its own rules keep it off NodePools, so Karpenter passes over it without a word"
 MOST_EXPLAINED: Final = 16
 """Kinds of pods that are explained with numbers; each takes some milliseconds."""
@@ -65,7 +68,9 @@ class Reasons:
             return cause_text(NoPlace(pod.key, uninitialized_node=node)), ""
         error = self.error(pod)
         if error is None:
-            return NO_POOLS, ""
+            if not is_kube_scheduled(pod):
+                return _OTHER_SCHEDULER.format(pod.template.scheduler_name), ""
+            return _NO_NODE, ""
         signature = (pod.template, tuple((pool, type(one)) for pool, one in error.rejections))
         known = self._known.get(signature)
         if known is None:
@@ -171,7 +176,7 @@ def node_lines(before: ReplayOutcome, after: ReplayOutcome) -> tuple[NodeLine, .
     """Return the nodes that exist and receive pods on the edited side, those first that receive others than before."""
     if after.solution is None:
         return ()
-    old = {} if before.solution is None else {one.state.name: one.pods for one in before.solution.nodes}
+    old = {one.state.name: one.pods for one in before.nodes}
     made = [
         NodeLine(
             node_name=one.state.name,
@@ -179,7 +184,7 @@ def node_lines(before: ReplayOutcome, after: ReplayOutcome) -> tuple[NodeLine, .
             pods=tuple(sorted(pod.key for pod in one.pods)),
             is_changed=Counter(map(_kind_of, one.pods)) != Counter(map(_kind_of, old.get(one.state.name, ()))),
         )
-        for one in after.solution.nodes
+        for one in after.nodes
     ]
     return tuple(sorted(made, key=lambda one: (not one.is_changed, one.node_name)))
 

@@ -11,8 +11,10 @@ from karptui.disruption.methods import NextPass, next_pass
 from karptui.disruption.removal import EngineSimulator
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.pod import Pod
+from karptui.provisioning import Prepared
+from karptui.provisioning.kube_scheduler import Scheduler, bound_pods, is_kube_scheduled
 from karptui.provisioning.reporter import Reporter, silent
-from karptui.provisioning.solution import Solution, solve
+from karptui.provisioning.solution import FilledStateNode, Solution, solve
 from karptui.whatif.drift.drift import with_drift
 from karptui.whatif.outcome import ReplayOutcome
 from karptui.whatif.scenario import Replay
@@ -55,7 +57,8 @@ def _replay(situation: Situation, mode: Replay, reporter: Reporter) -> ReplayOut
             inventory = with_drift(replayed.inventory, situation.base, situation)
             replayed = replayed if inventory is replayed.inventory else situation.derive(inventory)
         return _next(situation, replayed, reporter)
-    return _outcome(situation, mode, replayed, solve(replayed.prepared, reporter=reporter))
+    solution = solve(replayed.prepared, reporter=reporter)
+    return _outcome(situation, mode, replayed, solution, bound=_bound(replayed.prepared, solution))
 
 
 def _remove(situation: Situation, removed: Sequence[str], reporter: Reporter) -> ReplayOutcome:
@@ -72,7 +75,50 @@ def _remove(situation: Situation, removed: Sequence[str], reporter: Reporter) ->
         reporter=reporter,
     )
     solution, refused = _without_uninitialized(solution, {pod.uid for pod in pods})
-    return _outcome(situation, Replay.REMOVE, situation, solution, gone=gone, moved=tuple(pods), refused=refused)
+    return _outcome(
+        situation,
+        Replay.REMOVE,
+        situation,
+        solution,
+        gone=gone,
+        moved=tuple(pods),
+        refused=refused,
+        bound=_bound(prepared, solution, gone=gone, moved=pods),
+    )
+
+
+def _bound(
+    prepared: Prepared, solution: Solution, *, gone: Collection[str] = (), moved: Sequence[Pod] = ()
+) -> tuple[FilledStateNode, ...]:
+    """Return the pods that only kube-scheduler finds a node for, by node.
+
+    These are the pods that Karpenter ignores, and all pods if no NodePool is usable.
+
+    Args:
+        prepared: The cluster.
+        solution: What Karpenter decides; its pods come first.
+        gone: Provider ids of the nodes that are removed.
+        moved: Their pods.
+    """
+    pods = [one.pod for one in prepared.ignored]
+    if not prepared.pools:
+        virtual = {pod.uid for pod in prepared.buffer_pods}
+        pods += [pod for pod in (*prepared.pending, *prepared.leaving, *moved) if pod.uid not in virtual]
+    pods = [pod for pod in pods if is_kube_scheduled(pod)]
+    if not pods:
+        return ()
+    moving = (*prepared.leaving, *moved)
+    scheduler = Scheduler(prepared, bound_pods(prepared.inventory.pods), excluded=gone, moving=moving)
+    for filled in solution.nodes:
+        for pod in filled.pods:
+            scheduler.place_on(pod, filled.state.name)
+    nodes = scheduler.place(pods)
+    by_node: dict[str, list[Pod]] = {}
+    for pod in pods:
+        if pod.uid in nodes:
+            by_node.setdefault(nodes[pod.uid], []).append(pod)
+    states = {destination.state.name: destination.state for destination in prepared.destinations}
+    return tuple(FilledStateNode(states[name], tuple(by_node[name])) for name in sorted(by_node))
 
 
 def _without_uninitialized(solution: Solution, moved: Collection[str]) -> tuple[Solution, dict[str, str]]:
@@ -115,6 +161,7 @@ def _outcome(
     gone: frozenset[str] = frozenset(),
     moved: tuple[Pod, ...] = (),
     refused: Mapping[str, str] | None = None,
+    bound: tuple[FilledStateNode, ...] = (),
 ) -> ReplayOutcome:
     return ReplayOutcome(
         mode,
@@ -127,6 +174,7 @@ def _outcome(
         gone=gone,
         moved=moved,
         refused=refused or {},
+        bound=bound,
     )
 
 

@@ -407,6 +407,26 @@ def test_whatever_decides_something_makes_another_template(read: Read, changes: 
     assert other.template is not usual.template
 
 
+@both
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"spec__schedulingGates": [{"name": "quota"}]}, "SchedulingGated"),
+        ({"spec__schedulingGates": [{"name": "quota"}], "spec__nodeName": "node-1"}, ""),
+        ({"spec__schedulingGates": []}, ""),
+        ({"spec__schedulingGates": None}, ""),
+    ],
+    ids=str,
+)
+def test_a_manifest_with_scheduling_gates_is_gated_and_shares_its_template(
+    read: Read, changes: JSON, reason: str
+) -> None:
+    pending: JSON = {"spec__nodeName": None, "status__conditions": []}
+    usual, other = read(replica(1, **pending)), read(replica(2, **pending | changes))
+    assert other.scheduled_reason == reason
+    assert other.template is usual.template
+
+
 def test_pods_of_a_statefulset_share_one_template() -> None:
     def stateful(number: int) -> JSON:
         labels = {

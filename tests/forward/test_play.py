@@ -16,7 +16,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import INSTANCE_TYPE, REGISTERED
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.karpenter.settings import Settings
-from karptui.kube.pod import PodVolume
+from karptui.kube.pod import SCHEDULING_GATED, PodVolume
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
@@ -37,6 +37,7 @@ from tests.builders import (
 )
 from tests.forward.making import TYPES, a_pair, a_world, played, seconds, steps
 
+MOVING = (("a", "node-1", "500m"), ("b", "node-2", "900m"))
 STAYS = {"karpenter.sh/do-not-disrupt": "true"}
 
 
@@ -157,6 +158,55 @@ def test_pods_that_wait_get_a_node() -> None:
     assert launched.claims[0]["instanceTypes"] == ["m5.2xlarge"]
     assert (ready.kind, bound.kind, bound.pods) == (StepKind.READY, StepKind.BIND, ("default/big",))
     assert found.end.pending == 0
+
+
+@pytest.mark.parametrize("is_instant", [False, True])
+def test_pods_that_fit_on_a_ready_node_are_bound_at_once(is_instant: bool) -> None:
+    node = a_node(name="mng-1", pool="", cpu="8", memory="16Gi")
+    closed = replace(node, name="mng-0", provider_id="aws:///x", is_unschedulable=True)
+    new = [a_pod(name=f"a{number}", cpu="1", scheduled_reason="") for number in range(3)]
+    left = [
+        a_pod(name="gated", scheduled_reason=SCHEDULING_GATED),
+        a_pod(name="theirs", scheduled_reason="", scheduler_name="volcano"),
+    ]
+    cluster = Inventory(nodepools=(a_nodepool(),), nodes=(closed, node), pods=(*new, *left))
+    found = played(cluster, is_instant=is_instant)
+    (bound,) = found.steps
+    assert (bound.kind, bound.nodes, bound.pods, seconds(bound)) == (
+        StepKind.BIND,
+        ("mng-1",),
+        ("default/a0", "default/a1", "default/a2"),
+        0,
+    )
+    assert found.end.pending == 2
+    assert any("other schedulers (volcano)" in one for one in found.assumptions)
+
+
+def test_a_pod_that_kube_scheduler_refused_is_bound_if_it_fits_and_the_assumptions_name_it() -> None:
+    node = a_node(name="mng-1", pool="", cpu="8", memory="16Gi")
+    pods = (a_pod(name="a", cpu="1", scheduled_message="0/1 nodes are available"), a_pod(name="b", cpu="1"))
+    found = played(Inventory(nodepools=(a_nodepool(),), nodes=(node,), pods=pods))
+    assert found.end.pending == 0
+    said = "default/a fits on a ready node by kube-scheduler's filters and is bound at once, although it refused before"
+    assert said in found.assumptions
+
+
+def test_pods_of_another_scheduler_are_bound_again_after_an_eviction() -> None:
+    pods = [a_pod(name=name, node=node, cpu=cpu, scheduler_name="volcano") for name, node, cpu in MOVING]
+    found = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods))
+    assert steps(found, StepKind.DISRUPT)
+    assert found.end.pending == 0
+
+
+def test_a_pod_that_preempts_waits_for_the_room_of_its_victims() -> None:
+    """Karpenter launches nothing for a pod that kube-scheduler has nominated for a node."""
+    node = a_node(name="mng-1", pool="", cpu="2", memory="8Gi")
+    victim = a_pod(name="low", node="mng-1", cpu="1900m", deletion_ns=NOW_NS + 60 * SECOND_NS)
+    preempting = a_pod(name="high", cpu="1", priority=1000, nominated_node="mng-1")
+    found = played(Inventory(nodepools=(a_nodepool(),), nodes=(node,), pods=(victim, preempting)))
+    (bound,) = steps(found, StepKind.BIND)
+    assert (bound.pods, seconds(bound)) == (("default/high",), 60)
+    assert steps(found, StepKind.PROVISION) == []
 
 
 def test_a_pod_whose_claim_is_missing_waits_however_often_a_place_is_sought() -> None:

@@ -12,6 +12,7 @@ from karptui.kube.pod import PodVolume
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from karptui.plan.drill import Drill, DrillError, DrillLaunch, Loss, LossKind, drill, drills, losses
+from karptui.provisioning.not_modelled import KUBE_SCHEDULER_APPROXIMATED
 from karptui.views.drill import TABLE, detail_lines, headline, overview
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
@@ -131,6 +132,37 @@ def test_a_nodepool_goes_with_all_that_it_could_launch() -> None:
     assert [one.pool_name for one in found.launches] == ["spare"]
     assert "nodes drain" not in " ".join(found.assumed)
     assert headline(found).startswith("without NodePool general 1 pod finds another place: 1 need 1 new node")
+
+
+def test_without_any_nodepool_kube_scheduler_places_pods_on_the_nodes_that_are_left() -> None:
+    group = a_node(name="group", pool="", zone=B, cpu="2")
+    pods = [
+        a_pod(name="web", node="a", cpu="1"),
+        a_pod(name="large", node="a", cpu="1500m"),
+        a_pod(name="gpu", node="a", cpu="100m", node_selector={"gpu": "yes"}),
+        a_pod(name="theirs", node="a", cpu="100m", scheduler_name="volcano"),
+    ]
+    start = cluster(*pods, nodes=(a_node(name="a", zone=A), group), nodeclaims=(a_nodeclaim(node="a", zone=A),))
+    found = drill(start, WITHOUT_GENERAL)
+    assert counts(found) == (4, 1, 0, 3)
+    reasons = {one.pod_key: one.reason for one in found.pending}
+    assert reasons["default/gpu"].startswith("no existing node takes it, and no NodePool can take pods")
+    assert reasons["default/theirs"].startswith("its scheduler volcano is not modelled, and no NodePool can take pods")
+    assert KUBE_SCHEDULER_APPROXIMATED in found.assumed
+
+
+def test_pods_that_keep_off_nodepools_move_to_other_nodes() -> None:
+    """Karpenter ignores them, so only kube-scheduler places them: next to the pods that Karpenter has placed."""
+    keeps_off = (NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "DoesNotExist"),)),)
+    groups = tuple(a_node(name=f"group-{zone}", pool="", zone=zone, cpu="2") for zone in (A, B))
+    pods = [
+        a_pod(name="karpenter", node=groups[0].name, cpu="1", required_node_terms=keeps_off),
+        a_pod(name="web", node=groups[0].name, cpu="600m"),
+        a_pod(name="coredns", node=groups[0].name, cpu="1", required_node_terms=keeps_off),
+    ]
+    found = drill(cluster(*pods, nodes=groups, nodeclaims=()), WITHOUT_A)
+    assert counts(found) == (3, 2, 0, 1)
+    assert found.pending[0].pod_key != "default/web"
 
 
 def test_a_nodepool_that_is_only_a_label_and_one_without_nodes() -> None:

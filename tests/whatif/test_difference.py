@@ -159,6 +159,16 @@ def test_pods_that_no_longer_fit_say_why() -> None:
     assert still.reason.startswith("m5.4xlarge of NodePool general comes nearest and is short by cpu 83")
 
 
+@pytest.mark.parametrize("mode", [Replay.PENDING, Replay.REMOVE])
+def test_without_a_usable_nodepool_kube_scheduler_places_the_pods_of_a_removed_node(mode: Replay) -> None:
+    static = {**POOL, "spec": {**POOL["spec"], "replicas": 2}}
+    start = fleet(*running(3, "node-1"), manifests=(static,))
+    found = changed(start, RemoveNode("node-1"), mode=mode)
+    assert found.after.pending == 0
+    (move,) = found.moves
+    assert (len(move.pods), move.after.node_name) == (3, "node-2")
+
+
 def test_reasons_of_several_nodepools() -> None:
     pools = (
         POOL,
@@ -175,7 +185,7 @@ def test_reasons_of_several_nodepools() -> None:
     assert "memory 913,408Mi" in found.still_pending[0].reason
     assert "x/y 3" in found.still_pending[0].reason
     nobody = changed(fleet(a_pod(), nodes=0, manifests=()))
-    assert nobody.still_pending[0].reason.startswith("no NodePool can take pods")
+    assert nobody.still_pending[0].reason.startswith("no existing node takes it, and no NodePool can take pods")
     assert nobody.still_pending[0].karpenter_says == ""
     passed_over = changed(
         fleet(a_pod(template=a_pod_template(node_selector={"karpenter.sh/nodepool-hash": "x"})), nodes=0)

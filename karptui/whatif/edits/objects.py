@@ -15,7 +15,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.pod_predicates import UNSCHEDULABLE
 from karptui.kube.node import cordoned
 from karptui.kube.objects import Condition, OwnerReference, with_condition
-from karptui.kube.pod import Pod
+from karptui.kube.pod import SCHEDULING_GATED, Pod
 from karptui.kube.workload import DaemonSet, Workload
 from karptui.kube.yaml_reader import YamlError, load_documents
 from karptui.whatif.edits import EditError, ObjectRef
@@ -213,14 +213,9 @@ def _put_pod(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
     typed = document["metadata"].get("uid")
     uid = made.uid if typed or present is None else present.uid
     made = replace(made, template=template, uid=uid, created_ns=made.created_ns or draft.now_ns)
-    if not made.node_name and not made.is_terminal and not _has_gates(document):
+    if not made.node_name and not made.is_terminal and made.scheduled_reason != SCHEDULING_GATED:
         made = replace(made, phase="Pending", scheduled_reason=UNSCHEDULABLE, nominated_node_name="")
     draft.put(kind, made)
-
-
-def _has_gates(document: Mapping[str, Any]) -> bool:
-    spec = document.get("spec")
-    return isinstance(spec, Mapping) and bool(spec.get("schedulingGates"))
 
 
 def _put_daemonset(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:

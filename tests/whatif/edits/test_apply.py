@@ -446,7 +446,7 @@ def test_a_bare_pod_waits_and_a_gated_one_does_not() -> None:
     (pod,) = side.inventory.pods
     assert (pod.key, pod.scheduled_reason, str(pod.requests["cpu"])) == ("default/one", "Unschedulable", "2")
     gated = edited(base(), put(text.replace("spec: {", "spec: {schedulingGates: [{name: x}], ")))
-    assert gated.inventory.pods[0].scheduled_reason == ""
+    assert gated.inventory.pods[0].scheduled_reason == "SchedulingGated"
     bound = edited(base(pods=(a_pod(name="one", uid="u"),)), put(text.replace("spec: {", "spec: {nodeName: node-1, ")))
     assert (bound.inventory.pods[0].node_name, bound.inventory.pods[0].uid) == ("node-1", "u")
 

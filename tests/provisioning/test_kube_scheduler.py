@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
-from karptui.forward.scheduling import Scheduler, enough
-from karptui.forward.world import World
+from msgspec.structs import replace
+
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import HOSTNAME, ZONE
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import DO_NOT_SCHEDULE, PodAffinityTerm, PodVolume, TopologySpreadConstraint
 from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
-from karptui.kube.taints import PREFER_NO_SCHEDULE, Taint
+from karptui.kube.taints import NO_SCHEDULE, PREFER_NO_SCHEDULE, Taint, Toleration
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim, StorageClass
 from karptui.provisioning import prepare
-from tests.builders import NOW_NS, a_node, a_nodepool, a_pod, a_requirement, an_owner
+from karptui.provisioning.kube_scheduler import Scheduler, bound_pods, enough
+from tests.builders import NOW_NS, a_node, a_nodeclaim, a_nodepool, a_pod, a_requirement, amounts, an_owner
 from tests.forward.making import TYPES
 
 WEB = LabelSelector((("app", "web"),))
 
 
-def places(
-    nodes: list[Any], pods: list[Any], running: tuple[Any, ...] = (), closed: tuple[str, ...] = (), **others: Any
-) -> list[str]:
+def places(nodes: list[Any], pods: list[Any], running: tuple[Any, ...] = (), **others: Any) -> list[str]:
     """Return the node of each pod, in order; empty for none."""
     inventory = Inventory(nodes=tuple(nodes), pods=(*running, *pods), nodepools=(a_nodepool(),), **others)
     prepared = prepare(inventory, TYPES, Settings(), NOW_NS)
-    found = Scheduler(prepared, closed, random.Random(0), World(inventory).bound).place(pods)
+    found = Scheduler(prepared, bound_pods(inventory.pods)).place(pods)
     return [found.get(pod.uid, "") for pod in pods]
 
 
@@ -52,9 +50,24 @@ def test_the_more_important_comes_first() -> None:
     assert places([unmanaged("node-1")], [low, high]) == ["", "node-1"]
 
 
-def test_closed_nodes_take_nothing() -> None:
-    node = unmanaged("node-1")
-    assert places([node], [a_pod(name="a")], closed=(node.provider_id,)) == [""]
+def test_nodes_being_deleted_take_nothing() -> None:
+    assert places([unmanaged("node-1", deletion_ns=NOW_NS)], [a_pod(name="a")]) == [""]
+
+
+def test_cordoned_and_not_ready_nodes_take_only_pods_that_tolerate_it() -> None:
+    """The taint may be missing: Kubernetes adds it a moment after the field or the condition."""
+    pods = [a_pod(name="a"), a_pod(name="b", tolerations=(Toleration(operator="Exists"),))]
+    assert places([replace(unmanaged("node-1"), is_unschedulable=True)], pods) == ["", "node-1"]
+    assert places([unmanaged("node-1", is_ready=False)], pods) == ["", "node-1"]
+
+
+def test_a_ready_node_takes_pods_before_karpenter_marks_it_as_initialized() -> None:
+    startup = Taint("example.com/agent", NO_SCHEDULE)
+    node = a_node(is_initialized=False, allocatable={"nvidia.com/gpu": "0"})
+    claim = a_nodeclaim(stage="Registered", startup_taints=(startup,), allocatable=amounts({"nvidia.com/gpu": "1"}))
+    pods = [a_pod(name="gpu", requests={"nvidia.com/gpu": "1"}), a_pod(name="web", cpu="100m")]
+    assert places([node], pods, nodeclaims=(claim,)) == ["", "node-1"]
+    assert places([replace(node, taints=(startup,))], pods, nodeclaims=(claim,)) == ["", ""]
 
 
 def test_a_pod_whose_volumes_are_not_there_goes_nowhere() -> None:

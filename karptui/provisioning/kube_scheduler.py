@@ -1,4 +1,4 @@
-"""Where kube-scheduler puts pods: its filters, and its default scores, approximated.
+"""Where kube-scheduler binds pods: its filters, and its default scores, approximated.
 
 Scored are NodeResourcesFit (LeastAllocated), NodeResourcesBalancedAllocation, TaintToleration, NodeAffinity and
 PodTopologySpread with the constraints that a pod has by default; images and preferred pod affinity are not.
@@ -11,14 +11,14 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from karptui.karpenter.labels import HOSTNAME, ZONE
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.objects import controller_of
-from karptui.kube.pod import SCHEDULE_ANYWAY, Pod, PodTemplate, TopologySpreadConstraint
+from karptui.kube.pod import SCHEDULE_ANYWAY, SCHEDULING_GATED, Pod, PodTemplate, TopologySpreadConstraint
 from karptui.kube.resources import CPU, MEMORY
 from karptui.kube.taints import PREFER_NO_SCHEDULE, Taint, untolerated
 from karptui.provisioning.destination import Destination, DestinationKind
@@ -28,7 +28,10 @@ from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.run import Run
 from karptui.provisioning.stage_memory import StageMemory
+from karptui.provisioning.state_node import StateNode
 
+KUBE_SCHEDULER_NAMES: Final = frozenset({"", "default-scheduler"})
+"""Values of ``schedulerName`` that mean kube-scheduler."""
 _FULL: Final = 100
 _FEW: Final = 100
 _MOST_SCORES: Final = 64
@@ -46,39 +49,76 @@ _DEFAULT_REQUESTS: Final = {CPU: 100 * 10**6, MEMORY: 200 * 2**20 * 10**9}
 BoundPods = Callable[[str], Iterable[tuple[PodTemplate, Iterable[Pod]]]]
 
 
+class Taker(NamedTuple):
+    """A node that takes a pod."""
+
+    destination: Destination
+    memory: StageMemory
+    labels: RequirementSet
+    """Labels of the node once the pod is on it."""
+
+
 def enough(nodes: int) -> int:
     """Return how many nodes that take a pod kube-scheduler looks for before it scores: ``percentageOfNodesToScore``."""
     return nodes if nodes <= _FEW else max(_FEW, nodes * max(50 - nodes // 125, 5) // 100)
 
 
-def closed_nodes(prepared: Prepared) -> list[str]:
-    """Return provider ids of the nodes that take no pods yet, or no more."""
-    return [
-        state.provider_id
-        for state in prepared.states
-        if state.node is None or not state.is_initialized or state.is_marked_for_deletion
-    ]
+def awaits_node(pod: Pod) -> bool:
+    """Return whether a scheduler may bind a pod; a DaemonSet's room is reserved, so its pods are left out."""
+    return (
+        not pod.node_name
+        and pod.is_active
+        and pod.scheduled_reason != SCHEDULING_GATED
+        and not pod.template.is_daemonset_owned
+        and not pod.template.is_node_owned
+    )
+
+
+def is_kube_scheduled(pod: Pod) -> bool:
+    """Return whether kube-scheduler binds a pod, and not a scheduler that is not modelled."""
+    return pod.template.scheduler_name in KUBE_SCHEDULER_NAMES
+
+
+def bound_pods(pods: Iterable[Pod]) -> BoundPods:
+    """Return a lookup of the bound pods of a namespace, by template."""
+    found: dict[str, dict[PodTemplate, list[Pod]]] = {}
+    for pod in pods:
+        if pod.node_name:
+            found.setdefault(pod.namespace, {}).setdefault(pod.template, []).append(pod)
+    return lambda namespace: found.get(namespace, {}).items()
 
 
 class Scheduler:
     """One look of kube-scheduler at a cluster: pods in turn, each seeing those before it."""
 
     def __init__(
-        self, prepared: Prepared, closed: Iterable[str], rng: random.Random, bound: BoundPods, first: int = 0
+        self,
+        prepared: Prepared,
+        bound: BoundPods,
+        *,
+        rng: random.Random | None = None,
+        first: int = 0,
+        excluded: Iterable[str] = (),
+        moving: Iterable[Pod] = (),
     ) -> None:
         """Look at a cluster.
 
         Args:
             prepared: The cluster.
-            closed: Provider ids of nodes that take no pods yet, or no more.
-            rng: Decides between equals, as kube-scheduler does.
-            bound: Yields the bound pods of a namespace, by template.
+            bound: Returns the bound pods of a namespace, by template.
+            rng: Decides between equals, as kube-scheduler does; None to decide the same way every time.
             first: Index of the node with which the search begins.
+            excluded: Provider ids of the nodes that are removed.
+            moving: Bound pods that are placed again and do not count where they are.
         """
         self._bound = bound
         self._prepared = prepared
-        self._rng = rng
-        self._run = Run(prepared, Variant(excluded=frozenset(closed), is_scheduler=True))
+        self._rng = rng or random.Random(0)  # noqa: S311 - a choice among equals, not a secret
+        closed = (state.provider_id for state in prepared.states if state.node is None or state.is_marked_for_deletion)
+        variant = Variant(
+            excluded=frozenset((*closed, *excluded)), moving={pod.uid: pod for pod in moving}, is_scheduler=True
+        )
+        self._run = Run(prepared, variant)
         self._stages: dict[PodClass, tuple[Stage, ...]] = {}
         self._spread: dict[PodTemplate, tuple[tuple[TopologySpreadConstraint, Counter[str]], ...]] = {}
         columns = prepared.columns.index
@@ -114,32 +154,52 @@ class Scheduler:
                 found[pod.uid] = name
         return found
 
-    def _place(self, pod: Pod) -> str | None:
+    def takers(self, pod: Pod) -> Iterator[Taker]:
+        """Yield the nodes that pass kube-scheduler's filters for a pod; a node may come more than once."""
         queued = self._prepared.queued(pod)
         if not self._prepared.is_bindable(queued):
-            return None
+            return
         owner = queued.owner
         stages = self._stages.get(owner)
         if stages is None:
             stages = self._stages[owner] = self._prepared.classes.required_stages(queued.first)
-        check = self._run.node_check
-        takers: dict[int, tuple[Destination, StageMemory, RequirementSet]] = {}
-        first = self.first
+        check, first = self._run.node_check, self.first
         for stage in stages:
             memory = self._run.stage_memory(stage, queued)
             for destination, labels in check.takers(queued, memory, first):
-                takers.setdefault(destination.index, (destination, memory, labels))
-                if len(takers) == self._enough:
-                    self.first = (destination.index + 1) % len(self._prepared.destinations)
-                    break
+                if _is_open(destination.state, pod.template):
+                    yield Taker(destination, memory, labels)
+
+    def add(self, pod: Pod, taker: Taker) -> None:
+        """Put a pod on a node that takes it."""
+        destination, memory, labels = taker
+        self._run.node_check.add(self._prepared.queued(pod), memory, destination, labels)
+        for constraint, counts in self._spread.get(pod.template, ()):
+            counts[destination.state.labels.get(constraint.topology_key, "")] += 1
+
+    def place_on(self, pod: Pod, node_name: str) -> None:
+        """Put a pod on a node if that takes it."""
+        taker = next((one for one in self.takers(pod) if one.destination.state.name == node_name), None)
+        if taker is not None:
+            self.add(pod, taker)
+
+    def room(self, destination: Destination) -> Sequence[int]:
+        """Return what is left of a node, by column of the cluster's amounts."""
+        filled = self._run.node_check.filled.get(destination.index)
+        return destination.room if filled is None else filled.room
+
+    def _place(self, pod: Pod) -> str | None:
+        takers: dict[int, Taker] = {}
+        for taker in self.takers(pod):
+            takers.setdefault(taker.destination.index, taker)
+            if len(takers) == self._enough:
+                self.first = (taker.destination.index + 1) % len(self._prepared.destinations)
+                break
         if not takers:
             return None
-        best = self._best(queued, [destination for destination, _, _ in takers.values()])
-        destination, memory, labels = takers[best.index]
-        check.add(queued, memory, destination, labels)
-        for constraint, counts in self._spread.get(pod.template, ()):
-            counts[best.state.labels.get(constraint.topology_key, "")] += 1
-        return destination.state.name
+        best = self._best(self._prepared.queued(pod), [taker.destination for taker in takers.values()])
+        self.add(pod, takers[best.index])
+        return best.state.name
 
     def _best(self, queued: QueuedPod, nodes: list[Destination]) -> Destination:
         if len(nodes) == 1:
@@ -244,6 +304,23 @@ class Scheduler:
                     if name in self._labels:
                         counts[self._labels[name].get(constraint.topology_key, "")] += number
         return found
+
+
+def _is_open(state: StateNode, template: PodTemplate) -> bool:
+    """Return whether kube-scheduler may use a node that Karpenter's rules accept.
+
+    Karpenter looks ahead: it ignores taints that a new node will lose, and takes resources that its NodeClaim promises
+    before the kubelet reports them.
+    """
+    taints = state.scheduler_taints
+    if taints is not state.taints:
+        hard = [taint for taint in taints if taint.effect != PREFER_NO_SCHEDULE]
+        if untolerated(hard, template.tolerations):
+            return False
+    if state.is_initialized or state.node is None:
+        return True
+    reported = state.node.allocatable
+    return all(name in reported and reported[name].nano for name, amount in template.requests.items() if amount.nano)
 
 
 def _has_same_owner(one: PodTemplate, other: PodTemplate) -> bool:
