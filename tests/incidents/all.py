@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from tests.incidents import (
+    capacity,
     controllers,
     disruption,
     healthy,
+    healthy_soon,
     launches,
     nodeclasses,
     nodes,
@@ -15,6 +17,18 @@ from tests.incidents import (
 )
 from tests.incidents.incident import INCIDENTS
 
-MODULES = (launches, nodeclasses, registration, scheduling, disruption, nodes, controllers, two_faults, healthy)
+MODULES = (
+    launches,
+    nodeclasses,
+    registration,
+    scheduling,
+    disruption,
+    nodes,
+    controllers,
+    capacity,
+    two_faults,
+    healthy,
+    healthy_soon,
+)
 
 __all__ = ["INCIDENTS", "MODULES"]

@@ -40,20 +40,22 @@ def gone_claim(c: Cluster, pool: str, number: int) -> Object:
     }
 
 
-def refused(c: Cluster, pool: str, errors: Sequence[str], pods: Sequence[Object], *, every: int, times: int) -> None:
-    """Add the events of launches that EC2 refused for want of capacity or quota, every so many minutes.
+def refused(
+    c: Cluster, pool: str, errors: Sequence[str], pods: Sequence[Object], *, every: int, times: int, last: int = 1
+) -> None:
+    """Add the events of launches that EC2 refused for want of capacity or quota, every so many minutes until ``last`` minutes ago.
 
     Karpenter 1.15 repeats the error on the pods for which it made the NodeClaim.
     """
     for number in range(times):
         claim, error = gone_claim(c, pool, number), errors[number % len(errors)]
-        name, last = claim["metadata"]["name"], f"{1 + every * number}m"
+        name, age = claim["metadata"]["name"], f"{last + every * number}m"
         text = f"creating instance, insufficient capacity, with fleet error(s), {error}"
-        c.event(claim, "InsufficientCapacityError", f"NodeClaim {name} event: {text}", last=last)
+        c.event(claim, "InsufficientCapacityError", f"NodeClaim {name} event: {text}", last=age)
         if not number:
             for pod in pods:
                 message = f"NodeClaim {name} nominated for this pod failed to launch: {text}"
-                c.event(pod, "InsufficientCapacityError", message, last=last, count=times)
+                c.event(pod, "InsufficientCapacityError", message, last=age, count=times)
 
 
 def unschedulable(c: Cluster, pods: Sequence[Object], error: str, *, minutes: int) -> None:
@@ -75,3 +77,11 @@ def nominated(c: Cluster, pods: Sequence[Object], pairs: Sequence[NodePair], *, 
         pair = pairs[number % len(pairs)]
         place = f"nodeclaim/{pair.claim_name}" + (f", node/{pair.name}" if pair.node else "")
         c.event(pod, "Nominated", f"Pod should schedule on: {place}", last=last, count=count, kind="Normal")
+
+
+GPU_TAINT = {"key": "nvidia.com/gpu", "effect": "NoSchedule"}
+GPU_POD: Object = {
+    "nodeSelector": {"karpenter.sh/nodepool": "gpu"},
+    "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
+}
+"""What a pod that needs a GPU has in its spec."""

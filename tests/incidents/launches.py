@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
-from tests.incidents.fleets import CPU, MEMORY, fleet, refused, unschedulable
+from tests.incidents.fleets import CPU, GPU_POD, GPU_TAINT, MEMORY, fleet, refused, unschedulable
 from tests.incidents.incident import ICE, LAUNCHES, incident
 
 
@@ -102,7 +102,7 @@ def zone_ice_volume(c: Cluster) -> None:
 
 
 @incident(
-    story="The two GPU jobs of the morning took the account's 64 vCPUs of G instances. Five more pods wait for 38 minutes, and "
+    story="The GPU jobs of the morning took the account's 64 vCPUs of G instances. Five more pods wait for 38 minutes, and "
     "each launch fails.",
     cause="EC2 refuses launches of pool gpu because the vCPU quota of 64 for G instances is used up; 5 pods are pending.",
     thread="aws/karpenter-provider-aws#3372",
@@ -116,7 +116,13 @@ def zone_ice_volume(c: Cluster) -> None:
 )
 def vcpu_quota(c: Cluster) -> None:
     c.nodeclass()
-    c.pool("gpu", families=("g5",), sizes=("xlarge", "2xlarge"), disruption={"consolidationPolicy": "WhenEmpty"})
+    c.pool(
+        "gpu",
+        families=("g5",),
+        sizes=("xlarge", "2xlarge"),
+        disruption={"consolidationPolicy": "WhenEmpty"},
+        template={"taints": [GPU_TAINT]},
+    )
     c.pool("general")
     fleet(c, "general", "orders", "storefront", 3)
     c.daemonset(
@@ -141,6 +147,7 @@ def vcpu_quota(c: Cluster) -> None:
         cpu="6",
         memory="20Gi",
         requests={"nvidia.com/gpu": "1"},
+        spec=GPU_POD,
         message="0/13 nodes are available: 13 Insufficient nvidia.com/gpu. preemption: 0/13 nodes are available: "
         "13 No preemption victims found for incoming pod.",
     )

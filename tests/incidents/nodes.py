@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.incidents.cluster import NOT_READY, Cluster
-from tests.incidents.fleets import fleet
+from tests.incidents.fleets import GPU_POD, GPU_TAINT, fleet
 from tests.incidents.incident import incident
 
 
@@ -98,14 +98,28 @@ def node_gone_silent(c: Cluster) -> None:
 )
 def gpu_unhealthy(c: Cluster) -> None:
     c.nodeclass()
-    c.pool("gpu", families=("g5",), sizes=("2xlarge",), disruption={"consolidationPolicy": "WhenEmpty"})
+    c.pool(
+        "gpu",
+        families=("g5",),
+        sizes=("2xlarge",),
+        disruption={"consolidationPolicy": "WhenEmpty"},
+        template={"taints": [GPU_TAINT]},
+    )
     c.pool("general")
     fleet(c, "general", "orders", "storefront", 3)
     selector = {"nodeSelector": {"karpenter.sh/nodepool": "gpu"}}
     c.daemonset("kube-system", "nvidia-device-plugin", cpu="10m", memory="64Mi", spec=selector)
     pairs = [c.node("gpu", "g5.2xlarge", zone, gpus=1, age="30h", requests={"nvidia.com/gpu": "1"}) for zone in c.zones]
     c.workload(
-        "Deployment", "ml", "infer", on=pairs, cpu="6", memory="20Gi", age="29h", requests={"nvidia.com/gpu": "1"}
+        "Deployment",
+        "ml",
+        "infer",
+        on=pairs,
+        cpu="6",
+        memory="20Gi",
+        age="29h",
+        requests={"nvidia.com/gpu": "1"},
+        spec=GPU_POD,
     )
     ill = pairs[1].node
     assert ill is not None

@@ -1,0 +1,275 @@
+"""Clusters that have just been through something, or are in the middle of something ordinary: no alarm."""
+
+from __future__ import annotations
+
+from tests.incidents.cluster import CNI_NOT_READY, Cluster
+from tests.incidents.controllers import FULL
+from tests.incidents.disruption import both, conditions
+from tests.incidents.fleets import CPU, MEMORY, fleet, nominated, refused
+from tests.incidents.incident import QUIET, incident
+from tests.incidents.objects import condition
+from tests.incidents.registration import TAINT
+
+
+@incident(
+    story="EC2 had no c7i spot for a while; the last refusal is 21 minutes old. Karpenter took other types, and every pod runs.",
+    cause="Nothing is wrong: refusals of the past were made good by other instance types.",
+    thread="aws/karpenter-provider-aws#5789",
+    must=[[QUIET]],
+    must_not=[r"\bpending\b|\bwaits?\b"],
+    first=1,
+    healthy=True,
+)
+def fine_refusals_are_over(c: Cluster) -> None:
+    c.nodeclass()
+    c.pool("batch", families=("c7i", "m6i"), capacity=("spot",))
+    c.pool("general")
+    fleet(c, "general", "orders", "storefront", 3)
+    pairs = [c.node("batch", "m6i.xlarge", zone, capacity="spot", age="20m") for zone in c.zones]
+    selector = {"nodeSelector": {"karpenter.sh/nodepool": "batch"}}
+    c.workload(
+        "Deployment", "orders", "thumbnails", on=pairs, count=9, age="19m", cpu=CPU, memory=MEMORY, spec=selector
+    )
+    error = (
+        "InsufficientInstanceCapacity: We currently do not have sufficient c7i.2xlarge capacity in the Availability Zone you "
+        "requested (us-east-1b). Our system will be working on provisioning additional capacity."
+    )
+    refused(c, "batch", [error], [], every=2, times=6, last=21)
+
+
+@incident(
+    story="A webhook was down for five minutes; the last pod it refused was 31 minutes ago. All ReplicaSets are complete again.",
+    cause="Nothing is wrong: the webhook answers again and all pods were created.",
+    thread="kyverno/kyverno#2869",
+    must=[[QUIET]],
+    must_not=[r"(cannot|can not|can't) be created", r"no new pods?"],
+    first=1,
+    healthy=True,
+)
+def fine_webhook_is_back(c: Cluster) -> None:
+    c.nodeclass()
+    c.pool("general")
+    fleet(c, "general", "orders", "storefront", 4)
+    text = (
+        'Error creating: Internal error occurred: failed calling webhook "mutate.kyverno.svc-fail": failed to call webhook: Post '
+        '"https://kyverno-svc.kyverno.svc:443/mutate/fail?timeout=10s": context deadline exceeded'
+    )
+    c.refused_pods("storefront", text, first="36m", last="31m", count=14)
+    made = next(
+        one for one in c.objects if one["kind"] == "ReplicaSet" and one["metadata"]["name"].startswith("storefront")
+    )
+    del made["status"]["conditions"]
+
+
+@incident(
+    story="EC2 takes back one of ten spot nodes. Karpenter drains it for 50 seconds, its replacement is launched, and three pods wait "
+    "for 20 seconds: the ordinary course of spot.",
+    cause="Nothing is wrong: one of ten spot nodes is being replaced after an interruption.",
+    thread="dynamical-org/reformatters#945",
+    must=[[QUIET]],
+    must_not=[r"\b10 (spot )?nodes .{0,30}(interrupt|taken back)", "stuck"],
+    first=1,
+    healthy=True,
+)
+def fine_one_spot_node_interrupted(c: Cluster) -> None:
+    c.nodeclass()
+    c.pool("spot", capacity=("spot",))
+    fleet(c, "spot", "orders", "storefront", 9, capacity="spot", age="2d")
+    going = c.node("spot", "m6i.xlarge", c.zones[0], capacity="spot", age="2d", deleting="50s")
+    conditions(going, condition("Drained", "Unknown", c.at("50s"), "Draining", "Draining"))
+    for one in both(going):
+        c.event(one, "SpotInterrupted", "Spot interruption warning was triggered", last="52s")
+        kind = one["kind"]
+        c.event(one, "TerminatingOnInterruption", f"Interruption triggered termination for the {kind}", last="51s")
+    fresh = c.node("spot", "m6i.xlarge", c.zones[1], capacity="spot", age="30s", stage="Launched")
+    pods = c.workload(
+        "Deployment",
+        "orders",
+        "catalog",
+        pending=3,
+        pending_since="20s",
+        cpu=CPU,
+        memory=MEMORY,
+        message=FULL.format(12),
+    )
+    nominated(c, pods, [fresh], last="15s")
+
+
+@incident(
+    story="Both Karpenter pods have restarted once, one for want of memory six days ago. They run since.",
+    cause="Nothing is wrong: Karpenter runs with both replicas; its restarts are days ago.",
+    thread="aws/karpenter-provider-aws#7658",
+    must=[[QUIET]],
+    must_not=[r"karpenter.{0,60}(OOM|crash|restart|down)"],
+    first=1,
+    healthy=True,
+)
+def fine_karpenter_restarted_days_ago(c: Cluster) -> None:
+    c.nodeclass()
+    c.pool("general")
+    fleet(c, "general", "orders", "storefront", 4)
+    pods = [one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("karpenter-")]
+    for pod, reason in zip(pods, ("OOMKilled", "Error"), strict=True):
+        state = pod["status"]["containerStatuses"][0]
+        state["restartCount"] = 1
+        state["state"] = {"running": {"startedAt": c.at("6d")}}
+        state["lastState"] = {
+            "terminated": {"reason": reason, "exitCode": 137, "finishedAt": c.at("6d"), "startedAt": c.at("12d")}
+        }
+
+
+@incident(
+    story="The ten nodes of web were created on different days and expire one after the other, the next in five hours. Their pods "
+    "move without harm.",
+    cause="Nothing is wrong: nodes expire one by one, days apart.",
+    thread="aws/karpenter-provider-aws#7122",
+    must=[[QUIET]],
+    must_not=[r"\b(10|ten) nodes.{0,40}expir", "killed"],
+    first=1,
+    healthy=True,
+)
+def fine_nodes_expire_one_by_one(c: Cluster) -> None:
+    c.nodeclass()
+    c.pool("web")
+    pairs = [c.node("web", "m6i.xlarge", c.zones[number % 3], age=f"{29 - 3 * number}d19h") for number in range(10)]
+    c.workload("Deployment", "orders", "storefront", on=pairs, count=30, age="20h", cpu=CPU, memory=MEMORY)
+    c.pdb("orders", "storefront", "storefront", healthy=30, desired=27, expected=30, maxUnavailable="10%")
+
+
+@incident(
+    story="The managed node group takes a new release: one of its nodes was cordoned three minutes ago and is drained, the new one is "
+    "ready.",
+    cause="Nothing is wrong: EKS updates a managed node group, one node at a time.",
+    thread="kubernetes-sigs/karpenter#2802",
+    must=[[QUIET]],
+    must_not=["forgotten"],
+    first=1,
+    healthy=True,
+)
+def fine_node_group_update(c: Cluster) -> None:
+    c.nodeclass()
+    c.pool("general")
+    fleet(c, "general", "orders", "storefront", 4)
+    old = c.group_node("m6i.large", c.zones[1], age="47d")
+    c.cordon(old, "3m")
+
+
+@incident(
+    story="Two nodes joined 40 seconds ago: they are not ready yet, and one still has its startup taint. Five pods are promised to "
+    "them.",
+    cause="Nothing is wrong: two nodes start up for less than a minute.",
+    thread="kubernetes-sigs/aws-ebs-csi-driver#1232",
+    must=[[QUIET]],
+    must_not=[r"never|stuck|does not (join|initiali)|has not been ready", r"\b(have|has) room on\b"],
+    first=1,
+    healthy=True,
+)
+def fine_nodes_come_up(c: Cluster) -> None:
+    c.nodeclass()
+    c.pool("general", template={"startupTaints": [TAINT]})
+    fleet(c, "general", "orders", "storefront", 4)
+    why = ("NodeNotReady", "Node status is NotReady")
+    first = c.node(
+        "general", "m6i.xlarge", c.zones[0], age="75s", stage="Registered", uninitialized=why, ready=CNI_NOT_READY
+    )
+    why = ("StartupTaintsExist", 'StartupTaint "ebs.csi.aws.com/agent-not-ready:NoExecute" still exists')
+    second = c.node(
+        "general", "m6i.xlarge", c.zones[1], age="76s", stage="Registered", uninitialized=why, taints=[TAINT]
+    )
+    pods = c.workload(
+        "Deployment",
+        "orders",
+        "checkout",
+        pending=5,
+        pending_since="80s",
+        cpu=CPU,
+        memory=MEMORY,
+        message="0/8 nodes are available: 1 node(s) had untolerated taint {ebs.csi.aws.com/agent-not-ready: }, 1 node(s) had "
+        "untolerated taint {node.kubernetes.io/not-ready: }, 6 Insufficient cpu. preemption: 0/8 nodes are available: 2 "
+        "Preemption is not helpful for scheduling, 6 No preemption victims found for incoming pod.",
+    )
+    nominated(c, pods, [first, second], last="5s", count=4)
+
+
+@incident(
+    story="A rollout of the shop runs for two minutes: one pod is still starting, so the PodDisruptionBudget allows no eviction at "
+    "this moment. One drifted node waits for that, and will go in a minute.",
+    cause="Nothing is wrong: a PodDisruptionBudget is used up for a moment by a rollout.",
+    thread="kubernetes-sigs/karpenter#1176",
+    must=[[QUIET]],
+    must_not=[r"never allow", "forever|no terminationGracePeriod"],
+    first=1,
+    healthy=True,
+)
+def fine_budget_used_up_by_rollout(c: Cluster) -> None:
+    c.nodeclass()
+    c.pool("web")
+    pairs = fleet(c, "web", "orders", "catalog", 3, age="9d")
+    last = c.node("web", "m6i.xlarge", c.zones[0], age="9d", drifted="2m")
+    c.workload("Deployment", "orders", "storefront", on=[last], count=2, age="2m", cpu=CPU, memory=MEMORY)
+    pods = [one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("storefront")]
+    for one in pods[1]["status"]["conditions"]:
+        if one["type"] in ("Ready", "ContainersReady"):
+            one |= {"status": "False", "reason": "ContainersNotReady", "lastTransitionTime": c.at("25s")}
+    pods[1]["status"]["containerStatuses"][0]["ready"] = False
+    pods[1]["metadata"]["creationTimestamp"] = c.at("25s")
+    budget = c.pdb("orders", "storefront", "storefront", healthy=1, desired=1, expected=2, maxUnavailable=1)
+    budget["status"]["conditions"] = [condition("DisruptionAllowed", "False", c.at("25s"), "InsufficientPods")]
+    text = "Pdb prevents pod evictions (PodDisruptionBudget=[orders/storefront])"
+    for one in both(last):
+        c.event(one, "DisruptionBlocked", text, last="5s", kind="Normal")
+    assert len(pairs) == 3
+
+
+@incident(
+    story="A static pool keeps three nodes warm for the launch tonight. They are empty, as intended.",
+    cause="Nothing is wrong: a static NodePool holds its nodes whether they are used or not.",
+    thread="kubernetes-sigs/karpenter#2309",
+    must=[[QUIET]],
+    must_not=[r"cannot be removed|stuck"],
+    first=1,
+    healthy=True,
+    settings={"FEATURE_GATES": "StaticCapacity=true"},
+)
+def fine_static_pool_is_empty(c: Cluster) -> None:
+    c.nodeclass()
+    c.pool("general")
+    taint = {"key": "dedicated", "value": "warm", "effect": "NoSchedule"}
+    c.pool(
+        "warm", families=("m6i",), sizes=("2xlarge",), replicas=3, limits={"nodes": "4"}, template={"taints": [taint]}
+    )
+    fleet(c, "general", "orders", "storefront", 4)
+    for zone in c.zones:
+        c.node("warm", "m6i.2xlarge", zone, age="6d")
+
+
+@incident(
+    story="Four pods of a rollout were scheduled 35 seconds ago and pull their image.",
+    cause="Nothing is wrong: four pods pull their image for half a minute.",
+    thread="aws/karpenter-provider-aws#4202",
+    must=[[QUIET]],
+    must_not=["stuck|cannot start|never start|sandbox"],
+    first=1,
+    healthy=True,
+)
+def fine_pods_pull_images(c: Cluster) -> None:
+    c.nodeclass()
+    c.pool("general")
+    pairs = fleet(c, "general", "orders", "storefront", 4, each=2)
+    pods = c.workload(
+        "Deployment", "orders", "catalog", on=pairs, age="35s", cpu=CPU, memory=MEMORY, waiting="ContainerCreating"
+    )
+    for pod in pods:
+        c.event(
+            pod,
+            "Pulling",
+            'Pulling image "registry.example/orders/app:2026.11"',
+            last="33s",
+            kind="Normal",
+            source="kubelet",
+        )
+    text = (
+        'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "9f31c7": '
+        'plugin type="aws-cni" name="aws-cni" failed (add): add cmd: failed to assign an IP address to container'
+    )
+    c.event(pods[0], "FailedCreatePodSandBox", text, last="34s", source="kubelet")
