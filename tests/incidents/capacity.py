@@ -6,6 +6,9 @@ from tests.incidents.cluster import Cluster
 from tests.incidents.disruption import both
 from tests.incidents.fleets import CPU, MEMORY, fleet, unschedulable
 from tests.incidents.incident import LAUNCHES, ROOM, incident
+from tests.incidents.node_objects import add_node
+from tests.incidents.pods import add_pod, add_volume, add_workload
+from tests.incidents.pools import add_nodeclass, add_pool
 
 
 @incident(
@@ -17,13 +20,15 @@ from tests.incidents.incident import LAUNCHES, ROOM, incident
     must=[["general"], ["limit"], ["drift"], [r"\b4\b|\bfour\b"], [r"\b2 ?d|4[78] ?h|two days"]],
 )
 def limit_stops_drift(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general", limits={"cpu": "8"})
+    add_nodeclass(c)
+    add_pool(c, "general", limits={"cpu": "8"})
     pairs = [
-        c.node("general", "m6i.large", c.zones[number % 3], age="12d", drifted="2d", drift_reason="RequirementsDrifted")
+        add_node(
+            c, "general", "m6i.large", c.zones[number % 3], age="12d", drifted="2d", drift_reason="RequirementsDrifted"
+        )
         for number in range(4)
     ]
-    c.workload("Deployment", "orders", "storefront", on=pairs, cpu="1400m", memory="4Gi")
+    add_workload(c, "Deployment", "orders", "storefront", on=pairs, cpu="1400m", memory="4Gi")
     error = "all available instance types exceed limits for nodepool (NodePool=general)"
     for number, pair in enumerate(pairs):
         name = next(
@@ -53,12 +58,12 @@ def limit_stops_drift(c: Cluster) -> None:
     ],
 )
 def bare_pod_expires(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 4)
-    old = c.node("general", "m6i.xlarge", c.zones[1], age=f"{720 * 60 - 14}m")
-    c.workload("Deployment", "orders", "catalog", on=[old], count=2, age="5d", cpu=CPU, memory=MEMORY)
-    c.pod("qa", "loadtest-anna", node=old, age="3h", cpu="1", memory="2Gi", labels={"run": "loadtest-anna"})
+    old = add_node(c, "general", "m6i.xlarge", c.zones[1], age=f"{720 * 60 - 14}m")
+    add_workload(c, "Deployment", "orders", "catalog", on=[old], count=2, age="5d", cpu=CPU, memory=MEMORY)
+    add_pod(c, "qa", "loadtest-anna", node=old, age="3h", cpu="1", memory="2Gi", labels={"run": "loadtest-anna"})
 
 
 @incident(
@@ -74,10 +79,11 @@ def bare_pod_expires(c: Cluster) -> None:
     must_not=[LAUNCHES, ROOM],
 )
 def pod_too_big(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general", families=("m6i", "m7i", "r6i"))
+    add_nodeclass(c)
+    add_pool(c, "general", families=("m6i", "m7i", "r6i"))
     fleet(c, "general", "orders", "storefront", 3)
-    pods = c.workload(
+    pods = add_workload(
+        c,
         "Deployment",
         "bi",
         "forecast",
@@ -100,14 +106,15 @@ def pod_too_big(c: Cluster) -> None:
     must_not=[LAUNCHES, ROOM],
 )
 def min_values(c: Cluster) -> None:
-    c.nodeclass()
+    add_nodeclass(c)
     narrow = [("karpenter.k8s.aws/instance-category", ["m"]), ("karpenter.k8s.aws/instance-generation", ["7"])]
     listed = [{"key": key, "operator": "In", "values": values} for key, values in narrow]
     families = {"key": "karpenter.k8s.aws/instance-family", "operator": "Exists", "minValues": 10}
-    c.pool("spread", families=(), requirements=[*listed, families])
-    c.pool("general")
+    add_pool(c, "spread", families=(), requirements=[*listed, families])
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 3)
-    pods = c.workload(
+    pods = add_workload(
+        c,
         "Deployment",
         "orders",
         "pricing",
@@ -139,12 +146,12 @@ def min_values(c: Cluster) -> None:
     ],
 )
 def nodes_do_not_disrupt(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 3)
     marks = {"karpenter.sh/do-not-disrupt": "true"}
     for zone in c.zones:
-        pair = c.node("general", "m6i.2xlarge", zone, age="21d", annotations=marks)
+        pair = add_node(c, "general", "m6i.2xlarge", zone, age="21d", annotations=marks)
         text = 'Disruption is blocked through the "karpenter.sh/do-not-disrupt" annotation'
         for one in both(pair):
             c.event(one, "DisruptionBlocked", text, last="1m", first="58m", count=28, kind="Normal")
@@ -159,12 +166,13 @@ def nodes_do_not_disrupt(c: Cluster) -> None:
     must_not=[LAUNCHES, ROOM],
 )
 def zonal_shift(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 4, zones=[c.zones[0], c.zones[2]])
-    volumes = [c.volume("cache", f"data-redis-{number}", zone) for number, zone in enumerate(c.zones[:2])]
-    host = c.node("general", "m6i.xlarge", c.zones[0])
-    pods = c.workload(
+    volumes = [add_volume(c, "cache", f"data-redis-{number}", zone) for number, zone in enumerate(c.zones[:2])]
+    host = add_node(c, "general", "m6i.xlarge", c.zones[0])
+    pods = add_workload(
+        c,
         "StatefulSet",
         "cache",
         "redis",

@@ -7,6 +7,9 @@ from typing import Any, Final
 from tests.incidents.cluster import Cluster
 from tests.incidents.fleets import CPU, MEMORY, fleet
 from tests.incidents.incident import LAUNCHES, incident
+from tests.incidents.node_objects import add_node
+from tests.incidents.pods import add_workload, refuse_pods
+from tests.incidents.pools import add_karpenter, add_nodeclass, add_pool
 
 FILLER: Final[dict[str, Any]] = {"cpu": "1300m", "memory": "2Gi", "age": "40d"}
 """Requests of Prometheus pods that leave no room on the managed node group where Karpenter does not run."""
@@ -34,10 +37,11 @@ DOWN = (
     karpenter_runs=False,
 )
 def karpenter_scaled_to_zero(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 4)
-    c.workload(
+    add_workload(
+        c,
         "Deployment",
         "kube-system",
         "karpenter",
@@ -46,7 +50,7 @@ def karpenter_scaled_to_zero(c: Cluster) -> None:
         image="public.ecr.aws/karpenter/controller:1.15.0",
         container="controller",
     )
-    c.workload("StatefulSet", "monitoring", "prometheus", on=c.system, **FILLER)
+    add_workload(c, "StatefulSet", "monitoring", "prometheus", on=c.system, **FILLER)
     c.add(
         "Lease",
         "karpenter-leader-election",
@@ -54,7 +58,8 @@ def karpenter_scaled_to_zero(c: Cluster) -> None:
         age="200d",
         spec={"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": c.at("3h"), "leaseTransitions": 15},
     )
-    c.workload(
+    add_workload(
+        c,
         "Deployment",
         "orders",
         "checkout",
@@ -82,12 +87,13 @@ def karpenter_scaled_to_zero(c: Cluster) -> None:
     karpenter_runs=False,
 )
 def karpenter_on_its_own_pool(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
-    c.pool("infra", sizes=("xlarge",))
+    add_nodeclass(c)
+    add_pool(c, "general")
+    add_pool(c, "infra", sizes=("xlarge",))
     fleet(c, "general", "orders", "storefront", 4)
-    c.workload("StatefulSet", "monitoring", "prometheus", on=c.system, **FILLER)
-    c.karpenter(
+    add_workload(c, "StatefulSet", "monitoring", "prometheus", on=c.system, **FILLER)
+    add_karpenter(
+        c,
         pending=2,
         pending_since="32m",
         affinity=False,
@@ -95,7 +101,8 @@ def karpenter_on_its_own_pool(c: Cluster) -> None:
         message="0/6 nodes are available: 6 node(s) didn't match Pod's node affinity/selector. preemption: 0/6 nodes are "
         "available: 6 Preemption is not helpful for scheduling.",
     )
-    c.workload(
+    add_workload(
+        c,
         "Deployment",
         "orders",
         "checkout",
@@ -115,11 +122,11 @@ def karpenter_on_its_own_pool(c: Cluster) -> None:
     must=[["kyverno"], ["webhook"], [r"creat|FailedCreate|refuse|reject"]],
 )
 def kyverno_times_out(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     pairs = fleet(c, "general", "orders", "storefront", 4)
-    c.workload(
-        "Deployment", "kyverno", "kyverno-admission-controller", on=pairs[:1], age="25m", cpu="100m", memory="128Mi"
+    add_workload(
+        c, "Deployment", "kyverno", "kyverno-admission-controller", on=pairs[:1], age="25m", cpu="100m", memory="128Mi"
     )
     kyverno = c.find("Deployment", "kyverno-admission-controller")
     kyverno["spec"]["replicas"] = 3
@@ -134,9 +141,9 @@ def kyverno_times_out(c: Cluster) -> None:
         ("Deployment", "payments", "ledger", 4),
     ]
     for kind, namespace, name, count in wanted:
-        c.workload(kind, namespace, name, replicas=count, age="21m")
-        c.refused_pods(name, text, first="21m", last="12s", count=38)
-    c.refused_pods("ebs-csi-node", text, first="20m", last="25s", count=19)
+        add_workload(c, kind, namespace, name, replicas=count, age="21m")
+        refuse_pods(c, name, text, first="21m", last="12s", count=38)
+    refuse_pods(c, "ebs-csi-node", text, first="20m", last="25s", count=19)
     c.add(
         "MutatingWebhookConfiguration",
         "kyverno-resource-mutating-webhook-cfg",
@@ -152,12 +159,12 @@ def kyverno_times_out(c: Cluster) -> None:
     must=[["quota"], ["api"], [r"creat|FailedCreate|forbid|\b9\b|refuse|reject"]],
 )
 def resource_quota(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
-    pairs = [c.node("general", "m6i.xlarge", c.zones[number % 3]) for number in range(5)]
-    pods = c.workload("Deployment", "payments", "api", on=pairs, count=15, replicas=24, cpu=CPU, memory=MEMORY)
+    add_nodeclass(c)
+    add_pool(c, "general")
+    pairs = [add_node(c, "general", "m6i.xlarge", c.zones[number % 3]) for number in range(5)]
+    pods = add_workload(c, "Deployment", "payments", "api", on=pairs, count=15, replicas=24, cpu=CPU, memory=MEMORY)
     text = (
         f'Error creating: pods "{pods[0]["metadata"]["name"][:-1]}z" is forbidden: exceeded quota: payments-quota, requested: '
         "requests.cpu=1150m, used: requests.cpu=17250m, limited: requests.cpu=18"
     )
-    c.refused_pods("api", text, first="44m", last="2m", count=21)
+    refuse_pods(c, "api", text, first="44m", last="2m", count=21)

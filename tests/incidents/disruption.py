@@ -5,7 +5,10 @@ from __future__ import annotations
 from tests.incidents.cluster import Cluster, NodePair
 from tests.incidents.fleets import CPU, MEMORY, fleet
 from tests.incidents.incident import incident
+from tests.incidents.node_objects import add_node, cordon
 from tests.incidents.objects import Object, condition
+from tests.incidents.pods import add_pdb, add_volume, add_workload
+from tests.incidents.pools import add_nodeclass, add_pool
 
 FOREVER = r"never|no end|without end|no (time )?limit|forever|indefinitely|for ever|no terminationGracePeriod|without (a )?terminationGracePeriod"
 
@@ -36,8 +39,8 @@ def conditions(pair: NodePair, *made: Object) -> None:
     ],
 )
 def cron_do_not_disrupt(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("jobs")
+    add_nodeclass(c)
+    add_pool(c, "jobs")
     pairs = fleet(c, "jobs", "orders", "indexer", 4, drifted="6d", age="20d", each=2)
     cron = c.add(
         "CronJob",
@@ -50,7 +53,8 @@ def cron_do_not_disrupt(c: Cluster) -> None:
     marks = {"karpenter.sh/do-not-disrupt": "true"}
     for number, age in enumerate(("13m", "3m")):
         here = pairs[:2] if number else pairs[2:]
-        pods = c.workload(
+        pods = add_workload(
+            c,
             "Job",
             "orders",
             f"sync-orders-2950{number}",
@@ -91,13 +95,13 @@ def cron_do_not_disrupt(c: Cluster) -> None:
     ],
 )
 def pdb_of_single_replica(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 4)
-    old = c.node("general", "m6i.xlarge", c.zones[0], age="31d2h", deleting="26h")
+    old = add_node(c, "general", "m6i.xlarge", c.zones[0], age="31d2h", deleting="26h")
     conditions(old, condition("Drained", "Unknown", c.at("26h"), "Draining", "Draining"))
-    c.workload("Deployment", "erp", "licensing", on=[old], age="28d", cpu="500m", memory="1Gi")
-    c.pdb("erp", "licensing", "licensing", healthy=1, desired=1, expected=1, minAvailable=1)
+    add_workload(c, "Deployment", "erp", "licensing", on=[old], age="28d", cpu="500m", memory="1Gi")
+    add_pdb(c, "erp", "licensing", "licensing", healthy=1, desired=1, expected=1, minAvailable=1)
     node = both(old)[0]
     c.event(
         node,
@@ -122,24 +126,24 @@ def pdb_of_single_replica(c: Cluster) -> None:
     ],
 )
 def volume_not_detached(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 3)
-    old = c.node("general", "m6i.2xlarge", c.zones[0], age="6d", deleting="3h10m", drifted="7h")
+    old = add_node(c, "general", "m6i.2xlarge", c.zones[0], age="6d", deleting="3h10m", drifted="7h")
     conditions(
         old,
         condition("DisruptionReason", "True", c.at("3h10m"), "Drifted"),
         condition("Drained", "True", c.at("3h5m")),
         condition("VolumesDetached", "Unknown", c.at("3h5m"), "AwaitingVolumeDetachment", "AwaitingVolumeDetachment"),
     )
-    fresh = c.node("general", "m6i.2xlarge", c.zones[0], age="3h12m")
-    others = [c.node("general", "m6i.2xlarge", zone) for zone in c.zones[1:]]
+    fresh = add_node(c, "general", "m6i.2xlarge", c.zones[0], age="3h12m")
+    others = [add_node(c, "general", "m6i.2xlarge", zone) for zone in c.zones[1:]]
     volumes = [
-        c.volume("data", f"data-mongo-{number}", zone)
+        add_volume(c, "data", f"data-mongo-{number}", zone)
         for number, zone in enumerate((c.zones[1], c.zones[0], c.zones[2]))
     ]
-    pods = c.workload(
-        "StatefulSet", "data", "mongo", on=[others[0], fresh, others[1]], age="3h4m", cpu="6", memory="24Gi"
+    pods = add_workload(
+        c, "StatefulSet", "data", "mongo", on=[others[0], fresh, others[1]], age="3h4m", cpu="6", memory="24Gi"
     )
     for pod, volume in zip(pods, volumes, strict=True):
         pod["spec"]["volumes"] = [volume]
@@ -179,19 +183,20 @@ def volume_not_detached(c: Cluster) -> None:
     must_not=[FOREVER],
 )
 def grace_kills_job(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("ml", families=("m7i",), sizes=("4xlarge",), template={"terminationGracePeriod": "1h"})
-    pairs = [c.node("ml", "m7i.4xlarge", zone, age="2d") for zone in c.zones[1:]]
+    add_nodeclass(c)
+    add_pool(c, "ml", families=("m7i",), sizes=("4xlarge",), template={"terminationGracePeriod": "1h"})
+    pairs = [add_node(c, "ml", "m7i.4xlarge", zone, age="2d") for zone in c.zones[1:]]
     ends = c.at("-9m")
     mark = {"karpenter.sh/nodeclaim-termination-timestamp": ends}
-    going = c.node("ml", "m7i.4xlarge", c.zones[0], age="3d", drifted="2h", deleting="51m", claim_annotations=mark)
+    going = add_node(c, "ml", "m7i.4xlarge", c.zones[0], age="3d", drifted="2h", deleting="51m", claim_annotations=mark)
     conditions(
         going,
         condition("DisruptionReason", "True", c.at("52m"), "Drifted"),
         condition("Drained", "Unknown", c.at("51m"), "Draining", "Draining"),
     )
     for number, pair in enumerate([*pairs, going]):
-        c.workload(
+        add_workload(
+            c,
             "Job",
             "ml",
             f"simulate-{5 + number}",
@@ -230,14 +235,14 @@ def grace_kills_job(c: Cluster) -> None:
     must=[["web"], ["expir"], [r"\b14\b|\bfourteen\b"], [r"4[5-9] ?m|10:1[5-9]|<? ?1 ?h|within (an|the next) hour"]],
 )
 def expiry_of_all(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("web")
+    add_nodeclass(c)
+    add_pool(c, "web")
     pairs = [
-        c.node("web", "m6i.xlarge", c.zones[number % 3], age=f"{719 * 3600 + 12 * 60 + 13 * number}s")
+        add_node(c, "web", "m6i.xlarge", c.zones[number % 3], age=f"{719 * 3600 + 12 * 60 + 13 * number}s")
         for number in range(14)
     ]
-    c.workload("Deployment", "orders", "storefront", on=pairs, count=42, cpu=CPU, memory=MEMORY)
-    c.pdb("orders", "storefront", "storefront", healthy=42, desired=38, expected=42, minAvailable="90%")
+    add_workload(c, "Deployment", "orders", "storefront", on=pairs, count=42, cpu=CPU, memory=MEMORY)
+    add_pdb(c, "orders", "storefront", "storefront", healthy=42, desired=38, expected=42, minAvailable="90%")
 
 
 @incident(
@@ -253,11 +258,11 @@ def expiry_of_all(c: Cluster) -> None:
     ],
 )
 def instances_never_end(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 4)
     for zone in c.zones[:2]:
-        old = c.node("general", "m6i.2xlarge", zone, age="15d", deleting="8d")
+        old = add_node(c, "general", "m6i.2xlarge", zone, age="15d", deleting="8d")
         conditions(
             old,
             condition("DisruptionReason", "True", c.at("8d"), "Underutilized"),
@@ -276,11 +281,11 @@ def instances_never_end(c: Cluster) -> None:
     must=[["report"], ["drift|disrupt"], [r"\b8\b|\beight\b"], [r"5 ?h|\bfive hours|4h5\d|30\d ?m"]],
 )
 def one_pod_stops_all(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general", disruption={"budgets": [{"nodes": "50%"}]})
+    add_nodeclass(c)
+    add_pool(c, "general", disruption={"budgets": [{"nodes": "50%"}]})
     pairs = fleet(c, "general", "orders", "storefront", 8, drifted="5h", age="12d")
-    c.pool("general-old", families=("r6i",), sizes=("xlarge",))
-    old = c.node("general-old", "r6i.xlarge", c.zones[1], age="12d", deleting="5h")
+    add_pool(c, "general-old", families=("r6i",), sizes=("xlarge",))
+    old = add_node(c, "general-old", "r6i.xlarge", c.zones[1], age="12d", deleting="5h")
     pool = c.find("NodePool", "general-old")
     c.objects.remove(pool)
     labels = both(old)
@@ -291,7 +296,8 @@ def one_pod_stops_all(c: Cluster) -> None:
         "uid": c.find("NodePool", "general")["metadata"]["uid"],
     }
     conditions(old, condition("Drained", "Unknown", c.at("5h"), "Draining", "Draining"))
-    pods = c.workload(
+    pods = add_workload(
+        c,
         "Deployment",
         "erp",
         "report",
@@ -302,7 +308,7 @@ def one_pod_stops_all(c: Cluster) -> None:
         memory="12Gi",
         spec={"nodeSelector": {"karpenter.k8s.aws/instance-family": "r6i"}},
     )
-    c.pdb("erp", "report", "report", healthy=2, desired=2, expected=2, minAvailable=2)
+    add_pdb(c, "erp", "report", "report", healthy=2, desired=2, expected=2, minAvailable=2)
     c.event(
         labels[0],
         "FailedDraining",
@@ -326,13 +332,13 @@ def one_pod_stops_all(c: Cluster) -> None:
     "may be launched before a node goes.",
     cause="Static NodePool ingest has 4 replicas and a limit of 4 nodes, so none of its 4 drifted nodes can be replaced.",
     thread="aws/karpenter-provider-aws#8873",
-    must=[["ingest"], ["limit"], [r"\b4\b|\bfour\b"], ["drift"], [r"static|replicas"]],
+    must=[["ingest"], ["limit"], [r"\b4\b|\bfour\b"], ["drift"], [r"static|replicas|replacement"]],
     settings={"FEATURE_GATES": "StaticCapacity=true"},
 )
 def static_pool_at_limit(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
-    c.pool("ingest", families=("m6i",), sizes=("xlarge",), replicas=4, limits={"nodes": "4"})
+    add_nodeclass(c)
+    add_pool(c, "general")
+    add_pool(c, "ingest", families=("m6i",), sizes=("xlarge",), replicas=4, limits={"nodes": "4"})
     fleet(c, "general", "orders", "storefront", 3)
     pairs = fleet(c, "ingest", "events", "collector", 4, drifted="2d", age="11d")
     text = "Static NodePool is at its node limit and cannot stage a replacement"
@@ -349,9 +355,9 @@ def static_pool_at_limit(c: Cluster) -> None:
     must=[[r"cordon|unschedulable|SchedulingDisabled"], [r"\b3\b|\bthree\b"], [r"\b4 ?d|9[56] ?h|four days"]],
 )
 def cordoned_and_forgotten(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general", disruption={"consolidationPolicy": "WhenEmpty"})
+    add_nodeclass(c)
+    add_pool(c, "general", disruption={"consolidationPolicy": "WhenEmpty"})
     fleet(c, "general", "orders", "storefront", 3)
     pairs = fleet(c, "general", "orders", "catalog", 3, each=1, age="19d")
     for pair in pairs:
-        c.cordon(pair, "4d")
+        cordon(c, pair, "4d")

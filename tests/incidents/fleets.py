@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.incidents.cluster import Cluster, NodePair
+from tests.incidents.node_objects import add_node
 from tests.incidents.objects import Object, digest, uid
+from tests.incidents.pods import add_workload
 
 CPU, MEMORY = "1150m", "3200Mi"
 """Three such pods fill an m6i.xlarge; not one more fits on it, nor on the nodes of the managed node group."""
@@ -25,8 +27,8 @@ def fleet(
 ) -> list[NodePair]:
     """Add m6i.xlarge nodes of a pool, filled by the pods of one Deployment."""
     places = zones or c.zones
-    pairs = [c.node(pool, "m6i.xlarge", places[number % len(places)], **node) for number in range(nodes)]
-    c.workload("Deployment", namespace, app, on=pairs, count=each * nodes, cpu=CPU, memory=MEMORY)
+    pairs = [add_node(c, pool, "m6i.xlarge", places[number % len(places)], **node) for number in range(nodes)]
+    add_workload(c, "Deployment", namespace, app, on=pairs, count=each * nodes, cpu=CPU, memory=MEMORY)
     return pairs
 
 

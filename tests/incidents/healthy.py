@@ -7,7 +7,10 @@ from tests.incidents.controllers import FILLER, FULL
 from tests.incidents.disruption import both, conditions
 from tests.incidents.fleets import CPU, MEMORY, fleet, nominated
 from tests.incidents.incident import QUIET, incident
+from tests.incidents.node_objects import add_group_node, add_node
 from tests.incidents.objects import condition
+from tests.incidents.pods import add_pdb, add_pod, add_workload
+from tests.incidents.pools import add_karpenter, add_nodeclass, add_pool
 
 
 @incident(
@@ -20,10 +23,11 @@ from tests.incidents.objects import condition
     healthy=True,
 )
 def fine_pods_just_created(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 4)
-    c.workload(
+    add_workload(
+        c,
         "Deployment",
         "orders",
         "checkout",
@@ -46,11 +50,12 @@ def fine_pods_just_created(c: Cluster) -> None:
     healthy=True,
 )
 def fine_node_starting(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 4)
-    fresh = c.node("general", "m6i.xlarge", c.zones[0], age="20s", stage="Launched")
-    pods = c.workload(
+    fresh = add_node(c, "general", "m6i.xlarge", c.zones[0], age="20s", stage="Launched")
+    pods = add_workload(
+        c,
         "Deployment",
         "orders",
         "checkout",
@@ -77,13 +82,14 @@ def fine_node_starting(c: Cluster) -> None:
     healthy=True,
 )
 def fine_protected_pods(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
-    c.pool("ml", families=("m7i",), sizes=("4xlarge",))
+    add_nodeclass(c)
+    add_pool(c, "general")
+    add_pool(c, "ml", families=("m7i",), sizes=("4xlarge",))
     fleet(c, "general", "orders", "storefront", 4)
-    c.pdb("orders", "storefront", "storefront", healthy=12, desired=12, expected=12, minAvailable=12)
-    pair = c.node("ml", "m7i.4xlarge", c.zones[1], age="3d")
-    pods = c.workload(
+    add_pdb(c, "orders", "storefront", "storefront", healthy=12, desired=12, expected=12, minAvailable=12)
+    pair = add_node(c, "ml", "m7i.4xlarge", c.zones[1], age="3d")
+    pods = add_workload(
+        c,
         "Job",
         "ml",
         "train-prices",
@@ -110,15 +116,16 @@ def fine_protected_pods(c: Cluster) -> None:
     healthy=True,
 )
 def fine_finished_jobs(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     pairs = fleet(c, "general", "orders", "storefront", 4)
     for number in range(6):
         job = c.add(
             "Job", f"nightly-{number}", "orders", age=f"{number + 1}h", spec={"completions": 3}, status={"succeeded": 3}
         )
         for place in range(3):
-            c.pod(
+            add_pod(
+                c,
                 "orders",
                 f"nightly-{number}-{'abc'[place]}wk2p",
                 node=pairs[place],
@@ -130,7 +137,7 @@ def fine_finished_jobs(c: Cluster) -> None:
                 annotations={"karpenter.sh/do-not-disrupt": "true"},
             )
     job = c.add("Job", "nightly-old", "orders", age="3d", spec={"completions": 1}, status={"failed": 1})
-    c.pod("orders", "nightly-old-xx41b", node=pairs[3], parent=job, age="3d", phase="Failed")
+    add_pod(c, "orders", "nightly-old-xx41b", node=pairs[3], parent=job, age="3d", phase="Failed")
     pod = next(one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("storefront"))
     c.event(pod, "FailedScheduling", FULL.format(5), last="50m", source="default-scheduler")
 
@@ -149,16 +156,16 @@ def fine_finished_jobs(c: Cluster) -> None:
     karpenter_runs=False,
 )
 def fine_fargate_and_closed_budget(c: Cluster) -> None:
-    c.nodeclass()
+    add_nodeclass(c)
     budgets = [{"nodes": "0", "schedule": "0 5 * * *", "duration": "16h"}, {"nodes": "20%"}]
-    c.pool("general", disruption={"budgets": budgets})
+    add_pool(c, "general", disruption={"budgets": budgets})
     fleet(c, "general", "orders", "storefront", 4)
     taint = {"key": "eks.amazonaws.com/compute-type", "value": "fargate", "effect": "NoSchedule"}
-    c.workload("StatefulSet", "monitoring", "prometheus", on=c.system, **FILLER)
+    add_workload(c, "StatefulSet", "monitoring", "prometheus", on=c.system, **FILLER)
     hosts = []
     daemons = ("aws-node", "kube-proxy", "ebs-csi-node", "eks-pod-identity-agent")
     for zone in c.zones[:2]:
-        pair = c.group_node("m6i.large", zone, age="12d1h")
+        pair = add_group_node(c, "m6i.large", zone, age="12d1h")
         assert pair.node is not None
         meta, name = pair.node["metadata"], f"fargate-{pair.name}"
         c.find("CSINode", meta["name"])["metadata"]["name"] = name
@@ -173,7 +180,7 @@ def fine_fargate_and_closed_budget(c: Cluster) -> None:
         pair.node["spec"] |= {"taints": [taint], "providerID": f"aws:///{zone}/{meta['uid'][:8]}/fargate-{name}"}
         pair.without = daemons
         hosts.append(pair)
-    for pod in c.karpenter(on=hosts):
+    for pod in add_karpenter(c, on=hosts):
         pod["spec"]["tolerations"].append(
             {"key": taint["key"], "operator": "Equal", "value": "fargate", "effect": "NoSchedule"}
         )
@@ -191,13 +198,13 @@ def fine_fargate_and_closed_budget(c: Cluster) -> None:
     healthy=True,
 )
 def fine_drift_advances(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("web")
+    add_nodeclass(c)
+    add_pool(c, "web")
     fleet(c, "web", "orders", "storefront", 3, drifted="41m", age="16d")
-    fresh = [c.node("web", "m6i.xlarge", c.zones[number % 3], age=f"{4 + 4 * number}m") for number in range(9)]
-    c.workload("Deployment", "orders", "catalog", on=fresh, count=27, age="40m", cpu=CPU, memory=MEMORY)
-    c.pdb("orders", "catalog", "catalog", healthy=27, desired=21, expected=27, maxUnavailable=6)
-    going = c.node("web", "m6i.xlarge", c.zones[0], age="16d", drifted="41m", deleting="1m")
+    fresh = [add_node(c, "web", "m6i.xlarge", c.zones[number % 3], age=f"{4 + 4 * number}m") for number in range(9)]
+    add_workload(c, "Deployment", "orders", "catalog", on=fresh, count=27, age="40m", cpu=CPU, memory=MEMORY)
+    add_pdb(c, "orders", "catalog", "catalog", healthy=27, desired=21, expected=27, maxUnavailable=6)
+    going = add_node(c, "web", "m6i.xlarge", c.zones[0], age="16d", drifted="41m", deleting="1m")
     conditions(
         going,
         condition("DisruptionReason", "True", c.at("4m10s"), "Drifted"),

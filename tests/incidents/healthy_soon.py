@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from tests.incidents.cluster import CNI_NOT_READY, Cluster
+from tests.incidents.cluster import Cluster
 from tests.incidents.controllers import FULL
 from tests.incidents.disruption import both, conditions
 from tests.incidents.fleets import CPU, MEMORY, fleet, nominated, refused
 from tests.incidents.incident import QUIET, incident
+from tests.incidents.node_objects import CNI_NOT_READY, add_group_node, add_node, cordon
 from tests.incidents.objects import condition
+from tests.incidents.pods import add_pdb, add_workload, refuse_pods
+from tests.incidents.pools import add_nodeclass, add_pool
 from tests.incidents.registration import TAINT
 
 
@@ -21,14 +24,14 @@ from tests.incidents.registration import TAINT
     healthy=True,
 )
 def fine_refusals_are_over(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("batch", families=("c7i", "m6i"), capacity=("spot",))
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "batch", families=("c7i", "m6i"), capacity=("spot",))
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 3)
-    pairs = [c.node("batch", "m6i.xlarge", zone, capacity="spot", age="20m") for zone in c.zones]
+    pairs = [add_node(c, "batch", "m6i.xlarge", zone, capacity="spot", age="20m") for zone in c.zones]
     selector = {"nodeSelector": {"karpenter.sh/nodepool": "batch"}}
-    c.workload(
-        "Deployment", "orders", "thumbnails", on=pairs, count=9, age="19m", cpu=CPU, memory=MEMORY, spec=selector
+    add_workload(
+        c, "Deployment", "orders", "thumbnails", on=pairs, count=9, age="19m", cpu=CPU, memory=MEMORY, spec=selector
     )
     error = (
         "InsufficientInstanceCapacity: We currently do not have sufficient c7i.2xlarge capacity in the Availability Zone you "
@@ -47,14 +50,14 @@ def fine_refusals_are_over(c: Cluster) -> None:
     healthy=True,
 )
 def fine_webhook_is_back(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 4)
     text = (
         'Error creating: Internal error occurred: failed calling webhook "mutate.kyverno.svc-fail": failed to call webhook: Post '
         '"https://kyverno-svc.kyverno.svc:443/mutate/fail?timeout=10s": context deadline exceeded'
     )
-    c.refused_pods("storefront", text, first="36m", last="31m", count=14)
+    refuse_pods(c, "storefront", text, first="36m", last="31m", count=14)
     made = next(
         one for one in c.objects if one["kind"] == "ReplicaSet" and one["metadata"]["name"].startswith("storefront")
     )
@@ -72,17 +75,18 @@ def fine_webhook_is_back(c: Cluster) -> None:
     healthy=True,
 )
 def fine_one_spot_node_interrupted(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("spot", capacity=("spot",))
+    add_nodeclass(c)
+    add_pool(c, "spot", capacity=("spot",))
     fleet(c, "spot", "orders", "storefront", 9, capacity="spot", age="2d")
-    going = c.node("spot", "m6i.xlarge", c.zones[0], capacity="spot", age="2d", deleting="50s")
+    going = add_node(c, "spot", "m6i.xlarge", c.zones[0], capacity="spot", age="2d", deleting="50s")
     conditions(going, condition("Drained", "Unknown", c.at("50s"), "Draining", "Draining"))
     for one in both(going):
         c.event(one, "SpotInterrupted", "Spot interruption warning was triggered", last="52s")
         kind = one["kind"]
         c.event(one, "TerminatingOnInterruption", f"Interruption triggered termination for the {kind}", last="51s")
-    fresh = c.node("spot", "m6i.xlarge", c.zones[1], capacity="spot", age="30s", stage="Launched")
-    pods = c.workload(
+    fresh = add_node(c, "spot", "m6i.xlarge", c.zones[1], capacity="spot", age="30s", stage="Launched")
+    pods = add_workload(
+        c,
         "Deployment",
         "orders",
         "catalog",
@@ -105,8 +109,8 @@ def fine_one_spot_node_interrupted(c: Cluster) -> None:
     healthy=True,
 )
 def fine_karpenter_restarted_days_ago(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 4)
     pods = [one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("karpenter-")]
     for pod, reason in zip(pods, ("OOMKilled", "Error"), strict=True):
@@ -129,11 +133,13 @@ def fine_karpenter_restarted_days_ago(c: Cluster) -> None:
     healthy=True,
 )
 def fine_nodes_expire_one_by_one(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("web")
-    pairs = [c.node("web", "m6i.xlarge", c.zones[number % 3], age=f"{29 - 3 * number}d19h") for number in range(10)]
-    c.workload("Deployment", "orders", "storefront", on=pairs, count=30, age="20h", cpu=CPU, memory=MEMORY)
-    c.pdb("orders", "storefront", "storefront", healthy=30, desired=27, expected=30, maxUnavailable="10%")
+    add_nodeclass(c)
+    add_pool(c, "web")
+    pairs = [
+        add_node(c, "web", "m6i.xlarge", c.zones[number % 3], age=f"{29 - 3 * number}d19h") for number in range(10)
+    ]
+    add_workload(c, "Deployment", "orders", "storefront", on=pairs, count=30, age="20h", cpu=CPU, memory=MEMORY)
+    add_pdb(c, "orders", "storefront", "storefront", healthy=30, desired=27, expected=30, maxUnavailable="10%")
 
 
 @incident(
@@ -147,11 +153,11 @@ def fine_nodes_expire_one_by_one(c: Cluster) -> None:
     healthy=True,
 )
 def fine_node_group_update(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 4)
-    old = c.group_node("m6i.large", c.zones[1], age="47d")
-    c.cordon(old, "3m")
+    old = add_group_node(c, "m6i.large", c.zones[1], age="47d")
+    cordon(c, old, "3m")
 
 
 @incident(
@@ -165,18 +171,19 @@ def fine_node_group_update(c: Cluster) -> None:
     healthy=True,
 )
 def fine_nodes_come_up(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general", template={"startupTaints": [TAINT]})
+    add_nodeclass(c)
+    add_pool(c, "general", template={"startupTaints": [TAINT]})
     fleet(c, "general", "orders", "storefront", 4)
     why = ("NodeNotReady", "Node status is NotReady")
-    first = c.node(
-        "general", "m6i.xlarge", c.zones[0], age="75s", stage="Registered", uninitialized=why, ready=CNI_NOT_READY
+    first = add_node(
+        c, "general", "m6i.xlarge", c.zones[0], age="75s", stage="Registered", uninitialized=why, ready=CNI_NOT_READY
     )
     why = ("StartupTaintsExist", 'StartupTaint "ebs.csi.aws.com/agent-not-ready:NoExecute" still exists')
-    second = c.node(
-        "general", "m6i.xlarge", c.zones[1], age="76s", stage="Registered", uninitialized=why, taints=[TAINT]
+    second = add_node(
+        c, "general", "m6i.xlarge", c.zones[1], age="76s", stage="Registered", uninitialized=why, taints=[TAINT]
     )
-    pods = c.workload(
+    pods = add_workload(
+        c,
         "Deployment",
         "orders",
         "checkout",
@@ -202,18 +209,18 @@ def fine_nodes_come_up(c: Cluster) -> None:
     healthy=True,
 )
 def fine_budget_used_up_by_rollout(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("web")
+    add_nodeclass(c)
+    add_pool(c, "web")
     pairs = fleet(c, "web", "orders", "catalog", 3, age="9d")
-    last = c.node("web", "m6i.xlarge", c.zones[0], age="9d", drifted="2m")
-    c.workload("Deployment", "orders", "storefront", on=[last], count=2, age="2m", cpu=CPU, memory=MEMORY)
+    last = add_node(c, "web", "m6i.xlarge", c.zones[0], age="9d", drifted="2m")
+    add_workload(c, "Deployment", "orders", "storefront", on=[last], count=2, age="2m", cpu=CPU, memory=MEMORY)
     pods = [one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("storefront")]
     for one in pods[1]["status"]["conditions"]:
         if one["type"] in ("Ready", "ContainersReady"):
             one |= {"status": "False", "reason": "ContainersNotReady", "lastTransitionTime": c.at("25s")}
     pods[1]["status"]["containerStatuses"][0]["ready"] = False
     pods[1]["metadata"]["creationTimestamp"] = c.at("25s")
-    budget = c.pdb("orders", "storefront", "storefront", healthy=1, desired=1, expected=2, maxUnavailable=1)
+    budget = add_pdb(c, "orders", "storefront", "storefront", healthy=1, desired=1, expected=2, maxUnavailable=1)
     budget["status"]["conditions"] = [condition("DisruptionAllowed", "False", c.at("25s"), "InsufficientPods")]
     text = "Pdb prevents pod evictions (PodDisruptionBudget=[orders/storefront])"
     for one in both(last):
@@ -232,15 +239,21 @@ def fine_budget_used_up_by_rollout(c: Cluster) -> None:
     settings={"FEATURE_GATES": "StaticCapacity=true"},
 )
 def fine_static_pool_is_empty(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     taint = {"key": "dedicated", "value": "warm", "effect": "NoSchedule"}
-    c.pool(
-        "warm", families=("m6i",), sizes=("2xlarge",), replicas=3, limits={"nodes": "4"}, template={"taints": [taint]}
+    add_pool(
+        c,
+        "warm",
+        families=("m6i",),
+        sizes=("2xlarge",),
+        replicas=3,
+        limits={"nodes": "4"},
+        template={"taints": [taint]},
     )
     fleet(c, "general", "orders", "storefront", 4)
     for zone in c.zones:
-        c.node("warm", "m6i.2xlarge", zone, age="6d")
+        add_node(c, "warm", "m6i.2xlarge", zone, age="6d")
 
 
 @incident(
@@ -253,11 +266,11 @@ def fine_static_pool_is_empty(c: Cluster) -> None:
     healthy=True,
 )
 def fine_pods_pull_images(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     pairs = fleet(c, "general", "orders", "storefront", 4, each=2)
-    pods = c.workload(
-        "Deployment", "orders", "catalog", on=pairs, age="35s", cpu=CPU, memory=MEMORY, waiting="ContainerCreating"
+    pods = add_workload(
+        c, "Deployment", "orders", "catalog", on=pairs, age="35s", cpu=CPU, memory=MEMORY, waiting="ContainerCreating"
     )
     for pod in pods:
         c.event(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from tests.incidents.base import snapshot, start
 from tests.incidents.cluster import Cluster
 from tests.incidents.objects import Object
 
@@ -14,7 +15,7 @@ ALL_WELL: Final = (
     r"|cluster (is|looks) (healthy|fine)|no (problems|findings|issues)\b"
 )
 """A false claim wherever something is wrong."""
-LAUNCHES: Final = r"\b(would|will) (be )?launch"
+LAUNCHES: Final = r"\b(would|will) (be )?launch|computed now (it|they) (has|have) one"
 """A false claim wherever nothing can launch."""
 ROOM: Final = r"\b(have|has) room on\b"
 """A false claim wherever no node takes the pods."""
@@ -46,8 +47,9 @@ class Incident:
     def snapshot(self) -> Object:
         """Return the cluster as a snapshot document."""
         cluster = Cluster(self.name, **self.setting)
+        start(cluster)
         self.build(cluster)
-        return cluster.snapshot()
+        return snapshot(cluster)
 
     def expectation(self) -> dict[str, Any]:
         """Return the expectation as expect.json has it."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from tests.incidents.cluster import Cluster
 from tests.incidents.fleets import CPU, GPU_POD, GPU_TAINT, MEMORY, fleet, refused, unschedulable
 from tests.incidents.incident import ICE, LAUNCHES, incident
+from tests.incidents.node_objects import add_node
+from tests.incidents.pods import add_daemonset, add_volume, add_workload
+from tests.incidents.pools import add_nodeclass, add_pool
 
 
 @incident(
@@ -15,13 +18,16 @@ from tests.incidents.incident import ICE, LAUNCHES, incident
     must_not=[LAUNCHES, "sold out"],
 )
 def spot_quota(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("ci", families=("m6i", "m7i", "c7i"), capacity=("spot",), disruption={"consolidationPolicy": "WhenEmpty"})
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(
+        c, "ci", families=("m6i", "m7i", "c7i"), capacity=("spot",), disruption={"consolidationPolicy": "WhenEmpty"}
+    )
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 3)
-    pairs = [c.node("ci", "m6i.xlarge", zone, capacity="spot", age="3h") for zone in c.zones]
+    pairs = [add_node(c, "ci", "m6i.xlarge", zone, capacity="spot", age="3h") for zone in c.zones]
     selector = {"nodeSelector": {"karpenter.sh/nodepool": "ci"}}
-    pods = c.workload(
+    pods = add_workload(
+        c,
         "Deployment",
         "gitlab",
         "runner",
@@ -54,13 +60,14 @@ def spot_quota(c: Cluster) -> None:
     must_not=[LAUNCHES, r"sold out|no capacity|insufficient capacity"],
 )
 def scp_deny(c: Cluster) -> None:
-    c.nodeclass()
+    add_nodeclass(c)
     text = "User is not authorized to perform this operation due to a service control policy"
-    c.pool("general", registration=("Unauthorized", text, "47m"))
+    add_pool(c, "general", registration=("Unauthorized", text, "47m"))
     fleet(c, "general", "orders", "storefront", 4)
     for age in ("3m40s", "3m35s", "3m20s"):
-        c.node("general", "m6i.xlarge", c.zones[0], age=age, stage="", launch_error=("Unauthorized", text))
-    c.workload(
+        add_node(c, "general", "m6i.xlarge", c.zones[0], age=age, stage="", launch_error=("Unauthorized", text))
+    add_workload(
+        c,
         "Deployment",
         "orders",
         "checkout",
@@ -83,13 +90,13 @@ def scp_deny(c: Cluster) -> None:
     must_not=[LAUNCHES, r"(sold out|capacity) in (all|any|every|no) zone"],
 )
 def zone_ice_volume(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("search", families=("r6i",), sizes=("xlarge", "2xlarge"))
+    add_nodeclass(c)
+    add_pool(c, "search", families=("r6i",), sizes=("xlarge", "2xlarge"))
     zones = [("elastic-0", c.zones[0]), ("elastic-1", c.zones[1]), ("elastic-2", c.zones[2])]
-    pairs = [c.node("search", "r6i.2xlarge", zone) for _, zone in zones[:2]]
-    volumes = [c.volume("search", f"data-{name}", zone) for name, zone in zones]
-    pods = c.workload(
-        "StatefulSet", "search", "elastic", on=pairs, pending=1, pending_since="26m", cpu="5", memory="40Gi"
+    pairs = [add_node(c, "search", "r6i.2xlarge", zone) for _, zone in zones[:2]]
+    volumes = [add_volume(c, "search", f"data-{name}", zone) for name, zone in zones]
+    pods = add_workload(
+        c, "StatefulSet", "search", "elastic", on=pairs, pending=1, pending_since="26m", cpu="5", memory="40Gi"
     )
     for pod, volume in zip(pods, volumes, strict=True):
         pod["spec"]["volumes"] = [volume]
@@ -115,17 +122,19 @@ def zone_ice_volume(c: Cluster) -> None:
     must_not=[LAUNCHES, "sold out"],
 )
 def vcpu_quota(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool(
+    add_nodeclass(c)
+    add_pool(
+        c,
         "gpu",
         families=("g5",),
         sizes=("xlarge", "2xlarge"),
         disruption={"consolidationPolicy": "WhenEmpty"},
         template={"taints": [GPU_TAINT]},
     )
-    c.pool("general")
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 3)
-    c.daemonset(
+    add_daemonset(
+        c,
         "kube-system",
         "nvidia-device-plugin",
         cpu="10m",
@@ -133,10 +142,11 @@ def vcpu_quota(c: Cluster) -> None:
         spec={"nodeSelector": {"karpenter.sh/nodepool": "gpu"}},
     )
     pairs = [
-        c.node("gpu", "g5.2xlarge", zone, gpus=1, age="4h", requests={"nvidia.com/gpu": "1"})
+        add_node(c, "gpu", "g5.2xlarge", zone, gpus=1, age="4h", requests={"nvidia.com/gpu": "1"})
         for zone in c.zones[:2] * 4
     ]
-    pods = c.workload(
+    pods = add_workload(
+        c,
         "Deployment",
         "ml",
         "finetune",

@@ -7,7 +7,10 @@ from typing import Any
 from tests.incidents.cluster import ZONE_IDS, Cluster
 from tests.incidents.fleets import CPU, MEMORY, fleet
 from tests.incidents.incident import LAUNCHES, ROOM, incident
+from tests.incidents.node_objects import add_node
 from tests.incidents.objects import Object, node_resources
+from tests.incidents.pods import add_workload
+from tests.incidents.pools import add_nodeclass, add_pool
 
 AWAITING = "Awaiting AMI, Instance Profile, Security Group, and Subnet resolution"
 NO_MATCH = "didn't match Pod's node affinity/selector"
@@ -36,8 +39,9 @@ def waits(count: int, here: int) -> str:
     must_not=[LAUNCHES],
 )
 def instance_profile(c: Cluster) -> None:
-    c.nodeclass()
-    made = c.nodeclass(
+    add_nodeclass(c)
+    made = add_nodeclass(
+        c,
         "batch",
         broken={
             "ValidationSucceeded": ("InstanceProfileNotFound", 'Instance profile "KarpenterNode-batch-v2" not found')
@@ -47,10 +51,11 @@ def instance_profile(c: Cluster) -> None:
         status={"instanceProfile": "KarpenterNode-batch-v2"},
     )
     del made["spec"]["role"]
-    c.pool("general")
-    c.pool("batch", nodeclass="batch", not_ready=("UnhealthyDependents", "ValidationSucceeded=False", "78m"))
+    add_pool(c, "general")
+    add_pool(c, "batch", nodeclass="batch", not_ready=("UnhealthyDependents", "ValidationSucceeded=False", "78m"))
     fleet(c, "general", "orders", "storefront", 3)
-    c.workload(
+    add_workload(
+        c,
         "Job",
         "billing",
         "invoices",
@@ -73,7 +78,8 @@ def instance_profile(c: Cluster) -> None:
     must_not=[LAUNCHES],
 )
 def no_subnets(c: Cluster) -> None:
-    c.nodeclass(
+    add_nodeclass(
+        c,
         broken={
             "SubnetsReady": ("SubnetsNotFound", "SubnetSelector did not match any Subnets"),
             "ValidationSucceeded": ("DependenciesNotReady", AWAITING),
@@ -82,12 +88,20 @@ def no_subnets(c: Cluster) -> None:
         status={"subnets": []},
     )
     reason = ("UnhealthyDependents", "SubnetsReady=False, ValidationSucceeded=False", "33m")
-    c.pool("general", not_ready=reason)
-    c.pool("spot", capacity=("spot",), weight=20, not_ready=reason)
+    add_pool(c, "general", not_ready=reason)
+    add_pool(c, "spot", capacity=("spot",), weight=20, not_ready=reason)
     fleet(c, "general", "orders", "storefront", 4)
     fleet(c, "spot", "orders", "imports", 2, capacity="spot")
-    c.workload(
-        "Deployment", "orders", "checkout", pending=11, pending_since="31m", cpu=CPU, memory=MEMORY, message=waits(8, 8)
+    add_workload(
+        c,
+        "Deployment",
+        "orders",
+        "checkout",
+        pending=11,
+        pending_since="31m",
+        cpu=CPU,
+        memory=MEMORY,
+        message=waits(8, 8),
     )
 
 
@@ -105,12 +119,13 @@ def no_subnets(c: Cluster) -> None:
     must_not=[LAUNCHES],
 )
 def nodeclass_missing(c: Cluster) -> None:
-    c.nodeclass()
-    c.nodeclass("graviton")
-    c.pool("general")
-    c.pool("arm-batch", nodeclass="arm", not_ready=("NodeClassNotFound", "NodeClass not found on cluster", "2h5m"))
+    add_nodeclass(c)
+    add_nodeclass(c, "graviton")
+    add_pool(c, "general")
+    add_pool(c, "arm-batch", nodeclass="arm", not_ready=("NodeClassNotFound", "NodeClass not found on cluster", "2h5m"))
     fleet(c, "general", "orders", "storefront", 3)
-    c.workload(
+    add_workload(
+        c,
         "Deployment",
         "media",
         "transcode",
@@ -132,16 +147,17 @@ def nodeclass_missing(c: Cluster) -> None:
     must_not=[LAUNCHES],
 )
 def nodeclass_terminating(c: Cluster) -> None:
-    c.nodeclass()
-    made = c.nodeclass("legacy", finalizers=["karpenter.k8s.aws/termination"], deletionTimestamp=c.at("5h"))
-    c.pool("general")
-    c.pool("legacy", nodeclass="legacy", not_ready=("NodeClassTerminating", "NodeClass is Terminating", "5h"))
+    add_nodeclass(c)
+    made = add_nodeclass(c, "legacy", finalizers=["karpenter.k8s.aws/termination"], deletionTimestamp=c.at("5h"))
+    add_pool(c, "general")
+    add_pool(c, "legacy", nodeclass="legacy", not_ready=("NodeClassTerminating", "NodeClass is Terminating", "5h"))
     fleet(c, "general", "orders", "storefront", 3)
     pairs = fleet(c, "legacy", "erp", "worker", 3)
     names = ", ".join(sorted(pair.claim_name for pair in pairs))
     text = f"Waiting on NodeClaim termination for {names}"
     c.event(made, "WaitingOnNodeClaimTermination", text, last="1m", first="5h", count=140, kind="Normal")
-    c.workload(
+    add_workload(
+        c,
         "Deployment",
         "erp",
         "reports",
@@ -223,21 +239,25 @@ def reservation_full(c: Cluster) -> None:
         "interruptible": False,
         "state": "active",
     }
-    c.nodeclass()
-    c.nodeclass(
+    add_nodeclass(c)
+    add_nodeclass(
+        c,
         "reserved",
         spec={"capacityReservationSelectorTerms": [{"id": reservation["id"]}]},
         status={"capacityReservations": [reservation]},
     )
-    c.pool("reserved", families=("m7i",), sizes=("2xlarge",), capacity=("reserved",), weight=50, nodeclass="reserved")
-    c.pool("general", families=("m7i",), sizes=("2xlarge",), weight=10)
-    pairs = [c.node("reserved", "m7i.2xlarge", "us-east-1b", capacity="reserved", age="20d") for _ in range(4)]
+    add_pool(
+        c, "reserved", families=("m7i",), sizes=("2xlarge",), capacity=("reserved",), weight=50, nodeclass="reserved"
+    )
+    add_pool(c, "general", families=("m7i",), sizes=("2xlarge",), weight=10)
+    pairs = [add_node(c, "reserved", "m7i.2xlarge", "us-east-1b", capacity="reserved", age="20d") for _ in range(4)]
     for pair in pairs:
         for one in (pair.node, pair.claim):
             assert one is not None
             one["metadata"]["labels"]["karpenter.k8s.aws/capacity-reservation-id"] = reservation["id"]
             one["metadata"]["labels"]["karpenter.k8s.aws/capacity-reservation-type"] = "default"
-    c.workload(
+    add_workload(
+        c,
         "Deployment",
         "orders",
         "quotes",

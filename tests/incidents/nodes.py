@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from tests.incidents.cluster import NOT_READY, Cluster
+from tests.incidents.cluster import Cluster
 from tests.incidents.fleets import GPU_POD, GPU_TAINT, fleet
 from tests.incidents.incident import incident
+from tests.incidents.node_objects import NOT_READY, add_node
+from tests.incidents.pods import add_daemonset, add_pod, add_volume, add_workload
+from tests.incidents.pools import add_nodeclass, add_pool
 
 
 @incident(
@@ -15,11 +18,11 @@ from tests.incidents.incident import incident
     must=[[r"disk ?pressure|ephemeral|disk"], [r"\b2\b|\btwo\b"], ["builds|evict"]],
 )
 def disk_pressure(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("builds", sizes=("2xlarge",), disruption={"consolidationPolicy": "WhenEmpty"})
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "builds", sizes=("2xlarge",), disruption={"consolidationPolicy": "WhenEmpty"})
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 3)
-    pairs = [c.node("builds", "m6i.2xlarge", zone, age="7h") for zone in c.zones]
+    pairs = [add_node(c, "builds", "m6i.2xlarge", zone, age="7h") for zone in c.zones]
     for pair in pairs[:2]:
         assert pair.node is not None
         pressure = pair.node["status"]["conditions"][1]
@@ -28,13 +31,14 @@ def disk_pressure(c: Cluster) -> None:
         pair.node["spec"]["taints"] = [{"key": "node.kubernetes.io/disk-pressure", "effect": "NoSchedule"}]
         text = "Attempting to reclaim ephemeral-storage"
         c.event(pair.node, "EvictionThresholdMet", text, last="40s", first="31m", count=95, source="kubelet")
-    running = c.workload("Deployment", "ci", "builder", on=pairs, count=9, age="25m", cpu="2", memory="4Gi")
+    running = add_workload(c, "Deployment", "ci", "builder", on=pairs, count=9, age="25m", cpu="2", memory="4Gi")
     parent = next(
         one for one in c.objects if one["kind"] == "ReplicaSet" and one["metadata"]["name"].startswith("builder-")
     )
     text = "The node was low on resource: ephemeral-storage. Threshold quantity: 1610612736, available: 1184932Ki. "
     for number in range(12):
-        pod = c.pod(
+        pod = add_pod(
+            c,
             "ci",
             f"{parent['metadata']['name']}-gone{number:02}",
             node=pairs[number % 2],
@@ -62,12 +66,13 @@ def disk_pressure(c: Cluster) -> None:
     ],
 )
 def node_gone_silent(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 4)
-    silent = c.node("general", "m6i.2xlarge", c.zones[0], age="5d", ready=NOT_READY, ready_since="55m")
-    volume = c.volume("db", "data-pg-0", c.zones[0])
-    c.workload(
+    silent = add_node(c, "general", "m6i.2xlarge", c.zones[0], age="5d", ready=NOT_READY, ready_since="55m")
+    volume = add_volume(c, "db", "data-pg-0", c.zones[0])
+    add_workload(
+        c,
         "StatefulSet",
         "db",
         "pg",
@@ -97,20 +102,24 @@ def node_gone_silent(c: Cluster) -> None:
     must=[[r"accelerat|\bGPU|XID"], [r"2 ?h|12\d ?m|two hours"], [r"ip-10-24-\d+-\d+|\b1 node\b|one node"]],
 )
 def gpu_unhealthy(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool(
+    add_nodeclass(c)
+    add_pool(
+        c,
         "gpu",
         families=("g5",),
         sizes=("2xlarge",),
         disruption={"consolidationPolicy": "WhenEmpty"},
         template={"taints": [GPU_TAINT]},
     )
-    c.pool("general")
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 3)
     selector = {"nodeSelector": {"karpenter.sh/nodepool": "gpu"}}
-    c.daemonset("kube-system", "nvidia-device-plugin", cpu="10m", memory="64Mi", spec=selector)
-    pairs = [c.node("gpu", "g5.2xlarge", zone, gpus=1, age="30h", requests={"nvidia.com/gpu": "1"}) for zone in c.zones]
-    c.workload(
+    add_daemonset(c, "kube-system", "nvidia-device-plugin", cpu="10m", memory="64Mi", spec=selector)
+    pairs = [
+        add_node(c, "gpu", "g5.2xlarge", zone, gpus=1, age="30h", requests={"nvidia.com/gpu": "1"}) for zone in c.zones
+    ]
+    add_workload(
+        c,
         "Deployment",
         "ml",
         "infer",

@@ -140,3 +140,15 @@ def instance_labels(instance_type: str) -> dict[str, str]:
         "karpenter.k8s.aws/instance-memory": str(memory_mib),
         "karpenter.k8s.aws/instance-hypervisor": "nitro",
     }
+
+
+def suffix(*words: object) -> str:
+    """Return five characters as generated names end in."""
+    return "".join(
+        "bcdfghjklmnpqrstvwxz2456789"[int(digest(*words)[place : place + 2], 16) % 27] for place in range(0, 10, 2)
+    )
+
+
+def later(age: str, after: str) -> str:
+    """Return an age less what passed after it, at least a second."""
+    return f"{max(1, int((duration(age) - duration(after)).total_seconds()))}s"

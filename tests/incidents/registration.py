@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from tests.incidents.cluster import CNI_NOT_READY, Cluster
+from tests.incidents.cluster import Cluster
 from tests.incidents.fleets import CPU, MEMORY, fleet, gone_claim, nominated
 from tests.incidents.incident import LAUNCHES, ROOM, incident
+from tests.incidents.node_objects import CNI_NOT_READY, add_node
+from tests.incidents.pods import add_pod, add_workload
+from tests.incidents.pools import add_nodeclass, add_pool
 
 TAINT = {"key": "ebs.csi.aws.com/agent-not-ready", "effect": "NoExecute"}
 
@@ -23,11 +26,12 @@ TAINT = {"key": "ebs.csi.aws.com/agent-not-ready", "effect": "NoExecute"}
     must_not=[LAUNCHES, ROOM],
 )
 def cni_not_ready(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 4)
     made = [
-        c.node(
+        add_node(
+            c,
             "general",
             "m6i.xlarge",
             zone,
@@ -41,7 +45,8 @@ def cni_not_ready(c: Cluster) -> None:
     ]
     agent = c.find("DaemonSet", "aws-node")
     for number, pair in enumerate(made):
-        pod = c.pod(
+        pod = add_pod(
+            c,
             "kube-system",
             f"aws-node-xx{number}",
             node=pair,
@@ -59,7 +64,8 @@ def cni_not_ready(c: Cluster) -> None:
         )
         text = 'Back-off pulling image "602401143452.dkr.ecr.us-east-1.amazonaws.com/amazon-k8s-cni:v1.21.9"'
         c.event(pod, "BackOff", text, last="30s", first="11m", count=44, source="kubelet")
-    pods = c.workload(
+    pods = add_workload(
+        c,
         "Deployment",
         "orders",
         "checkout",
@@ -89,13 +95,13 @@ def cni_not_ready(c: Cluster) -> None:
     must_not=[LAUNCHES, ROOM],
 )
 def ebs_startup_taint(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
-    c.pool("stateful", sizes=("2xlarge",), template={"startupTaints": [TAINT]})
+    add_nodeclass(c)
+    add_pool(c, "general")
+    add_pool(c, "stateful", sizes=("2xlarge",), template={"startupTaints": [TAINT]})
     fleet(c, "general", "orders", "storefront", 3)
     why = ("StartupTaintsExist", 'StartupTaint "ebs.csi.aws.com/agent-not-ready:NoExecute" still exists')
     made = [
-        c.node("stateful", "m6i.2xlarge", zone, age="47m", stage="Registered", uninitialized=why, taints=[TAINT])
+        add_node(c, "stateful", "m6i.2xlarge", zone, age="47m", stage="Registered", uninitialized=why, taints=[TAINT])
         for zone in c.zones[:2]
     ]
     for pair in made:
@@ -104,7 +110,8 @@ def ebs_startup_taint(c: Cluster) -> None:
             c.event(
                 one, "DisruptionBlocked", "Node isn't initialized", last="40s", first="44m", count=22, kind="Normal"
             )
-    pods = c.workload(
+    pods = add_workload(
+        c,
         "StatefulSet",
         "streaming",
         "broker",
@@ -127,8 +134,8 @@ def ebs_startup_taint(c: Cluster) -> None:
     must=[[r"regist|join"], ["web"], [r"drift|replace"], [r"\b9\b|\bnine\b|\b8\b|15 ?m|2 ?h|gives? up|given up"]],
 )
 def replacement_never_registers(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("web", registration=("RegistrationFailed", "Failed to register node", "2h10m"))
+    add_nodeclass(c)
+    add_pool(c, "web", registration=("RegistrationFailed", "Failed to register node", "2h10m"))
     pairs = fleet(c, "web", "orders", "storefront", 9, drifted="3h", drift_reason="NodeClassDrift")
     going = pairs[0]
     assert going.node is not None
@@ -143,7 +150,7 @@ def replacement_never_registers(c: Cluster) -> None:
             "lastTransitionTime": c.at("9m"),
         }
     )
-    fresh = c.node("web", "m6i.xlarge", c.zones[0], age="9m", stage="Launched")
+    fresh = add_node(c, "web", "m6i.xlarge", c.zones[0], age="9m", stage="Launched")
     assert fresh.claim is not None
     c.event(fresh.claim, "DisruptionLaunching", "Launching NodeClaim: Drifted", last="9m", kind="Normal")
     text = "Waiting on readiness to continue disruption"
@@ -169,16 +176,17 @@ def replacement_never_registers(c: Cluster) -> None:
     ],
 )
 def sandbox_without_address(c: Cluster) -> None:
-    c.nodeclass(spec={"kubelet": {"maxPods": 110}})
-    c.pool("general")
+    add_nodeclass(c, spec={"kubelet": {"maxPods": 110}})
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 3)
-    big = c.node("general", "m6i.2xlarge", c.zones[1], age="5h")
+    big = add_node(c, "general", "m6i.2xlarge", c.zones[1], age="5h")
     for one in (big.node, big.claim):
         assert one is not None
         for key in ("capacity", "allocatable"):
             one["status"][key]["pods"] = "110"
-    c.workload("Deployment", "orders", "webhooks", on=[big], count=55, age="4h", cpu="100m", memory="200Mi")
-    for pod in c.workload(
+    add_workload(c, "Deployment", "orders", "webhooks", on=[big], count=55, age="4h", cpu="100m", memory="200Mi")
+    for pod in add_workload(
+        c,
         "Deployment",
         "orders",
         "mailer",

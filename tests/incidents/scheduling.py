@@ -5,7 +5,10 @@ from __future__ import annotations
 from tests.incidents.cluster import Cluster
 from tests.incidents.fleets import CPU, MEMORY, fleet, unschedulable
 from tests.incidents.incident import LAUNCHES, ROOM, incident
+from tests.incidents.node_objects import add_node
 from tests.incidents.nodeclasses import waits
+from tests.incidents.pods import add_claim, add_daemonset, add_volume, add_workload
+from tests.incidents.pools import add_nodeclass, add_pool
 
 NO_TYPE = "no instance type met the scheduling requirements or had enough resources or had a required offering"
 
@@ -19,10 +22,11 @@ NO_TYPE = "no instance type met the scheduling requirements or had enough resour
     must_not=[LAUNCHES, ROOM],
 )
 def unknown_label(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 4)
-    pods = c.workload(
+    pods = add_workload(
+        c,
         "Deployment",
         "bi",
         "cube",
@@ -44,17 +48,18 @@ def unknown_label(c: Cluster) -> None:
     must_not=[LAUNCHES, ROOM],
 )
 def no_toleration(c: Cluster) -> None:
-    c.nodeclass()
+    add_nodeclass(c)
     taints = {}
     for team, app in (("payments", "ledger"), ("platform", "gateway")):
         taints[team] = {"key": "dedicated", "value": team, "effect": "NoSchedule"}
-        c.pool(team, template={"taints": [taints[team]]})
-        pairs = [c.node(team, "m6i.xlarge", zone) for zone in c.zones]
+        add_pool(c, team, template={"taints": [taints[team]]})
+        pairs = [add_node(c, team, "m6i.xlarge", zone) for zone in c.zones]
         tolerations = [{"key": "dedicated", "operator": "Equal", "value": team, "effect": "NoSchedule"}]
-        c.workload(
-            "Deployment", team, app, on=pairs, count=9, cpu=CPU, memory=MEMORY, spec={"tolerations": tolerations}
+        add_workload(
+            c, "Deployment", team, app, on=pairs, count=9, cpu=CPU, memory=MEMORY, spec={"tolerations": tolerations}
         )
-    pods = c.workload(
+    pods = add_workload(
+        c,
         "Deployment",
         "reports",
         "export",
@@ -79,14 +84,15 @@ def no_toleration(c: Cluster) -> None:
     must_not=[LAUNCHES, ROOM],
 )
 def host_port(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     port = [{"containerPort": 9100, "hostPort": 9100, "protocol": "TCP", "name": "metrics"}]
-    c.daemonset("monitoring", "node-exporter", cpu="20m", memory="40Mi", spec={"ports": port, "hostNetwork": True})
+    add_daemonset(c, "monitoring", "node-exporter", cpu="20m", memory="40Mi", spec={"ports": port, "hostNetwork": True})
     fleet(c, "general", "orders", "storefront", 3)
-    half = c.node("general", "m6i.xlarge", c.zones[0])
-    c.workload("Deployment", "orders", "catalog", on=[half], count=2, cpu=CPU, memory=MEMORY)
-    pods = c.workload(
+    half = add_node(c, "general", "m6i.xlarge", c.zones[0])
+    add_workload(c, "Deployment", "orders", "catalog", on=[half], count=2, cpu=CPU, memory=MEMORY)
+    pods = add_workload(
+        c,
         "Deployment",
         "telemetry",
         "pushproxy",
@@ -116,13 +122,15 @@ def host_port(c: Cluster) -> None:
     other=[{"command": ["pending"], "must": [["warehouse"], ["volume|PVC|disk"]]}],
 )
 def volumes_in_two_zones(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 3)
     volumes = [
-        c.volume("analytics", f"{kind}-warehouse-0", zone) for kind, zone in zip(("data", "wal"), c.zones, strict=False)
+        add_volume(c, "analytics", f"{kind}-warehouse-0", zone)
+        for kind, zone in zip(("data", "wal"), c.zones, strict=False)
     ]
-    pods = c.workload(
+    pods = add_workload(
+        c,
         "StatefulSet",
         "analytics",
         "warehouse",
@@ -146,9 +154,9 @@ def volumes_in_two_zones(c: Cluster) -> None:
     must_not=[LAUNCHES, ROOM],
 )
 def spread_over_zones(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("edge", zones=c.zones[:2])
-    c.pool("gpu", families=("g5",), template={"taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]})
+    add_nodeclass(c)
+    add_pool(c, "edge", zones=c.zones[:2])
+    add_pool(c, "gpu", families=("g5",), template={"taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]})
     pairs = fleet(c, "edge", "orders", "storefront", 2, each=2, zones=c.zones[:2])
     spread = {
         "maxSkew": 1,
@@ -156,7 +164,8 @@ def spread_over_zones(c: Cluster) -> None:
         "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": {"app.kubernetes.io/name": "gateway"}},
     }
-    pods = c.workload(
+    pods = add_workload(
+        c,
         "Deployment",
         "edge",
         "gateway",
@@ -194,13 +203,14 @@ def spread_over_zones(c: Cluster) -> None:
     must_not=[LAUNCHES, ROOM],
 )
 def storage_class_missing(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 3)
-    made = c.claim("messaging", "data-rabbit-0", "gp3-encrypted", age="64m")
+    made = add_claim(c, "messaging", "data-rabbit-0", "gp3-encrypted", age="64m")
     text = 'storageclass.storage.k8s.io "gp3-encrypted" not found'
     c.event(made, "ProvisioningFailed", text, last="5s", first="63m", count=253, source="persistentvolume-controller")
-    c.workload(
+    add_workload(
+        c,
         "StatefulSet",
         "messaging",
         "rabbit",
@@ -223,10 +233,11 @@ def storage_class_missing(c: Cluster) -> None:
     must_not=[LAUNCHES, ROOM],
 )
 def node_limit(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("edge", limits={"nodes": "6"})
+    add_nodeclass(c)
+    add_pool(c, "edge", limits={"nodes": "6"})
     fleet(c, "edge", "edge", "proxy", 6)
-    pods = c.workload(
+    pods = add_workload(
+        c,
         "Deployment",
         "edge",
         "bouncer",

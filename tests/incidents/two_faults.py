@@ -6,7 +6,10 @@ from tests.incidents.cluster import Cluster
 from tests.incidents.disruption import both
 from tests.incidents.fleets import CPU, MEMORY, fleet, unschedulable
 from tests.incidents.incident import LAUNCHES, ROOM, incident, order_of
+from tests.incidents.node_objects import add_node
 from tests.incidents.nodeclasses import waits
+from tests.incidents.pods import add_pdb, add_workload
+from tests.incidents.pools import add_karpenter, add_nodeclass, add_pool
 
 
 @incident(
@@ -20,14 +23,15 @@ from tests.incidents.nodeclasses import waits
     other=[order_of("limit", "vault")],
 )
 def limit_and_budget(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general", limits={"memory": "64Gi"})
+    add_nodeclass(c)
+    add_pool(c, "general", limits={"memory": "64Gi"})
     taint = {"key": "dedicated", "value": "vault", "effect": "NoSchedule"}
-    c.pool("vault", template={"taints": [taint]})
+    add_pool(c, "vault", template={"taints": [taint]})
     fleet(c, "general", "orders", "storefront", 4)
-    pairs = [c.node("vault", "m6i.xlarge", zone, drifted="26h", age="17d") for zone in c.zones]
+    pairs = [add_node(c, "vault", "m6i.xlarge", zone, drifted="26h", age="17d") for zone in c.zones]
     tolerations = [{"key": "dedicated", "operator": "Equal", "value": "vault", "effect": "NoSchedule"}]
-    c.workload(
+    add_workload(
+        c,
         "StatefulSet",
         "payments",
         "vault",
@@ -37,12 +41,13 @@ def limit_and_budget(c: Cluster) -> None:
         memory="10Gi",
         spec={"tolerations": tolerations},
     )
-    c.pdb("payments", "vault", "vault", healthy=3, desired=3, expected=3, maxUnavailable=0)
+    add_pdb(c, "payments", "vault", "vault", healthy=3, desired=3, expected=3, maxUnavailable=0)
     text = "Pdb prevents pod evictions (PodDisruptionBudget=[payments/vault])"
     for pair in pairs:
         for one in both(pair):
             c.event(one, "DisruptionBlocked", text, last="1m", first="58m", count=28, kind="Normal")
-    pods = c.workload(
+    pods = add_workload(
+        c,
         "Deployment",
         "orders",
         "checkout",
@@ -68,19 +73,20 @@ def limit_and_budget(c: Cluster) -> None:
     must=[
         ["disk-tier"],
         [r"\b12\b|\btwelve\b"],
-        [r"karpenter.{0,60}(1 of 2|1/2|one of)|(1 of 2|1/2|one of).{0,60}karpenter"],
+        [r"karpenter.{0,60}(1 of 2|1/2|one of|replica|standby)|(1 of 2|1/2|one of|replica|standby).{0,60}karpenter"],
     ],
     must_not=[r"karpenter (itself )?(is|has been) (down|stopped)", LAUNCHES],
-    other=[order_of("disk-tier", r"1 of 2|1/2|one of")],
+    other=[order_of("disk-tier", r"1 of 2|1/2|one of|replica|standby")],
     karpenter_runs=False,
 )
 def label_and_one_replica(c: Cluster) -> None:
-    c.nodeclass()
-    c.pool("general")
+    add_nodeclass(c)
+    add_pool(c, "general")
     fleet(c, "general", "orders", "storefront", 4)
     full = c.system[1]
-    c.workload("Deployment", "kube-system", "metrics-server", on=[full], cpu="1200m", memory="1Gi", age="40d")
-    c.karpenter(
+    add_workload(c, "Deployment", "kube-system", "metrics-server", on=[full], cpu="1200m", memory="1Gi", age="40d")
+    add_karpenter(
+        c,
         on=c.system[:1],
         pending=1,
         pending_since="6h",
@@ -88,7 +94,8 @@ def label_and_one_replica(c: Cluster) -> None:
         "match Pod's node affinity/selector. preemption: 0/6 nodes are available: 2 No preemption victims found for incoming "
         "pod, 4 Preemption is not helpful for scheduling.",
     )
-    pods = c.workload(
+    pods = add_workload(
+        c,
         "Deployment",
         "bi",
         "etl",

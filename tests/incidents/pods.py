@@ -1,0 +1,347 @@
+"""Pods, and what makes and guards them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from tests.incidents.cluster import Cluster, NodePair, owned_by
+from tests.incidents.objects import Object, condition, digest, duration, owner, suffix, uid
+
+
+def add_namespace(c: Cluster, name: str) -> None:
+    """Add a namespace, once."""
+    if not any(one["kind"] == "Namespace" and one["metadata"]["name"] == name for one in c.objects):
+        labels = {"kubernetes.io/metadata.name": name}
+        c.add("Namespace", name, age="200d", labels=labels, status={"phase": "Active"})
+
+
+def add_pod(
+    c: Cluster,
+    namespace: str,
+    name: str,
+    *,
+    node: NodePair | None = None,
+    parent: Object | None = None,
+    age: str = "3d",
+    cpu: str = "250m",
+    memory: str = "256Mi",
+    requests: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    spec: Mapping[str, Any] | None = None,
+    image: str = "registry.example/orders/app:2026.11",
+    container: str = "app",
+    phase: str = "",
+    waiting: str = "",
+    deleting: str = "",
+    message: str = "",
+    scheduled: bool = True,
+) -> Object:
+    """Add a pod: running on a node, or pending without one.
+
+    Args:
+        namespace: its namespace.
+        name: its name.
+        node: where it is bound to.
+        parent: its controller.
+        age: its age.
+        cpu: what it requests.
+        memory: what it requests.
+        requests: further resources that it requests.
+        labels: its labels.
+        annotations: its annotations.
+        spec: further fields of its spec.
+        image: its image.
+        container: its container's name.
+        phase: Succeeded or Failed; Running or Pending otherwise.
+        waiting: why its container does not run, such as ContainerCreating or CrashLoopBackOff.
+        deleting: age of its deletion.
+        message: kube-scheduler's message, if it is pending.
+        scheduled: whether kube-scheduler has tried to schedule it yet.
+    """
+    add_namespace(c, namespace)
+    running = bool(node) and not waiting and not phase
+    started = {"state": {"running": {"startedAt": c.at(age)}}, "ready": running, "restartCount": 0}
+    if waiting:
+        started["state"] = {"waiting": {"reason": waiting}}
+    if phase:
+        ended = {
+            "exitCode": 0 if phase == "Succeeded" else 137,
+            "finishedAt": c.at(age),
+            "startedAt": c.at(age),
+        }
+        started["state"] = {"terminated": {**ended, "reason": "Completed" if phase == "Succeeded" else "Error"}}
+    resources = {"cpu": cpu, "memory": memory, **(requests or {})}
+    limits = {key: value for key, value in (requests or {}).items() if "/" in key}
+    stated = {"requests": {key: value for key, value in resources.items() if value != "0"}}
+    extra = dict(spec or {})
+    ports = extra.pop("ports", None)
+    content: Object = {
+        "containers": [
+            {
+                "name": container,
+                "image": image,
+                "resources": stated | ({"limits": limits} if limits else {}),
+                **({"ports": ports} if ports else {}),
+            }
+        ],
+        "restartPolicy": "Always",
+        "schedulerName": "default-scheduler",
+        "serviceAccountName": "default",
+        "terminationGracePeriodSeconds": 30,
+        **extra,
+    }
+    for kind in ("not-ready", "unreachable"):
+        base = {"key": f"node.kubernetes.io/{kind}", "operator": "Exists", "effect": "NoExecute"}
+        content["tolerations"] = [*content.get("tolerations", []), {**base, "tolerationSeconds": 300}]
+    conditions: list[Object] = []
+    status: Object = {"phase": phase or ("Running" if running else "Pending")}
+    if node:
+        content["nodeName"] = node.name
+        silent = any(one["type"] == "Ready" and one["status"] == "Unknown" for one in node.status["conditions"])
+        why = "PodCompleted" if phase == "Succeeded" else "ContainersNotReady"
+        good = running and not silent
+        conditions = [condition("PodScheduled", "True", c.at(age))]
+        conditions += [condition("Initialized", "True", c.at(age))]
+        for kind in ("Ready", "ContainersReady"):
+            conditions.append(condition(kind, *(("True", c.at(age)) if good else ("False", c.at(age), why))))
+        status |= {"startTime": c.at(age), "containerStatuses": [{"name": container, "image": image, **started}]}
+    elif scheduled:
+        text = message or "0/4 nodes are available: 4 Insufficient cpu."
+        conditions = [condition("PodScheduled", "False", c.at(age), "Unschedulable", text)]
+    marks: Object = {"labels": dict(labels or {})}
+    if annotations:
+        marks["annotations"] = dict(annotations)
+    if parent:
+        marks["ownerReferences"] = [owner(parent)]
+    if deleting:
+        marks["deletionTimestamp"] = c.at(deleting)
+    made = c.add("Pod", name, namespace, age=age, spec=content, status={**status, "conditions": conditions}, **marks)
+    if not node and scheduled:
+        every = max(1, int(duration(age).total_seconds()) // 300)
+        text = conditions[0]["message"]
+        c.event(
+            made,
+            "FailedScheduling",
+            text,
+            last="50s" if every > 1 else "2s",
+            count=every,
+            source="default-scheduler",
+        )
+    return made
+
+
+def add_workload(
+    c: Cluster,
+    kind: str,
+    namespace: str,
+    name: str,
+    *,
+    on: Sequence[NodePair] = (),
+    count: int | None = None,
+    pending: int = 0,
+    pending_since: str = "10m",
+    replicas: int | None = None,
+    age: str = "6d",
+    message: str = "",
+    labels: Mapping[str, str] | None = None,
+    pending_spec: Mapping[str, Any] | None = None,
+    **pod: Any,
+) -> list[Object]:
+    """Add a Deployment with its ReplicaSet, a StatefulSet or a Job, and its pods; return the pods.
+
+    Args:
+        kind: Deployment, StatefulSet or Job.
+        namespace: its namespace.
+        name: its name.
+        on: nodes that get its running pods in turn.
+        count: number of running pods; one for each node in ``on`` unless given.
+        pending: number of pending pods.
+        pending_since: their age.
+        replicas: what it wants, if it is not the number of its pods.
+        age: age of the running pods.
+        message: kube-scheduler's message about the pending pods.
+        labels: its labels and those of its pods.
+        pending_spec: fields of the spec of pending pods only.
+        pod: further arguments of ``pod``.
+    """
+    add_namespace(c, namespace)
+    running = len(on) if count is None else count
+    wanted = running + pending if replicas is None else replicas
+    labels = dict(labels or {"app.kubernetes.io/name": name})
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"containers": [{"name": "app", "image": "registry.example/app"}]},
+    }
+    spec: Object = {"replicas": wanted, "selector": {"matchLabels": labels}, "template": template}
+    up = 0 if "waiting" in pod else running
+    status = {"replicas": running + pending, "readyReplicas": up, "availableReplicas": up}
+    if kind == "Job":
+        spec = {"parallelism": wanted, "completions": wanted, "backoffLimit": 2, "template": template}
+        status = {"active": running + pending}
+    parent = c.add(kind, name, namespace, age="90d" if kind != "Job" else age, labels=labels, spec=spec, status=status)
+    prefix, hash_ = name, digest(namespace, name)[:10]
+    if kind == "Deployment":
+        parent["status"]["unavailableReplicas"] = max(0, wanted - up)
+        parent["status"]["updatedReplicas"] = running + pending
+        good = up > 0 or not wanted
+        reason = "MinimumReplicasAvailable" if good else "MinimumReplicasUnavailable"
+        since = c.at(age) if good else c.at(pending_since)
+        text = f"Deployment {'has' if good else 'does not have'} minimum availability."
+        parent["status"]["conditions"] = [condition("Available", str(good), since, reason, text)]
+        marks: Object = {"labels": {**labels, "pod-template-hash": hash_}, "ownerReferences": [owner(parent)]}
+        spec = {**spec, "selector": {"matchLabels": {**labels, "pod-template-hash": hash_}}}
+        parent = c.add("ReplicaSet", f"{name}-{hash_}", namespace, age="30d", spec=spec, status=status, **marks)
+        prefix, labels = f"{name}-{hash_}", marks["labels"]
+    pods = []
+    for number in range(running + pending):
+        ending = str(number) if kind == "StatefulSet" else suffix(namespace, name, number)
+        place = on[number % len(on)] if number < running else None
+        own = dict(pod)
+        if place is None and pending_spec:
+            own["spec"] = {**own.get("spec", {}), **pending_spec}
+        pods.append(
+            add_pod(
+                c,
+                namespace,
+                f"{prefix}-{ending}",
+                node=place,
+                parent=parent,
+                age=age if place and duration(age) < age_of(c, place) else age_after(c, place) or pending_since,
+                labels=labels,
+                message=message,
+                **own,
+            )
+        )
+    return pods
+
+
+def refuse_pods(c: Cluster, workload: str, text: str, *, first: str, last: str, count: int) -> None:
+    """Let the controller of a workload report that its pods cannot be created."""
+    kinds = {"ReplicaSet": "replicaset", "Job": "job", "DaemonSet": "daemonset"}
+    made = next(
+        one
+        for one in c.objects
+        if one["kind"] in kinds and (one["metadata"]["name"] == workload or owned_by(one, workload))
+    )
+    if made["kind"] == "ReplicaSet":
+        failure = condition(
+            "ReplicaFailure", "True", c.at(first), "FailedCreate", text.removeprefix("Error creating: ")
+        )
+        made["status"]["conditions"] = [failure]
+    source = f"{kinds[made['kind']]}-controller"
+    c.event(made, "FailedCreate", text, last=last, first=first, count=count, source=source)
+
+
+def age_of(c: Cluster, pair: NodePair) -> Any:
+    """Return how long a node has existed."""
+    return datetime.fromisoformat(c.now) - datetime.fromisoformat(pair.created)
+
+
+def age_after(c: Cluster, pair: NodePair | None) -> str:
+    """Return the age of a pod that started half a minute after its node; empty for a pod without a node."""
+    return f"{max(1, int(age_of(c, pair).total_seconds()) - 30)}s" if pair else ""
+
+
+def add_daemonset(
+    c: Cluster,
+    namespace: str,
+    name: str,
+    *,
+    cpu: str,
+    memory: str,
+    critical: bool = False,
+    spec: Mapping[str, Any] | None = None,
+) -> Object:
+    """Add a DaemonSet that tolerates every taint; its pods are added to all nodes with the snapshot."""
+    labels = {"app.kubernetes.io/name": name}
+    content: Object = {"tolerations": [{"operator": "Exists"}], **(spec or {})}
+    if critical:
+        content["priorityClassName"] = "system-node-critical"
+    pod_spec = {key: value for key, value in content.items() if key != "ports"}
+    requests = {key: value for key, value in (("cpu", cpu), ("memory", memory)) if value != "0"}
+    container = {"name": "app", "image": f"registry.example/{name}", "resources": {"requests": requests}}
+    if "ports" in content:
+        container["ports"] = content["ports"]
+    add_namespace(c, namespace)
+    made = c.add(
+        "DaemonSet",
+        name,
+        namespace,
+        age="180d",
+        labels=labels,
+        generation=2,
+        spec={
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {**pod_spec, "containers": [container]}},
+        },
+    )
+    c.daemonsets.append((made, {"cpu": cpu, "memory": memory, "labels": labels, "spec": content}))
+    return made
+
+
+def add_pdb(
+    c: Cluster, namespace: str, name: str, app: str, *, healthy: int, desired: int, expected: int, **spec: Any
+) -> Object:
+    """Add a PodDisruptionBudget over the pods of a workload."""
+    return c.add(
+        "PodDisruptionBudget",
+        name,
+        namespace,
+        age="90d",
+        generation=1,
+        spec={"selector": {"matchLabels": {"app.kubernetes.io/name": app}}, **spec},
+        status={
+            "currentHealthy": healthy,
+            "desiredHealthy": desired,
+            "expectedPods": expected,
+            "disruptionsAllowed": max(0, healthy - desired),
+            "observedGeneration": 1,
+        },
+    )
+
+
+def add_volume(c: Cluster, namespace: str, claim: str, zone: str, *, age: str = "70d") -> Object:
+    """Add a bound EBS volume in a zone, and return it as a volume of a pod."""
+    add_namespace(c, namespace)
+    name = f"pvc-{uid(namespace, claim)}"
+    terms = [{"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone]}]}]
+    c.add(
+        "PersistentVolume",
+        name,
+        age=age,
+        spec={
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": {"storage": "200Gi"},
+            "claimRef": {"kind": "PersistentVolumeClaim", "namespace": namespace, "name": claim},
+            "csi": {"driver": "ebs.csi.aws.com", "volumeHandle": f"vol-0{digest(namespace, claim)[:16]}"},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
+            "persistentVolumeReclaimPolicy": "Delete",
+            "storageClassName": "gp3",
+        },
+        status={"phase": "Bound"},
+    )
+    add_claim(c, namespace, claim, "gp3", age=age, volume=name)
+    return {"name": claim, "persistentVolumeClaim": {"claimName": claim}}
+
+
+def add_claim(c: Cluster, namespace: str, name: str, storage_class: str, *, age: str, volume: str = "") -> Object:
+    """Add a PersistentVolumeClaim, bound if it has a volume."""
+    bound = {"pv.kubernetes.io/bind-completed": "yes", "pv.kubernetes.io/bound-by-controller": "yes"}
+    add_namespace(c, namespace)
+    return c.add(
+        "PersistentVolumeClaim",
+        name,
+        namespace,
+        age=age,
+        annotations=bound if volume else {},
+        spec={
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "200Gi"}},
+            "storageClassName": storage_class,
+            **({"volumeName": volume} if volume else {}),
+        },
+        status={"phase": "Bound" if volume else "Pending"},
+    )
