@@ -136,6 +136,8 @@ class NextReport(msgspec.Struct, frozen=True, gc=False):
     """Nodes that the controller of node repair deletes now, beside all methods."""
     error: str = ""
     """Why the pass ended early, in Karpenter's words."""
+    then: NextReport | None = None
+    """What Karpenter would do as soon as those NodeClaims have a provider ID; None if there are none."""
     unknown: int = 0
     """Candidates about which nothing is sure: their provider's instance types are not known."""
     generation: int = 0

@@ -257,6 +257,7 @@ def next_pass(
     *,
     after: Method | None = None,
     chance: Chance = LIKELIEST,
+    ignores_pause: bool = False,
 ) -> NextPass:
     """Return Karpenter's next pass on a cluster as it is; the wait of 15 seconds before most of it is left out.
 
@@ -266,11 +267,12 @@ def next_pass(
         simulator: Removes nodes; the engine where None.
         after: A method whose second look came to nothing: those that follow are asked in the same pass.
         chance: Decides what Karpenter leaves to it.
+        ignores_pause: Whether to answer as if every NodeClaim had a provider ID.
     """
     recorder = Recorder()
     paused = tuple(sorted(claim.name for claim in fleet.inventory.nodeclaims if not claim.provider_id))
     results: list[MethodResult] = []
-    if not paused:
+    if ignores_pause or not paused:
         record_departing(fleet, recorder)
         run = MethodRun(fleet, simulator or EngineSimulator(prepared, fleet), recorder, chance)
         methods = list(Method)

@@ -42,7 +42,7 @@ from karptui.disruption.gates import all_gates
 from karptui.disruption.joint_removal import JointRemovals
 from karptui.disruption.joint_saving import JointFigures
 from karptui.disruption.lanes import Lane, NodeCase, Why, lanes_of, why_of
-from karptui.disruption.methods import next_pass, observed_fleet
+from karptui.disruption.methods import NextPass, next_pass, observed_fleet
 from karptui.disruption.node_verdict import landings_of, replacements_of, verdict_of
 from karptui.disruption.outlook import Outcome, Outlook
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
@@ -350,8 +350,21 @@ class DisruptionStudy:
             simulator: Removes nodes; it may raise an exception of its own to break off.
         """
         found = next_pass(self._prepared, self.fleet, simulator)
+        self._next = self._report(found)
+        if found.paused_by:
+            then = next_pass(self._prepared, self.fleet, simulator, ignores_pause=True)
+            self._next = msgspec.structs.replace(self._next, then=self._report(then))
+        before = self._with_others
+        del self.__dict__["_with_others"]
+        for key, node in self._nodes.items():
+            name = node.node_name
+            if before.get(name) != self._with_others.get(name):
+                known = self._findings[key]
+                self._findings[key] = self._judged(node, known, drain_state(self.fleet, node), None)
+
+    def _report(self, found: NextPass) -> NextReport:
         acting = found.acting
-        self._next = NextReport(
+        return NextReport(
             method="" if acting is None else str(acting.method),
             reason="" if acting is None else str(acting.method.reason),
             commands=tuple(billed_command(_command(one), self._prices) for one in found.commands),
@@ -362,13 +375,6 @@ class DisruptionStudy:
             unknown=len({one.name for result in found.results for one in result.candidates if one.is_type_guessed}),
             generation=self._generation,
         )
-        before = self._with_others
-        del self.__dict__["_with_others"]
-        for key, node in self._nodes.items():
-            name = node.node_name
-            if before.get(name) != self._with_others.get(name):
-                known = self._findings[key]
-                self._findings[key] = self._judged(node, known, drain_state(self.fleet, node), None)
 
     def compare_pools(self) -> Iterator[None]:
         """Work out which NodePools could take which pods; yields between two steps."""

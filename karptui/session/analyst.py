@@ -38,6 +38,8 @@ LONGEST_BACK_OFF_SECONDS: Final = 30.0
 """After failures in a row work begins again after one second, two, four, and no more than this."""
 PRICES_SECONDS: Final = 3.0
 """For how long at most removals wait for prices and settings on their way: else they are simulated twice."""
+MOST_NODES_FOR_NEXT: Final = 500
+"""In larger clusters the next command is worked out only while the Next screen is open."""
 STALE_SECONDS: Final = 15
 """After so long a cluster that has not changed is looked at again: timers run."""
 
@@ -326,6 +328,7 @@ class Analyst:
                 if rest:
                     study.simulate(rest.pop())
                 else:
+                    self._ask_next_at_rest(study, answered, turns, began)
                     self._latest = study.analysis
                     yield focus
                     if self.wait_seconds == 0 or self._is_stopped:
@@ -336,6 +339,12 @@ class Analyst:
             if self._clock() - published > (SLOW_PUBLISH_SECONDS if is_listed else PUBLISH_SECONDS):
                 self._latest, published = study.analysis, self._clock()
         self._latest = study.analysis
+
+    def _ask_next_at_rest(self, study: DisruptionStudy, answered: set[str], turns: Turns, began: float) -> None:
+        """Work out the next command for the verdict, once nothing else is left to do."""
+        if "next" not in answered and len(study.fleet.nodes) <= MOST_NODES_FOR_NEXT:
+            answered.add("next")
+            study.ask_next(study.engine(lambda: self._give_way(turns, began)))
 
     def _answers(self, study: DisruptionStudy, focus: Focus, answered: set[str], turns: Turns, began: float) -> bool:
         """Answer a long question that is asked, once; return whether there was one."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from karptui.disruption.codes import WhyCode
-from karptui.disruption.command import Method
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.pool_order import usable_pools
@@ -145,48 +144,24 @@ def _why_moved(case: VerdictCase, pools: Sequence[NodePool], now: str, before: s
 
 
 def next_finding(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield Karpenter's next command, as far as it is known."""
+    """Yield Karpenter's next command, as the Next screen shows it; nothing while that is not worked out."""
     report = case.analysis.next if case.analysis is not None else None
-    if report is not None and report.commands:
-        first = report.commands[0]
-        yield ClusterFinding(
-            severity=FindingSeverity.INFO,
-            code=FindingCode.NEXT,
-            price_per_hour=first.savings_per_hour,
-            objects=tuple(f"Node/{name}" for name in first.node_names),
-            names=first.node_names,
-            nodes=len(first.node_names),
-            detail=f"{first.decision} {report.method}",
-            screen="next",
-            key="6 n",
-        )
+    if report is None:
         return
-    waiting = [
-        line
-        for line in case.nodes
-        if (findings := line.findings) is not None
-        and findings.why.code in (WhyCode.WAITS, WhyCode.OK)
-        # While no NodePool can be used, the outcome of a removal is not known.
-        and findings.why.outcome is not None
-    ]
-    waiting.sort(key=_turn)
-    if waiting and (findings := waiting[0].findings) is not None:
-        yield ClusterFinding(
-            severity=FindingSeverity.INFO,
-            code=FindingCode.NEXT,
-            price_per_hour=waiting[0].would_save,
-            manner=Manner.AFTER_OTHERS if findings.why.code is WhyCode.WAITS else Manner.PLAIN,
-            objects=(f"Node/{waiting[0].name}",),
-            names=(waiting[0].name,),
-            nodes=1,
-            detail=f"{findings.why.outcome} {findings.why.method}",
-            screen="next",
-            key="6 n",
-        )
-
-
-def _turn(line: VerdictNode) -> tuple[int, float, str]:
-    """Return the place of a node among those that are removed: Karpenter's order of methods, then savings."""
-    order = [str(method) for method in Method]
-    method = line.findings.why.method if line.findings is not None else ""
-    return (order.index(method) if method in order else len(order), -(line.would_save or 0.0), line.name)
+    acting = report.then if report.paused_by else report
+    nodes = {line.name for line in case.nodes}
+    if acting is None or not acting.commands or not nodes.issuperset(acting.commands[0].node_names):
+        return
+    first = acting.commands[0]
+    yield ClusterFinding(
+        severity=FindingSeverity.INFO,
+        code=FindingCode.NEXT,
+        price_per_hour=first.savings_per_hour,
+        manner=Manner.AFTER_OTHERS if report.paused_by else Manner.PLAIN,
+        objects=tuple(f"Node/{name}" for name in first.node_names),
+        names=first.node_names,
+        nodes=len(first.node_names),
+        detail=f"{first.decision} {acting.method}",
+        screen="next",
+        key="6 n",
+    )

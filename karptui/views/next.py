@@ -59,6 +59,8 @@ def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, .
         whose, verb = ("NodeClaim", "has") if len(report.paused_by) == 1 else ("NodeClaims", "have")
         waits = f"Karpenter disrupts nothing until {whose} {names} {verb} a provider ID"
         lines.append(((waits, Tone.WARNING), (late, Tone.ACTIVE)))
+        if report.then is not None and report.then.commands:
+            lines += _command_lines(report.then, "", has_prices=overview.has_prices, when="Next, once unblocked")
     elif report.commands:
         lines += _command_lines(report, late, has_prices=overview.has_prices)
     else:
@@ -82,11 +84,11 @@ def _asked(report: NextReport) -> str:
     return " → ".join(f"{method} {counted(count, 'candidate')}" for method, count in report.asked)
 
 
-def _command_lines(report: NextReport, late: str, *, has_prices: bool) -> list[Pieces]:
+def _command_lines(report: NextReport, late: str, *, has_prices: bool, when: str = "Next") -> list[Pieces]:
     many = f", {count_text(len(report.commands))} commands" if len(report.commands) > 1 else ""
     saved = report.savings_per_hour if has_prices else None
     saves = f", {saved_text(saved, is_whole=report.is_saving_whole)}" if saved is not None else ""
-    head = f"Next: {report.method} ({report.reason}){many}{saves}"
+    head = f"{when}: {report.method} ({report.reason}){many}{saves}"
     lines: list[Pieces] = [((head, Tone.STRONG), (late, Tone.ACTIVE))]
     lines += [((f"  {_command_text(one)}", Tone.NORMAL),) for one in report.commands[:MOST_COMMANDS]]
     if len(report.commands) > MOST_COMMANDS:
@@ -320,6 +322,16 @@ def report_values(view: ClusterView) -> dict[str, Any] | None:
         return None
     has_prices = not view.evidence.price_settings.is_disabled
     return {
+        **_pass_values(report, has_prices=has_prices),
+        "waits_for": list(report.paused_by),
+        "then": None if report.then is None else _pass_values(report.then, has_prices=has_prices),
+        "unhealthy": list(report.unhealthy),
+        "error": report.error or None,
+    }
+
+
+def _pass_values(report: NextReport, *, has_prices: bool) -> dict[str, Any]:
+    return {
         "method": report.method or None,
         "reason": report.reason or None,
         "savings_per_hour": report.savings_per_hour if has_prices else None,
@@ -333,7 +345,4 @@ def report_values(view: ClusterView) -> dict[str, Any] | None:
             for one in report.commands
         ],
         "asked": [{"method": method, "candidates": count} for method, count in report.asked],
-        "waits_for": list(report.paused_by),
-        "unhealthy": list(report.unhealthy),
-        "error": report.error or None,
     }

@@ -101,19 +101,17 @@ def test_a_cluster_without_anything_is_known_too(worker: Analyst) -> None:
     assert known(worker).is_complete
 
 
-def test_a_close_look_and_the_next_command_come_when_they_are_asked_for(worker: Analyst) -> None:
+def test_a_close_look_comes_when_it_is_asked_for_and_the_next_command_at_rest(worker: Analyst) -> None:
     view = story_view()
     worker.submit(view, NOW_NS)
     worker.catch_up()
     assert is_complete(worker, view.state.generation)
     assert known(worker).detail is None
-    assert known(worker).next is None
+    report = known(worker).next
     worker.look_at(Focus(detail=KEY))
     worker.catch_up()
     assert known(worker).detail is not None
-    worker.look_at(Focus(asks_next=True))
-    worker.catch_up()
-    report = known(worker).next
+    assert known(worker).next is report
     assert report is not None
     assert report.method
 

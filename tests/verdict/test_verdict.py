@@ -300,7 +300,10 @@ def test_a_static_nodepool_that_wants_more_nodes_than_its_limit(
 def test_what_comes_next_says_that_it_waits() -> None:
     old = a_nodeclaim(name="stuck", provider_id="", created_ns=NOW_NS - 22 * MINUTE_NS)
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE), old]
-    coming = found(nodes=[a_node(**BIG)], nodeclaims=claims)[FindingCode.NEXT]
+    study = DisruptionStudy(prepared(nodepools=[a_nodepool(budgets=())], nodes=[a_node(**BIG)], nodeclaims=claims), 1)
+    assert FindingCode.NEXT not in told(study_all(study), claims)  # not worked out yet, so nothing is guessed
+    study.ask_next()
+    coming = told(study.analysis, claims)[FindingCode.NEXT]
     assert (coming.manner, coming.names, coming.detail) == (Manner.AFTER_OTHERS, ("node-1",), "delete Emptiness")
 
 

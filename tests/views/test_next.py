@@ -39,6 +39,7 @@ def test_the_next_command() -> None:
         ],
         "asked": [],
         "waits_for": [],
+        "then": None,
         "unhealthy": [],
         "error": None,
     }
