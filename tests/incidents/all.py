@@ -7,8 +7,10 @@ from tests.incidents import (
     controllers,
     disruption,
     healthy,
+    healthy_lookalikes,
     healthy_soon,
     launches,
+    more_faults,
     nodeclasses,
     nodes,
     registration,
@@ -26,9 +28,11 @@ MODULES = (
     nodes,
     controllers,
     capacity,
+    more_faults,
     two_faults,
     healthy,
     healthy_soon,
+    healthy_lookalikes,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]
