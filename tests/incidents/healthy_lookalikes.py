@@ -14,8 +14,8 @@ from tests.incidents.pools import add_karpenter, add_nodeclass, add_pool
 
 
 @incident(
-    story="The office closes: over the last hour consolidation has removed nine nodes that had run all day, one after the other. No "
-    "node was launched meanwhile.",
+    story="The office closes: over the last hour consolidation has removed nine nodes that had run all day, one after the other, and "
+    "moved each of the 18 desk pods once. No node was launched meanwhile.",
     cause="Nothing is wrong: the cluster shrinks in the evening, and no node comes and goes.",
     thread="aws/karpenter-provider-aws#3920",
     must=[[QUIET]],
@@ -26,7 +26,9 @@ from tests.incidents.pools import add_karpenter, add_nodeclass, add_pool
 def fine_evening_scale_down(c: Cluster) -> None:
     add_nodeclass(c)
     add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    pairs = fleet(c, "general", "orders", "storefront", 4, each=2)
+    desk = add_workload(c, "Deployment", "office", "desk", on=pairs, count=18, age="50m", cpu="250m", memory="512Mi")
+    prefix = desk[0]["metadata"]["name"][:-6]
     for number in range(9):
         claim = gone_claim(c, "general", number)
         name = f"ip-10-24-40-{11 + number}.ec2.internal"
@@ -39,7 +41,7 @@ def fine_evening_scale_down(c: Cluster) -> None:
                 "apiVersion": "v1",
                 "kind": "Pod",
                 "metadata": {
-                    "name": f"desk-{digest(number)[:10]}-{digest(number, place)[:5]}",
+                    "name": f"{prefix}-{digest(number, place)[:5]}",
                     "namespace": "office",
                     "uid": uid(c.name, number, place),
                 },
