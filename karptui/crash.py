@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Final
 
 from karptui import __version__
-from karptui.files import write_file
+from karptui.files import check_allowed, write_file
 from karptui.paths import state_dir
 
 FOLDER: Final = "crashes"
@@ -140,6 +140,7 @@ def _package_path(name: str) -> str:
 
 
 def _write(text: str) -> Path | None:
+    check_allowed()
     folder = state_dir() / FOLDER
     folder.mkdir(exist_ok=True, mode=0o700)
     stamp = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}"

@@ -88,6 +88,26 @@ def _too_large(most_bytes: int) -> OSError:
     return OSError(errno.EFBIG, f"it is larger than {size_text(most_bytes)}")
 
 
+_SERVED: Final = "a session in a browser (--serve) opens and writes no files"
+_forbidden = False
+
+
+def forbid_files() -> None:
+    """Refuse from now on to write files and to open those that are named on a screen, which a visitor sees."""
+    global _forbidden  # noqa: PLW0603 - a property of the process
+    _forbidden = True
+
+
+def check_allowed() -> None:
+    """Raise if files are forbidden.
+
+    Raises:
+        PermissionError: with the reason.
+    """
+    if _forbidden:
+        raise PermissionError(errno.EPERM, _SERVED)
+
+
 def write_file(path: Path, data: bytes, *, may_replace: bool = False, is_private: bool = False) -> None:
     """Write a file: all of it, or nothing is left behind.
 
@@ -101,6 +121,7 @@ def write_file(path: Path, data: bytes, *, may_replace: bool = False, is_private
         FileExistsError: when it is there and may not be replaced.
         OSError: when it is no regular file, or cannot be written.
     """
+    check_allowed()
     if os.path.lexists(path):
         if not may_replace:
             raise FileExistsError(errno.EEXIST, "it exists already")

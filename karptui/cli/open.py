@@ -102,13 +102,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="[HOST:]PORT",
         nargs="?",
         const="8000",
-        help="show it in a browser instead: on localhost:8000, or there; needs pip install 'karptui[serve]'",
+        help="show it in a browser of this machine instead, at an address with a random token (default port: 8000); "
+        "HOST allows others; needs pip install 'karptui[serve]'",
     )
     group.add_argument("--config", metavar="FILE", type=file_name, help="configuration file instead of the usual one")
 
 
 def run(args: argparse.Namespace) -> int:
     """Open the app and return when it is closed."""
+    from karptui.files import forbid_files
     from karptui.first_frame import FirstFrame
     from karptui.session.garbage import keep_pauses_short
     from karptui.session.pace import garbage_put_off
@@ -116,6 +118,8 @@ def run(args: argparse.Namespace) -> int:
     if args.serve is not None:
         return _serve(args)
     is_served = bool(os.environ.get("TEXTUAL_DRIVER"))
+    if is_served:
+        forbid_files()
     try:
         if not is_served:
             check_screen()
@@ -142,8 +146,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _serve(args: argparse.Namespace) -> int:
     """Serve the app to browsers, each with an app of its own, until it is interrupted."""
-    import shlex
-
     host, _, port = args.serve.rpartition(":")
     if not port.isdecimal() or not 0 < int(port) < 1 << 16:
         fail(f"--serve: {args.serve} is not a port or HOST:PORT, such as 8000 or localhost:8000")
@@ -151,11 +153,13 @@ def _serve(args: argparse.Namespace) -> int:
     if trouble:
         fail(trouble)
     try:
-        from textual_serve.server import Server
+        from karptui.cli.serve import serve
     except ImportError:
         fail("--serve needs textual-serve: pip install 'karptui[serve]'")
-    words = [sys.executable, "-m", "karptui", *without_serve(sys.argv[1:])]
-    Server(shlex.join(words), host=host or "localhost", port=int(port), title="karptui").serve()
+    try:
+        serve(without_serve(sys.argv[1:]), host.strip("[]"), int(port))
+    except OSError as error:
+        fail(f"--serve: {args.serve} cannot be served on: {error.strerror or error}")
     return 0
 
 

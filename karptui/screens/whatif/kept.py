@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from karptui.files import read_file, write_file
+from karptui.files import check_allowed, read_file, write_file
 from karptui.paths import state_dir
 from karptui.whatif.scenario import Scenario, ScenarioError, read_scenarios, write_scenarios
 
@@ -62,6 +62,7 @@ class KeptScenarios:
         return True
 
     def _path(self) -> Path:
+        check_allowed()
         folder = state_dir() / "whatif"
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder / self._name

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from karptui.files import read_file, write_file
+from karptui.files import check_allowed, read_file, write_file
 from karptui.paths import typed_path
 from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.run import Answer
@@ -226,6 +226,7 @@ def open_scenarios(target: str) -> tuple[Scenario, ...]:
     """
     path = typed_path(target)
     try:
+        check_allowed()
         return read_scenarios(read_file(path, MOST_BYTES).decode(), str(path))
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}") from error

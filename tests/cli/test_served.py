@@ -1,0 +1,166 @@
+"""A served session on loopback: who may open it, how many, and that it writes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import NamedTuple, ParamSpec
+from urllib.parse import urlsplit
+
+import pyte
+import pytest
+
+pytest.importorskip("textual_serve")
+from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType, WSServerHandshakeError
+
+from karptui.cli.serve import MOST_APPS
+
+SECONDS = 20.0
+
+Params = ParamSpec("Params")
+
+
+def in_real_time(test: Callable[Params, Coroutine[None, None, None]]) -> Callable[Params, None]:
+    """Run a test on a loop whose clock is real, as it talks to another process."""
+
+    @functools.wraps(test)
+    def run(*args: Params.args, **kwargs: Params.kwargs) -> None:
+        with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+            runner.run(asyncio.wait_for(test(*args, **kwargs), 2 * SECONDS))
+
+    return run
+
+
+class Served(NamedTuple):
+    """A running ``karptui --serve``."""
+
+    address: str
+    home: Path
+
+    @property
+    def origin(self) -> str:
+        parts = urlsplit(self.address)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    def files(self) -> set[Path]:
+        return {path for path in self.home.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module", name="served")
+def served_demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    home = tmp_path_factory.mktemp("home")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = [sys.executable, "-m", "karptui", "--demo=still", "--serve", f"127.0.0.1:{port}"]
+    folders = {name: str(home) for name in ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=home, env={**os.environ, **folders}) as process:
+        assert process.stdout is not None
+        try:
+            yield Served(process.stdout.readline().split()[-1], home)
+        finally:
+            process.terminate()
+
+
+async def status(served: Served, path: str = "", **headers: str) -> int:
+    async with ClientSession() as session, session.get(f"{served.origin}{path}", headers=headers) as response:
+        return response.status
+
+
+async def connect(session: ClientSession, served: Served, **headers: str) -> ClientWebSocketResponse:
+    return await session.ws_connect(f"{served.address}ws?width=100&height=30", headers=headers)
+
+
+@in_real_time
+async def test_the_page_is_for_whoever_has_the_token(served: Served) -> None:
+    path = urlsplit(served.address).path
+    assert len(path) > 30
+    async with ClientSession() as session, session.get(served.address) as response:
+        page = await response.text()
+        assert response.status == 200
+        assert f"{served.address}ws".replace("http:", "ws:") in page
+        assert response.headers["Referrer-Policy"] == "no-referrer"
+        assert "frame-ancestors 'none'" in response.headers["Content-Security-Policy"]
+    for wrong in ("/", "/ws", "/static/js/textual.js", "/download/x", f"{path[:-2]}/", f"/x{path}"):
+        assert await status(served, wrong) == 403
+
+
+@in_real_time
+async def test_a_name_that_is_rebound_to_this_machine_is_refused(served: Served) -> None:
+    path, port = urlsplit(served.address).path, urlsplit(served.address).port
+    assert await status(served, path, Host=f"localhost:{port}") == 200
+    for host in (f"evil.example:{port}", "127.0.0.1", f"10.0.0.1:{port}", f"127.0.0.1.evil.example:{port}", "[::1", ""):
+        assert await status(served, path, Host=host) == 403
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "", "http://127.0.0.1:1"])
+@in_real_time
+async def test_pages_of_others_open_no_session(served: Served, origin: str) -> None:
+    async with ClientSession() as session:
+        with pytest.raises(WSServerHandshakeError) as refused:
+            await connect(session, served, **({"Origin": origin} if origin else {}))
+    assert refused.value.status == 403
+
+
+@in_real_time
+async def test_the_number_of_sessions_is_bounded(served: Served) -> None:
+    async with ClientSession() as session:
+        sessions = [await again(session, served) for _ in range(MOST_APPS)]
+        with pytest.raises(WSServerHandshakeError) as refused:
+            await connect(session, served, Origin=served.origin)
+        assert refused.value.status == 503
+        for one in sessions:
+            await one.close()
+        await (await again(session, served)).close()
+
+
+async def again(session: ClientSession, served: Served) -> ClientWebSocketResponse:
+    """Connect as soon as the sessions before have ended."""
+    until = time.monotonic() + SECONDS
+    while True:
+        try:
+            return await connect(session, served, Origin=served.origin)
+        except WSServerHandshakeError:
+            assert time.monotonic() < until
+
+
+class Terminal:
+    """What a visitor sees."""
+
+    def __init__(self, connection: ClientWebSocketResponse) -> None:
+        self._connection = connection
+        self._screen = pyte.Screen(100, 30)
+        self._stream = pyte.ByteStream(self._screen)
+
+    async def type(self, text: str) -> None:
+        await self._connection.send_json(["stdin", text])
+
+    async def shows(self, text: str) -> None:
+        """Read until the screen shows a text."""
+        async with asyncio.timeout(SECONDS):
+            while text not in " ".join("".join(self._screen.display).split()):
+                message = await self._connection.receive()
+                assert message.type is WSMsgType.BINARY, message
+                self._stream.feed(message.data)
+
+
+@pytest.mark.parametrize("command", ["save nodes.csv", "screenshot nodes.svg"])
+@in_real_time
+async def test_nothing_is_written(served: Served, command: str) -> None:
+    async with ClientSession() as session:
+        connection = await again(session, served)
+        terminal = Terminal(connection)
+        await terminal.shows("general-")
+        await terminal.type(f":{command}")
+        await terminal.shows(command)
+        await terminal.type("\r")
+        await terminal.shows("a session in a browser (--serve) opens and writes no files")
+        await connection.close()
+    assert served.files() == set()
