@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.incidents.cluster import Cluster
 from tests.incidents.disruption import both
 from tests.incidents.fleets import CPU, MEMORY, fleet, unschedulable
-from tests.incidents.incident import LAUNCHES, ROOM, incident
+from tests.incidents.incident import LAUNCHES, ROOM, incident, n
 from tests.incidents.node_objects import add_node
 from tests.incidents.pods import add_pod, add_volume, add_workload
 from tests.incidents.pools import add_nodeclass, add_pool
@@ -17,7 +17,7 @@ from tests.incidents.pools import add_nodeclass, add_pool
     cause="NodePool general is at its limit of 8 cores and its smallest allowed node has 4, so none of its 4 drifted nodes can be "
     "replaced.",
     thread="JiRaska/open-bank-oss#3570",
-    must=[["general"], ["limit"], ["drift"], [r"\b4\b|\bfour\b"], [r"\b2 ?d|4[78] ?h|two days"]],
+    must=[["general"], ["limit"], ["drift"], [n(4), r"\bfour\b"], [r"\b2 ?d|4[78] ?h|two days"]],
 )
 def limit_stops_drift(c: Cluster) -> None:
     add_nodeclass(c)
@@ -73,7 +73,7 @@ def bare_pod_expires(c: Cluster) -> None:
     must=[
         ["forecast"],
         [r"96 ?Gi|memory|too (big|large)|enough|resources|bigger|larger"],
-        [r"\b2\b|\btwo\b"],
+        [n(2), r"\btwo\b"],
         [r"general|types?|big|large"],
     ],
     must_not=[LAUNCHES, ROOM],
@@ -102,7 +102,7 @@ def pod_too_big(c: Cluster) -> None:
     "generation only, which has fewer. Six pods wait for 40 minutes.",
     cause="NodePool spread demands minValues 10 on instance-family, more than its other requirements leave; 6 pods are pending.",
     thread="karpenter.sh: NodePools, Min Values",
-    must=[[r"minValues|min values|at least 10|flexib"], ["spread"], [r"\b6\b|\bsix\b"], ["instance-family|famil"]],
+    must=[[r"minValues|min values|at least 10|flexib"], ["spread"], [n(6), r"\bsix\b"], ["instance-family|famil"]],
     must_not=[LAUNCHES, ROOM],
 )
 def min_values(c: Cluster) -> None:
@@ -140,7 +140,7 @@ def min_values(c: Cluster) -> None:
     thread="kubernetes-sigs/karpenter#2855",
     must=[
         ["do-not-disrupt"],
-        [r"\b3\b|\bthree\b"],
+        [n(3), r"\bthree\b"],
         [r"node"],
         [r"empty|no pods|unused|\$|cost|idle|saves?|kept|keeps?"],
     ],

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tests.incidents.cluster import Cluster
 from tests.incidents.fleets import CPU, MEMORY, fleet
-from tests.incidents.incident import LAUNCHES, incident
+from tests.incidents.incident import LAUNCHES, incident, n
 from tests.incidents.node_objects import add_node
 from tests.incidents.pods import add_workload, refuse_pods
 from tests.incidents.pools import add_karpenter, add_nodeclass, add_pool
@@ -33,7 +33,7 @@ DOWN = (
     ],
     must_not=[LAUNCHES],
     first=1,
-    other=[{"command": ["verdict"], "must": [[r"\b10\b"]]}],
+    other=[{"command": ["verdict"], "must": [[n(10)]]}],
     karpenter_runs=False,
 )
 def karpenter_scaled_to_zero(c: Cluster) -> None:

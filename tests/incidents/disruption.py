@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.incidents.cluster import Cluster, NodePair
 from tests.incidents.fleets import CPU, MEMORY, fleet
-from tests.incidents.incident import incident
+from tests.incidents.incident import incident, n
 from tests.incidents.node_objects import add_node, cordon
 from tests.incidents.objects import Object, condition
 from tests.incidents.pods import add_pdb, add_volume, add_workload
@@ -34,7 +34,7 @@ def conditions(pair: NodePair, *made: Object) -> None:
         ["do-not-disrupt"],
         ["sync-orders"],
         ["drift|AMI|image"],
-        [r"\b4\b|\bfour\b"],
+        [n(4), r"\bfour\b"],
         [r"\b6 ?d|\bsix days|14[34] ?h|5d2\d"],
     ],
 )
@@ -232,7 +232,7 @@ def grace_kills_job(c: Cluster) -> None:
     "neither the budget of 10 % nor anything else spreads that.",
     cause="All 14 nodes of web expire within three minutes, in about 45 minutes; disruption budgets do not apply to expiry.",
     thread="aws/karpenter-provider-aws#6980",
-    must=[["web"], ["expir"], [r"\b14\b|\bfourteen\b"], [r"4[5-9] ?m|10:1[5-9]|<? ?1 ?h|within (an|the next) hour"]],
+    must=[["web"], ["expir"], [n(14), r"\bfourteen\b"], [r"4[5-9] ?m|10:1[5-9]|<? ?1 ?h|within (an|the next) hour"]],
 )
 def expiry_of_all(c: Cluster) -> None:
     add_nodeclass(c)
@@ -251,7 +251,7 @@ def expiry_of_all(c: Cluster) -> None:
     cause="Two nodes of general have been terminating for 8 days: they are drained, and their instances do not go away.",
     thread="kubernetes-sigs/karpenter#2169",
     must=[
-        [r"\b2\b|\btwo\b"],
+        [n(2), r"\btwo\b"],
         [r"\b8 ?d|19[12] ?h|eight days"],
         ["terminat|delet|finalizer|drain|remov"],
         ["general|ip-10-24"],
@@ -278,7 +278,7 @@ def instances_never_end(c: Cluster) -> None:
     "stands still, with a message about pods that are not even there.",
     cause="Pods erp/report on a node that drains for 5 hours fit nowhere, and that blocks the drift of all 8 other nodes.",
     thread="kubernetes-sigs/karpenter#678",
-    must=[["report"], ["drift|disrupt"], [r"\b8\b|\beight\b"], [r"5 ?h|\bfive hours|4h5\d|30\d ?m"]],
+    must=[["report"], ["drift|disrupt"], [n(8), r"\beight\b"], [r"5 ?h|\bfive hours|4h5\d|30\d ?m"]],
 )
 def one_pod_stops_all(c: Cluster) -> None:
     add_nodeclass(c)
@@ -332,7 +332,7 @@ def one_pod_stops_all(c: Cluster) -> None:
     "may be launched before a node goes.",
     cause="Static NodePool ingest has 4 replicas and a limit of 4 nodes, so none of its 4 drifted nodes can be replaced.",
     thread="aws/karpenter-provider-aws#8873",
-    must=[["ingest"], ["limit"], [r"\b4\b|\bfour\b"], ["drift"], [r"static|replicas|replacement"]],
+    must=[["ingest"], ["limit"], [n(4), r"\bfour\b"], ["drift"], [r"static|replicas|replacement"]],
     settings={"FEATURE_GATES": "StaticCapacity=true"},
 )
 def static_pool_at_limit(c: Cluster) -> None:
@@ -352,7 +352,7 @@ def static_pool_at_limit(c: Cluster) -> None:
     "empty, take no new pods, and the pool removes empty nodes only.",
     cause="Three nodes have been cordoned for 4 days: they take no pods and stay, because pool general only removes empty nodes.",
     thread="kubernetes-sigs/karpenter#2802",
-    must=[[r"cordon|unschedulable|SchedulingDisabled"], [r"\b3\b|\bthree\b"], [r"\b4 ?d|9[56] ?h|four days"]],
+    must=[[r"cordon|unschedulable|SchedulingDisabled"], [n(3), r"\bthree\b"], [r"\b4 ?d|9[56] ?h|four days"]],
 )
 def cordoned_and_forgotten(c: Cluster) -> None:
     add_nodeclass(c)

@@ -102,6 +102,11 @@ def incident(
     return register
 
 
+def n(number: int) -> str:
+    """Return a pattern for a number of things: not part of an instant, a duration, an address or a generated name."""
+    return rf"(?<![\w:./-]){number}(?![\w:/-])"
+
+
 def order_of(*patterns: str) -> dict[str, Any]:
     """Return a check that the verdict names facts in this order."""
     return {"command": ["verdict"], "must": [[".*".join(f"(?:{one})" for one in patterns)]]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
 from tests.incidents.fleets import CPU, GPU_POD, GPU_TAINT, MEMORY, fleet, refused, unschedulable
-from tests.incidents.incident import ICE, LAUNCHES, incident
+from tests.incidents.incident import ICE, LAUNCHES, incident, n
 from tests.incidents.node_objects import add_node
 from tests.incidents.pods import add_daemonset, add_volume, add_workload
 from tests.incidents.pools import add_nodeclass, add_pool
@@ -14,7 +14,7 @@ from tests.incidents.pools import add_nodeclass, add_pool
     story="The account's spot quota is used up. Every spot launch of the pool ci fails for 24 minutes, 16 runners wait.",
     cause="EC2 refuses spot launches of pool ci because the account's spot quota is exhausted; 16 pods are pending.",
     thread="aws/karpenter-provider-aws#5789",
-    must=[[r"quota|MaxSpotInstanceCountExceeded|max spot instance count"], [r"\bci\b"], [r"\b16\b"], ["spot"]],
+    must=[[r"quota|MaxSpotInstanceCountExceeded|max spot instance count"], [r"\bci\b"], [n(16)], ["spot"]],
     must_not=[LAUNCHES, "sold out"],
 )
 def spot_quota(c: Cluster) -> None:
@@ -55,7 +55,7 @@ def spot_quota(c: Cluster) -> None:
         [r"authori[sz]|permission|denie|not allowed|forbid"],
         [r"service control policy|\bSCP\b"],
         ["general"],
-        [r"\b7\b|\bseven\b"],
+        [n(7), r"\bseven\b"],
     ],
     must_not=[LAUNCHES, r"sold out|no capacity|insufficient capacity"],
 )
@@ -116,7 +116,7 @@ def zone_ice_volume(c: Cluster) -> None:
     must=[
         [r"quota|VcpuLimitExceeded|vCPU (capacity|limit)|current vCPU"],
         ["gpu|g5"],
-        [r"\b5\b|\bfive\b"],
+        [n(5), r"\bfive\b"],
         ["finetune|ml/"],
     ],
     must_not=[LAUNCHES, "sold out"],

@@ -6,7 +6,7 @@ from tests.incidents.cluster import Cluster
 from tests.incidents.controllers import DOWN, FILLER, FULL
 from tests.incidents.disruption import both
 from tests.incidents.fleets import CPU, MEMORY, fleet
-from tests.incidents.incident import LAUNCHES, incident
+from tests.incidents.incident import LAUNCHES, incident, n
 from tests.incidents.node_objects import NOT_READY, add_node
 from tests.incidents.objects import condition
 from tests.incidents.pods import add_daemonset, add_pdb, add_pod, add_volume, add_workload
@@ -80,7 +80,7 @@ def karpenter_image_missing(c: Cluster) -> None:
     "34 minutes; Karpenter gives each NodeClaim up after five minutes, and six pods wait.",
     cause="Launches of pool edge fail because the security groups and subnets of its NodeClass are in different VPCs; 6 pods are pending.",
     thread="aws/karpenter-provider-aws#3007",
-    must=[["security ?group"], ["VPC|subnet"], ["edge"], [r"\b6\b|\bsix\b"]],
+    must=[["security ?group"], ["VPC|subnet"], ["edge"], [n(6), r"\bsix\b"]],
     must_not=[LAUNCHES, "sold out|insufficient capacity"],
 )
 def groups_of_another_vpc(c: Cluster) -> None:
@@ -121,7 +121,7 @@ def groups_of_another_vpc(c: Cluster) -> None:
     thread="kubernetes-sigs/karpenter#1573",
     must=[
         [r"1c\b"],
-        [r"\b3\b|\bthree\b"],
+        [n(3), r"\bthree\b"],
         [r"not (been )?ready|NotReady|unreachable|down"],
         [r"\b7 ?m|[67]m\d+|09:23|\b7\b"],
     ],
@@ -169,7 +169,7 @@ def zone_goes_silent(c: Cluster) -> None:
     "drifted for eleven days; consolidation goes on, so nobody noticed.",
     cause="A budget of 0 for the reason Drifted, without a schedule, blocks the drift of 7 nodes of general for 11 days.",
     thread="aws/karpenter-provider-aws#5898",
-    must=[["general"], ["budget"], ["drift"], [r"\b7\b|\bseven\b"], [r"11 ?d|26[34] ?h|never|always|\b0\b"]],
+    must=[["general"], ["budget"], ["drift"], [n(7), r"\bseven\b"], [r"11 ?d|26[34] ?h|never|always|\b0\b"]],
 )
 def budget_forbids_drift(c: Cluster) -> None:
     add_nodeclass(c)
@@ -190,7 +190,7 @@ def budget_forbids_drift(c: Cluster) -> None:
         ["auth"],
         ["PDB|PodDisruptionBudget|disruption budget"],
         ["drift"],
-        [r"\b3\b|\bthree\b"],
+        [n(3), r"\bthree\b"],
         [r"\b5 ?d|1[12]\d ?h|five days"],
     ],
 )
@@ -232,7 +232,7 @@ def budget_of_crashing_pods(c: Cluster) -> None:
     must=[
         ["falcon-sensor"],
         ["DaemonSet"],
-        [r"\b5\b|\bfive\b"],
+        [n(5), r"\bfive\b"],
         [r"pending|wait|unschedulable|no room|not fit|does not fit"],
     ],
     must_not=[LAUNCHES],
@@ -273,7 +273,7 @@ def daemonset_does_not_fit(c: Cluster) -> None:
     "15 of their pods wait. The other pool is dedicated to another team.",
     cause="NodePool web is being deleted, so its 8 nodes drain at the same time; 15 pods are pending.",
     thread="aws/karpenter-provider-aws#6905",
-    must=[["web"], [r"delet|terminat|drain"], [r"\b8\b|\beight\b"], [r"\b15\b"]],
+    must=[["web"], [r"delet|terminat|drain"], [n(8), r"\beight\b"], [n(15)]],
     must_not=[LAUNCHES],
 )
 def pool_deleted(c: Cluster) -> None:
@@ -312,7 +312,7 @@ def pool_deleted(c: Cluster) -> None:
     story="EC2 takes back eight of twenty spot nodes within two minutes. Eighteen pods wait, and no replacement has joined yet.",
     cause="8 of 20 spot nodes of pool spot were interrupted within two minutes; 18 pods are pending.",
     thread="dynamical-org/reformatters#945",
-    must=[["spot"], [r"interrupt|taken back|reclaim"], [r"\b8\b|\beight\b"], [r"\b18\b"]],
+    must=[["spot"], [r"interrupt|taken back|reclaim"], [n(8), r"\beight\b"], [n(18)]],
 )
 def spot_wave_of_eight(c: Cluster) -> None:
     add_nodeclass(c)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.incidents.cluster import ZONE_IDS, Cluster
 from tests.incidents.fleets import CPU, MEMORY, fleet
-from tests.incidents.incident import LAUNCHES, ROOM, incident
+from tests.incidents.incident import LAUNCHES, ROOM, incident, n
 from tests.incidents.node_objects import add_node
 from tests.incidents.objects import Object, node_resources
 from tests.incidents.pods import add_workload
@@ -33,7 +33,7 @@ def waits(count: int, here: int) -> str:
     must=[
         [r"instance ?profile|KarpenterNode-batch-v2"],
         ["batch"],
-        [r"\b6\b|\bsix\b"],
+        [n(6), r"\bsix\b"],
         [r"launch|not (been )?ready|NotReady"],
     ],
     must_not=[LAUNCHES],
@@ -74,7 +74,7 @@ def instance_profile(c: Cluster) -> None:
     "for 33 minutes, and eleven pods wait.",
     cause="EC2NodeClass default finds no subnets, so neither pool launches anything; 11 pods are pending.",
     thread="kubernetes-sigs/karpenter#2992",
-    must=[["subnet"], ["default"], [r"\b11\b|\beleven\b"], [r"launch|not (been )?ready|NotReady"]],
+    must=[["subnet"], ["default"], [n(11), r"\beleven\b"], [r"launch|not (been )?ready|NotReady"]],
     must_not=[LAUNCHES],
 )
 def no_subnets(c: Cluster) -> None:
@@ -114,7 +114,7 @@ def no_subnets(c: Cluster) -> None:
         ["arm-batch"],
         ["NodeClass"],
         [r"not ?found|missing|does not exist|no such|absent|was deleted|unknown|not exist|no EC2NodeClass|there is no"],
-        [r"\b4\b|\bfour\b"],
+        [n(4), r"\bfour\b"],
     ],
     must_not=[LAUNCHES],
 )
@@ -143,7 +143,7 @@ def nodeclass_missing(c: Cluster) -> None:
     "pool launches nothing for the two pods that need it.",
     cause="EC2NodeClass legacy is being deleted for 5 hours, so pool legacy is not ready and 2 pods are pending.",
     thread="aws/karpenter-provider-aws#6462",
-    must=[["legacy"], ["NodeClass"], [r"terminat|delet"], [r"\b2\b|\btwo\b"]],
+    must=[["legacy"], ["NodeClass"], [r"terminat|delet"], [n(2), r"\btwo\b"]],
     must_not=[LAUNCHES],
 )
 def nodeclass_terminating(c: Cluster) -> None:
@@ -222,7 +222,7 @@ def m7i(reserved: int | None) -> list[Object]:
         [
             r"\bfull\b|no (free )?(room|slot|capacity)|exhausted|used up|\b0 (free|left|slots)|none (is )?(left|free)|\btaken\b"
         ],
-        [r"\b6\b|\bsix\b"],
+        [n(6), r"\bsix\b"],
         ["quotes|orders/"],
     ],
     must_not=[LAUNCHES, ROOM],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
 from tests.incidents.fleets import CPU, MEMORY, fleet, unschedulable
-from tests.incidents.incident import LAUNCHES, ROOM, incident
+from tests.incidents.incident import LAUNCHES, ROOM, incident, n
 from tests.incidents.node_objects import add_node
 from tests.incidents.nodeclasses import waits
 from tests.incidents.pods import add_claim, add_daemonset, add_volume, add_workload
@@ -18,7 +18,7 @@ NO_TYPE = "no instance type met the scheduling requirements or had enough resour
     "wait for 95 minutes.",
     cause="8 pods of bi/cube select the label workload-tier, which no NodePool or node has.",
     thread="aws/karpenter-provider-aws#7535",
-    must=[["workload-tier"], [r"\b8\b|\beight\b"], [r"label|select|NodePool|pool"], ["cube"]],
+    must=[["workload-tier"], [n(8), r"\beight\b"], [r"label|select|NodePool|pool"], ["cube"]],
     must_not=[LAUNCHES, ROOM],
 )
 def unknown_label(c: Cluster) -> None:
@@ -44,7 +44,7 @@ def unknown_label(c: Cluster) -> None:
     story="Every NodePool is dedicated to a team by a taint, and the new export pods tolerate none. Five pods wait for 3 hours.",
     cause="reports/export tolerates neither dedicated=payments nor dedicated=platform, and every NodePool has one of these taints.",
     thread="kubernetes-sigs/karpenter#2441",
-    must=[[r"taint|tolerat"], ["dedicated"], [r"\b5\b|\bfive\b"], ["export"]],
+    must=[[r"taint|tolerat"], ["dedicated"], [n(5), r"\bfive\b"], ["export"]],
     must_not=[LAUNCHES, ROOM],
 )
 def no_toleration(c: Cluster) -> None:
@@ -80,7 +80,7 @@ def no_toleration(c: Cluster) -> None:
     "Three pods wait for 50 minutes.",
     cause="telemetry/pushproxy wants host port 9100, which the DaemonSet node-exporter uses on every node.",
     thread="kubernetes-sigs/karpenter#2083",
-    must=[[r"host ?port|\bport\b"], [r"\b9100\b"], [r"\b3\b|\bthree\b"], ["node-exporter|DaemonSet"]],
+    must=[[r"host ?port|\bport\b"], [r"\b9100\b"], [n(3), r"\bthree\b"], ["node-exporter|DaemonSet"]],
     must_not=[LAUNCHES, ROOM],
 )
 def host_port(c: Cluster) -> None:
@@ -150,7 +150,7 @@ def volumes_in_two_zones(c: Cluster) -> None:
     "us-east-1c counts with zero pods, so four of six pods wait for 3 hours.",
     cause="The zone spread of edge/gateway (maxSkew 1) counts us-east-1c, where its NodePool launches nothing; 4 pods are pending.",
     thread="aws/karpenter-provider-aws#2845",
-    must=[["spread|skew|topology"], ["zone"], [r"\b4\b|\bfour\b"], ["gateway"]],
+    must=[["spread|skew|topology"], ["zone"], [n(4), r"\bfour\b"], ["gateway"]],
     must_not=[LAUNCHES, ROOM],
 )
 def spread_over_zones(c: Cluster) -> None:
@@ -229,7 +229,7 @@ def storage_class_missing(c: Cluster) -> None:
     story="The pool edge may have six nodes, by a limit on nodes and not on cores. It has six, and three pods wait for 27 minutes.",
     cause="NodePool edge is at its limit of 6 nodes, so 3 pods are pending.",
     thread="kubernetes-sigs/karpenter#2657",
-    must=[["edge"], ["limit"], [r"\b6\b|\bsix\b"], [r"\b3\b|\bthree\b"]],
+    must=[["edge"], ["limit"], [n(6), r"\bsix\b"], [n(3), r"\bthree\b"]],
     must_not=[LAUNCHES, ROOM],
 )
 def node_limit(c: Cluster) -> None:

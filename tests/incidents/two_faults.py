@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.incidents.cluster import Cluster
 from tests.incidents.disruption import both
 from tests.incidents.fleets import CPU, MEMORY, fleet, unschedulable
-from tests.incidents.incident import LAUNCHES, ROOM, incident, order_of
+from tests.incidents.incident import LAUNCHES, ROOM, incident, n, order_of
 from tests.incidents.node_objects import add_node
 from tests.incidents.nodeclasses import waits
 from tests.incidents.pods import add_pdb, add_workload
@@ -18,7 +18,7 @@ from tests.incidents.pools import add_karpenter, add_nodeclass, add_pool
     cause="NodePool general is at its limit of 64Gi memory and 5 pods are pending; less urgent, the PodDisruptionBudget "
     "payments/vault blocks the drift of 3 nodes.",
     thread="JiRaska/open-bank-oss#3570",
-    must=[["limit"], ["general"], [r"\b5\b|\bfive\b"], ["vault"], ["drift"]],
+    must=[["limit"], ["general"], [n(5), r"\bfive\b"], ["vault"], ["drift"]],
     must_not=[LAUNCHES, ROOM],
     other=[order_of("limit", "vault")],
 )
@@ -72,7 +72,7 @@ def limit_and_budget(c: Cluster) -> None:
     thread="aws/karpenter-provider-aws#7535",
     must=[
         ["disk-tier"],
-        [r"\b12\b|\btwelve\b"],
+        [n(12), r"\btwelve\b"],
         [r"karpenter.{0,60}(1 of 2|1/2|one of|replica|standby)|(1 of 2|1/2|one of|replica|standby).{0,60}karpenter"],
     ],
     must_not=[r"karpenter (itself )?(is|has been) (down|stopped)", LAUNCHES],
