@@ -54,6 +54,11 @@ class StillDemo(DemoSource):
         self._open_once()
         return super().fetch_object(kind, key)
 
+    def manifests(self) -> list[dict[str, Any]]:
+        """Return every object as an API server would give it."""
+        self._open_once()
+        return super().manifests()
+
     def _open_once(self) -> None:
         """Make the world behind what has been said, as it was then: most tests never ask for it."""
         with self._opening:

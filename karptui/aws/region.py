@@ -19,7 +19,7 @@ from karptui.kube.node import Node
 T = TypeVar("T")
 
 
-class Dated(msgspec.Struct, Generic[T], frozen=True):
+class Dated(msgspec.Struct, Generic[T], frozen=True, rename="camel"):
     """A fact and when it was asked for."""
 
     value: T
@@ -75,9 +75,11 @@ class FactPhase(StrEnum):
     """Read in an earlier run, or too long ago; asking again has not worked."""
     UNAVAILABLE = "unavailable"
     """Never read: something less trusted stands in."""
+    RECORDED = "recorded"
+    """Read when the recording was made that holds it."""
 
 
-class FactStatus(msgspec.Struct, frozen=True, kw_only=True):
+class FactStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """How things stand with one kind of fact, in words fit for a screen."""
 
     phase: FactPhase
@@ -95,7 +97,7 @@ def shared_sentence(statuses: Iterable[FactStatus]) -> str:
     return next(iter(sentences)) if len(sentences) == 1 else ""
 
 
-class RegionFacts(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+class RegionFacts(msgspec.Struct, frozen=True, kw_only=True, eq=False, rename="camel", omit_defaults=True):
     """Everything the APIs have said; None for what they have not."""
 
     region: str = ""

@@ -11,17 +11,18 @@ from karptui.cli.options import price_flags
 
 if TYPE_CHECKING:
     from karptui.aws.evidence import Evidence
+    from karptui.aws.prices import PriceSettings
     from karptui.config import Config
+    from karptui.karpenter.controller import Layer
+    from karptui.karpenter.nodeclass import NodeClass
     from karptui.kube.live_usage import LiveUsage
+    from karptui.kube.node import Node
     from karptui.sources.aws.source import AwsSource
-    from karptui.sources.cluster.source import ClusterSource
-    from karptui.sources.controller import ControllerSource
     from karptui.sources.demo.source import DemoSource
     from karptui.sources.evidence import EvidenceSource
-    from karptui.sources.metrics.source import MetricsSource
+    from karptui.sources.recognition import ProxyClient
+    from karptui.sources.snapshot.reader import Snapshot
     from karptui.sources.source import Source
-    from karptui.sources.usage import UsageSource
-    from karptui.state.cluster import ClusterState
 
 
 PATIENCE_SECONDS: Final = 10.0
@@ -37,52 +38,91 @@ def evidence_source(source: Source | None, config: Config, version: str = "") ->
         config: Prices and settings that the user has said.
         version: Karpenter's, as the user says it; empty where it is to be found.
     """
-    import msgspec
-
-    from karptui.aws.evidence import Evidence
-    from karptui.aws.prices import PriceSettings
-    from karptui.karpenter.controller import DEFAULTS, ControllerInfo, Layer, layered
     from karptui.sources.cluster.source import ClusterSource
     from karptui.sources.demo.source import DemoSource
     from karptui.sources.evidence import EvidenceSource
     from karptui.sources.snapshot.source import SnapshotSource
 
-    prices = PriceSettings(
-        config.disable_pricing, config.price_multiplier, config.node_surcharge_per_hour, config.auto_mode_surcharge
-    )
-    said = Layer("the configuration", config.karpenter_settings)
     if isinstance(source, SnapshotSource):
-        snapshot = source.snapshot
-        version = snapshot.karpenter_version
-        found = layered((said, Layer("the snapshot", snapshot.settings.environment)), version)
-        return EvidenceSource(
-            Evidence(
-                settings=msgspec.structs.replace(
-                    found.settings,
-                    repair_policies=snapshot.settings.repair_policies,
-                    reboot_history=snapshot.settings.reboot_history,
-                ),
-                settings_origin=_origin(found.origins.values()),
-                setting_origins=found.origins,
-                controller=ControllerInfo(title="the snapshot", version=version, version_source="the snapshot"),
-                instance_types=snapshot.instance_types,
-                taken_at_ns=snapshot.captured_at_ns,
-                price_settings=prices,
-            )
-        )
-    settings, origin = layered((said,), version).settings, said.origin if said.values else DEFAULTS
-    base = Evidence(settings=settings, settings_origin=origin, price_settings=prices, stated_version=version)
+        return _of_snapshot(source.snapshot, config)
     if isinstance(source, ClusterSource):
-        return EvidenceSource(
-            base,
-            metrics=_metrics(source),
-            aws=_aws(config) if config.aws else None,
-            controller=_controller(source),
-            usage=_usage(source),
-        )
+        return live_evidence(source, config, version)
+    base = _configured(config, version)
     if isinstance(source, DemoSource):
         return _of_demo(source, base)
     return EvidenceSource(base)
+
+
+def live_evidence(client: ProxyClient, config: Config, version: str = "") -> EvidenceSource:
+    """Return the evidence of a live cluster: Karpenter's Deployment and metrics, metrics-server and AWS are asked.
+
+    Args:
+        client: Sends requests to the API server.
+        config: The user's prices and settings, and whether AWS is asked.
+        version: Karpenter's version if the user gives it.
+    """
+    from karptui.sources.controller import ControllerSource
+    from karptui.sources.evidence import EvidenceSource
+    from karptui.sources.metrics.source import MetricsSource
+    from karptui.sources.usage import UsageSource
+
+    return EvidenceSource(
+        _configured(config, version),
+        metrics=MetricsSource(client),
+        aws=_aws(config) if config.aws else None,
+        controller=ControllerSource(client),
+        usage=UsageSource(client),
+    )
+
+
+def _configured(config: Config, version: str) -> Evidence:
+    """Return the evidence that the user's configuration gives."""
+    from karptui.aws.evidence import Evidence
+    from karptui.karpenter.controller import DEFAULTS, layered
+
+    said = _said(config)
+    settings, origin = layered((said,), version).settings, said.origin if said.values else DEFAULTS
+    return Evidence(
+        settings=settings, settings_origin=origin, price_settings=_price_settings(config), stated_version=version
+    )
+
+
+def _said(config: Config) -> Layer:
+    from karptui.karpenter.controller import Layer
+
+    return Layer("the configuration", config.karpenter_settings)
+
+
+def _price_settings(config: Config) -> PriceSettings:
+    from karptui.aws.prices import PriceSettings
+
+    return PriceSettings(
+        config.disable_pricing, config.price_multiplier, config.node_surcharge_per_hour, config.auto_mode_surcharge
+    )
+
+
+def _of_snapshot(snapshot: Snapshot, config: Config) -> EvidenceSource:
+    """Return a snapshot's evidence, with the user's settings over its own."""
+    import msgspec
+
+    from karptui.karpenter.controller import Layer, layered
+    from karptui.sources.evidence import EvidenceSource
+
+    known, said = snapshot.evidence, _said(config)
+    settings = layered((said, Layer("", known.settings.environment)), known.karpenter_version).settings
+    origins = {**known.setting_origins, **dict.fromkeys(said.values, said.origin)}
+    known = msgspec.structs.replace(
+        known,
+        settings=msgspec.structs.replace(
+            settings,
+            repair_policies=known.settings.repair_policies,
+            reboot_history=known.settings.reboot_history,
+        ),
+        settings_origin=_origin(origins.values()),
+        setting_origins=origins,
+        price_settings=_price_settings(config),
+    )
+    return EvidenceSource(known, recorded_usage=snapshot.live_usage)
 
 
 def _of_demo(source: DemoSource, base: Evidence) -> EvidenceSource:
@@ -110,10 +150,7 @@ def evidence_for(args: argparse.Namespace, source: Source) -> EvidenceSource:
     Raises:
         UsageError: when the configuration cannot be used.
     """
-    import os
-
-    from karptui.config import Config, ConfigError, load_config
-    from karptui.paths import config_file
+    from karptui.config import Config
     from karptui.sources.demo.source import DemoSource
     from karptui.sources.snapshot.source import SnapshotSource
 
@@ -121,44 +158,46 @@ def evidence_for(args: argparse.Namespace, source: Source) -> EvidenceSource:
     if not hasattr(args, "disable_pricing"):
         known = source if isinstance(source, (SnapshotSource, DemoSource)) else None
         return evidence_source(known, Config(), version)
+    return evidence_source(source, configuration(args), version)
+
+
+def configuration(args: argparse.Namespace) -> Config:
+    """Return the configuration file, the environment and the flags of ``add_price_flags`` together.
+
+    Raises:
+        UsageError: if the configuration cannot be used.
+    """
+    import os
+
+    from karptui.config import ConfigError, load_config
+    from karptui.paths import config_file
+
     try:
         config = load_config(config_file(), os.environ, price_flags(args))
     except ConfigError as error:
         raise UsageError(str(error)) from error
     args.disable_pricing = config.disable_pricing
-    return evidence_source(source, config, version)
+    return config
 
 
-def await_prices(source: EvidenceSource, state: ClusterState) -> None:
-    """Wait until everybody who may be asked has answered or refused, but not for long."""
+def await_prices(source: EvidenceSource, nodes: Iterable[Node], nodeclasses: Iterable[NodeClass]) -> None:
+    """Wait until everybody who may be asked has answered or refused, but not for long.
+
+    Args:
+        source: Who is asked.
+        nodes: The cluster's; they name its region.
+        nodeclasses: Likewise.
+    """
     import time
 
     from karptui.aws.region import place_of
 
     source.start()
-    source.use_region(place_of(state.nodes.values(), state.nodeclasses.values()).region)
+    source.use_region(place_of(nodes, nodeclasses).region)
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not source.is_settled and time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)
     source.stop()
-
-
-def _metrics(source: ClusterSource) -> MetricsSource:
-    from karptui.sources.metrics.source import MetricsSource
-
-    return MetricsSource(source)
-
-
-def _controller(source: ClusterSource) -> ControllerSource:
-    from karptui.sources.controller import ControllerSource
-
-    return ControllerSource(source)
-
-
-def _usage(source: ClusterSource) -> UsageSource:
-    from karptui.sources.usage import UsageSource
-
-    return UsageSource(source)
 
 
 def _aws(config: Config) -> AwsSource:
@@ -180,10 +219,13 @@ def measured_once(args: argparse.Namespace, source: Source) -> LiveUsage:
     """
     from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
     from karptui.sources.cluster.source import ClusterSource
+    from karptui.sources.snapshot.source import SnapshotSource
     from karptui.sources.usage import UsageSource
 
     if not getattr(args, "usage", False):
         return NO_LIVE_USAGE
+    if isinstance(source, SnapshotSource) and source.snapshot.live_usage.is_asked:
+        return source.snapshot.live_usage
     if not isinstance(source, ClusterSource):
         return LiveUsage(sentence=f"--usage: {source.title} has no metrics-server to ask")
     usage = UsageSource(source)

@@ -85,7 +85,7 @@ def load(args: argparse.Namespace, needed: Sequence[Kind], *, is_listed: bool = 
     usage: list[LiveUsage] = []
 
     def ask(state: ClusterState) -> None:
-        await_prices(evidence, state)
+        await_prices(evidence, state.nodes.values(), state.nodeclasses.values())
         usage.append(measured_once(args, source))
 
     awaited = () if is_listed else (*ASKED_BY_ENGINES, Kind.EVENT)
@@ -192,13 +192,12 @@ def prepare_snapshot(snapshot: Snapshot, *, command: str) -> Prepared:
         snapshot: The snapshot; instance types that it does not bring are worked out as for any other view.
         command: Name of the command, for the notes.
     """
-    from karptui.aws.evidence import Evidence
     from karptui.aws.launch_refusals import unavailable_now
     from karptui.provisioning import prepare
     from karptui.session.pool_types import offered_types
 
     refused = unavailable_now(snapshot.inventory, snapshot.captured_at_ns)
-    evidence = Evidence(settings=snapshot.settings, instance_types=snapshot.instance_types, refused=refused)
+    evidence = replace(snapshot.evidence, refused=refused)
     offered = offered_types(snapshot.inventory, snapshot.settings, evidence)
     version = version_note(snapshot.karpenter_version)
     for note in (*((version,) if version else ()), *offered.notes):

@@ -197,6 +197,16 @@ def add_price_flags(parser: argparse.ArgumentParser, *, applies_to: str = "") ->
         "--node-surcharge", dest="node_surcharge_per_hour", metavar="AMOUNT", type=amount,
         help="add this to every node per hour: agents, licences, support",
     )  # fmt: skip
+    _add_asking(group)
+
+
+def add_evidence_flags(parser: argparse.ArgumentParser) -> None:
+    """Add those flags of ``add_price_flags`` that say whom to ask and which settings Karpenter has."""
+    _add_asking(parser.add_argument_group("prices and instance types"))
+    parser.set_defaults(disable_pricing=None, price_multiplier=None, node_surcharge_per_hour=None)
+
+
+def _add_asking(group: TakesArguments) -> None:
     group.add_argument("--no-aws", dest="aws", action="store_false", default=None, help="ask AWS nothing")
     group.add_argument("--profile", dest="aws_profile", metavar="NAME", help="profile of the AWS configuration")
     group.add_argument(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import secrets
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,21 +13,26 @@ import msgspec
 
 from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.option_values import target_name
-from karptui.cli.options import add_cluster_flags, refuse_live, refuse_unused
+from karptui.cli.options import add_cluster_flags, add_evidence_flags, refuse_live, refuse_unused
 from karptui.cli.source import resolve
 from karptui.cli.streams import say_progress
 from karptui.clock import SystemClock
+from karptui.decode.kinds import Kind, kind_of
 from karptui.files import read_file, write_file
 from karptui.paths import state_dir
 from karptui.sources.base import SourceError
 
 if TYPE_CHECKING:
+    from karptui.aws.evidence import Evidence
+    from karptui.karpenter.inventory import Inventory
+    from karptui.kube.live_usage import LiveUsage
     from karptui.sources.snapshot.redact import Redactor
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_cluster_flags(parser, takes_several=False)
+    add_evidence_flags(parser)
     parser.add_argument(
         "file", metavar="FILE", type=target_name, help="where to; packed when it ends in .gz; - is standard output"
     )
@@ -56,33 +62,31 @@ def run(args: argparse.Namespace) -> int:
 
 def _document(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     redactor = _redactor() if args.redact else None
+    if args.snapshot and args.demo:
+        raise UsageError("--demo and --snapshot exclude each other")
+    if not args.snapshot:
+        refuse_unused(args, {"now": "--now"}, "needs --snapshot")
     if args.snapshot or args.demo:
+        refuse_live(args)
+    if args.snapshot:
         return _from_files(args, redactor)
-    return _from_cluster(args, redactor)
+    return _from_demo(args, redactor) if args.demo else _from_cluster(args, redactor)
 
 
 def _from_files(args: argparse.Namespace, redactor: Redactor | None) -> tuple[dict[str, Any], list[str]]:
-    from importlib import resources
-
+    from karptui.cli.evidence import evidence_for
     from karptui.sources.snapshot.reader import SnapshotReader
     from karptui.sources.snapshot.recording import build_recording
+    from karptui.sources.snapshot.source import SnapshotSource
 
-    if args.snapshot and args.demo:
-        raise UsageError("--demo and --snapshot exclude each other")
-    refuse_live(args)
-    demo = resources.files("karptui.sources.demo").joinpath("recording.json.gz")
-    snapshot = SnapshotReader(karpenter_version=args.karpenter_version or "").read(
-        args.snapshot or [str(demo)], now_ns=args.now, keeps_manifests=True
-    )
+    reader = SnapshotReader(karpenter_version=args.karpenter_version or "")
+    snapshot = reader.read(args.snapshot, now_ns=args.now, keeps_manifests=True)
     document = build_recording(
         snapshot.manifests.values(),
         name=args.name or snapshot.name,
         captured_at_ns=snapshot.captured_at_ns,
-        settings=snapshot.settings.environment,
-        instance_types=snapshot.instance_types,
-        karpenter_version=snapshot.karpenter_version,
-        repair_policies=snapshot.settings.repair_policies,
-        reboot_history=snapshot.settings.reboot_history,
+        evidence=evidence_for(args, SnapshotSource(snapshot)).latest(),
+        live_usage=snapshot.live_usage,
         with_disruption=snapshot.with_disruption,
         unread=snapshot.inventory.unread,
         redactor=redactor,
@@ -90,29 +94,82 @@ def _from_files(args: argparse.Namespace, redactor: Redactor | None) -> tuple[di
     return document, list(snapshot.problems)
 
 
-def _from_cluster(args: argparse.Namespace, redactor: Redactor | None) -> tuple[dict[str, Any], list[str]]:
-    from karptui.sources.cluster.export import export_cluster
+def _from_demo(args: argparse.Namespace, redactor: Redactor | None) -> tuple[dict[str, Any], list[str]]:
+    from karptui.cli.evidence import evidence_for
+    from karptui.clock import FrozenClock
+    from karptui.sources.demo.source import DemoSource
+    from karptui.sources.mailbox import Mailbox
     from karptui.sources.snapshot.recording import build_recording
-    from karptui.sources.snapshot.scrub import scrub
 
-    refuse_unused(args, {"now": "--now"}, "needs --snapshot or --demo")
-    connection = resolve(args, args.context)
-    now_ns = SystemClock().now_ns()
-    found = export_cluster(connection, request_seconds=args.request_timeout, keep=scrub, progress=_progress)
-    say_progress("")
-    for note in found.notes:
-        say(note, "record")
-    controller = found.controller
+    demo = DemoSource(clock=FrozenClock(SystemClock().now_ns()), is_stepped=True)
+    demo.start(Mailbox())
+    evidence = evidence_for(args, demo)
+    evidence.start()
     document = build_recording(
-        found.objects,
-        name=args.name or connection.context,
-        captured_at_ns=now_ns,
-        settings=controller.settings if controller is not None else {},
-        karpenter_version=args.karpenter_version or (controller.version if controller is not None else ""),
-        unread=found.unread,
+        demo.manifests(),
+        name=args.name or demo.title,
+        captured_at_ns=demo.clock.now_ns(),
+        evidence=evidence.latest(),
         redactor=redactor,
     )
-    return document, found.missing
+    return document, []
+
+
+def _from_cluster(args: argparse.Namespace, redactor: Redactor | None) -> tuple[dict[str, Any], list[str]]:
+    from karptui.cli.evidence import await_prices, configuration, live_evidence
+    from karptui.sources.cluster.credentials import credentials_for
+    from karptui.sources.cluster.export import export_cluster
+    from karptui.sources.cluster.transport import READ_SECONDS, Transport
+    from karptui.sources.snapshot.recording import build_recording
+    from karptui.sources.snapshot.scrub import scrub
+    from karptui.sources.usage import UsageSource
+
+    connection, config = resolve(args, args.context), configuration(args)
+    now_ns = SystemClock().now_ns()
+    read_seconds = args.request_timeout or READ_SECONDS
+    transport = Transport(connection, credentials_for(connection), read_seconds=read_seconds)
+    try:
+        exported = export_cluster(transport, keep=scrub, progress=_progress)
+        say_progress("")
+        asked = live_evidence(transport, config, args.karpenter_version or "")
+        inventory = _inventory_of(exported.objects, (Kind.NODE, Kind.NODECLASS))
+        await_prices(asked, inventory.nodes, inventory.nodeclasses)
+        evidence = asked.latest()
+        usage = UsageSource(transport)
+        usage.want()
+        usage.read()
+    finally:
+        transport.close()
+    for note in _not_answered(evidence, usage.latest()):
+        say(note, "record")
+    document = build_recording(
+        exported.objects,
+        name=args.name or connection.context,
+        captured_at_ns=now_ns,
+        evidence=evidence,
+        live_usage=usage.latest(),
+        unread=exported.unread,
+        redactor=redactor,
+    )
+    return document, exported.missing
+
+
+def _inventory_of(objects: Sequence[Mapping[str, Any]], kinds: Sequence[Kind]) -> Inventory:
+    """Return the objects of some kinds; those that cannot be read are left out."""
+    from karptui.sources.snapshot.objects import Manifest, ObjectPile
+
+    pile = ObjectPile()
+    for one in objects:
+        if kind_of(one["apiVersion"], one["kind"]) in kinds:
+            pile.add(Manifest(one, ""), "", has_defaults=True)
+    return pile.inventory()
+
+
+def _not_answered(evidence: Evidence, usage: LiveUsage) -> list[str]:
+    """Return a sentence for each source beside the objects that did not answer, or not completely."""
+    statuses = (evidence.controller_status, evidence.metrics_status, *evidence.fact_statuses.values())
+    sentences = [status.sentence for status in statuses if status is not None]
+    return [*dict.fromkeys(filter(None, (*sentences, usage.sentence)))]
 
 
 def _progress(resource: str, count: int) -> None:

@@ -38,7 +38,7 @@ class NamedBase(NamedTuple):
     complaints: tuple[str, ...] = ()
     """Likewise about what is missing from it; with any, the exit status is 1."""
     metrics: ControllerMetrics | None = None
-    """What Karpenter says of itself, of a live cluster whose metrics are read."""
+    """Karpenter's metrics, if they were read."""
 
     @property
     def versions(self) -> dict[str, str | None]:
@@ -108,7 +108,7 @@ def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
         prices=prices,
     )
     notes = (f"{snapshot.name}: {note}" for note in filter(None, (evidence.version_note,)))
-    return NamedBase(snapshot.name, base, notes=(*notes, *snapshot.notes))
+    return NamedBase(snapshot.name, base, notes=(*notes, *snapshot.notes), metrics=evidence.metrics)
 
 
 def _of_flags(args: argparse.Namespace) -> NamedBase:

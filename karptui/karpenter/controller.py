@@ -74,7 +74,7 @@ SETTING_NAMES: Final = (
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-class ControllerInfo(msgspec.Struct, frozen=True, kw_only=True):
+class ControllerInfo(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What a Deployment or a pod says of the controller."""
 
     title: str

@@ -33,7 +33,7 @@ class OfferingMetrics(msgspec.Struct, frozen=True, gc=False):
     """Whether at least one NodePool could launch it now; None where it was not said."""
 
 
-class PoolMetrics(msgspec.Struct, frozen=True, kw_only=True):
+class PoolMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A NodePool in Karpenter's metrics.
 
     Resource names are in the metrics' spelling: lower case, underscores for dashes; cpu in cores, memory in bytes.
@@ -64,7 +64,9 @@ class OfferingName(msgspec.Struct, frozen=True):
     capacity_type: str
 
 
-class ControllerMetrics(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
+class ControllerMetrics(
+    msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True, rename="camel", omit_defaults=True
+):
     """One reading of the metrics endpoint."""
 
     read_at_ns: int

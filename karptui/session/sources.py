@@ -18,6 +18,7 @@ _WORDS: Final[Mapping[FactPhase, str]] = {
     FactPhase.LIVE: "live",
     FactPhase.CACHED: "stale",
     FactPhase.UNAVAILABLE: "not available",
+    FactPhase.RECORDED: "offline",
 }
 _FIELDS: Final[Mapping[FactKind, str]] = {
     FactKind.INSTANCE_TYPES: "instance_types",

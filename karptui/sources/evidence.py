@@ -25,6 +25,7 @@ class EvidenceSource:
         aws: AwsSource | None = None,
         controller: ControllerSource | None = None,
         usage: UsageSource | None = None,
+        recorded_usage: LiveUsage = NO_LIVE_USAGE,
     ) -> None:
         """Set up without asking anybody.
 
@@ -34,11 +35,13 @@ class EvidenceSource:
             aws: Asks the AWS APIs; begins when the cluster has named its region.
             controller: Reads what Karpenter was started with.
             usage: Asks metrics-server while somebody looks.
+            recorded_usage: What a recording keeps of it.
         """
         self._metrics = metrics
         self._aws = aws
         self._controller = controller
         self._usage = usage
+        self._recorded_usage = recorded_usage
         self._base = base
         self._region = ""
         self._is_started = False
@@ -93,7 +96,7 @@ class EvidenceSource:
 
     def live_usage(self) -> LiveUsage:
         """Return what is known of live usage; not part of the rest, as it changes all the time and decides nothing."""
-        return self._usage.latest() if self._usage is not None else NO_LIVE_USAGE
+        return self._usage.latest() if self._usage is not None else self._recorded_usage
 
     @property
     def is_settled(self) -> bool:

@@ -7,16 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.karpenter.controller import ControllerInfo
 from karptui.sources.cluster.body import ListMetadata, answers_counted, decoded
 from karptui.sources.cluster.collection import Collection
-from karptui.sources.cluster.connection import Connection
-from karptui.sources.cluster.credentials import credentials_for
 from karptui.sources.cluster.discovery import discover
 from karptui.sources.cluster.errors import ApiError, UnreachableError
 from karptui.sources.cluster.resources import LATER, NODES, Resource
-from karptui.sources.cluster.transport import READ_SECONDS, Transport
-from karptui.sources.controller import ControllerError, read_controller
+from karptui.sources.cluster.transport import Transport
 
 PAGE_LIMIT: Final = 500
 
@@ -34,51 +30,40 @@ class Export(msgspec.Struct):
     """A sentence for each resource that could not be listed."""
     unread: set[str] = msgspec.field(default_factory=set)
     """Their kinds."""
-    controller: ControllerInfo | None = None
-    """Karpenter's own settings and version; None where they could not be read."""
-    notes: list[str] = msgspec.field(default_factory=list)
-    """Sentences about settings that are not known."""
 
 
 def export_cluster(
-    connection: Connection,
+    transport: Transport,
     *,
-    request_seconds: float | None = None,
     keep: Callable[[dict[str, Any]], dict[str, Any] | None],
     progress: Callable[[str, int], None],
 ) -> Export:
     """List everything.
 
     Args:
-        connection: the API server and the user.
-        request_seconds: how long the server may be silent in answering.
+        transport: asks the API server.
         keep: gives what is kept of an object as soon as it has come, None for nothing.
         progress: called with the resource and how many objects of it have come.
 
     Raises:
         SourceError: when the server cannot be reached, or no credential can be had.
     """
-    transport = Transport(connection, credentials_for(connection), read_seconds=request_seconds or READ_SECONDS)
-    try:
-        found = Export()
-        for resource in (NODES, *discover(transport), *LATER):
-            count = 0
-            try:
-                for item in _items(resource, transport):
-                    count += 1
-                    kept = keep(item)
-                    if kept is not None:
-                        found.objects.append(kept)
-                    if count % PAGE_LIMIT == 0:
-                        progress(resource.title, count)
-            except ApiError as error:
-                found.missing.append(f"{resource.title}: {error}")
-                found.unread.add(str(resource.kind))
-            progress(resource.title, count)
-        _read_controller(found, transport)
-        return found
-    finally:
-        transport.close()
+    found = Export()
+    for resource in (NODES, *discover(transport), *LATER):
+        count = 0
+        try:
+            for item in _items(resource, transport):
+                count += 1
+                kept = keep(item)
+                if kept is not None:
+                    found.objects.append(kept)
+                if count % PAGE_LIMIT == 0:
+                    progress(resource.title, count)
+        except ApiError as error:
+            found.missing.append(f"{resource.title}: {error}")
+            found.unread.add(str(resource.kind))
+        progress(resource.title, count)
+    return found
 
 
 def _items(resource: Resource, transport: Transport) -> Iterator[dict[str, Any]]:
@@ -97,14 +82,3 @@ def _items(resource: Resource, transport: Transport) -> Iterator[dict[str, Any]]
             return
         if not page.items:
             raise UnreachableError(f"{transport.server} does not come to an end with its list of {resource.title}")
-
-
-def _read_controller(found: Export, transport: Transport) -> None:
-    try:
-        found.controller = read_controller(transport)
-    except ControllerError as error:
-        found.notes.append(str(error))
-    except ApiError as error:
-        found.missing.append(f"Karpenter's settings: {error}")
-    else:
-        found.notes += found.controller.sentences

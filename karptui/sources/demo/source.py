@@ -138,6 +138,11 @@ class DemoSource:
         copy: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(found))
         return copy
 
+    def manifests(self) -> list[dict[str, Any]]:
+        """Return every object as an API server would give it; `start` comes first."""
+        assert self._play is not None, "start comes first"
+        return list(self._play.world.everything().values())
+
     def crds(self) -> tuple[dict[str, Any], ...]:
         """Return nothing: the demo has none."""
         return ()

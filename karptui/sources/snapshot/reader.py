@@ -9,16 +9,19 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
+from karptui.aws.evidence import Evidence, with_rules
 from karptui.clock import Clock, SystemClock
 from karptui.decode.controller import OWN_NAMESPACE, USUAL_NAMESPACE, decode_controller, order_of
 from karptui.decode.kinds import VOLUME_KINDS, Kind
+from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.repair_policies import RepairPolicyError, parse_policies
-from karptui.karpenter.rules import rules_for
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
+from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.kube.timestamps import ABSENT_NS, parse_now, parse_timestamp
 from karptui.sources.snapshot.documents import STDIN, SUFFIXES, SnapshotDocument, SnapshotError, documents, sentence
+from karptui.sources.snapshot.evidence import recorded_evidence, recorded_usage
 from karptui.sources.snapshot.instance_types import Catalogs
 from karptui.sources.snapshot.objects import MARK, ObjectPile, is_recording, manifests
 
@@ -76,6 +79,10 @@ FORMAT: Final = 1
 """The version of the recording format that is written; higher ones are refused."""
 
 
+_RECORDING: Final = "the snapshot"
+"""Who tells the settings and the version of a recording that does not name Karpenter's Deployment."""
+
+
 class Recorded:
     """A document as ``karptui record`` writes it; what it does not say is at its default."""
 
@@ -91,9 +98,8 @@ class Recorded:
         self.name: str = self._field("name", str, "")
         self.with_disruption: bool = self._field("disruption", bool, default=False)
         self.captured_ns = self._captured_ns()
-        self.karpenter_version: str = self._field("karpenterVersion", str, "")
-        self.settings = self._settings()
-        self.instance_types = self._instance_types(document, catalogs)
+        self.evidence = self._evidence(document, catalogs)
+        self.live_usage = self._live_usage()
         self.unread = tuple(one for one in self._field("unread", list, []) if isinstance(one, str))
 
     def add_objects(self, pile: ObjectPile) -> None:
@@ -136,7 +142,29 @@ class Recorded:
         except ValueError as error:
             raise self._wrong("capturedAt", error) from None
 
-    def _settings(self) -> Settings:
+    def _evidence(self, document: SnapshotDocument, catalogs: Catalogs) -> Evidence:
+        version: str = self._field("karpenterVersion", str, "")
+        settings = self._settings(version)
+        known = Evidence(
+            settings=settings,
+            setting_origins=dict.fromkeys(settings.environment, _RECORDING),
+            stated_version=version,
+            controller=ControllerInfo(title=_RECORDING, version=version, version_source=_RECORDING),
+            instance_types=self._instance_types(document, catalogs),
+            taken_at_ns=self.captured_ns,
+        )
+        try:
+            return recorded_evidence(self._value, known)
+        except ValueError as error:
+            raise SnapshotError(sentence(self.where, error)) from None
+
+    def _live_usage(self) -> LiveUsage:
+        try:
+            return recorded_usage(self._value)
+        except ValueError as error:
+            raise SnapshotError(sentence(self.where, error)) from None
+
+    def _settings(self, version: str) -> Settings:
         values = self._field("settings", dict, {})
         environment = {}
         for name, value in values.items():
@@ -144,7 +172,7 @@ class Recorded:
                 raise self._wrong(f"settings.{name}", "must be text")
             environment[name] = str(value).lower() if isinstance(value, bool) else str(value)
         try:
-            settings = parse_settings(environment, self.karpenter_version)
+            settings = parse_settings(environment, version)
         except SettingsError as error:
             raise self._wrong("settings", error) from None
         policies = self._field("repairPolicies", list, None)
@@ -191,12 +219,10 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     name: str
     captured_at_ns: int
     """The *now* of everything that depends on time: nanoseconds since the epoch."""
-    settings: Settings = Settings()
-    karpenter_version: str = ""
-    """Karpenter's version where it was recorded."""
+    evidence: Evidence = Evidence()
+    """Settings, version, instance types, offerings and prices; instance types are shared between snapshots."""
+    live_usage: LiveUsage = NO_LIVE_USAGE
     inventory: Inventory = Inventory()
-    instance_types: tuple[InstanceType, ...] | None = None
-    """The same for every NodePool; None where each NodeClass has to tell. Shared between snapshots of one catalog."""
     with_disruption: bool = False
     """``"disruption": true``: ``karptui simulate`` answers for disruption too."""
     unknown_kinds: Mapping[str, int] = {}
@@ -209,6 +235,21 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Sentences about what was assumed."""
     manifests: Mapping[tuple[str, str], Mapping[str, Any]] = {}
     """The objects as they were given, by kind and key; empty unless asked for."""
+
+    @property
+    def settings(self) -> Settings:
+        """Karpenter's settings."""
+        return self.evidence.settings
+
+    @property
+    def karpenter_version(self) -> str:
+        """Karpenter's version where it was recorded; empty if it is unknown."""
+        return self.evidence.karpenter_version
+
+    @property
+    def instance_types(self) -> tuple[InstanceType, ...] | None:
+        """Instance types of every NodePool; None if each NodeClass determines its types."""
+        return self.evidence.instance_types
 
 
 class SnapshotReader:
@@ -264,6 +305,7 @@ class SnapshotReader:
         found = Snapshot(
             name=name,
             captured_at_ns=captured_ns,
+            evidence=Evidence(controller=ControllerInfo(title=_RECORDING, version_source=_RECORDING)),
             inventory=pile.inventory(VOLUME_KINDS if recorded is None else recorded.unread),
             unknown_kinds=dict(pile.unknown_kinds),
             problems=tuple(pile.problems),
@@ -272,11 +314,10 @@ class SnapshotReader:
             manifests=pile.manifests,
         )
         found = _as_installed(found, pile.controllers) if recorded is None else _as_recorded(found, recorded)
-        version = self._karpenter_version
-        if not version:
+        if not self._karpenter_version:
             return found
-        settings = msgspec.structs.replace(found.settings, rules=rules_for(version))
-        return msgspec.structs.replace(found, karpenter_version=version, settings=settings)
+        evidence = msgspec.structs.replace(found.evidence, stated_version=self._karpenter_version)
+        return msgspec.structs.replace(found, evidence=with_rules(evidence))
 
     def _gather(
         self, pile: ObjectPile, found: Iterable[SnapshotDocument], *, takes_newest: bool
@@ -334,17 +375,17 @@ def _as_installed(snapshot: Snapshot, controllers: Sequence[Mapping[str, Any]]) 
     except SettingsError as error:
         settings, notes = parse_settings({}, info.version), [f"{info.title}: {error}: defaults are assumed"]
     notes = [f"{snapshot.name}: {one}" for one in notes]
-    return msgspec.structs.replace(
-        snapshot, settings=settings, karpenter_version=info.version, notes=(*snapshot.notes, *notes)
+    evidence = Evidence(
+        settings=settings, setting_origins=dict.fromkeys(settings.environment, info.title), controller=info
     )
+    return msgspec.structs.replace(snapshot, evidence=evidence, notes=(*snapshot.notes, *notes))
 
 
 def _as_recorded(snapshot: Snapshot, recorded: Recorded) -> Snapshot:
     return msgspec.structs.replace(
         snapshot,
-        settings=recorded.settings,
-        karpenter_version=recorded.karpenter_version,
-        instance_types=recorded.instance_types,
+        evidence=recorded.evidence,
+        live_usage=recorded.live_usage,
         with_disruption=recorded.with_disruption,
     )
 

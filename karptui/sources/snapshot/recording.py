@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from karptui.aws.evidence import NO_EVIDENCE, Evidence
 from karptui.files import write_file
 from karptui.karpenter.controller import SETTING_NAMES
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.repair_policies import RepairPolicy
 from karptui.kube.durations import format_duration
+from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.timestamps import format_timestamp
 from karptui.sources.snapshot.documents import SnapshotError, sentence
+from karptui.sources.snapshot.evidence import evidence_document
 from karptui.sources.snapshot.reader import FORMAT
 from karptui.sources.snapshot.redact import Redactor
 from karptui.sources.snapshot.scrub import scrub
@@ -28,11 +31,8 @@ def build_recording(
     *,
     name: str,
     captured_at_ns: int,
-    settings: Mapping[str, str],
-    instance_types: Sequence[InstanceType] | None = None,
-    karpenter_version: str = "",
-    repair_policies: Sequence[RepairPolicy] | None = None,
-    reboot_history: Mapping[str, Sequence[int]] | None = None,
+    evidence: Evidence = NO_EVIDENCE,
+    live_usage: LiveUsage = NO_LIVE_USAGE,
     with_disruption: bool = False,
     unread: Iterable[str] = (),
     redactor: Redactor | None = None,
@@ -43,31 +43,31 @@ def build_recording(
         objects: API objects as they are; what must not be recorded is left out here.
         name: what to call it.
         captured_at_ns: when the objects were like this.
-        settings: Karpenter's environment; nothing but ``SETTING_NAMES`` is recorded.
-        instance_types: only where no NodeClass tells them.
-        karpenter_version: what runs, empty where it is not known.
-        repair_policies: only where they are not the AWS provider's.
-        reboot_history: when the running controller has rebooted which NodeClaim, where that is known.
+        evidence: settings, version, instance types, offerings and prices. Of Karpenter's environment only
+            ``SETTING_NAMES`` are recorded.
+        live_usage: what metrics-server measured.
         with_disruption: whether ``karptui simulate`` answers for disruption too.
         unread: kinds that could not be listed.
         redactor: replaces names by pseudonyms.
     """
     kept = [one for one in map(scrub, objects) if one is not None]
-    chosen = {key: settings[key] for key in SETTING_NAMES if key in settings}
+    settings = evidence.settings
+    chosen = {key: settings.environment[key] for key in SETTING_NAMES if key in settings.environment}
     document: dict[str, Any] = {
         "karptui": FORMAT,
         "name": name,
         "capturedAt": format_timestamp(captured_at_ns),
         "settings": chosen,
     }
-    if karpenter_version:
-        document["karpenterVersion"] = karpenter_version
-    if instance_types is not None:
-        document["instanceTypes"] = [_type_document(one) for one in instance_types]
-    if repair_policies is not None:
-        document["repairPolicies"] = [_policy_document(one) for one in repair_policies]
-    if reboot_history:
-        document["rebootHistory"] = {name: [*map(format_timestamp, at)] for name, at in reboot_history.items()}
+    if evidence.karpenter_version:
+        document["karpenterVersion"] = evidence.karpenter_version
+    if evidence.instance_types is not None:
+        document["instanceTypes"] = [_type_document(one) for one in evidence.instance_types]
+    if settings.repair_policies is not None:
+        document["repairPolicies"] = [_policy_document(one) for one in settings.repair_policies]
+    if history := settings.reboot_history:
+        document["rebootHistory"] = {name: [*map(format_timestamp, at)] for name, at in history.items()}
+    document |= evidence_document(evidence, live_usage)
     if with_disruption:
         document["disruption"] = True
     if kinds := sorted(unread):

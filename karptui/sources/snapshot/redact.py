@@ -106,6 +106,12 @@ _KUBELET_LINE: Final = re.compile(
 )
 
 
+_CONTROLLER: Final = "Karpenter's Deployment"
+_ELSEWHERE: Final = "another object"
+_IN_METRICS: Final = ("cpu", "memory", "pods", "nodes", "ephemeral_storage")
+"""Resources as Karpenter's metrics spell them; extended ones are left out."""
+
+
 class Redactor:
     """Replaces what identifies a cluster and its owner."""
 
@@ -175,6 +181,14 @@ class Redactor:
             }
         if made.get("instanceTypes") is not None:
             made["instanceTypes"] = [self._instance_type(one) for one in made["instanceTypes"]]
+        if "evidence" in made:
+            made["evidence"] = self._evidence(made["evidence"])
+        if "usage" in made:
+            made["usage"] = {
+                **made["usage"],
+                "nodes": {self._name("Node", name): used for name, used in made["usage"]["nodes"].items()},
+                "pods": {self._object_key("Pod", key): used for key, used in made["usage"]["pods"].items()},
+            }
         made["objects"] = [self._object(one) for one in made.get("objects", ())]
         return made
 
@@ -192,6 +206,61 @@ class Redactor:
                 return self._text(value)
         made = [self._any(one, "", "") for one in documents]
         return msgspec.json.encode(made[0] if len(made) == 1 else made).decode()
+
+    def _evidence(self, evidence: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is known beside the objects without sentences, and without the names of who answered."""
+        made = {**evidence}
+        for field in ("controllerStatus", "metricsStatus"):
+            if field in made:
+                made[field] = _without(made[field], "sentence")
+        if "factStatuses" in made:
+            made["factStatuses"] = {kind: _without(one, "sentence") for kind, one in made["factStatuses"].items()}
+        title = str(made.get("controller", {}).get("title", ""))
+        if "controller" in made:
+            unknown = dict.fromkeys(made["controller"].get("unknown", ()), _ELSEWHERE)
+            elsewhere = [_ELSEWHERE for _ in made["controller"].get("fromElsewhere", ())]
+            version = made["controller"].get("version", "")
+            made["controller"] = {
+                "title": _CONTROLLER,
+                "version": version,
+                **({"unknown": unknown} if unknown else {}),
+                **({"fromElsewhere": elsewhere} if elsewhere else {}),
+            }
+        if "settingOrigins" in made:
+            made["settingOrigins"] = {
+                name: _CONTROLLER if origin == title else "another source"
+                for name, origin in made["settingOrigins"].items()
+            }
+        if "othersLabelled" in made:
+            made["othersLabelled"] = [self._titled(one) for one in made["othersLabelled"]]
+        if "metrics" in made:
+            made["metrics"] = self._metrics(made["metrics"])
+        if "facts" in made:
+            made["facts"] = self._any(made["facts"], "facts", "")
+        return made
+
+    def _metrics(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
+        made = {**metrics, "endpoint": _CONTROLLER}
+        for field in ("pools", "podsByPool"):
+            if field in made:
+                made[field] = {
+                    self._name("NodePool", name): {**one} if field == "pools" else one
+                    for name, one in made[field].items()
+                }
+        for pool in made.get("pools", {}).values():
+            for field in ("usage", "limit"):
+                if field in pool:
+                    pool[field] = {name: pool[field][name] for name in _IN_METRICS if name in pool[field]}
+        return made
+
+    def _titled(self, title: str) -> str:
+        """Return ``Deployment shop/web`` with pseudonyms."""
+        kind, _, key = title.partition(" ")
+        return f"{kind} {self._object_key(kind, key)}"
+
+    def _object_key(self, kind: str, key: str) -> str:
+        namespace, _, name = key.rpartition("/")
+        return f"{self._name('Namespace', namespace)}/{self._name(kind, name)}"
 
     def _instance_type(self, one: Mapping[str, Any]) -> dict[str, Any]:
         self._stays.add(str(one["name"]))
@@ -416,6 +485,10 @@ def _class_of(kind: str) -> str:
 def _is_well_formed(key: str) -> bool:
     """Return whether the API server takes a key; one with two slashes is a tag's."""
     return _LABEL.fullmatch(key.rpartition("/")[2]) is not None
+
+
+def _without(value: Mapping[str, Any], field: str) -> dict[str, Any]:
+    return {name: part for name, part in value.items() if name != field}
 
 
 def _is_selector(value: Mapping[str, Any]) -> bool:

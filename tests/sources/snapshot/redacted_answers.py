@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from karptui.aws.evidence import Evidence
 from karptui.disruption.json_form import legacy_repair_json, method_json
 from karptui.disruption.methods import simulate
 from karptui.kube.timestamps import parse_timestamp
@@ -26,11 +27,9 @@ def changed_decision(snapshot: Mapping[str, Any], folder: Path = GOLDENS) -> str
         snapshot["objects"],
         name=snapshot["name"],
         captured_at_ns=parse_timestamp(snapshot["capturedAt"]),
-        settings=settings.environment,
-        instance_types=types,
-        karpenter_version=snapshot.get("karpenterVersion", "1.14.1"),
-        repair_policies=settings.repair_policies,
-        reboot_history=settings.reboot_history,
+        evidence=Evidence(
+            settings=settings, instance_types=types, stated_version=snapshot.get("karpenterVersion", "1.14.1")
+        ),
         with_disruption=snapshot.get("disruption", False),
         redactor=redactor,
     )

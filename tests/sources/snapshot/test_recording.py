@@ -7,7 +7,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+from karptui.aws.evidence import Evidence
+from karptui.karpenter.settings import parse_settings
 from karptui.sources.snapshot.documents import SnapshotError
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.recording import build_recording, write_recording
@@ -16,12 +19,16 @@ from tests.builders import NOW, NOW_NS, a_manifest, an_instance_type
 
 POD = a_manifest("Pod", "web-1", namespace="default", spec={"nodeName": "node-1"})
 SETTINGS = {"PREFERENCE_POLICY": "Ignore", "CLUSTER_NAME": "acme", "AWS_SECRET_ACCESS_KEY": "hunter2"}
+EVIDENCE = Evidence(settings=parse_settings(SETTINGS))
 
 
 def test_what_is_written_can_be_read(tmp_path: Path) -> None:
     types = (an_instance_type(), msgspec.structs.replace(an_instance_type(name="x"), offerings=()))
     document = build_recording(
-        [POD, a_manifest("Secret", "x")], name="a", captured_at_ns=NOW_NS, settings=SETTINGS, instance_types=types
+        [POD, a_manifest("Secret", "x")],
+        name="a",
+        captured_at_ns=NOW_NS,
+        evidence=replace(EVIDENCE, instance_types=types),
     )
     assert document["capturedAt"] == NOW
     assert document["settings"] == {"PREFERENCE_POLICY": "Ignore", "CLUSTER_NAME": "acme"}
@@ -59,23 +66,23 @@ def test_says_when_it_cannot_be_written(tmp_path: Path) -> None:
 
 def test_redacted_recordings_do_not_name_the_cluster() -> None:
     document = build_recording(
-        [POD], name="acme-prod", captured_at_ns=NOW_NS, settings=SETTINGS, redactor=Redactor(b"k")
+        [POD], name="acme-prod", captured_at_ns=NOW_NS, evidence=EVIDENCE, redactor=Redactor(b"k")
     )
     assert not {"acme", "web-1"} & set(json.dumps(document).replace('"', " ").split())
     assert document["name"] == "redacted"
-    plain = build_recording([], name="x", captured_at_ns=NOW_NS, settings={}, redactor=Redactor(b"k"))
+    plain = build_recording([], name="x", captured_at_ns=NOW_NS, redactor=Redactor(b"k"))
     assert plain["settings"] == {}
 
 
 def test_the_version_is_recorded_where_it_is_known() -> None:
-    document = build_recording([], name="x", captured_at_ns=NOW_NS, settings={}, karpenter_version="1.14.1")
+    document = build_recording([], name="x", captured_at_ns=NOW_NS, evidence=Evidence(stated_version="1.14.1"))
     assert document["karpenterVersion"] == "1.14.1"
-    assert "karpenterVersion" not in build_recording([], name="x", captured_at_ns=NOW_NS, settings={})
+    assert "karpenterVersion" not in build_recording([], name="x", captured_at_ns=NOW_NS)
 
 
 def test_kinds_that_could_not_be_listed_stay_unread_in_a_recording(tmp_path: Path) -> None:
     document = build_recording(
-        [POD], name="a", captured_at_ns=NOW_NS, settings={}, unread={"StorageClass", "PersistentVolume", "Pod"}
+        [POD], name="a", captured_at_ns=NOW_NS, unread={"StorageClass", "PersistentVolume", "Pod"}
     )
     assert document["unread"] == ["PersistentVolume", "Pod", "StorageClass"]
     write_recording(document, tmp_path / "a.json")

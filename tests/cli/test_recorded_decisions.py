@@ -1,0 +1,205 @@
+"""A recording gives the answers of the cluster it was taken from: the demo, and an API server on loopback."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from karptui.cli.main import COMMANDS, main
+from karptui.clock import FrozenClock
+from karptui.sources.cluster.resources import LATER, NODES
+from karptui.sources.demo.karpenter import metrics_at
+from karptui.sources.mailbox import Mailbox
+from tests.builders import a_manifest
+from tests.cli.conftest import NOON_NS
+from tests.cli.test_record import kubeconfig
+from tests.loopback import Answered, Call, LoopbackServer
+from tests.sources.cluster.test_reflectors import Cluster, karpenter
+from tests.sources.metrics.conftest import pod
+from tests.still_demo import StillDemo
+
+NODE, POD, POOL = "ip-10-0-61-17.ec2.internal", "ml/llm-2", "general"
+OPTIONS: Final[dict[str, list[list[str]]]] = {
+    "advice": [["-o", "json"], ["--usage", "-o", "json"]],
+    "explain": [["node", NODE, "-o", "json"], ["pod", POD, "-o", "json"], ["pool", POOL, "-o", "json"]],
+    "forward": [["--horizon", "30m", "-o", "json"]],
+    "headroom": [["--most", "20", "-o", "json"]],
+    "nodes": [["-o", "json"], ["--usage", "-o", "json"]],
+    "plan": [["--horizon", "30m", "-f", "pool.json", "-o", "json"]],
+    "pods": [["-o", "json"], ["--usage", "-o", "json"]],
+    "simulate": [["--scenario", "scenario.json", "-o", "json"], ["--self-check", "-o", "json"]],
+    "solve": [["pending", "--tries", "8", "-o", "json"]],
+    "sweep": [["--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,0.06", "--jobs", "1", "-o", "json"]],
+    "types": [["-o", "json"], ["--pool", POOL, "-o", "json"], ["--pool", POOL]],
+    "verdict": [["-o", "json"], []],
+}
+"""Options of the commands that need some, or are asked in several ways."""
+LINES: Final = [
+    [command, *options]
+    for command in COMMANDS
+    if command not in ("completion", "record")
+    for options in OPTIONS.get(command, [["-o", "json"]])
+]
+CLUSTERS: Final = ("demo", "cluster", "test", "plain.json", "redacted.json")
+"""What answers call the cluster."""
+METRICS: Final = "karpenter_cloudprovider_instance_type_offering"
+
+
+def demo_objects() -> list[dict[str, Any]]:
+    demo = StillDemo(FrozenClock(NOON_NS))
+    demo.start(Mailbox())
+    return demo.manifests()
+
+
+def exposition() -> bytes:
+    """Return Karpenter's metrics: the demo's prices, fewer offerings than there, and pools with counters."""
+    lines = [
+        'karpenter_build_info{commit="x",goarch="amd64",goos="linux",goversion="go1.26",version="1.14.1"} 1',
+        'leader_election_master_status{name="karpenter-leader-election"} 1',
+        f"process_start_time_seconds {NOON_NS // 10**9 - 86_400}",
+        'karpenter_voluntary_disruption_consolidation_timeouts_total{consolidation_type="single"} 30',
+        'karpenter_nodeclaims_created_total{min_values_relaxed="false",nodepool="general",reason="provisioned"} 41',
+    ]
+    for name, offering in metrics_at(NOON_NS).offerings.items():
+        labels = f'capacity_type="{name.capacity_type}",instance_type="{name.instance_type}",zone="{name.zone}"'
+        is_available = offering.is_available and not name.instance_type.startswith("m7i")
+        lines.append(f"{METRICS}_price_estimate{{{labels}}} {offering.price_per_hour}")
+        lines.append(f"{METRICS}_available{{{labels}}} {int(bool(is_available))}")
+    return "\n".join([*lines, ""]).encode()
+
+
+def a_controller() -> dict[str, Any]:
+    env = [
+        {"name": "PREFERENCE_POLICY", "value": "Ignore"},
+        {"name": "VM_MEMORY_OVERHEAD_PERCENT", "value": "0.05"},
+        {"name": "RESERVED_ENIS", "valueFrom": {"secretKeyRef": {"name": "enis", "key": "n"}}},
+    ]
+    containers = [{"name": "controller", "image": "karpenter/controller:1.14.1", "env": env}]
+    return a_manifest(
+        "Deployment",
+        "karpenter",
+        namespace="kube-system",
+        metadata={"labels": {"app.kubernetes.io/name": "karpenter"}},
+        spec={"template": {"spec": {"containers": containers}}},
+    )
+
+
+def fewer(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return objects without most nodes of the largest NodePool and the pods on them, as fewer are faster."""
+    names = {
+        one["metadata"]["name"]
+        for one in objects
+        if one["kind"] == "Node" and one["metadata"]["labels"].get("karpenter.sh/nodepool") == POOL
+    }
+    left_out = {name for name in names if name != NODE and not name.startswith("ip-10-0-1")}
+    return [
+        one
+        for one in objects
+        if left_out.isdisjoint(
+            (one["metadata"]["name"], one.get("spec", {}).get("nodeName"), one.get("status", {}).get("nodeName"))
+        )
+    ]
+
+
+def a_cluster() -> Cluster:
+    """Return an API server with the demo's objects; PodDisruptionBudgets may not be listed."""
+    cluster = karpenter()
+    paths = {resource.api_kind: resource.path for resource in (NODES, *LATER)}
+    paths |= {"NodePool": "/apis/karpenter.sh/v1/nodepools", "NodeClaim": "/apis/karpenter.sh/v1/nodeclaims"}
+    paths["EC2NodeClass"] = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
+    objects = fewer(demo_objects())
+    for one in objects:
+        if one["kind"] in paths:
+            cluster.put(paths[one["kind"]], one)
+    cluster.put(paths["Deployment"], a_controller())
+    cluster.put(paths["Pod"], {"apiVersion": "v1", "kind": "Pod", **pod("karpenter-a")})
+    cluster.fault = partial(answer_beside, exposition(), [one for one in objects if one["kind"] in ("Node", "Pod")])
+    return cluster
+
+
+def answer_beside(metrics: bytes, objects: list[dict[str, Any]], call: Call) -> None:
+    """Answer what the API server itself has no objects for: Karpenter's metrics and metrics-server."""
+    if call.path.endswith("/karpenter-a:8080/proxy/metrics"):
+        call.text(metrics)
+    elif call.path.startswith("/apis/metrics.k8s.io/"):
+        kind = "Node" if call.path.endswith("/nodes") else "Pod"
+        used = {"cpu": "250m", "memory": "1Gi"}
+        of_kind = {"usage": used} if kind == "Node" else {"containers": [{"usage": used}]}
+        when = {"timestamp": "2026-11-18T11:59:30Z", "window": "15s"}
+        items = [{"metadata": one["metadata"], **when, **of_kind} for one in objects if one["kind"] == kind]
+        call.json({"items": items})
+    elif call.path == "/apis/policy/v1/poddisruptionbudgets":
+        call.error(403, "poddisruptionbudgets is forbidden", "Forbidden")
+    else:
+        return
+    raise Answered
+
+
+@contextmanager
+def a_source(name: str, folder: Path) -> Iterator[list[str]]:
+    """Yield the flags of a live source."""
+    if name == "demo":
+        yield ["--demo"]
+        return
+    with LoopbackServer(a_cluster()) as server:
+        yield ["--kubeconfig", kubeconfig(folder, server.url)]
+
+
+def answer(words: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
+    """Return the exit status of a command and what it prints, as values."""
+    capsys.readouterr()
+    status = main(words)
+    out, err = capsys.readouterr()
+    assert status in (0, 1, 3, 4), err
+    assert out, err
+    return [status, settled([json.loads(line) for line in lines_of(out)] if "json" in words else out)]
+
+
+def lines_of(out: str) -> list[str]:
+    return out.splitlines() if out.startswith("{") and out.count("\n{") else [out]
+
+
+def settled(value: Any) -> Any:
+    """Return an answer without what the source is called, the order of lists and the last digits of sums."""
+    if isinstance(value, dict):
+        return {key: settled(part) for key, part in value.items() if key != "name" or part not in CLUSTERS}
+    if isinstance(value, list):
+        return sorted(map(settled, value), key=partial(json.dumps, sort_keys=True))
+    return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return folders for the recordings of each source, which the first test of it makes."""
+    return {name: tmp_path_factory.mktemp(name) for name in ("demo", "loopback")}
+
+
+@pytest.mark.parametrize("source", ["demo", "loopback"])
+@pytest.mark.parametrize("words", LINES, ids=" ".join)
+def test_a_recording_answers_as_its_source_does(
+    words: list[str],
+    source: str,
+    recordings: dict[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = recordings[source]
+    monkeypatch.chdir(folder)
+    with a_source(source, folder) as flags:
+        if not (folder / "plain.json").exists():
+            edits = [{"edit": "set", "object": f"NodePool/{POOL}", "path": "spec.weight", "value": 77}]
+            Path("scenario.json").write_text(json.dumps({"edits": edits}))
+            pool = next(one for one in demo_objects() if (one["kind"], one["metadata"]["name"]) == ("NodePool", POOL))
+            Path("pool.json").write_text(json.dumps({**pool, "spec": {**pool["spec"], "weight": 77}}))
+            for name, redact in (("plain.json", []), ("redacted.json", ["--redact"])):
+                status = main(["record", name, *redact, *flags, "--no-aws"])
+                assert status == int(source == "loopback"), "kinds that may not be listed are named"
+        asks_aws = source == "loopback" and words[0] not in ("events", "pods")
+        live = answer([*words, *flags, *(["--no-aws"] if asks_aws else [])], capsys)
+    assert answer([*words, "--snapshot", "plain.json"], capsys) == live
