@@ -131,7 +131,7 @@ CODES: Final[Mapping[Code, CodeFacts]] = {
     Code.NODE_DND: CodeFacts(WhyCode.NODE_DND, "NODE-DND", "the node says karpenter.sh/do-not-disrupt"),
     Code.PDB_EXHAUSTED: CodeFacts(WhyCode.PDB, "PDB", "a PodDisruptionBudget allows no eviction", Scope.PDB),
     Code.PDB_MULTIPLE: CodeFacts(
-        WhyCode.PDB, "TWO-PDBS", "two PodDisruptionBudgets on one pod: it can never be evicted", Scope.PDB
+        WhyCode.PDB, "PDB-MULTIPLE", "two PodDisruptionBudgets on one pod: it can never be evicted", Scope.PDB
     ),
     Code.TERMINATING: CodeFacts(WhyCode.DRAIN, "SLOW", "a pod takes its time to end; it holds a drain only", Scope.POD),
     Code.BUDGET_ZERO: CodeFacts(

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.disruption.budget_calendar import open_spans
+from karptui.disruption.budget_calendar import WEEK_NS, open_spans
 from karptui.disruption.budgets import read_window
 from karptui.disruption.command import Decision
 from karptui.disruption.consolidate_after import quiet_period
@@ -69,6 +69,21 @@ class Calendar:
                     for edge in (span.start_ns, span.end_ns):
                         if now_ns < edge < until_ns:
                             self._agenda.at(edge, self._agenda.wake, Turn.CALENDAR)
+
+    def next_edge_ns(self, after_ns: int) -> int | None:
+        """Return when, within a week, a window of a budget next opens or closes."""
+        end_ns = after_ns + WEEK_NS
+        edges: list[int] = []
+        for pool in self._pools.values():
+            for line in pool.budgets or ():
+                try:
+                    window = read_window(line)
+                except (ScheduleError, DurationError):
+                    continue
+                if window is not None:
+                    span = next(open_spans(window, after_ns, end_ns), None)
+                    edges += [] if span is None else [span.start_ns, span.end_ns]
+        return min((edge for edge in edges if after_ns < edge < end_ns), default=None)
 
     def expect_expiry(self, claim: NodeClaim) -> None:
         """Enter when a NodeClaim is too old."""

@@ -134,6 +134,7 @@ class Play:
             from_ns=self._from_ns,
             until_ns=(agenda.steps[-1].at_ns if agenda.steps else self._from_ns) if is_quiescent else self.now_ns,
             is_quiescent=is_quiescent,
+            next_date_ns=self._next_date_ns if is_quiescent else None,
             steps=tuple(agenda.steps),
             series=tuple(self._series),
             kept=(),
@@ -142,6 +143,12 @@ class Play:
             not_modelled=(),
             problem=problem,
         )
+
+    @property
+    def _next_date_ns(self) -> int | None:
+        """The first date after the horizon that the calendar knows."""
+        dates = (self._agenda.next_ns, self._calendar.next_edge_ns(self._until_ns))
+        return min((date for date in dates if date is not None), default=None)
 
     @property
     def now_ns(self) -> int:

@@ -213,6 +213,13 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What chance changes, where it was played with several seeds; this is the likeliest of these plays."""
     has_prices: bool = True
     """Whether dollars are said at all."""
+    next_date_ns: int | None = None
+    """The first date after it on which something may happen: an expiry, a budget's window, the end of a protection.
+
+    None if there is none, or if it was not over at the horizon.
+    """
+    unmanaged: int = 0
+    """Nodes that Karpenter did not make: they count among the nodes, and not in dollars."""
 
     @property
     def end(self) -> Moment:
@@ -247,6 +254,8 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             "from": format_timestamp(self.from_ns),
             "until": format_timestamp(self.until_ns),
             "reached": "quiescent" if self.is_quiescent else "horizon",
+            "nextDate": format_timestamp(self.next_date_ns) if self.next_date_ns is not None else None,
+            "unmanagedNodes": self.unmanaged,
             "steps": [step.as_json() for step in self.steps if step.kind is not StepKind.REJECT],
             "rejected": [
                 {

@@ -102,13 +102,14 @@ def forward(
     is_measured = simulation_seconds is not None
     assumed, left_out = premises(inventory, settings, durations, now_ns, is_instant=is_instant, is_measured=is_measured)
     assumed += (
-        *_foreign(inventory, has_prices=has_prices),
+        *_foreign(_unmanaged(inventory), has_prices=has_prices),
         *_scheduled(inventory, played),
         *(about_dollars(played) if has_prices else ()),
     )
     return msgspec.structs.replace(
         played,
         kept=kept_nodes(play.fleet()),
+        unmanaged=_unmanaged(inventory),
         circle=circle_of(played),
         assumptions=assumed,
         not_modelled=left_out,
@@ -193,10 +194,14 @@ def _assumptions(durations: Durations, usual_seconds: float | None, *, is_instan
     ]
 
 
-def _foreign(inventory: Inventory, *, has_prices: bool) -> Iterator[str]:
-    """Yield that nodes which Karpenter did not make count as nodes and not in dollars; nothing where there are none."""
+def _unmanaged(inventory: Inventory) -> int:
+    """Return how many nodes Karpenter did not make."""
     claimed = {claim.provider_id for claim in inventory.nodeclaims if claim.provider_id}
-    count = sum(1 for node in inventory.nodes if node.provider_id not in claimed)
+    return sum(1 for node in inventory.nodes if node.provider_id not in claimed)
+
+
+def _foreign(count: int, *, has_prices: bool) -> Iterator[str]:
+    """Yield that nodes which Karpenter did not make count as nodes and not in dollars; nothing where there are none."""
     if count:
         counts = verb(count, "counts", "count")
         dollars = ", and not in $/h" if has_prices else ""

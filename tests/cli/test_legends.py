@@ -31,7 +31,7 @@ def test_every_column_and_code_has_a_meaning(command: str) -> None:
         ("headroom", ("NO NODE", "TAKES")),
         ("drill", ("PENDING", "PODS")),
         ("blockers", ("WITHOUT IT", "PDB_MULTIPLE")),
-        ("forward", ("TWO-PDBS",)),
+        ("forward", ("PDB-MULTIPLE",)),
         ("next", ("WOULD BE", "WAITS")),
         ("capacity", ("FREE",)),
         ("explain", ("NOFIT",)),

@@ -22,7 +22,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
 from karptui.kube.volumes import PersistentVolumeClaim, StorageClass
 from karptui.provisioning.reporter import Cancelled
-from karptui.views.forward.sentences import longest_waits, step_text, waits_text
+from karptui.views.forward.sentences import headline, longest_waits, step_text, waits_text
 from tests.builders import (
     HOUR_NS,
     MINUTE_NS,
@@ -495,3 +495,14 @@ def test_nodes_without_a_price_count_for_nothing_in_dollars_and_that_is_said() -
         found = played(a_world(known, (node, one)))
         assert found.series[0].unpriced == expected
         assert (said in found.assumptions) is bool(expected)
+
+
+def test_a_play_that_comes_to_rest_knows_when_something_may_happen_again() -> None:
+    pool = a_nodepool(budgets=(DisruptionBudget("0", schedule="0 20 * * *", duration="2h"),))  # now is noon
+    full = a_pod(name="full", node="node-1", cpu="1900m")
+    found = played(a_world(a_pair("node-1"), pods=[full], nodepools=(pool,)), horizon_ns=6 * HOUR_NS)
+    assert (found.is_quiescent, found.next_date_ns) == (True, NOW_NS + 8 * HOUR_NS)
+    assert headline(found).startswith("nothing is disrupted and nothing launched before 20:00:00Z: 1 node")
+    expiring = a_world(a_pair("node-1", expire_after_ns=8 * HOUR_NS), pods=[full])
+    assert played(expiring, horizon_ns=6 * HOUR_NS).next_date_ns == NOW_NS + 7 * HOUR_NS
+    assert played(a_world(a_pair("node-1"), pods=[full])).next_date_ns is None

@@ -8,7 +8,8 @@ from typing import Final, TypeVar
 
 from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_text
 from karptui.forward.result import Circle, Failure, Moment, Played, PodWait, Spread, Step, StepKind
-from karptui.kube.units import clock_text, count_text, counted, first_of, span_text, verb
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import clock_text, count_text, counted, first_of, instant_text, span_text, verb
 from karptui.session.whatif_questions import PlayFound
 from karptui.views.prices import known_change_text, known_text
 from karptui.views.row import BLOCKS, Pieces, Tone
@@ -22,6 +23,7 @@ MAX_COMMANDS: Final = 40
 SHOWN: Final = frozenset({StepKind.DISRUPT, StepKind.PROVISION, StepKind.EXPIRE, StepKind.REJECT})
 """Steps that are decisions; the others follow from them."""
 MAX_NAMES: Final = 3
+DAY_NS: Final = 86_400 * NS_PER_SECOND
 
 
 def headline(played: Played) -> str:
@@ -30,13 +32,17 @@ def headline(played: Played) -> str:
     took = span_text(played.until_ns - played.from_ns)
     commands = _count(played, StepKind.DISRUPT)
     if not commands and not _count(played, StepKind.PROVISION):
-        return f"{_without_commands(played)}: {_sizes(played)}{_pending_text(last.pending)}"
+        without = _unmanaged_text(played)
+        sizes = f"{_sizes(played)}{f' ({without})' if without else ''}"
+        return f"{_without_commands(played)}{_until_text(played)}: {sizes}{_pending_text(last.pending)}"
     if played.circle is not None:
         begun_ns = played.circle.from_ns
         never = sum(1 for wait in played.waits if wait.until_ns is None and wait.from_ns < begun_ns)
         sizes = f"{_sizes(played)}{_comma(played)}"
         return f"{circle_text(played.circle)}; {sizes} after {took}{_pending_text(never)}"
-    end = f"within {took}, then nothing more" if played.is_quiescent else f"after {took}, and it goes on"
+    end = f"after {took}, and it goes on"
+    if played.is_quiescent:
+        end = f"within {took}, then nothing more{_until_text(played)}"
     expired = _count(played, StepKind.EXPIRE)
     by = ", ".join(
         counted(count, noun)
@@ -44,8 +50,24 @@ def headline(played: Played) -> str:
         if count or noun != "expiration"
     )
     change = "" if _is_unpriced(first, last) else known_change_text(first, last)
-    by_dollars = f" ({change})" if change else _comma(played)
+    beside = ", ".join(filter(None, (change, _unmanaged_text(played))))
+    by_dollars = f" ({beside})" if beside else _comma(played)
     return f"{_sizes(played)}{by_dollars} {end}: {by}{_pending_text(last.pending)}"
+
+
+def _until_text(played: Played) -> str:
+    """Return the date up to which nothing happens, if something may happen then."""
+    if played.next_date_ns is None:
+        return ""
+    is_soon = played.next_date_ns - played.from_ns < DAY_NS
+    return f" before {clock_text(played.next_date_ns) if is_soon else instant_text(played.next_date_ns)}"
+
+
+def _unmanaged_text(played: Played) -> str:
+    """Return which nodes the dollars leave out."""
+    if not played.unmanaged or not played.has_prices or not played.end.price_per_hour:
+        return ""
+    return f"without {counted(played.unmanaged, 'node')} not managed by Karpenter"
 
 
 def _count(played: Played, kind: StepKind) -> int:
@@ -179,7 +201,7 @@ def kept_text(played: Played) -> str:
 
 
 def holders_text(kept_by: Sequence[tuple[str, int]]) -> str:
-    """Return how many nodes are kept by what: ``8 by BUDGET, 6 by TWO-PDBS``."""
+    """Return how many nodes are kept by what: ``8 by BUDGET, 6 by PDB-MULTIPLE``."""
     return ", ".join(f"{count_text(count)} by {word}" for word, count in kept_by)
 
 
