@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
-from collections.abc import Sequence
-from contextlib import suppress
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +18,8 @@ from karptui.whatif.scenario import Scenario, ScenarioError, read_scenarios, wri
 
 MOST_BYTES: Final = 8 << 20
 """What such a file holds at most; more is not kept."""
+LOCK_SECONDS: Final = 2.0
+"""How long to wait for another karptui to write; it takes milliseconds."""
 MOST_NAME: Final = 40
 UNREADABLE: Final = "unreadable"
 """Stands in the name of a file that could not be read from then on: another version, or its owner, may be able to."""
@@ -33,9 +37,16 @@ class KeptScenarios:
         readable = re.sub(r"[^a-zA-Z0-9]+", "-", cluster).strip("-")[:MOST_NAME]
         number = hashlib.sha256(cluster.encode()).hexdigest()[:12]
         self._name = f"{readable}-{number}.yaml"
+        self._mine: frozenset[str] = frozenset()
+        """What this process has read or written last; the rest of the file was written by another karptui since."""
 
     def read(self) -> tuple[Scenario, ...]:
         """Return what was kept; nothing where there is nothing, or nothing that can be read, which is set aside."""
+        scenarios = self._read()
+        self._mine = frozenset(map(_text, scenarios))
+        return scenarios
+
+    def _read(self) -> tuple[Scenario, ...]:
         with suppress(OSError):
             path = self._path()
             try:
@@ -47,25 +58,64 @@ class KeptScenarios:
         return ()
 
     def write(self, scenarios: Sequence[Scenario]) -> bool:
-        """Keep scenarios in the place of those before, and return whether that could be done."""
-        text = write_scenarios(scenarios).encode() if scenarios else b""
-        if len(text) > MOST_BYTES:
-            return False
-        try:
-            path = self._path()
-            if not text:
-                path.unlink(missing_ok=True)
-                return True
-            write_file(path, text, may_replace=True, is_private=True)
-        except OSError:
-            return False
+        """Keep scenarios in place of those that were read, and return whether that could be done.
+
+        What another karptui has written meanwhile stays.
+        """
+        with _locked_folder():
+            others = [one for one in self._read() if _text(one) not in self._mine]
+            texts = {_text(one): one for one in (*others, *scenarios)}
+            data = write_scenarios(tuple(texts.values())).encode() if texts else b""
+            if len(data) > MOST_BYTES:
+                return False
+            try:
+                path = self._path()
+                if data:
+                    write_file(path, data, may_replace=True, is_private=True)
+                else:
+                    path.unlink(missing_ok=True)
+            except OSError:
+                return False
+        self._mine = frozenset(map(_text, scenarios))
         return True
 
     def _path(self) -> Path:
-        check_allowed()
-        folder = state_dir() / "whatif"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        return folder / self._name
+        return _folder() / self._name
+
+
+def _folder() -> Path:
+    check_allowed()
+    folder = state_dir() / "whatif"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def _locked_folder() -> Iterator[None]:
+    """Keep other karptuis from writing meanwhile; go on without where the folder cannot be locked in time."""
+    descriptor = -1
+    with suppress(OSError):
+        descriptor = os.open(_folder(), os.O_RDONLY)
+        until = time.monotonic() + LOCK_SECONDS
+        while not _is_locked(descriptor) and time.monotonic() < until:
+            time.sleep(0.01)
+    try:
+        yield
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def _is_locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _text(scenario: Scenario) -> str:
+    return write_scenarios([scenario])
 
 
 def _name_aside(path: Path) -> Path:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import os
 import stat
 from pathlib import Path
 
@@ -133,6 +135,32 @@ def test_the_file_is_its_owners_alone_and_of_one_cluster() -> None:
     assert [one.name for one in KEPT.read()] == ["a"]
     assert KEPT.write([])
     assert list(path.parent.iterdir()) == []
+
+
+def test_two_at_once_keep_the_scenarios_of_both() -> None:
+    """Each process has read the same file; the second that ends must not write over what the first has kept."""
+    shared, dropped, first, second = (Scenario(name, edits=(CordonNode(name),)) for name in ("a", "b", "c", "d"))
+    KeptScenarios("prod").write([shared, dropped])
+    one, other = KeptScenarios("prod"), KeptScenarios("prod")
+    assert one.read() == other.read() == (shared, dropped)
+    assert one.write([shared, first])
+    assert other.write([shared, dropped, second])
+    assert {scenario.name for scenario in KeptScenarios("prod").read()} == {"a", "b", "c", "d"}
+    assert other.write([shared])
+    assert one.write([])
+    assert KeptScenarios("prod").read() == (), "both have thrown away, or saved, what they had"
+
+
+def test_a_folder_that_another_process_has_locked_is_waited_for_and_then_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("karptui.screens.whatif.kept.LOCK_SECONDS", 0.05)
+    assert KEPT.write([])
+    descriptor = os.open(state_dir() / "whatif", os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    assert KEPT.write([Scenario("a", edits=(CordonNode("n"),))])
+    os.close(descriptor)
+    assert [one.name for one in KEPT.read()] == ["a"]
 
 
 @pytest.mark.parametrize("data", [b"no: [scenario", b"\xff\xfe"])
