@@ -1,9 +1,27 @@
-"""Run karptui as ``python -m karptui``."""
+"""Run karptui: ``python -m karptui``, and the installed scripts."""
 
 from __future__ import annotations
 
+# What is behind `signal`, without the enums that take most of the time before anything can be done about ctrl-c.
+import _signal as signal  # type: ignore[import-not-found]
 import sys
 
-from karptui.cli.main import main
 
-sys.exit(main())
+def main() -> int:
+    """Run the command line and return its exit status; ctrl-c ends the program without a traceback at any time."""
+    hears = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if hears:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from karptui.cli.main import main as run  # noqa: PLC0415 - importing takes long enough for a ctrl-c
+
+    if hears:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return run()
+    finally:
+        if hears:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

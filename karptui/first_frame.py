@@ -34,6 +34,7 @@ class FirstFrame:
         """
         self._file = sys.__stderr__ if file is None else file
         self._is_drawn = False
+        self._text = ""
         self._handlers: dict[signal.Signals, Any] = {}
         """What signals did before the frame was drawn."""
 
@@ -60,8 +61,11 @@ class FirstFrame:
             f"\x1b[{max(height // 2, 4)};{max((width - len(doing)) // 2, 1)}H{doing}…",
         )
         self._handlers = {number: signal.signal(number, self._die) for number in heard()}
+        if signal.getsignal(signal.SIGTSTP) is not signal.SIG_IGN:
+            self._handlers[signal.SIGTSTP] = signal.signal(signal.SIGTSTP, self._stop)
         self._is_drawn = True
-        file.write(_ENTER + "".join(lines))
+        self._text = _ENTER + "".join(lines)
+        file.write(self._text)
         file.flush()
 
     def hand_over(self) -> None:
@@ -79,11 +83,21 @@ class FirstFrame:
 
     def _die(self, number: int, _frame: FrameType | None) -> None:
         """Give the terminal back when a signal ends the program."""
-        if self._file is not None:
-            with contextlib.suppress(OSError):
-                # Nobody may be there to read it.
-                os.set_blocking(self._file.fileno(), False)
-                os.write(self._file.fileno(), _LEAVE.encode())
-            with contextlib.suppress(OSError):
-                os.set_blocking(self._file.fileno(), True)
+        self._write_at_once(_LEAVE)
         die_of(number)
+
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+        """Give the terminal back while the program is stopped (ctrl-z), and draw again once it goes on."""
+        self._write_at_once(_LEAVE)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        self._write_at_once(self._text)
+
+    def _write_at_once(self, text: str) -> None:
+        """Write to the terminal, if it takes anything: nobody may be there to read it."""
+        if self._file is None:
+            return
+        with contextlib.suppress(OSError):
+            os.set_blocking(self._file.fileno(), False)
+            os.write(self._file.fileno(), text.encode())
+        with contextlib.suppress(OSError):
+            os.set_blocking(self._file.fileno(), True)

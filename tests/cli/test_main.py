@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -169,6 +170,24 @@ def test_an_interruption_has_its_own_status(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr("karptui.cli.completion.run", interrupt)
     assert cli.main(["completion", "bash"]) == 130
+
+
+INTERRUPTED_IMPORT = """
+import os, runpy, signal, sys
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "karptui.cli.main":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+runpy.run_module("karptui", run_name="__main__", alter_sys=True)
+"""
+
+
+def test_ctrl_c_during_the_first_imports_leaves_no_traceback() -> None:
+    ended = subprocess.run([sys.executable, "-c", INTERRUPTED_IMPORT, "--version"], check=False, capture_output=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (-signal.SIGINT, b"", b"")
 
 
 @pytest.mark.crashes

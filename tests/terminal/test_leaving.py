@@ -103,6 +103,31 @@ def stop_and_go_on(program: Program, number: signal.Signals) -> None:
     assert program.leftovers() == []
 
 
+def test_it_stops_and_goes_on_while_it_starts(recording: Path, environment: dict[str, str]) -> None:
+    with karptui("--snapshot", str(recording), environment=environment) as program:
+        program.wait("the first frame", lambda view: "reading…" in view.text)
+        program.send(signal.SIGTSTP)
+        program.report("stopped")
+        assert program.leftovers() == []
+        program.go_on()
+        program.wait("rows", has_rows)
+        program.press("q")
+        assert program.report("exited") == "exited 0"
+        assert program.leftovers() == []
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_its_window_is_closed_while_it_starts(part: int, environment: dict[str, str]) -> None:
+    """At any moment: nothing is left running, and it is no fault of which a report would be kept."""
+    with karptui("--demo", environment=environment) as program:
+        if part:
+            program.wait("the first frame", lambda view: "reading…" in view.text)
+            program.look_on(part * 0.1)
+        program.hang_up()
+        assert program.has_ended()
+    assert not list(Path(environment["XDG_STATE_HOME"]).rglob("crashes/*"))
+
+
 def test_its_window_is_closed(program: Program) -> None:
     program.wait("rows", has_rows)
     program.hang_up()
