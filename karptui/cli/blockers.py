@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import json_text, print_csv, refuse_unseen, report
-from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, add_snapshots
+from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags
 from karptui.cli.pages import Entry
 from karptui.decode.kinds import Kind
 from karptui.views.sanitize import clean
@@ -38,7 +38,6 @@ COLUMNS: Final = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_snapshots(parser, "files or directories instead of a cluster; - is standard input")
     parser.add_argument("--node", metavar="NAME", help="only this node")
     parser.add_argument(
         "--no-simulation", action="store_true", help="do not simulate removals: wouldGoWithout is unknown throughout"
@@ -53,9 +52,6 @@ def run(args: argparse.Namespace) -> int:
     from karptui.cli.loading import load
     from karptui.session.prepare import prepare_view
 
-    if args.snapshots and args.snapshot:
-        fail("give snapshots either by themselves or with --snapshot", "blockers")
-    args.snapshot = args.snapshots or args.snapshot
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB)
     try:
         loaded = load(args, needed)

@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_scenarios_flag(parser, "play the cluster as the edits of a scenario make it (tables show it as it is, too)")
     add_output_flag(parser, ("table", "json"))
-    add_cluster_flags(parser, takes_several=False)
+    add_cluster_flags(parser, takes_several=False, files="")
     add_price_flags(parser)
     add_workers_flag(parser)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text
 from karptui.cli.option_values import file_name, number
-from karptui.cli.options import add_many_flags
+from karptui.cli.options import add_many_flags, is_recording
 from karptui.cli.streams import given_text
 from karptui.cli.study import StudyAnswer, run_study, table_lines
 from karptui.kube.quantity import QuantityError, parse_quantity
@@ -86,10 +86,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=0,
         help="end with status 3 if fewer fit, new nodes included",
     )
-    add_many_flags(parser)
+    add_many_flags(parser, names="of")
 
 
-def _reference(text: str) -> tuple[str, str, str]:
+def _reference(text: str) -> tuple[str, str, str] | str:
+    if is_recording(text):
+        return text
     parts = tuple(text.split("/"))
     if len(parts) == 2 and parts[0] == "NodePool":
         parts = parts[0], "", parts[1]

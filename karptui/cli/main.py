@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from karptui import __version__
+from karptui.cli.options import merge_files
 from karptui.cli.pages import epilog_of
 from karptui.cli.streams import is_output_closed, prepare_streams
 
@@ -195,6 +196,7 @@ def _execute(command: str | None, words: list[str]) -> int:
         return _say_no_command(unknown[0])
     if unknown and not _take_late(own, args, unknown):
         own.error(_unrecognized(command, unknown))
+    merge_files(args)
     return int(import_module(f"karptui.cli.{command or OPEN}").run(args))
 
 

@@ -62,7 +62,7 @@ _SETTINGS = ("screen", "theme", "node_selector", "extra_labels", "node_sort", "w
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the app's arguments."""
-    add_cluster_flags(parser)
+    add_cluster_flags(parser, files="")
     group = parser.add_argument_group("what is shown")
     group.add_argument(
         "--screen",

@@ -63,13 +63,31 @@ class TakesArguments(Protocol):
         ...
 
 
-def add_cluster_flags(parser: argparse.ArgumentParser, *, takes_several: bool = True) -> None:
+_FILES: Final = MappingProxyType(
+    {
+        "snapshot": "recordings and manifests of one cluster, the same as --snapshot; - is standard input",
+        "snapshots": "recordings, each of a cluster of its own; - is standard input",
+    }
+)
+"""What the words without a flag are, by the flag that means the same."""
+_RECORDING_SUFFIXES: Final = (".json", ".yaml", ".yml", ".gz")
+"""How a word ends that is a recording where names may stand as well."""
+
+
+def add_cluster_flags(
+    parser: argparse.ArgumentParser, *, takes_several: bool = True, files: str = "snapshot", names: str = ""
+) -> None:
     """Add the flags that say which cluster: a live one, a snapshot or the demo.
 
     Args:
         parser: the command's.
         takes_several: whether ``--snapshot`` takes several files; not where arguments without a flag may follow.
+        files: what words without a flag stand for: ``snapshot`` or ``snapshots``; empty where they are something else.
+        names: the argument that takes names in front of the files.
     """
+    if files:
+        parser.add_argument("files", metavar="FILE", type=file_name, nargs="*", help=_FILES[files])
+        parser.set_defaults(files_flag=files, names=names)
     group = parser.add_argument_group("which cluster")
     group.add_argument("--context", metavar="NAME", help="context of the kubeconfig; its current one by default")
     group.add_argument(
@@ -112,6 +130,27 @@ def add_cluster_flags(parser: argparse.ArgumentParser, *, takes_several: bool = 
         type=version,
         help="version of Karpenter whose rules decide (1.14.1, 1.15.0; default: the one found)",
     )
+
+
+def merge_files(args: argparse.Namespace) -> None:
+    """Move files that stand by themselves to where ``--snapshot`` or ``--snapshots`` put theirs."""
+    flag, names = getattr(args, "files_flag", ""), getattr(args, "names", "")
+    files = list(getattr(args, "files", None) or ())
+    if names:
+        given = getattr(args, names)
+        if isinstance(given, list):
+            setattr(args, names, [word for word in given if not is_recording(word)])
+            files = [*filter(is_recording, given), *files]
+        elif is_recording(given):
+            setattr(args, names, None)
+            files = [given, *files]
+    if files:
+        setattr(args, flag, [*(getattr(args, flag) or ()), *files])
+
+
+def is_recording(word: object) -> bool:
+    """Return whether a word is a recording, where names may stand as well."""
+    return isinstance(word, str) and (word == "-" or word.endswith(_RECORDING_SUFFIXES))
 
 
 def add_snapshots(parser: argparse.ArgumentParser, about: str) -> None:
@@ -345,17 +384,22 @@ def add_workers_flag(parser: TakesArguments, *, default: str = "this one alone")
     )
 
 
-def add_study_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of a command that looks at one cluster."""
+def add_study_flags(parser: argparse.ArgumentParser, *, files: str = "snapshot", names: str = "") -> None:
+    """Add the flags of a command that looks at one cluster; the rest is as in `add_cluster_flags`."""
     add_output_flag(parser)
-    add_cluster_flags(parser, takes_several=False)
+    add_cluster_flags(parser, takes_several=False, files=files, names=names)
     add_price_flags(parser)
     parser.set_defaults(snapshots=[])
 
 
-def add_many_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of a command that looks at one cluster or at several, in one process or in many."""
-    add_study_flags(parser)
+def add_many_flags(parser: argparse.ArgumentParser, *, names: str = "") -> None:
+    """Add the flags of a command that looks at one cluster or at several, in one process or in many.
+
+    Args:
+        parser: the command's.
+        names: as in `add_cluster_flags`.
+    """
+    add_study_flags(parser, files="snapshots", names=names)
     parser.add_argument(
         "--snapshots",
         metavar="FILE",

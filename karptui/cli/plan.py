@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " more (cost, cost+10%%, cost+2.50 in $/h), the rollout is not through in time (stall), or the API server"
         " would refuse a manifest (refused); repeatable",
     )
-    add_cluster_flags(parser, takes_several=False)
+    add_cluster_flags(parser, takes_several=False, files="")
     add_price_flags(parser)
     add_workers_flag(parser)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_cluster_flags(parser, takes_several=False)
+    add_cluster_flags(parser, takes_several=False, files="")
     add_evidence_flags(parser)
     parser.add_argument(
         "file", metavar="FILE", type=target_name, help="where to; packed when it ends in .gz; - is standard output"

@@ -64,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="end with status 3 if a pod finds no place (pending), or a drain does not come to its end (stall);"
         " repeatable",
     )
-    add_many_flags(parser)
+    add_many_flags(parser, names="groups")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -72,7 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="replay the NodeClaims created lately and say how many of them the model makes too",
     )
-    add_cluster_flags(parser, takes_several=False)
+    add_cluster_flags(parser, takes_several=False, files="")
     add_price_flags(
         parser,
         applies_to="Of --scenario and --self-check, as in the configuration; without these, prices are the ones that"

@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_output_flag(
         parser, FORMS, about="scenario is for simulate --scenario, yaml the edited manifests, patch kubectl commands"
     )
-    add_cluster_flags(parser, takes_several=False)
+    add_cluster_flags(parser, takes_several=False, files="")
     add_price_flags(parser)
     add_workers_flag(parser)
 

@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", metavar="N", type=_jobs, help="the same as --workers N")
     add_workers_flag(parser, default="one for each processor, where there is enough to do")
     add_output_flag(parser)
-    add_cluster_flags(parser, takes_several=False)
+    add_cluster_flags(parser, takes_several=False, files="")
     add_price_flags(parser)
 
 

@@ -37,18 +37,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
         "case",
-        metavar="CASE.json",
+        metavar="FILE",
         nargs="?",
         type=file_name,
-        help="document with region, settings, nodeClass and zones, JSON or YAML, plain or gzip; - reads standard "
-        "input. "
-        "Without one, the NodePools of a cluster are answered for",
+        help="a recording or manifests, the same as --snapshot; or a document with region, settings, nodeClass and"
+        " zones (JSON or YAML, plain or gzip, - is standard input), whose types are printed instead of NodePools",
     )
     parser.add_argument("--pool", metavar="NAME", help="the types of this NodePool; all pools, a line each, without it")
     parser.add_argument("--ledger", metavar="TYPE", help="where the memory of one type goes in the NodePool")
     parser.add_argument("--all", action="store_true", help="also types that the NodePool's requirements rule out")
     parser.add_argument("--types", metavar="A,B", help="only these instance types")
-    add_cluster_flags(parser, takes_several=False)
+    add_cluster_flags(parser, takes_several=False, files="")
     add_price_flags(parser, applies_to="Of a cluster, as in the configuration; a CASE has list prices.")
     add_row_flags(parser, labels_of=None)
 
@@ -56,6 +55,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the answer; 1 where Karpenter finds no types for the case, 2 where it or the cluster cannot be read."""
     try:
+        if args.case is not None and args.case != "-" and _objects_in(args.case):
+            args.snapshot, args.case = [*(args.snapshot or ()), args.case], None
         if args.case is None:
             return _run_pools(args)
         return _run_case(args)
@@ -102,6 +103,13 @@ def _run_case(args: argparse.Namespace) -> int:
     return 0
 
 
+def _objects_in(path: str) -> str:
+    """Return which objects a file holds, in words: it is a recording or manifests then, and not a case."""
+    from karptui.sources.snapshot.documents import documents
+
+    return next(filter(None, (object_words(one.value) for one in documents([path]))), "")
+
+
 def _case(path: str) -> TypesCase:
     from karptui.aws.case import parse_case
     from karptui.sources.snapshot.documents import documents
@@ -110,8 +118,7 @@ def _case(path: str) -> TypesCase:
     for document in found:
         objects = object_words(document.value)
         if objects:
-            hint = "; an EC2NodeClass stands under nodeClass in a case" if "EC2NodeClass" in objects else ""
-            raise UsageError(f"{document.where}: is {objects}, not a case: --snapshot FILE reads objects{hint}")
+            raise UsageError(f"{document.where}: is {objects}, not a case: --snapshot FILE reads objects")
     if len(found) > 1:
         raise UsageError(f"{path}: holds {len(found)} documents; a case is one")
     return parse_case(found[0].value)

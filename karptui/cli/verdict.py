@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from karptui.cli.advice import STATUSES
-from karptui.cli.errors import UsageError, fail
+from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import refuse_unseen, report
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, add_why_flags
+from karptui.cli.whatif_scenarios import check_snapshots
 from karptui.decode.kinds import Kind
+from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -32,13 +34,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SEVERITY",
         help="end with 4 where an error is found, of warning also with 3 where a warning is (never)",
     )
-    add_cluster_flags(parser)
+    add_cluster_flags(parser, files="snapshots")
     add_price_flags(parser)
     add_why_flags(parser)
+    parser.set_defaults(snapshots=[])
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the findings; 1 where something is missing from them, 3 or 4 where one is as bad as ``--fail-on`` says."""
+    """Print the findings of one cluster, or of each snapshot.
+
+    Returns:
+        1 where something is missing from them, 3 or 4 where one is as bad as ``--fail-on`` says.
+    """
+    if len(args.snapshots) > 1:
+        try:
+            check_snapshots(args)
+        except UsageError as error:
+            fail(str(error), "verdict")
+        return max(
+            [_run_one(argparse.Namespace(**{**vars(args), "snapshot": [path]}), path) for path in args.snapshots]
+        )
+    args.snapshot = [*(args.snapshot or ()), *args.snapshots]
+    return _run_one(args)
+
+
+def _run_one(args: argparse.Namespace, name: str = "") -> int:
+    """Print the findings of a cluster, under its name where it is one of several."""
     from karptui.session.verdict import verdict_of_view
     from karptui.views.findings import pending_reasons
     from karptui.views.verdict import money_text, verdict_values
@@ -47,16 +68,25 @@ def run(args: argparse.Namespace) -> int:
         loaded = _loaded(args)
         refuse_unseen("verdict", loaded, Kind.NODE, Kind.NODECLAIM)
     except UsageError as error:
-        fail(str(error), "verdict")
+        if not name:
+            fail(str(error), "verdict")
+        if args.output == "json":
+            sys.stdout.write(json.dumps({"name": name, "error": str(error)}) + "\n")
+        say(str(error), "verdict")
+        return 1
     findings = verdict_of_view(loaded.view, loaded.now_ns)
     rows = verdict_values(findings, loaded.now_ns, pending_reasons(loaded.view.pending))
     if args.output == "json":
         # ASCII only: names from a cluster may hold what a terminal would act on.
-        json.dump(rows, sys.stdout, indent=2)
-        sys.stdout.write("\n")
+        text = json.dumps({"name": name, "findings": rows}) if name else json.dumps(rows, indent=2)
+        sys.stdout.write(f"{text}\n")
     else:
         make = _markdown if args.output == "markdown" else _text
-        sys.stdout.write("".join(f"{line}\n" for line in make(rows, [money_text(one) for one in findings])))
+        title = [*(["## " + clean(name), ""] if args.output == "markdown" else [f"{clean(name)}:"])] if name else []
+        lines = [*title, *make(rows, [money_text(one) for one in findings]), *([""] if name else [])]
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+    if name:
+        loaded = replace(loaded, notes=tuple(f"{name}: {note}" for note in loaded.notes))
     status = report("verdict", loaded)
     bad = [STATUSES[row["severity"]] for row in rows if row["severity"] in FAIL_ON[args.fail_on]]
     return max(bad, default=status)

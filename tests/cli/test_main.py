@@ -77,7 +77,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["--nonsense"], "unrecognized arguments: --nonsense"),
         (["--theme=nord", "--demo", "nodes"], "karptui nodes: --theme is for the app, which opens without a command"),
         (["--wide", "nodes"], "karptui nodes: --wide is for the app"),
-        (["nodes", "-n", "kube-system"], "karptui nodes: unrecognized arguments: -n kube-system"),
+        (["nodes", "-n", "kube-system"], "karptui nodes: unrecognized arguments: -n;"),
         (["nodes", "-o", "xml"], "invalid choice: 'xml'"),
         (["nodes", "--now", "yesterday"], "'yesterday' is not an RFC 3339 timestamp"),
         (["nodes", "--request-timeout", "soon"], "'soon' is not a duration such as 10s or 1m"),
@@ -126,7 +126,7 @@ def test_lists_of_arguments_may_stand_behind_flags_too(capsys: pytest.CaptureFix
     assert [line.split()[2] for line in told.splitlines()] == ["none-1:", "none-2:", "none-3:"]
     assert main(["solve", "pending", "--tries", "1", ""]) == 2
     assert "argument SNAPSHOT: the name of a file is empty" in capsys.readouterr().err
-    assert main(["nodes", "--demo", "more"]) == 2
+    assert main(["record", "-", "--demo", "more"]) == 2
     assert "unrecognized arguments: more" in capsys.readouterr().err
 
 
@@ -174,6 +174,8 @@ def test_an_interruption_has_its_own_status(monkeypatch: pytest.MonkeyPatch) -> 
 
 INTERRUPTED_IMPORT = """
 import os, runpy, signal, sys
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has background jobs ignore it
 
 class Interrupting:
     def find_spec(self, name, *_):

@@ -143,18 +143,6 @@ def test_yaml(case_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (
-            "{apiVersion: v1, kind: Node, metadata: {name: n1}}",
-            "is a Kubernetes object, Node n1, not a case: --snapshot FILE reads objects\n",
-        ),
-        (
-            "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Node, metadata: {name: n1}}]}",
-            "is a List of 1 Kubernetes object, the first is Node n1, not a case: --snapshot FILE reads objects\n",
-        ),
-        (
-            "{apiVersion: karpenter.k8s.aws/v1, kind: EC2NodeClass, metadata: {name: default}}",
-            "--snapshot FILE reads objects; an EC2NodeClass stands under nodeClass in a case\n",
-        ),
         ("a: 1\n---\nb: 1\n", "holds 2 documents; a case is one"),
     ],
 )

@@ -1,0 +1,65 @@
+"""Every command takes recordings the same way: ``FILE``, or ``--snapshot FILE``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from karptui.cli.main import COMMANDS, main
+from tests.troubles import EXTRA_POOL, troubles_document
+
+OWN = {
+    "explain": ["pool", "spot"],
+    "plan": ["-f", "pool.txt", "--horizon", "10m"],
+    "solve": ["pending", "--tries", "3"],
+    "sweep": ["--set", "RESERVED_ENIS=0"],
+    "simulate": ["--self-check"],
+    "forward": ["--horizon", "10m"],
+    "policies": ["--horizon", "10m", "--after", "0s"],
+    "headroom": ["--most", "2"],
+    "rehearse": ["--horizon", "10m"],
+}
+
+
+@pytest.fixture(autouse=True)
+def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return a recording in the current directory."""
+    (tmp_path / "cluster.json").write_text(json.dumps({**troubles_document(), "name": "cluster.json"}))
+    (tmp_path / "pool.txt").write_text(EXTRA_POOL)
+    monkeypatch.chdir(tmp_path)
+    return "cluster.json"
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("completion", "record")])
+def test_a_file_is_the_same_with_and_without_its_flag(
+    command: str, recording: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [command, *OWN.get(command, [])]
+    answers = []
+    for file in ([recording], ["--snapshot", recording]):
+        status = main([*words, *file])
+        output, error = capsys.readouterr()
+        assert status != 2, error
+        answers.append((status, output))
+    assert answers[0] == answers[1]
+
+
+def test_several_snapshots_have_a_verdict_each(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verdict", recording, "none.json", recording, "-o", "json"]) == 1
+    output, error = capsys.readouterr()
+    first, missing, last = map(json.loads, output.splitlines())
+    assert first == last
+    assert (first["name"], bool(first["findings"])) == (recording, True)
+    assert missing == {"name": "none.json", "error": "none.json: cannot be read: No such file or directory"}
+    assert "karptui verdict: none.json: cannot be read" in error
+    assert main(["verdict", recording, recording]) == 0
+    assert capsys.readouterr().out.count(f"{recording}:\n") == 2
+
+
+def test_a_name_and_a_file_are_told_apart(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["headroom", "NodePool/none", recording]) == 2
+    assert "NodePool none" in capsys.readouterr().err
+    assert main(["rehearse", "none", recording]) == 2
+    assert "there is no node group none" in capsys.readouterr().err
