@@ -152,7 +152,10 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui headroom --requests cpu=2,memory=8Gi -o json", "of a pod that is not there, for a script"),
         ),
         "solve": (
-            Entry("karptui solve pending", "the cheapest change that leaves nothing pending, and the runner-up"),
+            Entry(
+                "karptui solve pending",
+                "the cheapest change tried that leaves nothing pending, and the runner-up",
+            ),
             Entry("karptui solve overhead --dearer-by 0%", "the highest percent with which all fits, at no more $/h"),
             Entry(
                 "karptui solve weight --pods 'shop/*' --nodepool spot -o scenario > spot.yaml",

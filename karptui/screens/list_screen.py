@@ -275,9 +275,13 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         """What the title of the table begins with."""
         return self.title_text
 
+    def counts(self) -> str:
+        """Return how many rows there are, and of how many."""
+        return self.listing.counts()
+
     def title_parts(self) -> Iterator[str]:
         """Yield what the title says, part by part; empty ones are left out."""
-        yield f"{self.table_title} [{self.listing.counts()}]"
+        yield f"{self.table_title} [{self.counts()}]"
         yield self.summary()
         yield from self.listing.words()
         yield self.notable_text if self.listing.is_notable_only else ""

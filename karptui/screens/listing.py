@@ -33,6 +33,11 @@ GroupingT = TypeVar("GroupingT", bound=Grouping)
 ValueT = TypeVar("ValueT")
 
 
+def shown_of_all(shown: int, total: int) -> str:
+    """Return how many rows are shown, and of how many if not all are."""
+    return count_text(total) if shown == total else f"{count_text(shown)}/{count_text(total)}"
+
+
 class Kept(Generic[ValueT]):
     """A value that stays the same object for as long as what it is made from does."""
 
@@ -222,8 +227,7 @@ class Listing(Generic[ItemT]):
 
     def counts(self) -> str:
         """Return how many rows there are, and of how many."""
-        shown, total = self.shown, self.rows.total if self.rows is not None else 0
-        return count_text(total) if shown == total else f"{count_text(shown)}/{count_text(total)}"
+        return shown_of_all(self.shown, self.rows.total if self.rows is not None else 0)
 
     def words(self) -> Iterator[str]:
         """Yield how rows are grouped and filtered; nothing for what they are not."""

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
+from karptui.kube.units import count_text
 from karptui.screens.destinations import ToSolve
 from karptui.screens.dialogs import AskScreen, Choice, pick
 from karptui.screens.frame import FrameScreen
 from karptui.session.questions import NamesWanted
-from karptui.solve.catalogue import GOALS, Goal, Parameter, SolveError, given_of, with_defaults
+from karptui.solve.catalogue import GOALS, Goal, Parameter
 
 POOL: Final = "nodepool"
 """The parameter that is chosen from those of the cluster."""
+_ALL: Final = "*"
+"""Id of the choice that stands for all NodePools; no NodePool has this name."""
 
 
 async def ask_for_goal(screen: FrameScreen) -> None:
-    """Ask what is looked for and with what numbers, one after the other; then look for it.
+    """Ask for the goal, then one question for each of its parameters; then look for the change.
 
     Args:
         screen: in front of which is asked.
@@ -27,41 +29,35 @@ async def ask_for_goal(screen: FrameScreen) -> None:
         return
     goal, given = GOALS[chosen], dict[str, str]()
     for one in goal.parameters:
-        if one.is_required:
-            answer = await _needed(screen, one)
-            if answer is None:
-                return
-            given[one.name] = answer
-    others = [one for one in goal.parameters if not one.is_required]
-    if others:
-        answer = await screen.app.push_screen_wait(_others(goal, others, given))
+        answer = await _answer(screen, goal, one)
         if answer is None:
             return
-        given |= given_of(answer)
+        if answer:
+            given[one.name] = answer
     screen.host.go(ToSolve(goal.name, tuple(given.items()), screen.scenario_in_front()))
 
 
-async def _needed(screen: FrameScreen, parameter: Parameter) -> str | None:
+async def _answer(screen: FrameScreen, goal: Goal, parameter: Parameter) -> str | None:
+    """Return the answer to one question, empty for the default; None if the user gave up."""
+    title = f"Solve {goal.name} ─ {parameter.question}"
     if parameter.name == POOL:
         pools = sorted(ref.name for ref in screen.host.border.ask(NamesWanted(kinds=("NodePool",))).refs)
-        return await pick(screen.app, parameter.title, [Choice(one, one) for one in pools])
+        choices = [Choice(one, one) for one in pools]
+        if not parameter.is_required:
+            choices = [Choice(_ALL, "all NodePools", "one value for all of them"), *choices]
+        found = await pick(screen.app, title, choices)
+        return "" if found == _ALL else found
+    if parameter.choices:
+        choices = [Choice(value, means) for value, means in parameter.choices.items()]
+        return await pick(screen.app, title, choices, current=parameter.default)
 
     def fault(text: str) -> str:
+        if not text and not parameter.is_required:
+            return ""
         return parameter.fault(text) if len(text.split()) == 1 else "one word is needed"
 
-    return await screen.app.push_screen_wait(AskScreen(parameter.title, hint=parameter.help, check=fault))
-
-
-def _others(goal: Goal, parameters: list[Parameter], given: Mapping[str, str]) -> AskScreen:
-    """Return the question about what may be left as it is."""
-
-    def fault(text: str) -> str:
-        try:
-            with_defaults(goal, {**given, **given_of(text)})
-        except SolveError as error:
-            return str(error)
-        return ""
-
-    value = " ".join(f"{one.name}={one.default}" for one in parameters)
-    hint = "; ".join(f"{one.name}: {one.help}" for one in parameters)
-    return AskScreen(f"{goal.name} ─ bounds", value=value, hint=hint, check=fault)
+    hint = parameter.help
+    if parameter.numbers is not None:
+        hint += "; from {} to {}".format(*map(count_text, parameter.numbers))
+    ask = AskScreen(title, value=parameter.default, hint=hint, check=fault)
+    return await screen.app.push_screen_wait(ask)

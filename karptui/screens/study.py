@@ -16,6 +16,7 @@ from karptui.screens import routes
 from karptui.screens.dialogs import AskScreen
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
+from karptui.screens.listing import shown_of_all
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import OwnRows
 from karptui.session.border import Focus
@@ -101,6 +102,11 @@ class StudyScreen(ListScreen[Any]):
             return (("the cluster is made ready", Tone.ACTIVE), ("; esc ends it", Tone.MUTED))
         said = f"{progress.done} of {progress.total} steps are worked out"
         return ((said, Tone.ACTIVE), ("; esc ends it", Tone.MUTED))
+
+    def counts(self) -> str:
+        """Return how many cases there are, and of how many: a case may take several rows."""
+        rows = self.listing.rows
+        return shown_of_all(self.study.count(rows.items if rows is not None else ()), self.study.count(self._rows))
 
     def placeholder(self, rows: Rows[Any]) -> Pieces:
         """Say that it is being worked out, or that there is nothing."""

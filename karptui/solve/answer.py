@@ -100,14 +100,19 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
 
 def together(parts: Sequence[str]) -> str:
     """Return changes in a line, each object named once: ``NodePool spot: allow m5a, r5a; NodePool x: weight 4``."""
-    by_object: dict[str, list[str]] = {}
+    return "; ".join(by_object(parts))
+
+
+def by_object(parts: Sequence[str]) -> list[str]:
+    """Return changes as a text for each object: ``NodePool spot: allow m5a, r5a``, ``NodePool x: weight 4``."""
+    found: dict[str, list[str]] = {}
     for one in parts:
         subject, colon, words = one.partition(": ")
-        by_object.setdefault(subject if colon else "", []).append(words if colon else one)
-    return "; ".join(
+        found.setdefault(subject if colon else "", []).append(words if colon else one)
+    return [
         f"{subject}: {', '.join(_verb_once(words))}" if subject else "; ".join(words)
-        for subject, words in by_object.items()
-    )
+        for subject, words in found.items()
+    ]
 
 
 def _verb_once(words: Sequence[str]) -> list[str]:
@@ -226,6 +231,10 @@ class Criterion(msgspec.Struct, frozen=True):
     value: Callable[[Tried], float]
     says: Callable[[float, float], str]
     """Tells of what is compared, of the answer and of another, in what the other is worse."""
+    tolerance: Callable[[float], float] = lambda _least: 0.0
+    """From the least value to how much more counts as nearly the same: then the next criteria decide."""
+    better: Callable[[float, float], str] = lambda _ours, _theirs: ""
+    """Tells, like ``says``, in what the other is better, if a later criterion decides against it."""
 
 
 def key_of(criteria: Sequence[Criterion]) -> Callable[[Tried], tuple[float, ...]]:
@@ -234,12 +243,24 @@ def key_of(criteria: Sequence[Criterion]) -> Callable[[Tried], tuple[float, ...]
 
 
 def why_lost(criteria: Iterable[Criterion], best: Tried, other: Tried) -> str:
-    """Return the first thing in which a change is worse than the answer."""
+    """Return the first thing in which a change is worse than the answer, and in what it is better."""
+    better = ""
     for one in criteria:
         ours, theirs = one.value(best), one.value(other)
-        if ours != theirs:
-            return one.says(ours, theirs)
+        if theirs > ours:
+            return one.says(ours, theirs) + better
+        if theirs < ours:
+            better = one.better(ours, theirs)
     return "comes to the same, and stands later in the order in which changes are tried"
+
+
+def _best_of(tried: Sequence[Tried], criteria: Sequence[Criterion]) -> Tried:
+    """Return the best change: each criterion in turn keeps those that are best by it, or nearly so."""
+    left = tried
+    for one in criteria:
+        least = min(map(one.value, left))
+        left = [each for each in left if one.value(each) <= least + one.tolerance(least)]
+    return min(left, key=key_of(criteria))
 
 
 def ranked(
@@ -254,7 +275,8 @@ def ranked(
     in_order = sorted(tried, key=key_of(criteria))
     if not in_order:
         return None, None, ()
-    best, *rest = in_order
+    best = _best_of(in_order, criteria)
+    rest = [one for one in in_order if one is not best]
     losers = [msgspec.structs.replace(one, why_not=why_lost(criteria, best, one)) for one in rest]
     held = set(map(repr, best.edits))
     runner_up = next((one for one in losers if not held <= set(map(repr, one.edits))), None)
@@ -299,6 +321,29 @@ def cheaper(*, has_prices: bool) -> Criterion:
     )
 
 
+def nearly_cheapest(now: Figures, *, has_prices: bool) -> Criterion:
+    """Return the criterion of dollars that takes costs within ``NEARLY_SAME`` as the same.
+
+    Args:
+        now: The cluster without a change: the tolerance is a share of what a change adds or saves.
+        has_prices: Whether dollars are said.
+    """
+
+    def better(ours: float, theirs: float) -> str:
+        if ours - theirs < LEAST_CHANGE:
+            return ""
+        return f" to save {per_hour_text(ours - theirs)}" if has_prices else " to cost a little less"
+
+    return msgspec.structs.replace(
+        cheaper(has_prices=has_prices),
+        tolerance=lambda least: max(NEARLY_SAME, NEARLY_SAME_SHARE * abs(least - now.price_per_hour)),
+        better=better,
+    )
+
+
+NEARLY_SAME: Final = 0.10
+NEARLY_SAME_SHARE: Final = 0.01
+"""Dollars per hour, or the share of what the cheapest change adds or saves, that are too little to drift nodes for."""
 LEAST_CHANGE: Final = 0.005
 """Dollars per hour from which on a difference can be seen in two digits."""
 FEWER_WAIT: Final = Criterion(lambda one: one.figures.pending, _wait)

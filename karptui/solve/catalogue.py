@@ -19,15 +19,15 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """As the command's flag has it."""
     metavar: str
-    title: str
-    """Above its field in a dialog."""
+    question: str
+    """What a dialog asks."""
     help: str
     default: str = ""
     is_required: bool = False
     numbers: tuple[int, int] | None = None
     """The least and the greatest, of a number."""
-    choices: tuple[str, ...] = ()
-    """What it may be; anything where there are none."""
+    choices: Mapping[str, str] = MappingProxyType({})
+    """The values it may have, each with what it means; any value if there are none."""
 
     def fault(self, value: str) -> str:
         """Return what is wrong with a value, in a sentence; empty where nothing is."""
@@ -57,46 +57,49 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
 _TRIES: Final = Parameter(
     name="tries",
     metavar="N",
-    title="Changes tried at most",
+    question="How many changes may be tried?",
     help="how many changes or sets of them are tried at most",
     default="200",
     numbers=(1, MOST_TRIES),
 )
 _NODEPOOL: Final = Parameter(
-    name="nodepool", metavar="NAME", title="NodePool", help="the NodePool that is meant", is_required=True
+    name="nodepool", metavar="NAME", question="Which NodePool?", help="the NodePool that is meant", is_required=True
 )
 _GOALS: Final = (
     Goal(
         name="pending",
-        title="the cheapest change that leaves nothing pending",
+        title="the cheapest of the changes tried that leave nothing pending",
         is_cheapest=True,
         parameters=(
             Parameter(
                 name="change",
                 metavar="WHAT",
-                title="May change (any, karpenter)",
+                question="May pods be changed too?",
                 help="what may be changed: karpenter (NodePools, NodeClasses, settings), or any, which changes pods"
                 " where nothing else places them",
                 default="any",
-                choices=("any", "karpenter"),
+                choices={
+                    "any": "yes: pods and DaemonSets, if nothing else places the pods",
+                    "karpenter": "no: only NodePools, NodeClasses and settings",
+                },
             ),
             _TRIES,
         ),
     ),
     Goal(
         name="overhead",
-        title="the highest vmMemoryOverheadPercent with which all that fits today still fits",
+        title="the highest vmMemoryOverheadPercent tried with which all that fits today still fits",
         parameters=(
             Parameter(
                 name="dearer-by",
                 metavar="SHARE",
-                title="Dearer by at most",
+                question="How much more may it cost?",
                 help="how much more all workload pods may cost from scratch, such as 0% or 5% (default: any)",
             ),
             Parameter(
                 name="tries",
                 metavar="N",
-                title="Values tried at most",
+                question="How many values may be tried?",
                 help="how many values are tried at most where a higher one is better again",
                 default="100",
                 numbers=(1, MOST_TRIES),
@@ -110,7 +113,7 @@ _GOALS: Final = (
             Parameter(
                 name="pods",
                 metavar="PODS",
-                title="Pods",
+                question="Which pods?",
                 help="the pods: namespace/name, in which * stands for anything, or Kind/namespace/name of their owner",
                 is_required=True,
             ),
@@ -120,14 +123,14 @@ _GOALS: Final = (
     ),
     Goal(
         name="families",
-        title="the instance families to add that make a NodePool cheapest",
+        title="the instance families to add that make a NodePool cheapest, of those tried",
         is_cheapest=True,
         parameters=(
             _NODEPOOL,
             Parameter(
                 name="most",
                 metavar="N",
-                title="Families at most",
+                question="How many families may be added?",
                 help="how many families are added at most",
                 default="3",
                 numbers=(1, 10),
@@ -135,46 +138,49 @@ _GOALS: Final = (
             Parameter(
                 name="replay",
                 metavar="MODE",
-                title="Replay (scratch, pending)",
-                help="scratch places every workload pod anew, pending the pods that wait",
+                question="Which pods are placed?",
+                help="scratch places every workload pod again, pending only the pods that are pending now",
                 default="scratch",
-                choices=("scratch", "pending"),
+                choices={
+                    "scratch": "every workload pod, as if Karpenter had no nodes yet",
+                    "pending": "only the pods that are pending now",
+                },
             ),
             _TRIES,
         ),
     ),
     Goal(
         name="consolidate-after",
-        title="the cheapest consolidateAfter with at most so many evictions a day",
+        title="the cheapest consolidateAfter tried with at most so many evictions a day",
         is_cheapest=True,
         parameters=(
             Parameter(
                 name="evictions",
                 metavar="N",
-                title="Evictions a day at most",
-                help="how many pods may be evicted within a day, by whatever evicts them",
+                question="How many evictions a day are allowed?",
+                help="how many pods may be evicted in a day, for any reason",
                 is_required=True,
                 numbers=(0, 1_000_000),
             ),
             Parameter(
                 name="nodepool",
                 metavar="NAME",
-                title="NodePool (empty: all)",
+                question="For which NodePool?",
                 help="the NodePool whose consolidateAfter is looked for (default: one value for all)",
             ),
             Parameter(
                 name="days",
                 metavar="N",
-                title="Days played",
-                help="how many days are played: of no one of them may more be evicted",
+                question="How many days are simulated?",
+                help="how many days are simulated; the limit of evictions holds for each day",
                 default="1",
                 numbers=(1, 14),
             ),
             Parameter(
                 name="seeds",
                 metavar="N",
-                title="Seeds played",
-                help="with how many seeds each is played: with none of them may more be evicted",
+                question="With how many seeds is each day simulated?",
+                help="how many seeds each day is simulated with; the limit of evictions holds for each seed",
                 default="1",
                 numbers=(1, 20),
             ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -10,17 +10,20 @@ import msgspec
 from karptui.aws.money import change_text, per_hour_text
 from karptui.kube.units import counted, verb
 from karptui.session.study_questions import SolvedFound, SolveWanted
-from karptui.solve.answer import LEAST_CHANGE, Figures, Solved, Tried, scenario_of, together
+from karptui.solve.answer import LEAST_CHANGE, Figures, Solved, Tried, by_object, scenario_of, together
 from karptui.solve.catalogue import GOALS
 from karptui.views.column import Column, Field, FieldKind, Heading, count_column, number_heading, text_column
 from karptui.views.row import NOT_AVAILABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean, markdown_text
-from karptui.views.study import Study, answer_lines
+from karptui.views.study import Study, answer_lines, plain_lines
 from karptui.views.table import Sort, TableSpec
+from karptui.views.wrapping import hanging
 from karptui.whatif.scenario import Replay, Scenario
 
 _FEW = 8
 """Changes that are shown of those that lost; JSON has more."""
+_CHANGE_WIDTH: Final = 47
+"""Cells of the column of changes: the most that a screen of 80 columns has room for."""
 _AS_IT_IS: Final = {
     Replay.PENDING: "as it is, with the nodes that are launched now",
     Replay.SCRATCH: "as it is, from scratch",
@@ -60,19 +63,28 @@ def _as_before(solved: Solved) -> str:
 def runner_up_text(solved: Solved) -> str:
     """Return the runner-up and why it lost."""
     one = solved.runner_up
-    return f"runner-up {beside(solved, one)}: {one.why_not}" if one is not None else "nothing else comes near"
+    if one is None:
+        return "nothing else that was tried comes near"
+    return f"runner-up {beside(solved, one)}: {one.why_not}"
 
 
 def beside(solved: Solved, other: Tried) -> str:
     """Return what another change does, by what it does instead of the answer where they have something in common."""
+    does, instead = _beside(solved, other)
+    return " ".join(filter(None, ("; ".join(does), "; ".join(instead))))
+
+
+def _beside(solved: Solved, other: Tried) -> tuple[list[str], list[str]]:
+    """Return what another change does, by object, and what of the answer it leaves out."""
     best = solved.best.parts if solved.best is not None else ()
     own = [one for one in other.parts if one not in best]
     missing = [one for one in best if one not in other.parts]
     if len(own) == len(other.parts):
-        return other.words
+        return by_object(own), []
+    left_out = by_object(missing)
     if not own:
-        return f"without {together(missing)}"
-    return f"{together(own)} instead of {together(missing)}" if missing else f"{together(own)} as well"
+        return [], [f"without {left_out[0]}", *left_out[1:]]
+    return by_object(own), [f"instead of {left_out[0]}", *left_out[1:]] if left_out else ["as well"]
 
 
 def price_text(solved: Solved, tried: Tried) -> str:
@@ -83,11 +95,18 @@ def price_text(solved: Solved, tried: Tried) -> str:
     count = tried.figures.drifts
     drifts = f", {counted(count, 'node')} {verb(count, 'drifts', 'drift')}" if count else ""
     if not solved.has_prices:
-        is_cheapest = solved.is_reached and tried is solved.best and GOALS[solved.goal].is_cheapest
-        return f"cheapest by Karpenter's prices{drifts}" if is_cheapest else drifts.removeprefix(", ")
+        is_cheapest = tried is solved.best and _is_cheapest(solved, tried)
+        return f"cheapest tried, by Karpenter's prices{drifts}" if is_cheapest else drifts.removeprefix(", ")
     if abs(change) < LEAST_CHANGE:
         return f"the same $/h{where}{mean}{drifts}"
     return f"{per_hour_text(abs(change))} {'more' if change > 0 else 'less'}{where}{mean}{drifts}"
+
+
+def _is_cheapest(solved: Solved, best: Tried) -> bool:
+    """Return whether the goal asks for the cheapest and no other change that was tried reaches it for less."""
+    losers = (*solved.others, *filter(None, (solved.runner_up,)))
+    least = min((one.figures.price_per_hour for one in losers if one.is_enough), default=best.figures.price_per_hour)
+    return solved.is_reached and GOALS[solved.goal].is_cheapest and best.figures.price_per_hour <= least
 
 
 def search_text(solved: Solved) -> str:
@@ -186,12 +205,16 @@ def markdown_lines(name: str, solved: Solved, scenario: str) -> Iterator[str]:
 
 
 class SolveRow(msgspec.Struct, frozen=True):
-    """A change that was tried."""
+    """A line of a change that was tried; a long change takes several rows, and the first has its figures."""
 
     place: str
     """``answer``, ``runner-up``, or its place among those that lost."""
+    line: int
+    """0 for the first row of the change."""
+    text: str
+    """What the row shows of the change."""
     words: str
-    """What it does, beside the answer."""
+    """What the change does, beside the answer."""
     tried: Tried
     change_per_hour: float | None
     """Dollars that it adds; None while none are said."""
@@ -199,7 +222,7 @@ class SolveRow(msgspec.Struct, frozen=True):
 
 
 def rows_of(solved: Solved) -> list[SolveRow]:
-    """Return the changes that are shown, the best first."""
+    """Return the changes that are shown, the best first, each in as many rows as it needs."""
     first = [("answer", solved.best), ("runner-up", solved.runner_up)]
     ranked = [(name, one) for name, one in first if one is not None]
     ranked += [(str(place), one) for place, one in enumerate(solved.others, len(ranked) + 1)]
@@ -207,13 +230,28 @@ def rows_of(solved: Solved) -> list[SolveRow]:
     return [
         SolveRow(
             place,
+            number,
+            text,
             one.words if one is solved.best else beside(solved, one),
             one,
             one.figures.price_per_hour - now if solved.has_prices else None,
             scenario_of(solved, one),
         )
         for place, one in ranked
+        for number, text in enumerate(_lines_of(solved, one))
     ]
+
+
+def _lines_of(solved: Solved, tried: Tried) -> list[str]:
+    """Return a whole change in lines as wide as its column; each object begins a line."""
+    does, instead = (by_object(tried.parts), []) if tried is solved.best else _beside(solved, tried)
+    lines = hanging(plain_lines(*does, *instead), _CHANGE_WIDTH, indent=2)
+    return ["".join(text for text, _ in line).rstrip() for line in lines]
+
+
+def count_changes(rows: Iterable[SolveRow]) -> int:
+    """Return how many changes some rows show."""
+    return len({row.place for row in rows})
 
 
 def row_lines(row: SolveRow) -> Iterator[str]:
@@ -240,47 +278,55 @@ def _pending_tone(row: SolveRow) -> Tone:
     return Tone.FAULT if row.tried.figures.lost else Tone.WARNING
 
 
+def _on_first_row(column: Column[SolveRow]) -> Column[SolveRow]:
+    """Return a column that is empty in all rows of a change but the first."""
+    return msgspec.structs.replace(column, cell=lambda row, now_ns: Cell("") if row.line else column.cell(row, now_ns))
+
+
+_COLUMNS: Final[tuple[Column[SolveRow], ...]] = (
+    Column(
+        Heading("place", "PLACE", "The answer, the runner-up, and the others by place.", 9, 9),
+        lambda row, _: Cell(row.place, Tone.GOOD if row.place == "answer" else Tone.MUTED),
+        _place,
+    ),
+    Column(
+        Heading("change", "CHANGE", "What is changed, beside the answer.", _CHANGE_WIDTH, _CHANGE_WIDTH),
+        lambda row, _: Cell(clean(row.text)),
+        lambda row: row.words,
+        filters={"change": Field[SolveRow](FieldKind.TEXT, lambda row, _: row.words, help="what is changed")},
+    ),
+    Column(
+        number_heading("cost", "± $/H", "Dollars per hour that it adds or saves beside the cluster as it is."),
+        _change_cell,
+        lambda row: row.change_per_hour,
+        filters={
+            "cost": Field[SolveRow](
+                FieldKind.MONEY, lambda row, _: row.change_per_hour, help="dollars per hour that it adds"
+            )
+        },
+    ),
+    count_column(
+        number_heading("pending", "PENDING", "Pods without a place.", drop_order=1),
+        lambda row: row.tried.figures.pending,
+        tone=_pending_tone,
+    ),
+    count_column(
+        number_heading("nodes", "NODES", "Nodes of Karpenter.", drop_order=3), lambda row: row.tried.figures.nodes
+    ),
+    count_column(
+        number_heading("drift", "DRIFT", "NodeClaims that it drifts.", drop_order=2),
+        lambda row: row.tried.figures.drifts,
+        tone=lambda _: Tone.WARNING,
+    ),
+    text_column(
+        Heading("lost", "LOST BECAUSE", "In what it is worse than the answer.", 24, 60, drop_order=4),
+        lambda row: row.tried.why_not,
+    ),
+)
 TABLE: Final[TableSpec[SolveRow]] = TableSpec(
     "changes",
-    (
-        Column(
-            Heading("place", "PLACE", "The answer, the runner-up, and the others by place.", 9, 9),
-            lambda row, _: Cell(row.place, Tone.GOOD if row.place == "answer" else Tone.MUTED),
-            _place,
-        ),
-        text_column(
-            Heading("change", "CHANGE", "What is changed, beside the answer.", 24, 76, is_name=True),
-            lambda row: row.words,
-        ),
-        Column(
-            number_heading("cost", "± $/H", "Dollars per hour that it adds or saves beside the cluster as it is."),
-            _change_cell,
-            lambda row: row.change_per_hour,
-            filters={
-                "cost": Field[SolveRow](
-                    FieldKind.MONEY, lambda row, _: row.change_per_hour, help="dollars per hour that it adds"
-                )
-            },
-        ),
-        count_column(
-            number_heading("pending", "PENDING", "Pods without a place.", drop_order=1),
-            lambda row: row.tried.figures.pending,
-            tone=_pending_tone,
-        ),
-        count_column(
-            number_heading("nodes", "NODES", "Nodes of Karpenter.", drop_order=3), lambda row: row.tried.figures.nodes
-        ),
-        count_column(
-            number_heading("drift", "DRIFT", "NodeClaims that it drifts.", drop_order=2),
-            lambda row: row.tried.figures.drifts,
-            tone=lambda _: Tone.WARNING,
-        ),
-        text_column(
-            Heading("lost", "LOST BECAUSE", "In what it is worse than the answer.", 20, 60, drop_order=2),
-            lambda row: row.tried.why_not,
-        ),
-    ),
-    key=lambda row: row.place,
+    tuple(column if column.heading.id == "change" else _on_first_row(column) for column in _COLUMNS),
+    key=lambda row: f"{row.place}/{row.line:03d}" if row.line else row.place,
     default_sort=Sort("place"),
     text=lambda row: f"{row.place} {row.words} {row.tried.why_not}".lower(),
 )
@@ -310,6 +356,7 @@ def solve_study(
         table=TABLE,
         wanted=lambda now_ns: SolveWanted(goal=goal, given=tuple(given), on_top_of=on_top_of, now_ns=now_ns),
         rows=lambda found: rows_of(found.found) if found.found is not None else (),
+        count=count_changes,
         lines=lines,
         name_of=lambda row: row.tried.words,
         story=lambda row: answer_lines(row.tried.words, row_lines(row)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
@@ -45,6 +45,8 @@ class Study(Generic[FoundT, ItemT]):
     wanted: Callable[[int], Question[FoundT]]
     """From the instant to the question."""
     rows: Callable[[FoundT], Sequence[ItemT]]
+    count: Callable[[Sequence[ItemT]], int] = field(default=len, kw_only=True)
+    """How many cases some rows show; a case may take several rows."""
     lines: Callable[[FoundT], Sequence[Pieces]]
     """The answer first, then what else is said of all; why there is none."""
     name_of: Callable[[ItemT], str]

@@ -188,6 +188,9 @@ def test_the_risk_of_less_overhead_is_in_the_first_sentence() -> None:
     assert found.as_json("x", "")["risk"] == found.risk
 
 
+NOW = Figures(pending=1, nodes=1, price_per_hour=1.0)
+
+
 def test_a_change_at_a_risk_stands_behind_a_dearer_one_without() -> None:
     def change(words: str, price: float, edit: AnyEdit) -> Tried:
         figures = Figures(pending=0, nodes=1, price_per_hour=price)
@@ -195,10 +198,37 @@ def test_a_change_at_a_risk_stands_behind_a_dearer_one_without() -> None:
 
     risky = change("overhead 0.01", 1.0, SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.01"))
     safe = change("raise its limit", 1.5, SetField(ObjectRef("NodePool", "a"), ("spec", "limits", "cpu"), "9"))
-    best, runner_up, _ = ranked((risky, safe), pending.criteria_of(has_prices=True))
+    best, runner_up, _ = ranked((risky, safe), pending.criteria_of(NOW, has_prices=True))
     assert best is safe
     assert runner_up is not None
     assert (runner_up.parts, runner_up.why_not) == (risky.parts, f"is a risk: {LESS_MEMORY}")
+
+
+@pytest.mark.parametrize(
+    ("now", "drifting", "calm", "best", "why"),
+    [
+        (30.0, 39.09, 39.15, "calm", "drifts 43 nodes to save $0.06/h"),
+        (30.0, 39.09, 39.20, "drifting", "costs $0.11/h more"),
+        (30.0, 39.0, 38.95, "calm", "costs $0.05/h more"),
+        (1000.0, 1030.0, 1030.3, "calm", "drifts 43 nodes to save $0.30/h"),
+        (1000.0, 1001.0, 1001.3, "drifting", "costs $0.30/h more"),
+    ],
+)
+def test_of_changes_that_cost_nearly_the_same_the_one_that_drifts_fewer_nodes_wins(
+    now: float, drifting: float, calm: float, best: str, why: str
+) -> None:
+    """Nearly the same: within $0.10/h, or 1 % of what the cheapest adds."""
+
+    def change(name: str, price: float, drifts: int) -> Tried:
+        figures = Figures(pending=0, nodes=1, price_per_hour=price, drifts=drifts)
+        edits = (SetField(ObjectRef("NodePool", name), ("spec", "weight"), 9),)
+        return Tried(parts=(name,), outcome="nothing pending", edits=edits, figures=figures, is_enough=True)
+
+    tried = (change("drifting", drifting, 43), change("calm", calm, 0), change("dearest", calm + 50, 0))
+    found, runner_up, _ = ranked(tried, pending.criteria_of(replace(NOW, price_per_hour=now), has_prices=True))
+    assert found is not None
+    assert runner_up is not None
+    assert (found.words, runner_up.why_not) == (best, why)
 
 
 def test_an_overhead_may_be_bounded_by_what_it_costs() -> None:
@@ -312,7 +342,9 @@ def test_without_prices_the_headline_says_what_makes_an_answer_the_best() -> Non
     pool = a_pool(name="general", requirements=(a_requirement(FAMILY, "In", "m5"),))
     pods = [a_pod(name=f"p{index}", cpu="1500m", memory="6Gi") for index in range(3)]
     found = solved(unpriced(a_base(*pods, pools=(pool,), types=FAMILIES)), "families", nodepool="general")
-    assert headline(found).startswith("NodePool general: allow m6a: 3 nodes as now, cheapest by Karpenter's prices; ")
+    assert headline(found).startswith(
+        "NodePool general: allow m6a: 3 nodes as now, cheapest tried, by Karpenter's prices; "
+    )
     assert not any("$" in line for line in text_lines("x", found))
     document = found.as_json("x", headline(found))
     for one in (document["now"], document["answer"]["figures"], document["others"][0]["figures"]):

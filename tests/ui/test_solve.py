@@ -14,6 +14,7 @@ from karptui.aws.evidence import Evidence
 from karptui.clock import FrozenClock
 from karptui.screens.study import StudyScreen
 from karptui.screens.whatif.screen import WhatIfScreen
+from karptui.session.study_questions import SolveWanted
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
@@ -97,12 +98,45 @@ async def test_a_goal_and_its_numbers_are_asked_for_and_the_answer_opens(app: Ka
         await pressing("ctrl+t", "S", *typed("families"), "enter")(pilot)
         assert "NodePool" in screen_text(app)
         await pressing("enter")(pilot)
-        assert "most=3 replay=scratch tries=200" in screen_text(app)
-        await pressing("ctrl+u", *typed("tries=0"), "enter", "ctrl+u", *typed("most=1 tries=2000"), "enter")(pilot)
+        assert "How many families may be added?" in screen_text(app)
+        await pressing("ctrl+u", *typed("1"), "enter")(pilot)
+        assert "only the pods that are pending now" in screen_text(app)
+        await pressing("enter", "ctrl+u", *typed("0"), "enter")(pilot)
+        assert "'0' is not a number from 1 to 5,000" in screen_text(app)
+        await pressing("ctrl+u", *typed("2000"), "enter")(pilot)
         assert isinstance(app.screen, StudyScreen)
         text = screen_text(app)
         assert "Solve ─ the instance families to add" in text
         assert "none of 2 families makes it cheaper" in text
+
+
+async def test_every_parameter_is_a_question_and_defaults_need_only_enter(app: KarptuiApp) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pressing("ctrl+t", "S", *typed("consolidate"), "enter")(pilot)
+        assert "How many evictions a day are allowed?" in screen_text(app)
+        await pressing("enter")(pilot)
+        assert "one word is needed" in screen_text(app)
+        await pressing(*typed("5"), "enter")(pilot)
+        assert "all NodePools" in screen_text(app)
+        await pressing("enter", "enter", "enter")(pilot)
+        assert isinstance(app.screen, StudyScreen)
+        wanted = app.screen.study.wanted(0)
+        assert isinstance(wanted, SolveWanted)
+        assert (wanted.goal, dict(wanted.given)) == ("consolidate-after", {"evictions": "5", "days": "1", "seeds": "1"})
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_rows_show_whole_changes(app: KarptuiApp, size: tuple[int, int]) -> None:
+    async with app.run_test(size=size) as pilot:
+        await pressing("colon", *typed("solve pending"), "enter")(pilot)
+        assert isinstance(app.screen, StudyScreen)
+        listing = app.screen.listing.rows
+        assert listing is not None
+        first = [row for row in listing.items if row.place == "answer"]
+        assert len(first) > 1
+        assert all(row.text.strip() in screen_text(app) for row in first[:2])
+        assert "".join(row.text for row in first).replace(" ", "") == first[0].words.replace("; ", "").replace(" ", "")
+        assert f"Changes tried [{len({row.place for row in listing.items})}]" in screen_text(app)
 
 
 async def test_the_row_under_the_cursor_opens_as_a_scenario_of_its_own(app: KarptuiApp) -> None:

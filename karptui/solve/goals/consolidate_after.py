@@ -38,7 +38,7 @@ def find(question: GoalQuestion) -> Solved:
     most = question.count("evictions")
     pools = _pools(question)
     whose = f"NodePool {pools[0].name}" if len(pools) == 1 else f"all {len(pools)} NodePools"
-    question.asked = f"the cheapest consolidateAfter of {whose} with at most {counted(most, 'eviction')} a day"
+    question.asked = f"the cheapest consolidateAfter tried of {whose} with at most {counted(most, 'eviction')} a day"
     question.to_try = len(LADDER)
     days, seeds = question.count("days"), question.count("seeds")
     span, length = ("a day", "one day") if days == 1 else (f"{days} days", f"{days} days")

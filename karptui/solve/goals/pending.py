@@ -1,4 +1,4 @@
-"""The cheapest change that leaves nothing pending."""
+"""The cheapest of the changes tried that leave nothing pending."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from karptui.solve.answer import (
     Solved,
     Tried,
     cheaper,
+    nearly_cheapest,
 )
 from karptui.solve.compose import composed
 from karptui.solve.question import LESS_MEMORY, TOO_LOW, GoalQuestion, names_of
@@ -72,7 +73,7 @@ def find(question: GoalQuestion) -> Solved:
     left_out = list(_left_out(groups[MOST_GROUPS:]))
     changes, notes = _changes(question, groups[:MOST_GROUPS], found.solution, has_pods=may_change == "any")
     left_out += notes
-    criteria = criteria_of(has_prices=question.has_prices)
+    criteria = criteria_of(now, has_prices=question.has_prices)
     tried: list[Tried] = []
     question.tried, question.to_try = 0, most
 
@@ -212,10 +213,12 @@ def _is_risky(edits: Iterable[AnyEdit]) -> bool:
 NO_RISK: Final = Criterion(lambda one: _is_risky(one.edits), lambda _ours, _theirs: f"is a risk: {LESS_MEMORY}")
 
 
-def criteria_of(*, has_prices: bool) -> tuple[Criterion, ...]:
-    """Return what changes are compared by.
+def criteria_of(now: Figures, *, has_prices: bool) -> tuple[Criterion, ...]:
+    """Return what changes are compared by: of those that cost nearly the same, fewer drifted nodes decide.
 
     Args:
+        now: The cluster without a change.
         has_prices: Whether dollars are said.
     """
-    return FEWER_WAIT, FEWER_LOSE, NO_RISK, cheaper(has_prices=has_prices), FEWER_DRIFT, FEWER_CHANGES
+    nearly = nearly_cheapest(now, has_prices=has_prices)
+    return FEWER_WAIT, FEWER_LOSE, NO_RISK, nearly, FEWER_DRIFT, cheaper(has_prices=has_prices), FEWER_CHANGES
