@@ -123,7 +123,7 @@ _GOALS: Final = (
     ),
     Goal(
         name="families",
-        title="the instance families to add that make a NodePool cheapest, of those tried",
+        title="of the instance families tried, those to add that make a NodePool cheapest",
         is_cheapest=True,
         parameters=(
             _NODEPOOL,

@@ -62,7 +62,7 @@ def test_what_is_not_reached_has_a_status_of_its_own(capsys: pytest.CaptureFixtu
 
 def test_markdown_is_no_markup_of_the_cluster_s(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, *FAMILIES, "-o", "markdown").splitlines()
-    assert lines[0] == "## the instance families to add to NodePool general that make it cheapest on demo"
+    assert lines[0] == "## of the instance families tried, those to add that make NodePool general cheapest on demo"
     assert any(line.startswith("- NodePool general: allow ") for line in lines)
     assert "    - edit: set" in lines
 

@@ -106,7 +106,7 @@ async def test_a_goal_and_its_numbers_are_asked_for_and_the_answer_opens(app: Ka
         await pressing("ctrl+u", *typed("2000"), "enter")(pilot)
         assert isinstance(app.screen, StudyScreen)
         text = screen_text(app)
-        assert "Solve ─ the instance families to add" in text
+        assert "Solve ─ of the instance families tried, those to add" in text
         assert "none of 2 families makes it cheaper" in text
 
 

@@ -54,7 +54,7 @@ def find(question: GoalQuestion) -> Solved:
     largest = question.count("most")
     pool = question.pool("nodepool")
     mode = Replay(question.text("replay"))
-    question.asked = f"the instance families to add to NodePool {pool.name} that make it cheapest, of those tried"
+    question.asked = f"of the instance families tried, those to add that make NodePool {pool.name} cheapest"
     now = question.now(mode)
     families = sorted(_families(question, pool), key=lambda one: (one.price_per_hour, one.words))
     question.to_try = most
