@@ -83,6 +83,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Whether AWS is asked for instance types, offerings and prices where there are credentials."""
     aws_profile: str = ""
     """Profile of the AWS configuration; the default chain when empty."""
+    aws_instance_metadata: bool = False
+    """Whether credentials may come from the metadata service (IMDS) of the EC2 instance that karptui runs on."""
     karpenter_settings: Mapping[str, str] = {}
     """Karpenter's own settings by their environment names, where they differ from its defaults."""
     keymap: Mapping[str, str] = {}

@@ -207,7 +207,12 @@ def _aws(config: Config) -> AwsSource:
     from karptui.sources.aws.source import EVERYTHING, AwsSource
 
     prices = {FactKind.ON_DEMAND_PRICES, FactKind.SPOT_PRICES} if config.disable_pricing else set()
-    return AwsSource(FactCache(cache_dir() / "aws"), profile=config.aws_profile, kinds=EVERYTHING - prices)
+    return AwsSource(
+        FactCache(cache_dir() / "aws"),
+        profile=config.aws_profile,
+        asks_instance=config.aws_instance_metadata,
+        kinds=EVERYTHING - prices,
+    )
 
 
 def measured_once(args: argparse.Namespace, source: Source) -> LiveUsage:

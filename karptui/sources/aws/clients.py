@@ -5,7 +5,9 @@ Importing boto3 takes more than a tenth of a second: only a thread of karptui.so
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import threading
 from pathlib import Path
@@ -46,12 +48,14 @@ for _connection in (awsrequest.AWSHTTPConnection, awsrequest.AWSHTTPSConnection)
 class AwsClients:
     """Makes clients."""
 
-    def __init__(self, profile: str = "") -> None:
+    def __init__(self, profile: str = "", *, asks_instance: bool = False) -> None:
         """Prepare a session.
 
         Args:
             profile: ``--profile``; empty leaves the choice to AWS_PROFILE.
+            asks_instance: whether the EC2 instance's metadata service (IMDS) may be asked for credentials.
         """
+        self._asks_instance = asks_instance
         self.profile: Final = profile or os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE") or ""
         self._chosen = profile
         self._lock = threading.Lock()
@@ -95,7 +99,8 @@ class AwsClients:
     def _made(self, service: str, region: str) -> Any:
         session = self._opened()
         if session.get_credentials() is None:
-            raise AwsError(Trouble.NO_CREDENTIALS, "no AWS credentials were found")
+            hint = "" if self._asks_instance else "; aws_instance_metadata = true asks the EC2 instance for its role's"
+            raise AwsError(Trouble.NO_CREDENTIALS, f"no AWS credentials were found{hint}")
         return session.client(
             service,
             region_name=region,
@@ -113,6 +118,8 @@ class AwsClients:
         if self._session is None:
             session = botocore.session.Session(profile=self._chosen or None)
             _keep_off_the_terminal(session)
+            if not self._asks_instance:
+                session.get_component("credential_provider").remove(credentials.InstanceMetadataProvider.METHOD)
             self._session = boto3.session.Session(botocore_session=session)
         return self._session
 
@@ -151,8 +158,11 @@ class _Process(subprocess.Popen[bytes]):
         try:
             return super().communicate(input, PROCESS_SECONDS if timeout is None else timeout)
         except subprocess.TimeoutExpired:
-            self.kill()
-            super().communicate()
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                # What has left the process group may hold the pipes for ever.
+                super().communicate(timeout=1)
             raise AwsError(
                 Trouble.NO_CREDENTIALS, f"the credential_process did not finish within {PROCESS_SECONDS} s"
             ) from None

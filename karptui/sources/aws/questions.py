@@ -292,6 +292,6 @@ class Questions:
                 assert_never(kind)
 
 
-def open_questions(profile: str, *, now_ns: Callable[[], int], wait: Wait) -> Questions:
-    """Begin a conversation under a profile; empty for the default chain."""
-    return Questions(AwsClients(profile), now_ns=now_ns, wait=wait)
+def open_questions(profile: str, *, asks_instance: bool, now_ns: Callable[[], int], wait: Wait) -> Questions:
+    """Begin a conversation; arguments as those of `AwsClients`."""
+    return Questions(AwsClients(profile, asks_instance=asks_instance), now_ns=now_ns, wait=wait)

@@ -72,12 +72,13 @@ class Opener(msgspec.Struct, frozen=True):
     """How a conversation with AWS is begun."""
 
     profile: str = ""
+    asks_instance: bool = False
 
     def __call__(self, now_ns: Callable[[], int], wait: Wait) -> Questions:
         """Import botocore and open a session."""
         from karptui.sources.aws.questions import open_questions  # noqa: PLC0415  a tenth of a second, in a thread
 
-        return open_questions(self.profile, now_ns=now_ns, wait=wait)
+        return open_questions(self.profile, asks_instance=self.asks_instance, now_ns=now_ns, wait=wait)
 
 
 class AwsSource:
@@ -88,6 +89,7 @@ class AwsSource:
         cache: FactCache,
         *,
         profile: str = "",
+        asks_instance: bool = False,
         kinds: frozenset[FactKind] = EVERYTHING,
         clock: Clock | None = None,
         opener: Callable[[Callable[[], int], Wait], Questions] | None = None,
@@ -97,6 +99,7 @@ class AwsSource:
         Args:
             cache: Where answers are kept.
             profile: ``--profile``; empty for the default chain.
+            asks_instance: Whether the EC2 instance's metadata service (IMDS) may be asked for credentials.
             kinds: What to ask for; the rest is reported as off.
             clock: Tells the time.
             opener: Begins a conversation; botocore's by default.
@@ -105,7 +108,7 @@ class AwsSource:
         self._profile = profile
         self._kinds = tuple(kind for kind in FactKind if kind in kinds)
         self._clock = clock or SystemClock()
-        self._opener = opener or Opener(profile)
+        self._opener = opener or Opener(profile, asks_instance)
         self._questions: Questions | None = None
         self._due_ns: dict[FactKind, int] = {}
         self._lock = threading.Lock()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Hashable
 from hashlib import blake2b
@@ -77,12 +78,15 @@ class Catalogs:
         file = folder / name
         if not file.name or "\0" in name:
             raise SnapshotError(sentence("catalog", f"{name!r} names no file"))
-        if not file.resolve().is_relative_to(folder.resolve()):
-            # Whoever hands on a recording does not choose what else is read here.
+        # Whoever hands on a recording does not choose what else is read here.
+        if not Path(os.path.normpath(file)).is_relative_to(os.path.normpath(folder)):
             raise SnapshotError(sentence("catalog", f"{name!r} is not beside the snapshot"))
         if not file.is_file():
             packed = file.with_name(f"{file.name}.gz")
             file = packed if packed.is_file() else file
+        if not file.resolve().is_relative_to(folder.resolve()):
+            why = "is a link to a file outside the snapshot's folder: such links are not followed"
+            raise SnapshotError(sentence("catalog", f"{name!r} {why}"))
         where = f"catalog {file}"
         try:
             status = file.stat()

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import functools
 import json
+import os
 import stat
 import subprocess
 import sys
@@ -9,10 +11,13 @@ from pathlib import Path
 import pytest
 
 from karptui import __version__
+from karptui.sources.aws import clients
 from karptui.sources.aws.calls import Caller
 from karptui.sources.aws.clients import AwsClients
 from karptui.sources.aws.questions import identity
 from karptui.sources.aws.trouble import AwsError, Trouble
+from tests.loopback import LoopbackServer
+from tests.terminal.program import ready_of
 
 from .conftest import REGION, FakeAws
 
@@ -61,6 +66,19 @@ class TestClients:
         with pytest.raises(AwsError, match="no AWS credentials were found") as caught:
             AwsClients().client("ec2", REGION)
         assert caught.value.trouble is Trouble.NO_CREDENTIALS
+
+    def test_the_instance_is_asked_for_credentials_only_if_the_user_wants_it(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with LoopbackServer(lambda call: call.error(404, "no role")) as server:
+            monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "false")
+            monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", server.url)
+            with pytest.raises(AwsError, match="aws_instance_metadata = true asks the EC2 instance"):
+                AwsClients().client("ec2", REGION)
+            assert server.calls == []
+            with pytest.raises(AwsError, match=r"no AWS credentials were found$"):
+                AwsClients(asks_instance=True).client("ec2", REGION)
+            assert [call.path for call in server.calls] == ["/latest/meta-data/iam/security-credentials/"]
 
     def test_the_profile_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("AWS_PROFILE", "dev")
@@ -111,12 +129,22 @@ class TestTheTerminal:
         with pytest.raises(AwsError, match=r"profile p cannot be had.*vault is locked"):
             AwsClients("p").client("sts", REGION)
 
-    def test_a_process_that_hangs_is_ended(self, aws_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("karptui.sources.aws.clients.PROCESS_SECONDS", 0.2)
-        script = credential_process(aws_home, "time.sleep(60)")
+    def test_a_process_that_hangs_is_ended_with_its_children(
+        self, aws_home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("karptui.sources.aws.clients.PROCESS_SECONDS", 1)
+        end, child_end = os.pipe()
+        os.set_inheritable(child_end, True)
+        body = f"import subprocess\nsubprocess.Popen(['sleep', '60'], pass_fds=[{child_end}])\ntime.sleep(60)"
+        script = credential_process(aws_home, body)
         (aws_home / "config").write_text(f"[profile p]\ncredential_process = {script}\n")
-        with pytest.raises(AwsError, match=r"credential_process did not finish within 0.2 s"):
+        popen = functools.partial(clients._Process, close_fds=False)
+        monkeypatch.setattr("karptui.sources.aws.clients._Process", popen)
+        with pytest.raises(AwsError, match=r"credential_process did not finish within 1 s"):
             AwsClients("p").client("sts", REGION)
+        os.close(child_end)
+        assert ready_of([end], 10), "the child is gone"
+        os.close(end)
 
     def test_the_process_of_a_source_profile_has_no_keyboard_either(
         self, session: AwsClients, aws_home: Path, monkeypatch: pytest.MonkeyPatch

@@ -199,7 +199,9 @@ def test_a_list_of_nothing_is_an_empty_cluster_and_that_is_said(tmp_path: Path) 
 def test_a_catalog_is_a_regular_file_beside_the_recording(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
     (tmp_path / "zero.json").symlink_to("/dev/zero")
-    for name, problem in (("pipe.json", "it is no regular file"), ("zero.json", "is not beside the snapshot")):
+    (tmp_path / "packed.json.gz").symlink_to(Path(__file__))
+    link = "is a link to a file outside the snapshot's folder: such links are not followed"
+    for name, problem in (("pipe.json", "it is no regular file"), ("zero.json", link), ("packed.json", link)):
         with pytest.raises(SnapshotError, match=problem):
             read(tmp_path, {**RECORDING, "catalog": name})
 
