@@ -49,6 +49,8 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     drifted_before: tuple[str, ...] = ()
     """Nodes that have drifted already and are of the rollout: the edits change the template of their NodePool, so that
     what comes in their place is as edited, or the nodes would go as it is and stay as edited."""
+    placed_again: Answer | None = None
+    """The edits where every pod is placed again, if they change nothing for the pods that are pending now."""
     refused: tuple[str, ...] = ()
     """What of the edits the API server would not take, in sentences; the rest is as if it took them."""
 
@@ -216,6 +218,7 @@ def plan(
     edited = apply(base, edits)
     scenario = Scenario(name="plan", edits=tuple(edits), replay=Replay.PENDING)
     *_, answer = answers(base, scenario, reporter, edited=edited)
+    placed_again = _placed_again(base, edited, answer, reporter)
     gained, lost = _advice(base, edited)
     now, then = each(_played, (base, horizon_ns), ((), tuple(edits)), reporter)
     return Plan(
@@ -227,8 +230,18 @@ def plan(
         gained=gained,
         lost=lost,
         drifted_before=_drifted_before(base, edited, answer, now, then),
+        placed_again=placed_again,
         refused=refusals(edited),
     )
+
+
+def _placed_again(base: WhatIfBase, edited: EditedCluster, answer: Answer, reporter: Reporter) -> Answer | None:
+    """Return the edits with every pod placed again, if they change nothing now and something then."""
+    found = answer.difference
+    if found is None or not found.places_alike or found.drift_gained or found.drift_lost:
+        return None
+    *_, anew = answers(base, msgspec.structs.replace(answer.scenario, replay=Replay.SCRATCH), reporter, edited=edited)
+    return None if anew.difference is None or anew.difference.places_alike else anew
 
 
 def _drifted_before(

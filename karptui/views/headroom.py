@@ -34,8 +34,15 @@ def headline(found: Headroom) -> str:
     return f"{_fitting(found, name)}; {_beyond(found)}"
 
 
+def _gives_up(found: Headroom) -> bool:
+    """Whether more pods start than Karpenter places: kube-scheduler gives up their preferences."""
+    return found.has_preferences and found.starts > found.fits and not found.buffered
+
+
 def _fitting(found: Headroom, name: str) -> str:
     count = found.fits
+    if _gives_up(found):
+        return f"{counted(found.starts, 'more pod')} {name} {verb(found.starts, 'starts', 'start')} on ready nodes"
     if count:
         return f"{counted(count, 'more pod')} {name} {verb(count, 'fits', 'fit')} on {_nodes_text(found)}"
     return f"no more pod {name} fits on the nodes that are there"
@@ -55,6 +62,11 @@ def _all_nodes_text(found: Sequence[Headroom]) -> str:
 def _beyond(found: Headroom) -> str:
     price = f", {node_price_text(found.next_price_per_hour)}/h" if found.next_price_per_hour else ""
     node = f"the next needs a new node of {found.next_pool} ({found.next_type}{price})" if found.next_pool else ""
+    if _gives_up(found) and node:
+        node = (
+            f"from pod {count_text(found.fits + 1)} on Karpenter launches nodes to meet their preferences, such as a"
+            f" spread: first one of {found.next_pool} ({found.next_type}{price})"
+        )
     if found.total == found.fits:
         return f"the next finds no place: {found.reason}"
     new = f"on {counted(found.new_nodes, 'new node')} ({per_hour_text(found.price_per_hour)})"
@@ -84,13 +96,13 @@ def _starting(found: Headroom) -> str:
     by = f"{verb(starts, 'starts', 'start')} at once, as kube-scheduler places {verb(starts, 'it', 'them')}"
     now = f"{count_text(starts)} {by}" if starts else "none starts at once"
     wait = f"{verb(later_on, 'waits', 'wait')} for nodes that are starting"
-    later = f"{count_text(later_on)} {wait}" if later_on else ""
+    later = f"{count_text(later_on)} {wait}" if later_on and not _gives_up(found) else ""
     into = found.starts - found.fits
     more = ""
     if into > 0 and found.buffered:
         more = f"for {count_text(into)} of them Karpenter launches a node again"
-    elif into > 0 and found.has_preferences:
-        more = "it gives up preferences, such as a spread, for which Karpenter would launch a node"
+    elif _gives_up(found):
+        more = f"Karpenter, which meets their preferences, places {count_text(found.fits)} of them without a new node"
     return "; ".join(filter(None, (now, later, more)))
 
 

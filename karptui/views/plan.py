@@ -21,7 +21,7 @@ from karptui.views.prices import known_change_text, known_sum_text, known_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, markdown_text
 from karptui.views.study import Study, answer_lines, next_horizon, notes_of, plain_lines
-from karptui.views.whatif.sentences import headline_text
+from karptui.views.whatif.sentences import headline_text, placements_text
 from karptui.whatif.difference import BlockerLine
 from karptui.whatif.difference_lines import PoolChange
 from karptui.whatif.scenario import Scenario
@@ -34,14 +34,16 @@ _COMMANDS = frozenset({StepKind.DISRUPT, StepKind.PROVISION, StepKind.EXPIRE})
 
 def headline(plan: Plan) -> str:
     """Return the first sentence: what changes at once, and what it comes to at the end where that is something else."""
-    at_once = headline_text(plan.answer)
+    at_once = headline_text(plan.answer, is_at_once=plan.placed_again is not None)
+    if plan.placed_again is not None and (placed := placements_text(plan.placed_again)):
+        at_once += f" If every pod were placed again: {placed[:1].lower()}{placed[1:]}"
     end, edited = plan.now.end.price_per_hour, plan.edited.end.price_per_hour
     is_unpriced = plan.now.end.unpriced or plan.edited.end.unpriced
     if is_unpriced or per_hour_text(end) == per_hour_text(edited):
         return at_once
     change = per_hour_change_text(edited - end)
     later = f"at the end it is {per_hour_text(edited)} instead of {per_hour_text(end)} ({change})"
-    return f"{at_once} That is at once; {later}."
+    return f"{at_once} {later[:1].upper()}{later[1:]}." if plan.placed_again else f"{at_once} That is at once; {later}."
 
 
 def parts_of(plan: Plan) -> Iterator[tuple[str, list[str]]]:

@@ -220,6 +220,12 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     next_after: NextLines | None = None
 
     @property
+    def places_alike(self) -> bool:
+        """Whether every pod lands where it does without the edits, on as many nodes at the same price."""
+        is_alike = (self.before.nodes, self.before.price_per_hour) == (self.after.nodes, self.after.price_per_hour)
+        return is_alike and not (self.moves or self.now_fit or self.no_longer_fit)
+
+    @property
     def price_delta_per_hour(self) -> float:
         """Dollars per hour that the edits add, as far as prices are known; negative where they save."""
         return self.after.price_per_hour - self.before.price_per_hour

@@ -266,3 +266,32 @@ def test_several_snapshots_are_clusters_of_their_own(
 def test_the_help_names_the_status_of_fail_on(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--help"]) == 0
     assert "a condition of --fail-on is met" in capsys.readouterr().out
+
+
+def test_a_new_preferred_pool_changes_nothing_at_once_and_much_once_pods_are_placed_again(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    document = {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "general-preferred"},
+        "spec": {
+            "weight": 90,
+            "template": {
+                "spec": {
+                    "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+                    "requirements": [
+                        {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
+                        {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["m7i-flex"]},
+                        {"key": "karpenter.k8s.aws/instance-size", "operator": "In", "values": ["xlarge", "2xlarge"]},
+                    ],
+                }
+            },
+        },
+    }
+    written = tmp_path / "preferred.yaml"
+    written.write_text(yaml.safe_dump(document))
+    assert main(["plan", "-f", str(written), "--demo", "--horizon", "1m"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("demo: Nothing changes at once: ")
+    assert "If every pod were placed again: 348 pods land on general-preferred instead of general" in first

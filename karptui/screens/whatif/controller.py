@@ -351,7 +351,9 @@ class WhatIf:
         is_fresh = opening.is_new or book.is_untouched
         made = await self._reader.add_to(Sheet() if is_fresh else sheet, opening)
         replay = opening.replay if is_fresh or opening.edits else sheet.replay
-        name = opening.name if is_fresh else sheet.name
+        name = sheet.name
+        if is_fresh:  # a new sheet is named as it is begun
+            name = opening.name if opening.is_new else book.free_name(opening.name)
         opened = Sheet(name, made.text, made.edits, replay, opening.later if is_fresh else sheet.later)
         if opening.is_new:
             book.begin_once(opened)

@@ -80,8 +80,18 @@ def places(found: Sequence[Difference]) -> list[int]:
     return [1 + sum(other < rank for other in ranks) for rank in ranks]
 
 
+def told_apart(compared: Sequence[Compared]) -> list[Compared]:
+    """Return scenarios with a number behind every name that another before it has, too."""
+    names = [one.name for one in compared]
+    return [
+        one._replace(name=f"{one.name} ({names[:at].count(one.name) + 1})") if one.name in names[:at] else one
+        for at, one in enumerate(compared)
+    ]
+
+
 def best_sentence(compared: Sequence[Compared]) -> str:
     """Return which scenario is best and why; nothing before all have been replayed in one mode."""
+    compared = told_apart(compared)
     known = [(one.name, one.difference) for one in compared if one.difference is not None]
     if not known or any(one.difference is None and not one.problem for one in compared):
         return ""
@@ -143,6 +153,7 @@ def compare_lines(compared: Sequence[Compared], width: int) -> tuple[Pieces, ...
         compared: The scenarios, four at most.
         width: Columns of the screen that there are.
     """
+    compared = told_apart(compared)
     known = [one.difference for one in compared if one.difference is not None]
     column = max(COLUMN_WIDTH, min(26, (width - LABEL_WIDTH) // (len(compared) + 1)))
     modes = {one.mode for one in known}

@@ -23,18 +23,19 @@ MOST_WEIGHTS: Final = 2
 """NodePools whose edited weights a sentence is about."""
 
 
-def headline(answer: Answer) -> Pieces:
+def headline(answer: Answer, *, is_at_once: bool = False) -> Pieces:
     """Return the answer in whole sentences; nothing where there is none.
 
     Args:
         answer: The answer; blockers are said once they have been worked out.
+        is_at_once: Whether a sentence follows about what changes later.
     """
     found = answer.difference
     if found is None:
         return ()
     said = list(_sentences(answer, found))
     if not said:  # what becomes of an edited weight says why
-        said = [*_weighed(found), _nothing_changes(answer, found)]
+        said = [*_weighed(found), _nothing_changes(answer, found, is_at_once=is_at_once)]
     else:
         said += _weighed(found)
     if found.mode is Replay.SCRATCH:
@@ -42,9 +43,17 @@ def headline(answer: Answer) -> Pieces:
     return tuple((f"{' ' if at else ''}{text}", tone) for at, (text, tone) in enumerate(said))
 
 
-def headline_text(answer: Answer) -> str:
+def headline_text(answer: Answer, *, is_at_once: bool = False) -> str:
     """Return the same without tones."""
-    return "".join(text for text, _ in headline(answer))
+    return "".join(text for text, _ in headline(answer, is_at_once=is_at_once))
+
+
+def placements_text(answer: Answer) -> str:
+    """Return where pods land otherwise, and at which price; empty if all land where they did."""
+    found = answer.difference
+    if found is None or found.places_alike:
+        return ""
+    return " ".join(text for text, tone in _placed(answer, found) if tone is not Tone.WARNING)
 
 
 def _sentences(answer: Answer, found: Difference) -> Iterator[tuple[str, Tone]]:
@@ -60,12 +69,12 @@ def _sentences(answer: Answer, found: Difference) -> Iterator[tuple[str, Tone]]:
     yield from _kept(answer, found)
 
 
-def _nothing_changes(answer: Answer, found: Difference) -> tuple[str, Tone]:
+def _nothing_changes(answer: Answer, found: Difference, *, is_at_once: bool) -> tuple[str, Tone]:
     waiting = f": {_wait(found.after.pending)}" if found.after.pending else ""
     if answer.blockers_gained is None:
         # About as long as what follows once blockers are worked out, so that lines keep their place.
         return f"Nothing changes so far{waiting}.", Tone.STRONG
-    return f"Nothing changes{waiting}.", Tone.STRONG
+    return f"Nothing changes{' at once' if is_at_once else ''}{waiting}.", Tone.STRONG
 
 
 # As it is

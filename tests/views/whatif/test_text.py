@@ -309,3 +309,8 @@ def test_a_sweep_says_where_pods_begin_to_wait_and_what_is_cheapest() -> None:
     )
     assert told(cheap) == told(cheap, SweepPoint("x", problem="no")) == ""
     assert sweep_sentence(["1", "2"], {0: cheap}) == ()
+
+
+def test_scenarios_of_one_name_are_told_apart() -> None:
+    columns = compare_lines([Compared("general", None)] * 3, 200)[0]
+    assert "".join(text for text, _ in columns).split() == ["now", "general", "general", "(2)", "general", "(3)"]
