@@ -98,8 +98,7 @@ def _pod_lines(pods: tuple[PodEntry, ...], detail: NodeDetail | None, now_ns: in
         return []
 
     def landing(item: PodEntry) -> Cell:
-        found = detail.landings.get(item.pod.key) if detail is not None else None
-        return landing_cell(found, is_daemon=item.owner.partition("/")[0] in ("ds", "node"))
+        return landing_cell(detail.landings.get(item.pod.key) if detail is not None else None, item.pod)
 
     spec = with_landings(pods_of_node_table(), landing)
     rows = build_rows(spec, pods, sort=Sort("cpu", is_descending=True), now_ns=now_ns)
@@ -138,6 +137,7 @@ def _values(entry: NodeEntry, detail: NodeDetail | None, pods: tuple[PodEntry, .
                 "lands_in_pool": landing.pool_name or None if landing else None,
                 "lands_on_type": landing.type_name or None if landing else None,
                 "lands_nowhere_because": landing.error or None if landing else None,
+                "is_lost_if_evicted": item.pod.template.is_lost_if_evicted,
             }
             for item in pods
         ],

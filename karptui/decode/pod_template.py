@@ -12,6 +12,7 @@ from karptui.decode.wire import WireOwner, label_selector, node_terms, owners, q
 from karptui.kube import resources
 from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.pod import (
+    MIRROR,
     HostPort,
     PodAffinityTerm,
     PodTemplate,
@@ -27,7 +28,7 @@ _DECIDING_PREFIX: Final = "karpenter.sh/"
 _DECIDING: Final = frozenset(
     {
         "controller.kubernetes.io/pod-deletion-cost",
-        "kubernetes.io/config.mirror",
+        MIRROR,
         "cluster-autoscaler.kubernetes.io/safe-to-evict",
     }
 )

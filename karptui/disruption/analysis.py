@@ -61,6 +61,8 @@ class NodeFindings(msgspec.Struct, frozen=True, eq=False):
     """Pods that came to it in the last hour, those of DaemonSets left out."""
     moving_pods: int = 0
     """Pods that would have to move for it to be empty; those of DaemonSets and those that cost nothing do not count."""
+    lost_pods: tuple[str, ...] = ()
+    """``namespace/name`` of the pods on it that nothing recreates if they are evicted."""
     grace_ns: int | None = None
     """terminationGracePeriod of its NodeClaim, None without one."""
     price_per_hour: float | None = None
@@ -119,6 +121,8 @@ class NextCommand(msgspec.Struct, frozen=True, gc=False):
     replacements: tuple[Replacement, ...]
     savings_per_hour: float | None
     """None where nobody can say: `Command.known_savings`."""
+    lost_pods: tuple[str, ...] = ()
+    """``namespace/name`` of the pods on its nodes that are evicted and that nothing recreates."""
 
 
 class NextReport(msgspec.Struct, frozen=True, gc=False):

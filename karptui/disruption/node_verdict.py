@@ -73,6 +73,8 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     """Whether it is deleted before a replacement can exist (terminate-first)."""
     moved: int = 0
     """Pods on it that have another place, where it goes by Drift or consolidation."""
+    lost: int = 0
+    """Pods on it that are evicted and that nothing recreates."""
     kept: int = 0
     """Pods on it that may not be evicted now: Karpenter seeks no place for them, and takes the node all the same."""
     is_saving_known: bool = True
@@ -125,6 +127,7 @@ def verdict_of(prospect: Prospect) -> Verdict:
         refused=tuple(Refused(str(method), one.code, one.message) for method, one in prospect.refusals.items()),
         is_first=prospect.command is not None and prospect.command.terminate_first is not None,
         moved=prospect.moved,
+        lost=prospect.lost,
         kept=prospect.kept,
         is_saving_known=prospect.is_saving_known,
     )

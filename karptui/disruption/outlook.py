@@ -33,6 +33,7 @@ from karptui.disruption.simulation import (
     remove_or_terminate_first,
 )
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.pod import lost_pods
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.state_node import StateNode
 
@@ -61,6 +62,8 @@ class Prospect(msgspec.Struct, frozen=True, eq=False):
     """Why methods that were tried before it come to nothing, or all of them where none takes the node."""
     moved: int = 0
     """Pods on it for which another place was found: none where the node has to go before its replacement comes."""
+    lost: int = 0
+    """Pods on it that are evicted and that nothing recreates; Karpenter finds a place for them all the same."""
     kept: int = 0
     """Pods on it that may not be evicted now: Karpenter seeks no place for them."""
 
@@ -209,9 +212,14 @@ class Outlook:
         """Return a prospect with how many of the node's pods have been given a place, and how many were left out."""
         pods = candidate.reschedulable_pods
         may_go = self._fleet.pods.is_currently_reschedulable
-        kept = sum(1 for pod in pods if pod.uid not in lifted and not may_go(pod))
+        going = [pod for pod in pods if pod.uid in lifted or may_go(pod)]
         is_first = prospect.command is not None and prospect.command.terminate_first is not None
-        return msgspec.structs.replace(prospect, moved=0 if is_first else len(pods) - kept, kept=kept)
+        return msgspec.structs.replace(
+            prospect,
+            moved=0 if is_first else len(going),
+            lost=len(lost_pods(going)),
+            kept=len(pods) - len(going),
+        )
 
     def _try(self, candidate: Candidate, method: Method, pods: frozenset[str]) -> Command | Refusal | None:
         key = (candidate.name, method, pods)

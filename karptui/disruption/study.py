@@ -51,6 +51,7 @@ from karptui.disruption.should_disrupt import WantedBy
 from karptui.disruption.simulation import SimulationError, Simulator
 from karptui.disruption.survey_memory import SurveyMemory
 from karptui.karpenter.nodeclaim import node_key
+from karptui.kube.pod import lost_pods
 from karptui.provisioning.overlap import Overlap, overlap_steps
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.state_node import StateNode
@@ -197,6 +198,7 @@ class DisruptionStudy:
             drain=None if drain.stage is DrainStage.IDLE else drain,
             recent_pods=len(arrivals(self.fleet, node)),
             moving_pods=self.fleet.count_moving(node),
+            lost_pods=lost_pods(node.pods) if node.claim is not None else (),
             grace_ns=node.claim.termination_grace_period_ns if node.claim is not None else None,
             price_per_hour=self._price(node),
             outlook=outlook,
@@ -444,6 +446,7 @@ def _command(command: Command) -> NextCommand:
         node_names=tuple(candidate.node.node_name for candidate in command.candidates),
         replacements=replacements_of(command),
         savings_per_hour=command.known_savings,
+        lost_pods=lost_pods(pod for one in command.candidates for pod in one.reschedulable_pods),
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import Any
 
 from karptui.forward.result import Step, StepKind
+from karptui.kube.pod import Pod, lost_pods
 
 
 class Turn(IntEnum):
@@ -61,8 +62,17 @@ class Agenda:
         """Have disruption look again although no object has changed."""
         self.is_woken = True
 
-    def note(self, kind: StepKind, **facts: Any) -> None:
-        """Write down what happens now."""
+    def note(self, kind: StepKind, *, evicted: Iterable[Pod] | None = None, **facts: Any) -> None:
+        """Write down what happens now.
+
+        Args:
+            kind: Of the step.
+            evicted: Pods that have to leave their nodes because of it; None if that is not its subject.
+            facts: Further fields of the step.
+        """
+        if evicted is not None:
+            pods = tuple(evicted)
+            facts |= {"evictions": len(pods), "pods": tuple(sorted(pod.key for pod in pods)), "lost": lost_pods(pods)}
         self.steps.append(Step(at_ns=self.now_ns, kind=kind, **facts))
 
 

@@ -24,9 +24,11 @@ from karptui.forward.world import World
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import DurationError
-from karptui.kube.objects import Condition, controller_of, with_condition, without_condition
+from karptui.kube.objects import Condition, with_condition, without_condition
+from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 
 CONSOLIDATABLE: Final = "Consolidatable"
@@ -114,10 +116,10 @@ class Calendar:
             elif claim.is_deleting:
                 world.end_drain(claim, now_ns)
             else:
-                shown, moved = self.leaving(claim)
+                shown, evicted = self.leaving(claim)
                 world.delete_claim(claim, now_ns, ends_ns=now_ns)
                 facts = {"method": LEGACY_REPAIR, "decision": str(Decision.DELETE)}
-                self._agenda.note(StepKind.DISRUPT, nodes=(shown,), evictions=len(moved), pods=moved, **facts)
+                self._agenda.note(StepKind.DISRUPT, nodes=(shown,), evicted=evicted, **facts)
 
     def _look_again(self, name: str, settings: Settings) -> None:
         """Leave a node until the next look, which all such nodes have in common."""
@@ -142,16 +144,16 @@ class Calendar:
         claim = world.claims.get(name)
         if claim is None or claim.is_deleting:
             return
-        shown, moved = self.leaving(claim)
+        shown, evicted = self.leaving(claim)
         world.delete_claim(claim, self._agenda.now_ns)
-        self._agenda.note(StepKind.EXPIRE, nodes=(shown,), evictions=len(moved), pods=moved)
+        self._agenda.note(StepKind.EXPIRE, nodes=(shown,), evicted=evicted)
 
-    def leaving(self, claim: NodeClaim) -> tuple[str, tuple[str, ...]]:
-        """Return what a NodeClaim is shown as, and the pods that have to go elsewhere with it."""
+    def leaving(self, claim: NodeClaim) -> tuple[str, tuple[Pod, ...]]:
+        """Return what a NodeClaim is shown as, and the pods that are evicted from its node."""
         node = self._world.node_of(claim)
-        pods = [pod for pod in self._world.pods_on(node.name) if controller_of(pod.owners)] if node is not None else []
-        moved = tuple(sorted(pod.key for pod in pods if pod.is_active and not pod.template.is_daemonset_owned))
-        return node.name if node is not None else claim.name, moved
+        if node is None:
+            return claim.name, ()
+        return node.name, tuple(pod for pod in self._world.pods_on(node.name) if is_reschedulable(pod))
 
     def expect_quiet(self, node_name: str) -> None:
         """Begin consolidateAfter anew for a node on which a pod came or went."""

@@ -224,7 +224,6 @@ class CommandQueue:
             self._agenda.note(StepKind.REJECT, method=str(method), decision=decision, nodes=nodes, because=why)
             return False
         self.count += 1
-        moved = [pod for one in candidates for pod in one.reschedulable_pods]
         written = command_json(command)
         self._agenda.note(
             StepKind.DISRUPT,
@@ -235,8 +234,7 @@ class CommandQueue:
             claims=tuple(written["replacements"]),
             savings_per_hour=command.priced_savings,
             reckoned_savings=written["savings"] if command.is_reboot or command.is_priced else None,
-            evictions=len(moved),
-            pods=tuple(sorted(pod.key for pod in moved)),
+            evicted=[pod for one in candidates for pod in one.reschedulable_pods],
         )
         if command.decision is Decision.REBOOT:
             self._reboot(command)

@@ -139,6 +139,7 @@ class Play:
             series=tuple(self._series),
             kept=(),
             waits=self.world.waits(),
+            lost=tuple(sorted(self.world.lost)),
             assumptions=(),
             not_modelled=(),
             problem=problem,

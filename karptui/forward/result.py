@@ -69,6 +69,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     evictions: int = 0
     pods: tuple[str, ...] = ()
     """``namespace/name`` of the pods that it moves or places."""
+    lost: tuple[str, ...] = ()
+    """Those of them that nothing recreates after their eviction."""
     because: Failure | None = None
     """Why a command came to nothing."""
 
@@ -83,6 +85,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             "savings": self.reckoned_savings,
             "evictions": self.evictions,
             "pods": list(self.pods),
+            "lostPods": list(self.lost),
         }
         return document
 
@@ -207,6 +210,8 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Why it ended early, in a sentence."""
     waits: tuple[PodWait, ...] = ()
     """Pods that were without a node for a while, in the order in which they got one; last those that have none."""
+    lost: tuple[str, ...] = ()
+    """``namespace/name`` of the pods that are gone at the end because nothing recreates them."""
     circle: Circle | None = None
     """What it goes round in at the end, where it does."""
     spread: Spread | None = None
@@ -273,6 +278,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                 "pricePerHour": end.known_price_per_hour,
                 "pending": end.pending,
                 "unpriced": end.unpriced,
+                "lostPods": list(self.lost),
                 "kept": [{"node": one.node, "code": one.code, "object": one.object} for one in self.kept],
             },
             "waits": [one.as_json() for one in self.waits],

@@ -66,15 +66,14 @@ class StaticPools:
             books: What types cost, by NodePool.
         """
         for claim in self.surplus():
-            shown, moved = self._calendar.leaving(claim)
+            shown, evicted = self._calendar.leaving(claim)
             self._world.delete_claim(claim, self._agenda.now_ns)
             self._agenda.note(
                 StepKind.DISRUPT,
                 method=DEPROVISIONING,
                 decision=str(Decision.DELETE),
                 nodes=(shown,),
-                evictions=len(moved),
-                pods=moved,
+                evicted=evicted,
             )
         made: list[NodePool] = []
         for pool, count in self.missing():

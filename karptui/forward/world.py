@@ -85,6 +85,8 @@ class World:
         self._by_provider: dict[str, str] = {}
         self._made = 0
         self._waits: list[PodWait] = []
+        self.lost: list[str] = []
+        """``namespace/name`` of the pods that are gone and that nothing recreates, in order."""
         for pod in inventory.pods:
             if pod.node_name:
                 self._by_node.setdefault(pod.node_name, {})[pod.uid] = None
@@ -409,8 +411,13 @@ class World:
 
     def _make_again(self, pod: Pod, now_ns: int) -> None:
         """Let a pod's owner make another in its place; nobody does for pods that stand alone or go with their node."""
+        if pod.is_terminal:
+            return
+        if pod.template.is_lost_if_evicted:
+            self.lost.append(pod.key)
+            return
         owner = controller_of(pod.owners)
-        if owner is None or pod.template.is_daemonset_owned or pod.template.is_node_owned or pod.is_terminal:
+        if owner is None or pod.template.is_daemonset_owned or pod.template.is_node_owned:
             return
         self._made += 1
         number = self._made

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
 
 from karptui.kube import resources
-from karptui.kube.objects import EMPTY_LABELS, OwnerReference, is_owned_by
+from karptui.kube.objects import EMPTY_LABELS, OwnerReference, controller_of, is_owned_by
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Toleration
@@ -20,6 +20,8 @@ SCHEDULING_GATED: Final = "SchedulingGated"
 """Reason of the PodScheduled condition while scheduling gates hold a pod."""
 ENDED: Final = frozenset({"Succeeded", "Failed"})
 """Phases of a pod that takes nothing any more."""
+MIRROR: Final = "kubernetes.io/config.mirror"
+"""Annotation of a static pod's mirror."""
 
 
 class PodAffinityTerm(msgspec.Struct, frozen=True, gc=False):
@@ -127,6 +129,12 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, eq=False, weakref=T
         """Whether a Node owns it: a static (mirror) pod."""
         return is_owned_by(self.owners, "v1", "Node")
 
+    @property
+    def is_lost_if_evicted(self) -> bool:
+        """Whether nothing recreates its pods: they have no controller, and no node or DaemonSet runs them."""
+        is_of_node = self.is_node_owned or self.is_daemonset_owned or MIRROR in self.annotations
+        return not is_of_node and controller_of(self.owners) is None
+
 
 class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     """A pod: its own facts, and the template it shares."""
@@ -209,3 +217,8 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     def is_active(self) -> bool:
         """Neither ended nor being deleted."""
         return not self.is_terminal and not self.is_terminating
+
+
+def lost_pods(pods: Iterable[Pod]) -> tuple[str, ...]:
+    """Return the ``namespace/name`` of the active pods that nothing recreates if they are evicted, sorted."""
+    return tuple(sorted(pod.key for pod in pods if pod.is_active and pod.template.is_lost_if_evicted))

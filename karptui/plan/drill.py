@@ -290,8 +290,8 @@ def left_by(inventory: Inventory, gone: Iterable[str]) -> LeftBehind:
     coming = [pod for pod in inventory.pods if pod.node_name in names and is_reschedulable(pod)]
     return LeftBehind(
         tuple(sorted(names)),
-        frozenset(pod.key for pod in coming if pod.owners),
-        tuple(pod for pod in coming if not pod.owners),
+        frozenset(pod.key for pod in coming if not pod.template.is_lost_if_evicted),
+        tuple(pod for pod in coming if pod.template.is_lost_if_evicted),
     )
 
 

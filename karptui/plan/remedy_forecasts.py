@@ -69,6 +69,7 @@ class RemedyForecasts:
             saves_per_hour=saved if is_priced else 0.0,
             unpriced=0 if is_priced else len(gone),
             evictions=sum(step.evictions for step in steps if step.kind is StepKind.DISRUPT),
+            lost=sum(len(step.lost) for step in steps if step.kind is StepKind.DISRUPT),
             is_upper_bound=False,
             is_forecast=True,
         )

@@ -133,8 +133,7 @@ class NodeDetailScreen(ListScreen[PodEntry]):
     def _landing(self, item: PodEntry) -> Cell:
         if self._detail() is None:
             return Cell("…", Tone.MUTED)
-        is_daemon = item.owner.partition("/")[0] in ("ds", "node")
-        return landing_cell(self._landing_of(item), is_daemon=is_daemon)
+        return landing_cell(self._landing_of(item), item.pod)
 
     def _pods_there(self) -> Sequence[PodEntry]:
         """Return the pods of the node."""

@@ -23,6 +23,7 @@ from karptui.views.column import (
     Schema,
     Value,
 )
+from karptui.views.lost_pods import lost_text
 from karptui.views.prices import price_cell, sort_price
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
@@ -90,7 +91,10 @@ def _command_lines(report: NextReport, late: str, *, has_prices: bool, when: str
     saves = f", {saved_text(saved, is_whole=report.is_saving_whole)}" if saved is not None else ""
     head = f"{when}: {report.method} ({report.reason}){many}{saves}"
     lines: list[Pieces] = [((head, Tone.STRONG), (late, Tone.ACTIVE))]
-    lines += [((f"  {_command_text(one)}", Tone.NORMAL),) for one in report.commands[:MOST_COMMANDS]]
+    for one in report.commands[:MOST_COMMANDS]:
+        lines.append(((f"  {_command_text(one)}", Tone.NORMAL),))
+        if one.lost_pods:
+            lines.append(((f"  ✘ {lost_text(one.lost_pods)}", Tone.FAULT),))
     if len(report.commands) > MOST_COMMANDS:
         lines.append(((f"  and {count_text(len(report.commands) - MOST_COMMANDS)} more", Tone.MUTED),))
     return lines
@@ -149,6 +153,11 @@ def _how(entry: NodeEntry, _: int) -> Cell:
         return Cell("delete", Tone.GOOD)
     made = "; ".join(replacement_text(one) for one in freed.replacements)
     return Cell(f"{freed.outcome} by {made}" if made else str(freed.outcome), Tone.GOOD, str(freed.outcome))
+
+
+def _lost(entry: NodeEntry, _: int) -> Cell:
+    count = len(entry.findings.lost_pods) if entry.findings is not None else 0
+    return Cell(count_text(count), Tone.FAULT) if count else NOT_APPLICABLE
 
 
 def _method(entry: NodeEntry, _: int) -> Cell:
@@ -292,6 +301,21 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
     ),
     Column(
+        Heading(
+            "lost", "LOST", "Pods that nothing recreates after their eviction: they have no owner.", 4, 6, drop_order=6
+        ),
+        _lost,
+        lambda entry: len(entry.findings.lost_pods) if entry.findings is not None else 0,
+        values=(
+            Value(
+                "lost_pods",
+                lambda entry, _: list(entry.findings.lost_pods) if entry.findings is not None else [],
+                TEXTS,
+                "Pods that nothing recreates after their eviction.",
+            ),
+        ),
+    ),
+    Column(
         Heading("method", "METHOD", "Karpenter's method that would take it.", 6, 24, drop_order=5),
         _method,
         lambda entry: _method(entry, 0).text,
@@ -341,6 +365,7 @@ def _pass_values(report: NextReport, *, has_prices: bool) -> dict[str, Any]:
                 "nodes": list(one.node_names),
                 "savings_per_hour": one.savings_per_hour if has_prices else None,
                 "replacements": [replacement_values(made) for made in one.replacements],
+                "lost_pods": list(one.lost_pods),
             }
             for one in report.commands
         ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -12,6 +12,7 @@ from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.budgets import UNLIMITED, VOLUNTARY, budget_state
 from karptui.disruption.command import Command, Method
 from karptui.disruption.methods import NextPass, observed_fleet
+from karptui.kube.pod import Pod, lost_pods
 from karptui.provisioning.pool_order import served_pools
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.reporter import Reporter, silent
@@ -213,6 +214,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """Those that change."""
     weights: tuple[WeightChange, ...] = ()
     """NodePools whose weight is edited, in the order in which the edited side tries them."""
+    lost_pods: tuple[str, ...] = ()
+    """``namespace/name`` of pods on removed nodes, or on those of the next command, that nothing recreates."""
     without_types: tuple[str, ...] = ()
     """NodePools that the edits leave no instance type, in the order in which the edited side tries them."""
     next_before: NextLines | None = None
@@ -258,16 +261,17 @@ def difference(base: Situation, edited: Situation, mode: Replay, reporter: Repor
     """
     before, after = replay(base, mode, reporter), replay(edited, mode, reporter)
     after.claim_types.tidy()
-    gained, lost = drift_changes(base, edited)
+    drift_gained, drift_lost = drift_changes(base, edited)
     claims, claims_before = claim_lines(before, after)
     shifts = shifts_of(before, after)
-    moves, now_fit = move_lines(after, shifts)
+    lost = frozenset() if mode is Replay.SCRATCH else frozenset(lost_pods(_evicted(edited, after)))
+    moves, now_fit = move_lines(after, [shift for shift in shifts if shift.pod.key not in lost])
     no_longer_fit, still_pending = unplaced_lines(after, shifts)
     is_next = mode is Replay.NEXT
     return Difference(
         mode=mode,
         before=_totals(before, base.drifted),
-        after=_totals(after, edited.drifted + len(gained) - len(lost)),
+        after=_totals(after, edited.drifted + len(drift_gained) - len(drift_lost)),
         pools=_pools(before, after),
         claims=claims,
         claims_before=claims_before,
@@ -276,14 +280,25 @@ def difference(base: Situation, edited: Situation, mode: Replay, reporter: Repor
         no_longer_fit=no_longer_fit,
         still_pending=still_pending,
         now_fit=now_fit,
-        drift_gained=gained,
-        drift_lost=lost,
+        drift_gained=drift_gained,
+        drift_lost=drift_lost,
         budgets=budget_changes(base, edited),
+        lost_pods=tuple(sorted(lost)),
         weights=_weights(base.prepared, edited.prepared),
         without_types=_without_types(base.prepared, edited.prepared),
         next_before=next_lines(before) if is_next else None,
         next_after=next_lines(after) if is_next else None,
     )
+
+
+def _evicted(edited: Situation, after: ReplayOutcome) -> Iterator[Pod]:
+    """Yield the pods of nodes that edits remove, and of those that the next commands take."""
+    removed = frozenset(edited.removed) if isinstance(edited, EditedCluster) else frozenset[str]()
+    if removed:
+        yield from (pod for pod in edited.inventory.pods if pod.node_name in removed)
+    for command in () if after.next_pass is None else after.next_pass.commands:
+        for candidate in command.candidates:
+            yield from candidate.reschedulable_pods
 
 
 def _weights(before: Prepared, after: Prepared) -> tuple[WeightChange, ...]:

@@ -44,6 +44,7 @@ def difference_json(difference: Difference) -> dict[str, Any]:
         "nowFit": [_move(one) for one in difference.now_fit],
         "noLongerFit": [_unplaced(one) for one in difference.no_longer_fit],
         "stillPending": [_unplaced(one) for one in difference.still_pending],
+        "lostPods": list(difference.lost_pods),
         "driftGained": lines_json(difference.drift_gained),
         "driftLost": lines_json(difference.drift_lost),
         "budgets": lines_json(difference.budgets),

@@ -30,11 +30,16 @@ def as_pending(pod: Pod) -> Pod:
     )
 
 
-def without_nodes(inventory: Inventory, names: Collection[str]) -> Inventory:
+def without_nodes(inventory: Inventory, names: Collection[str], *, keeps_lost: bool = False) -> Inventory:
     """Return a cluster in which nodes (by name, or by that of a NodeClaim without node) are gone with their NodeClaims.
 
-    Pods that come back elsewhere wait for a place. Those of DaemonSets and of the node itself do not: they stay listed
-    where they were, because Karpenter reads from a live pod what a DaemonSet asks.
+    Pods that come back elsewhere wait for a place, and those that nothing recreates are gone. Pods of DaemonSets and
+    of the node itself stay listed where they were, because Karpenter reads from a live pod what a DaemonSet asks.
+
+    Args:
+        inventory: The cluster.
+        names: Of the nodes.
+        keeps_lost: Whether pods that nothing recreates wait for a place, too.
     """
     nodes = {node.name for node in inventory.nodes if node.name in names}
     provider_ids = {node.provider_id for node in inventory.nodes if node.name in nodes and node.provider_id}
@@ -46,7 +51,11 @@ def without_nodes(inventory: Inventory, names: Collection[str]) -> Inventory:
             for claim in inventory.nodeclaims
             if claim.name not in names and claim.node_name not in nodes and claim.provider_id not in provider_ids
         ),
-        pods=tuple(_freed(pod, nodes) for pod in inventory.pods),
+        pods=tuple(
+            _freed(pod, nodes)
+            for pod in inventory.pods
+            if keeps_lost or pod.node_name not in nodes or not pod.template.is_lost_if_evicted
+        ),
     )
 
 
@@ -63,7 +72,7 @@ def from_scratch(inventory: Inventory) -> Inventory:
         for node in inventory.nodes
         if (node.labels.get(NODEPOOL) and node.labels[NODEPOOL] not in static) or node.provider_id in going - {""}
     }
-    return replace(without_nodes(inventory, names), nodeclaims=kept)
+    return replace(without_nodes(inventory, names, keeps_lost=True), nodeclaims=kept)
 
 
 def _freed(pod: Pod, nodes: Collection[str]) -> Pod:

@@ -28,7 +28,7 @@ def test_json(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert found["next"]["method"] == "Emptiness"
     assert found["next"]["commands"] == [
-        {"decision": "delete", "nodes": ["spot-1"], "savings_per_hour": 0.31, "replacements": []}
+        {"decision": "delete", "nodes": ["spot-1"], "savings_per_hour": 0.31, "replacements": [], "lost_pods": []}
     ]
     assert [(one["name"], one["would_be"], one["held_by"]) for one in found["nodes"]] == [("spot-1", "delete", [])]
 

@@ -32,6 +32,7 @@ from tests.builders import (
     a_nodepool,
     a_pdb,
     a_pod,
+    a_pod_template,
     a_requirement,
     an_owner,
 )
@@ -134,6 +135,24 @@ def test_pods_of_a_node_that_goes_are_made_again_and_find_a_place() -> None:
     (bound,) = steps(found, StepKind.BIND)
     assert len(bound.pods) == 1
     assert found.end.nodes == 1
+    assert found.end.pending == 0
+
+
+def test_pods_without_an_owner_are_lost_with_their_node() -> None:
+    alone = a_pod_template(namespace="tools")
+    pods = [
+        a_pod(name="psql", node="node-1", template=alone),
+        a_pod(name="a", node="node-1", cpu="500m"),
+        *(a_pod(name=name, node="node-2", cpu="300m") for name in "bcd"),
+    ]
+    found = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods))
+    (deleted,) = steps(found, StepKind.DISRUPT)
+    assert (deleted.evictions, deleted.lost) == (2, ("tools/psql",))
+    assert step_text(deleted).endswith("2 evictions (1 lost)")
+    (bound,) = steps(found, StepKind.BIND)
+    assert len(bound.pods) == 1
+    assert found.lost == ("tools/psql",)
+    assert headline(found).endswith("1 pod is lost (no owner): tools/psql")
     assert found.end.pending == 0
 
 

@@ -16,7 +16,7 @@ from karptui.kube.objects import (
     is_owned_by,
     object_words,
 )
-from karptui.kube.pod import Pod, PodTemplate, PodVolume
+from karptui.kube.pod import Pod, PodTemplate, PodVolume, lost_pods
 from karptui.kube.quantity import of_units
 from karptui.kube.volumes import PersistentVolumeClaim
 
@@ -140,3 +140,26 @@ POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "web", "name
 )
 def test_what_a_document_is_called(document: Any, words: str) -> None:
     assert object_words(document) == words
+
+
+@pytest.mark.parametrize(
+    ("owners", "annotations", "is_lost"),
+    [
+        ((), {}, True),
+        ((REPLICASET,), {}, False),
+        ((OwnerReference("example.com/v1", "Run", "a", "u", controller=False),), {}, True),
+        ((OwnerReference("apps/v1", "DaemonSet", "agent", "u", controller=False),), {}, False),
+        ((OwnerReference("v1", "Node", "node-1", "u", controller=True),), {}, False),
+        ((), {"kubernetes.io/config.mirror": "hash"}, False),
+    ],
+)
+def test_pods_without_a_controller_are_lost_if_they_are_evicted(
+    owners: tuple[OwnerReference, ...], annotations: dict[str, str], *, is_lost: bool
+) -> None:
+    template = PodTemplate(namespace="tools", owners=owners, annotations=annotations)
+    pods = [Pod(name="b", template=template), Pod(name="a", template=template)]
+    ended = [
+        Pod(name="done", template=template, phase="Succeeded"),
+        Pod(name="ending", template=template, deletion_ns=1),
+    ]
+    assert lost_pods([*pods, *ended]) == (("tools/a", "tools/b") if is_lost else ())

@@ -4,12 +4,17 @@ from msgspec.structs import replace
 
 from karptui.disruption.analysis import NextCommand, NextReport
 from karptui.disruption.node_verdict import Replacement
-from karptui.disruption.study import DisruptionStudy
+from karptui.disruption.study import DisruptionStudy, study_all
+from karptui.karpenter.settings import Settings
+from karptui.provisioning import prepare
 from karptui.session.cluster_view import NO_VIEW, ClusterView
 from karptui.session.nodes import NodeEntry, going_nodes
+from karptui.session.overview import overview_of
 from karptui.session.prepare import prepare_view
-from karptui.views.next import TABLE, replacement_values, report_values
-from tests.builders import NOW_NS, a_node
+from karptui.views.next import TABLE, next_lines, replacement_values, report_values
+from karptui.views.why.sentences import verdict_text
+from tests.builders import NOW_NS, a_node, a_pod, a_pod_template, present
+from tests.forward.making import TYPES, a_pair, a_world
 from tests.story_e import story_view
 from tests.views.why.test_words import analysed
 
@@ -35,7 +40,13 @@ def test_the_next_command() -> None:
         "reason": "Underutilized",
         "savings_per_hour": 0.768,
         "commands": [
-            {"decision": "delete", "nodes": ["ip-10-0-8-41"], "savings_per_hour": 0.768, "replacements": []},
+            {
+                "decision": "delete",
+                "nodes": ["ip-10-0-8-41"],
+                "savings_per_hour": 0.768,
+                "replacements": [],
+                "lost_pods": [],
+            },
         ],
         "asked": [],
         "waits_for": [],
@@ -73,6 +84,7 @@ def test_nodes_that_would_go() -> None:
         "held_by": ["DND"],
         "would_be": "delete",
         "replaced_by": [],
+        "lost_pods": [],
         "method": "SingleNodeConsolidation",
     }
     assert (draining["held_by"], draining["method"]) == (["DRAIN", "DND"], None)
@@ -90,3 +102,17 @@ def test_a_node_that_would_be_launched() -> None:
 def test_a_node_of_which_nothing_is_known() -> None:
     values = TABLE.values(NodeEntry(a_node(pool=""), None), NOW_NS)
     assert [name for name, value in values.items() if value not in (None, [])] == ["name", "type"]
+
+
+def test_pods_without_an_owner_are_said_to_be_lost() -> None:
+    alone = a_pod(name="psql", node="node-1", template=a_pod_template(namespace="tools"))
+    pods = [alone, *(a_pod(name=name, node="node-2", cpu="300m") for name in "bcd")]
+    prepared = prepare(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods), TYPES, Settings(), NOW_NS)
+    study = DisruptionStudy(prepared, 1)
+    study_all(study)
+    study.ask_next()
+    report, found = present(study.analysis.next), study.analysis.findings["claim/claim-node-1"]
+    assert [one.lost_pods for one in report.commands] == [found.lost_pods] == [("tools/psql",)]
+    text = "\n".join("".join(part for part, _ in line) for line in next_lines(report, overview_of(NO_VIEW)))
+    assert "  delete node-1\n  ✘ 1 pod would be lost (no owner): tools/psql\n" in text
+    assert verdict_text(present(found.outlook).now).startswith("would be deleted: 1 pod is lost (no owner), saves")

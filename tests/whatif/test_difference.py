@@ -237,6 +237,16 @@ def test_pods_of_removed_nodes_move_from_them() -> None:
     assert changed(start, mode=Replay.REMOVE).moves == ()
 
 
+@pytest.mark.parametrize("mode", [Replay.PENDING, Replay.REMOVE])
+def test_pods_without_an_owner_are_lost_with_the_nodes_that_edits_remove(mode: Replay) -> None:
+    alone = a_pod(name="psql", node="node-1", template=a_pod_template(namespace="tools"))
+    found = changed(fleet(*running(1, "node-1", cpu="500m"), alone), RemoveNode("node-1"), mode=mode)
+    assert found.lost_pods == ("tools/psql",)
+    assert [move.pods for move in found.moves] == [("default/node-1-0",)]
+    assert found.after.pending == 0
+    assert changed(fleet(alone), RemoveNode("node-1"), mode=Replay.SCRATCH).lost_pods == ()
+
+
 def test_a_removal_counts_on_no_node_that_is_not_initialised_as_consolidation_does_not() -> None:
     made = (node("node-1"), node("node-2"))
     nodes, claims = [one for one, _ in made], [claim for _, claim in made]

@@ -285,6 +285,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
             Value(
                 "cut_pods", _of_trial(lambda one: one.cut), INTEGER_OR_NULL, "Protected ones that are ended halfway."
             ),
+            Value("lost_pods", _of_trial(lambda one: one.lost), INTEGER_OR_NULL, "Moved ones that nothing recreates."),
             Value("lost_seconds", _of_trial(lambda one: one.lost_seconds), INTEGER_OR_NULL, "Work that is done again."),
             Value(
                 "preempting_pods",

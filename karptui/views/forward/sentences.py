@@ -34,12 +34,13 @@ def headline(played: Played) -> str:
     if not commands and not _count(played, StepKind.PROVISION):
         without = _unmanaged_text(played)
         sizes = f"{_sizes(played)}{f' ({without})' if without else ''}"
-        return f"{_without_commands(played)}{_until_text(played)}: {sizes}{_pending_text(last.pending)}"
+        rest = f"{_pending_text(last.pending)}{_lost_text(played)}"
+        return f"{_without_commands(played)}{_until_text(played)}: {sizes}{rest}"
     if played.circle is not None:
         begun_ns = played.circle.from_ns
         never = sum(1 for wait in played.waits if wait.until_ns is None and wait.from_ns < begun_ns)
         sizes = f"{_sizes(played)}{_comma(played)}"
-        return f"{circle_text(played.circle)}; {sizes} after {took}{_pending_text(never)}"
+        return f"{circle_text(played.circle)}; {sizes} after {took}{_pending_text(never)}{_lost_text(played)}"
     end = f"after {took}, and it goes on"
     if played.is_quiescent:
         end = f"within {took}, then nothing more{_until_text(played)}"
@@ -52,7 +53,7 @@ def headline(played: Played) -> str:
     change = "" if _is_unpriced(first, last) else known_change_text(first, last)
     beside = ", ".join(filter(None, (change, _unmanaged_text(played))))
     by_dollars = f" ({beside})" if beside else _comma(played)
-    return f"{_sizes(played)}{by_dollars} {end}: {by}{_pending_text(last.pending)}"
+    return f"{_sizes(played)}{by_dollars} {end}: {by}{_pending_text(last.pending)}{_lost_text(played)}"
 
 
 def _until_text(played: Played) -> str:
@@ -89,6 +90,12 @@ def _without_commands(played: Played) -> str:
 
 def _pending_text(pending: int) -> str:
     return f"; {counted(pending, 'pod')} without a node" if pending else ""
+
+
+def _lost_text(played: Played) -> str:
+    count = len(played.lost)
+    named = first_of([clean(key) for key in played.lost], MAX_NAMES)
+    return f"; {counted(count, 'pod')} {verb(count, 'is', 'are')} lost (no owner): {named}" if count else ""
 
 
 def circle_text(circle: Circle) -> str:
@@ -183,7 +190,7 @@ def step_text(step: Step, *, is_short: bool = False) -> str:
     if step.kind is StepKind.PROVISION:
         return f"launch {claims_text(step)} for {counted(len(step.pods), 'pod') if step.pods else 'its replicas'}"
     if step.kind is StepKind.EXPIRE:
-        return f"expire {first_of(step.nodes, MAX_NAMES)}, {counted(step.evictions, 'eviction')}"
+        return f"expire {first_of(step.nodes, MAX_NAMES)}, {_evictions_text(step)}"
     if step.kind is StepKind.REJECT and step.because in _FAILS:
         what = f"{step.decision} {first_of(step.nodes, MAX_NAMES)}".strip()
         return f"{method or 'a command'}: {what} fails, {_FAILS[step.because]}"
@@ -191,8 +198,13 @@ def step_text(step: Step, *, is_short: bool = False) -> str:
         return f"{method} looks again at {first_of(step.nodes, MAX_NAMES)}, and lets it be"
     by = f" by {claims_text(step)}" if step.claims else ""
     saved = f", {per_hour_change_text(-step.savings_per_hour)}" if step.savings_per_hour else ""
-    moved = f", {counted(step.evictions, 'eviction')}" if step.evictions else ""
+    moved = f", {_evictions_text(step)}" if step.evictions else ""
     return f"{method}: {step.decision} {first_of(step.nodes, MAX_NAMES)}{by}{saved}{moved}"
+
+
+def _evictions_text(step: Step) -> str:
+    lost = f" ({count_text(len(step.lost))} lost)" if step.lost else ""
+    return f"{counted(step.evictions, 'eviction')}{lost}"
 
 
 def kept_text(played: Played) -> str:

@@ -8,6 +8,7 @@ from typing import Final
 
 from karptui.aws.money import node_price_text, per_hour_change_text
 from karptui.kube.units import count_text, counted, first_of, verb
+from karptui.views.lost_pods import lost_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import short_name
 from karptui.whatif.difference import Difference
@@ -59,14 +60,21 @@ def placements_text(answer: Answer) -> str:
 def _sentences(answer: Answer, found: Difference) -> Iterator[tuple[str, Tone]]:
     if not answer.scenario.edits:
         yield from _unedited(found)
+        yield from _lost_pods(found)
         return
     yield from _emptied(found)
     if found.mode is Replay.NEXT:
         yield from _next(found)
     else:
         yield from _placed(answer, found)
+    yield from _lost_pods(found)
     yield from _drifted(found)
     yield from _kept(answer, found)
+
+
+def _lost_pods(found: Difference) -> Iterator[tuple[str, Tone]]:
+    if found.lost_pods:
+        yield f"{lost_text(found.lost_pods)}.", Tone.FAULT
 
 
 def _nothing_changes(answer: Answer, found: Difference, *, is_at_once: bool) -> tuple[str, Tone]:

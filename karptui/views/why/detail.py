@@ -12,11 +12,13 @@ from karptui.disruption.command import Method
 from karptui.disruption.lanes import lane_name
 from karptui.disruption.no_place import cause_text
 from karptui.karpenter.nodeclaim import REBOOTING
+from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, duration_text
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
 from karptui.views.column import Column, Heading
+from karptui.views.lost_pods import lost_text
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import TableSpec
@@ -92,6 +94,8 @@ def why_lines(entry: NodeEntry, detail: NodeDetail | None, now_ns: int) -> tuple
         lines.append(_line("…", Tone.LEAVING, "its end", drain_text(found, now_ns, names_blockers=False)))
     is_simulated = found.outlook is not None or (entry.is_managed and not (own is not None and own.problem))
     lines += _outlook_lines(found) if is_simulated and not entry.is_deleting else []
+    if found.lost_pods:
+        lines.append(((" ! ", Tone.WARNING), (lost_text(found.lost_pods), Tone.STRONG)))
     if found.recent_pods:
         many = f"{count_text(found.recent_pods)} in the last hour"
         lines.append(_line("!", Tone.WARNING, "still receives pods", many))
@@ -306,10 +310,13 @@ def times_text(one: Blocker, now_ns: int) -> str:
     return ", ".join(parts)
 
 
-def landing_cell(landing: Landing | None, *, is_daemon: bool) -> Cell:
-    """Return where a pod would land."""
+def landing_cell(landing: Landing | None, pod: Pod) -> Cell:
+    """Return where a pod would land; a pod that nothing recreates has a place on paper only."""
     if landing is None:
-        return Cell("leaves with the node", Tone.MUTED) if is_daemon else NOT_APPLICABLE
+        is_of_node = pod.template.is_daemonset_owned or pod.template.is_node_owned
+        return Cell("leaves with the node", Tone.MUTED) if is_of_node else NOT_APPLICABLE
+    if not landing.error and pod.template.is_lost_if_evicted:
+        return Cell("✘ lost: no owner recreates it", Tone.FAULT, "✘ lost (no owner)")
     if not landing.is_known:
         return Cell("? not known: only types that nodes show are", Tone.WARNING)
     if landing.error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from karptui.aws.money import node_price_text, per_hour_text, per_month_text, saved_text
@@ -385,14 +385,13 @@ def verdict_text(verdict: Verdict, *, would: bool = True) -> str:
         how = "it is empty" if verdict.method == "Emptiness" else _moved_text(verdict)
         return f"{'would be deleted' if would else 'delete'}: {how}{saves}" if verdict.method else "delete"
     if verdict.is_first:
-        kept = f"; {_kept_text(verdict)}" if verdict.kept else ""
-        return f"{'would be deleted' if would else 'delete'} before a replacement can exist (terminate-first){kept}"
+        how = f"{'would be deleted' if would else 'delete'} before a replacement can exist (terminate-first)"
+        return "; ".join((how, *_aside(verdict)))
     made = verdict.replacements[0] if verdict.replacements else None
     kinds = "" if made is None or not made.type_names else f" by {made.type_names[0]}"
     more = 0 if made is None else len(made.type_names) - 1
     others = f" or {counted(more, 'other type')}" if more > 0 else ""
-    kept = f"; {_kept_text(verdict)}" if verdict.kept else ""
-    return f"{'would be replaced' if would else 'replace'}{kinds}{others}{saves}{kept}"
+    return "; ".join((f"{'would be replaced' if would else 'replace'}{kinds}{others}{saves}", *_aside(verdict)))
 
 
 def _saves(verdict: Verdict) -> str:
@@ -402,11 +401,20 @@ def _saves(verdict: Verdict) -> str:
 
 
 def _moved_text(verdict: Verdict) -> str:
-    """Return what becomes of the pods of a node that is deleted: those that may not be evicted are given no place."""
-    if not verdict.kept:
+    """Return what happens to the pods of a node that is deleted."""
+    if not verdict.kept and not verdict.lost:
         return "the pods fit elsewhere" if verdict.moved else "no pod on it needs a place"
-    moved = f"{counted(verdict.moved, 'pod')} {'fits' if verdict.moved == 1 else 'fit'} elsewhere, "
-    return f"{moved if verdict.moved else ''}{_kept_text(verdict)}"
+    fit = verdict.moved - verdict.lost
+    moved = (f"{counted(fit, 'pod')} {verb(fit, 'fits', 'fit')} elsewhere",) if fit > 0 else ()
+    return ", ".join((*moved, *_aside(verdict)))
+
+
+def _aside(verdict: Verdict) -> Iterator[str]:
+    """Yield how many pods are lost, and how many get no place because they may not be evicted yet."""
+    if verdict.lost:
+        yield f"{counted(verdict.lost, 'pod')} {verb(verdict.lost, 'is', 'are')} lost (no owner)"
+    if verdict.kept:
+        yield _kept_text(verdict)
 
 
 def _kept_text(verdict: Verdict) -> str:

@@ -24,7 +24,7 @@ from karptui.state.usage import NodeUsage
 from karptui.views.why.detail import landing_cell, no_landing_text, times_text, why_lines
 from karptui.views.why.lanes import lane_lines, lanes_values
 from karptui.views.why.sentences import QUOTED
-from tests.builders import MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim
+from tests.builders import MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_pod
 from tests.views.why.test_words import analysed, entry, said
 
 
@@ -167,7 +167,7 @@ def test_a_pod_without_a_place_says_what_is_short_first() -> None:
     landing = Landing(error="no instance type", no_place=NoPlace("a/b", uninitialized_node="new"))
     said_ = "Karpenter counts on new, which is not initialised yet, and so on no place · Karpenter: no instance type"
     assert no_landing_text(landing) == said_
-    assert landing_cell(landing, is_daemon=False).text == f"✘ {said_}"
+    assert landing_cell(landing, a_pod()).text == f"✘ {said_}"
 
 
 def test_what_is_short_comes_before_karpenters_own_words() -> None:

@@ -16,6 +16,7 @@ from karptui.disruption.node_verdict import Landing, Replacement, Verdict
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.repair import HealthDeletion
 from karptui.disruption.study import DisruptionStudy, study_all
+from karptui.kube.objects import OwnerReference
 from karptui.session.budgets import budget_entries
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of, held_per_hour
@@ -45,7 +46,7 @@ from karptui.views.why.sentences import (
     why_text,
     why_words,
 )
-from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_node, present
+from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_node, a_pod, a_pod_template, an_owner, present
 from tests.story_e import NODES as STORY_NODES
 from tests.story_e import story_view
 from tests.ui.fleet import status
@@ -288,17 +289,18 @@ def test_lines_before_anything_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("landing", "is_daemon", "text"),
+    ("landing", "owners", "text"),
     [
-        (None, True, "leaves with the node"),
-        (None, False, "-"),
-        (Landing(error="no\x1b[31m room"), False, "✘ no"),
-        (Landing(node_name="ip-1.ec2.internal"), False, "→ ip-1"),
-        (Landing(pool_name="general", type_name="m6i.large"), False, "→ new m6i.large in general"),
+        (None, (an_owner(kind="DaemonSet"),), "leaves with the node"),
+        (None, (an_owner(),), "-"),
+        (Landing(error="no\x1b[31m room"), (), "✘ no"),
+        (Landing(node_name="ip-1.ec2.internal"), (an_owner(),), "→ ip-1"),
+        (Landing(pool_name="general", type_name="m6i.large"), (an_owner(),), "→ new m6i.large in general"),
+        (Landing(node_name="ip-1.ec2.internal"), (), "✘ lost: no owner recreates it"),
     ],
 )
-def test_landing_places(landing: Landing | None, is_daemon: bool, text: str) -> None:
-    cell = landing_cell(landing, is_daemon=is_daemon)
+def test_landing_places(landing: Landing | None, owners: tuple[OwnerReference, ...], text: str) -> None:
+    cell = landing_cell(landing, a_pod(template=a_pod_template(owners=owners)))
     assert cell.text.startswith(text)
     assert "\x1b" not in cell.text
 

@@ -20,7 +20,7 @@ from karptui.disruption.methods import observed_fleet
 from karptui.disruption.outlook import Outcome, Outlook
 from karptui.karpenter.nodeclaim import node_key
 from karptui.karpenter.pod_predicates import is_reschedulable
-from karptui.kube.pod import Pod
+from karptui.kube.pod import Pod, lost_pods
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import count_text, counted, duration_text
 from karptui.provisioning.reporter import Reporter, silent
@@ -96,6 +96,8 @@ class Trial(msgspec.Struct, frozen=True):
     """Whether the dollars add up removals of single nodes."""
     is_forecast: bool = False
     """Whether nodes, dollars, evictions and the wait are those of a forecast, compared with the cluster as it is."""
+    lost: int = 0
+    """Moved pods that nothing recreates."""
 
     @property
     def is_saving_known(self) -> bool:
@@ -133,6 +135,8 @@ class Trial(msgspec.Struct, frozen=True):
             moves = [f"cuts {counted(self.cut, 'protected pod')} after {duration_text(self.lost_seconds)} of work"]
         elif self.spares:
             moves.append("cuts no protected pod")
+        if self.lost:
+            moves.append(f"{counted(self.lost, 'pod')} {'is' if self.lost == 1 else 'are'} lost (no owner)")
         parts = [f"Frees {counted(len(self.freed), 'node')} {when}", saved, *moves]
         held = f" ({self._held})" if self.held else ""
         return f"{', '.join(parts)}{held}; {self._aside}."
@@ -246,6 +250,7 @@ def _tried(
         unpriced=len(freed) if None in paid else saved.count(None),
         wait_seconds=_wait_seconds(remedy, base, jobs) if waits else 0,
         evictions=len(moved),
+        lost=len(lost_pods(moved)),
         cut=len(cut),
         spares=len(jobs) - len(cut),
         lost_seconds=sum(_age_seconds(pod, base.now_ns) for pod in cut),
