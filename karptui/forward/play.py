@@ -52,6 +52,7 @@ class Play:
         durations: Durations,
         seed: int = 0,
         most_commands: int | None = None,
+        refused_until_ns: int = 0,
         journal: Journal | None = None,
         reporter: Reporter = silent,
         pause: Pause = no_pause,
@@ -67,6 +68,7 @@ class Play:
             durations: How long things take.
             seed: Decides what kube-scheduler and Karpenter leave to chance; with 0 Karpenter does the likeliest.
             most_commands: Commands of disruption after which it ends; None for no bound.
+            refused_until_ns: When the offerings that EC2 refused are available again; 0 for never.
             journal: Gets every change, to tell later how the cluster was at an instant.
             reporter: Told of the time that has passed and the whole, in seconds; may raise ``Cancelled``.
             pause: Called now and then while something is worked out.
@@ -101,6 +103,8 @@ class Play:
         chance = Chance(random.Random(seed)) if seed else LIKELIEST  # noqa: S311 - a choice among equals, not a secret
         self.disruption = DisruptionLoop(world, agenda, sight, queue, durations=durations, chance=chance)
         self._by_hand: KubectlDrain | None = None
+        if refused_until_ns:
+            agenda.at(refused_until_ns, self._offer_again, Turn.CALENDAR)
 
     def run(self) -> Played:
         """Play until nothing more is to happen, or until the horizon.
@@ -185,6 +189,12 @@ class Play:
         self._expect_repairs()
         self._note_moment()
         self._queue.advance()
+
+    def _offer_again(self) -> None:
+        self.sight.offer_again()
+        self._books = self.sight.fleet().books
+        self._provisioning.look_again()
+        self._agenda.wake()
 
     def _expect_repairs(self) -> None:
         """Enter when nodes that are unhealthy have been so for too long; none falls ill or recovers in a play."""

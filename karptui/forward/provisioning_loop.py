@@ -54,6 +54,10 @@ class ProvisioningLoop:
         if self._expected and not self._has_homeless():
             self._expect(frozenset())
 
+    def look_again(self) -> None:
+        """Seek a place for every pod again, although the cluster is the same."""
+        self._seen = -1
+
     def _has_homeless(self) -> bool:
         """Return whether a pod waits for a node, or stands on one that goes or is to go."""
         if self._world.leaving or self._world.commanded:

@@ -24,7 +24,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import format_duration
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import counted, duration_text, first_of, verb
+from karptui.kube.units import clock_text, counted, duration_text, first_of, verb
 from karptui.provisioning.instance_types import InstanceTypes
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
 from karptui.provisioning.not_modelled import KUBE_SCHEDULER_APPROXIMATED, not_modelled
@@ -51,6 +51,7 @@ def forward(
     simulation_seconds: float | None = None,
     removed: Iterable[str] = (),
     most_commands: int | None = None,
+    refused_until_ns: int = 0,
     has_prices: bool = True,
     journal: Journal | None = None,
     reporter: Reporter = silent,
@@ -69,6 +70,7 @@ def forward(
         simulation_seconds: What Karpenter takes for one simulated removal, by its metrics; None where not known.
         removed: Names of nodes that somebody deletes at the beginning.
         most_commands: Commands of disruption after which it ends; None for no bound.
+        refused_until_ns: When the offerings that EC2 refused are available again; 0 for never.
         has_prices: Whether the answer has dollars; Karpenter decides by them either way.
         journal: Gets every change, to tell later how the cluster was at an instant.
         reporter: Told of the seconds that have passed and of all; may raise ``Cancelled``.
@@ -92,6 +94,7 @@ def forward(
         durations=durations,
         seed=seed,
         most_commands=most_commands,
+        refused_until_ns=refused_until_ns,
         journal=journal,
         reporter=reporter,
         pause=pause,
@@ -100,7 +103,15 @@ def forward(
         play.delete_node(name)
     played = play.run() if has_prices else without_dollars(play.run())
     is_measured = simulation_seconds is not None
-    assumed, left_out = premises(inventory, settings, durations, now_ns, is_instant=is_instant, is_measured=is_measured)
+    assumed, left_out = premises(
+        inventory,
+        settings,
+        durations,
+        now_ns,
+        is_instant=is_instant,
+        is_measured=is_measured,
+        refused_until_ns=refused_until_ns,
+    )
     assumed += (
         *_foreign(_unmanaged(inventory), has_prices=has_prices),
         *_scheduled(inventory, played),
@@ -124,6 +135,7 @@ def premises(
     *,
     is_instant: bool = False,
     is_measured: bool = False,
+    refused_until_ns: int = 0,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what a play assumes, and what it leaves out, in sentences.
 
@@ -134,6 +146,7 @@ def premises(
         now_ns: When the play begins.
         is_instant: Whether it was played without time.
         is_measured: Whether Karpenter's metrics say what its passes take.
+        refused_until_ns: When the offerings that EC2 refused are available again; 0 for never.
     """
     usual = None if is_measured else assumed_seconds(len(inventory.nodes))
     return (
@@ -143,8 +156,18 @@ def premises(
             *_assumptions(durations, usual, is_instant=is_instant),
             *_job_assumptions(inventory),
         ),
-        (*not_modelled(inventory, settings, keeps_replicas=True), *_left_out(inventory)),
+        (
+            *_refused_again(refused_until_ns),
+            *not_modelled(inventory, settings, keeps_replicas=True),
+            *_left_out(inventory),
+        ),
     )
+
+
+def _refused_again(until_ns: int) -> Iterator[str]:
+    if until_ns:
+        at = clock_text(until_ns)
+        yield f"whether EC2 refuses launches again: from {at} on, Karpenter launches the refused offerings here"
 
 
 def kept_nodes(fleet: Fleet) -> tuple[KeptNode, ...]:

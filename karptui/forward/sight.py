@@ -14,6 +14,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.provisioning.instance_types import InstanceTypes
 from karptui.provisioning.prepared import Prepared
+from karptui.provisioning.refused_types import offered_again
 from karptui.provisioning.reporter import Pause, no_pause
 
 FOR_EVER_NS: Final = 2**63 - 1
@@ -74,6 +75,11 @@ class Sight:
     def forget(self) -> None:
         """Look at everything anew the next time."""
         self._prepared = self._fleet = None
+
+    def offer_again(self) -> None:
+        """Take the offerings that EC2 refused as available."""
+        self._types = offered_again(self._types)
+        self.forget()
 
     def prepared(self) -> Prepared:
         """Return the cluster as it is now, made ready for runs of the engine."""

@@ -142,6 +142,7 @@ def drain_groups(
         now_ns,
         until_ns=now_ns + horizon_ns,
         durations=durations,
+        refused_until_ns=situation.types.refused_until_ns,
         reporter=reporter,
     )
     ordered, going = sorted(names), frozenset(names)
@@ -154,7 +155,9 @@ def drain_groups(
     )
     has_prices = situation.has_prices
     played = play.run() if has_prices else without_dollars(play.run())
-    assumed, left_out = premises(inventory, settings, durations, now_ns)
+    assumed, left_out = premises(
+        inventory, settings, durations, now_ns, refused_until_ns=situation.types.refused_until_ns
+    )
     costs = list(_costs(played.series, drain.nodes, prices))
     unpriced = max(moment.unpriced for moment in played.series) + sum(1 for name in names if name not in prices)
     return GroupDrain(

@@ -63,6 +63,7 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
                 seed=number,
                 simulation_seconds=simulation_seconds,
                 removed=self.removed,
+                refused_until_ns=self.situation.types.refused_until_ns,
                 has_prices=self.situation.has_prices,
                 journal=journal,
                 reporter=_part(reporter, turn, count),

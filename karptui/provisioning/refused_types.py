@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
+
+from msgspec.structs import replace
 
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.labels import CAPACITY_TYPE, WELL_KNOWN, ZONE
@@ -12,6 +14,7 @@ from karptui.karpenter.requirements import Requirements
 from karptui.kube.resources import ResourceList
 from karptui.kube.units import counted
 from karptui.provisioning.catalogue import allocatable_nano
+from karptui.provisioning.instance_types import InstanceTypes
 
 _MOST_NAMES: Final = 2
 
@@ -50,3 +53,21 @@ def _names(code: str, values_by_type: dict[str, set[str]]) -> str:
         return ", ".join(reversed(values))
     names = ", ".join(values_by_type) if len(values_by_type) <= _MOST_NAMES else counted(len(values_by_type), "type")
     return f"{' and '.join(values)} {names}"
+
+
+def offered_again(types: InstanceTypes) -> InstanceTypes:
+    """Return instance types with the offerings available that EC2 refused; types without such stay the same objects."""
+    if not isinstance(types, Mapping):
+        return tuple(map(_offered_again, types))
+    by_list = {id(one): tuple(map(_offered_again, one)) for one in types.values()}
+    return {name: by_list[id(one)] for name, one in types.items()}
+
+
+def _offered_again(one: InstanceType) -> InstanceType:
+    if not any(offering.error_code for offering in one.offerings):
+        return one
+    offerings = (
+        replace(offering, is_available=True, error_code="") if offering.error_code else offering
+        for offering in one.offerings
+    )
+    return replace(one, offerings=tuple(offerings))

@@ -77,4 +77,9 @@ def _resolved(evidence: Evidence, unread: UnreadClasses, inventory: Inventory, s
     there = {nodeclass.key for nodeclass in inventory.nodeclasses}
     still = tuple(ref for ref in unread.refs if ref.key not in there)
     offered = offered_types(inventory, settings, evidence, unread._replace(refs=still))
-    return TypesResult(offered.types, offered.notes, is_fixed=evidence.instance_types is not None)
+    return TypesResult(
+        offered.types,
+        offered.notes,
+        is_fixed=evidence.instance_types is not None,
+        refused_until_ns=evidence.unavailable.until_ns,
+    )

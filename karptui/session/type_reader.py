@@ -23,6 +23,7 @@ from karptui.aws.observed import ObservedType
 from karptui.aws.prices import NodePrices, Price, PriceOrigin, PriceSource
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, WELL_KNOWN, ZONE
+from karptui.karpenter.launch_errors import NO_FREE_ADDRESSES
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
 from karptui.kube import resources
@@ -176,8 +177,9 @@ class TypeReader:
         if ruled_out:
             return Availability.RULED_OUT
         market = resolved.market
-        if OfferingKey(capacity_type, self._type.name, zone) in market.sold_out:
-            return Availability.SOLD_OUT
+        error_code = market.sold_out.get(OfferingKey(capacity_type, self._type.name, zone))
+        if error_code is not None:
+            return Availability.NO_ADDRESSES if error_code == NO_FREE_ADDRESSES else Availability.SOLD_OUT
         if zone not in market.zones_by_type.get(self._type.name, frozenset()):
             return Availability.NOT_SOLD
         if zone not in {one.name for one in resolved.nodeclass.zones}:

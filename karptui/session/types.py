@@ -24,6 +24,7 @@ class Availability(StrEnum):
     OFFERED = "offered"
     NOT_ALLOWED = "not allowed by the pool"
     SOLD_OUT = "sold out"
+    NO_ADDRESSES = "no free IP addresses"
     NO_SUBNET = "no subnet"
     NOT_SOLD = "not sold here"
     RULED_OUT = "ruled out by the NodeClass"

@@ -33,6 +33,8 @@ class TypesResult(msgspec.Struct, frozen=True, eq=False):
     """What was assumed about them, in sentences."""
     is_fixed: bool = False
     """Whether they came with a snapshot: then they do not follow from NodeClasses and settings."""
+    refused_until_ns: int = 0
+    """When Karpenter offers the last of the refused offerings again; 0 if that is not known."""
 
     def of_pool(self, name: str) -> Sequence[InstanceType]:
         """Return the types of a NodePool; none where they are not known."""

@@ -14,6 +14,7 @@ from karptui.forward.result import StepKind
 from karptui.forward.run import RECKONED, forward
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import INSTANCE_TYPE, REGISTERED
+from karptui.karpenter.launch_errors import UNFULFILLABLE
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import SCHEDULING_GATED, PodVolume
@@ -226,6 +227,22 @@ def test_a_pod_that_preempts_waits_for_the_room_of_its_victims() -> None:
     (bound,) = steps(found, StepKind.BIND)
     assert (bound.pods, seconds(bound)) == (("default/high",), 60)
     assert steps(found, StepKind.PROVISION) == []
+
+
+def test_offerings_that_ec2_refused_come_back_with_time() -> None:
+    refused = [
+        replace(one, offerings=tuple(replace(o, is_available=False, error_code=UNFULFILLABLE) for o in one.offerings))
+        for one in TYPES
+    ]
+    world = a_world(pods=[a_pod(name="a", cpu="500m")])
+    until_ns = NOW_NS + 2 * MINUTE_NS
+    found = forward(world, refused, Settings(), NOW_NS, refused_until_ns=until_ns)
+    (launched,) = steps(found, StepKind.PROVISION)
+    assert until_ns <= launched.at_ns < until_ns + MINUTE_NS
+    assert (found.end.nodes, found.end.pending) == (1, 0)
+    assert found.not_modelled[0].startswith("whether EC2 refuses launches again")
+    for_good = forward(world, refused, Settings(), NOW_NS)
+    assert (for_good.end.nodes, for_good.end.pending) == (0, 1)
 
 
 def test_a_pod_whose_claim_is_missing_waits_however_often_a_place_is_sought() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -11,16 +10,14 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
 from karptui.advice.words import listed, span
-from karptui.kube.event import Event
+from karptui.aws.launch_refusals import recent_launch_refusals
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted
 from karptui.whatif.edits import ObjectRef
 
-_REASON: Final = "InsufficientCapacityError"
 _HOUR_NS: Final = 3600 * NS_PER_SECOND
 _MANY: Final = 3
 _LONGEST: Final = 160
-_SUFFIX: Final = re.compile(r"-[a-z0-9]{5}$")
 
 
 @rule(
@@ -35,17 +32,18 @@ _SUFFIX: Final = re.compile(r"-[a-z0-9]{5}$")
     remedy="Allow more types, zones or capacity types, or give the pods a NodePool to fall back to.",
 )
 def _no_capacity(context: AdviceContext) -> Iterator[Finding]:
-    by_pool: dict[str, list[Event]] = {}
-    for event in context.inventory.events:
-        if event.reason == _REASON and event.involved_kind == "NodeClaim" and event.last_ns > context.now_ns - _HOUR_NS:
-            by_pool.setdefault(_SUFFIX.sub("", event.involved_name), []).append(event)
+    refusals = recent_launch_refusals(context.inventory, context.history, since_ns=context.now_ns - _HOUR_NS)
     for pool in context.pools:
-        events = by_pool.get(pool.name, [])
-        times = sum(event.count for event in events)
+        own = [one for one in refusals if one.nodepool == pool.name]
+        counts: dict[str, int] = {}
+        for one in own:
+            counts[one.nodeclaim] = max(counts.get(one.nodeclaim, 0), one.count)
+        times = sum(counts.values())
         if times < _MANY:
             continue
-        last = max(events, key=lambda event: event.last_ns)
-        said = last.message if len(last.message) <= _LONGEST else f"{last.message[:_LONGEST]}…"
+        last = own[-1]
+        message = ": ".join(filter(None, (last.error_code, last.message)))
+        said = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
         yield Finding(
             severity=Severity.WARNING,
             objects=(pool_ref(pool),),

@@ -331,5 +331,6 @@ def _square(offer: TypeOffer) -> Square:
         words = f"{offer.instances_left} left"
     if offer.availability is Availability.OFFERED:
         return Square(price, words, Tone.NORMAL if offer.price is not None else Tone.MUTED, is_struck=False)
-    tone = Tone.WARNING if offer.availability is Availability.SOLD_OUT else Tone.MUTED
+    is_refused = offer.availability in (Availability.SOLD_OUT, Availability.NO_ADDRESSES)
+    tone = Tone.WARNING if is_refused else Tone.MUTED
     return Square(price, words, tone, is_struck=offer.availability is not Availability.NOT_ALLOWED)
