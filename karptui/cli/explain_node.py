@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -11,14 +11,22 @@ from msgspec.structs import replace
 from karptui.cli.errors import no_such
 from karptui.cli.loading import Loaded
 from karptui.cli.options import MOST_SIMULATED
+from karptui.disruption.churn.report import churn_of
 from karptui.disruption.json_form import blocker_json
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.study import DisruptionStudy
+from karptui.kube.event import Event
+from karptui.kube.units import clock_text
+from karptui.session.churn import ReplacedClaim, replacements, unknown_because
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import unready_because
+from karptui.state.inventory import inventory_of
+from karptui.views.churn.replacements import TABLE as REPLACEMENTS
+from karptui.views.churn.sentences import replacement_sentences
+from karptui.views.instants import instant_value
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts
 from karptui.views.pods import pods_of_node_table
@@ -29,15 +37,19 @@ from karptui.views.why.detail import landing_cell, why_lines, with_landings
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeDetail, NodeFindings
 
+_KINDS = ("Node", "NodeClaim")
 _SHOWN = ("name", "namespace", "cpu", "mem", "owner", "protection", "age", "lands_on")
 
 
 def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]:
-    """Return a node, or a NodeClaim without one, as values and as lines.
+    """Return a node, or a NodeClaim without one, as values and as lines; of one that is gone what churn knows.
 
     Raises:
-        UsageError: when there is no such node.
+        UsageError: when there is no such node, and nothing is known of one.
     """
+    if _found(loaded.view, args.name) is None and (gone := _gone(loaded, args.name)) is not None:
+        events = _events_of(loaded.view, gone)
+        return [_gone_values(gone, events, loaded.now_ns)], _gone_lines(gone, events, loaded.now_ns), loaded
     entry = _find(loaded.view, args.name)
     reason = unready_because(loaded.view)
     if reason:
@@ -67,13 +79,59 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
 
 
 def _find(view: ClusterView, name: str) -> NodeEntry:
+    found = _found(view, name)
+    if found is None:
+        raise no_such("node", name, [entry.name for entry in view.node_entries])
+    return found
+
+
+def _found(view: ClusterView, name: str) -> NodeEntry | None:
     short = [entry for entry in view.node_entries if entry.name.partition(".")[0] == name]
     found = view.node_of(name) or next((one for one in view.node_entries if name in (one.name, _claim(one))), None)
     if found is None and len(short) == 1:
         return short[0]
-    if found is None:
-        raise no_such("node", name, [entry.name for entry in view.node_entries])
     return found
+
+
+def _gone(loaded: Loaded, name: str) -> ReplacedClaim | None:
+    """Return a NodeClaim that was removed, by its name or its node's; the latest of several."""
+    if unknown_because(loaded.view.statuses):
+        return None
+    state = loaded.view.state
+    removed = replacements(churn_of(inventory_of(state), loaded.now_ns, state.history))
+    return next(
+        (
+            one
+            for one in sorted(removed, key=lambda one: one.life.removed_ns, reverse=True)
+            if name in (one.life.claim, one.life.node, one.life.node.partition(".")[0])
+        ),
+        None,
+    )
+
+
+def _events_of(view: ClusterView, gone: ReplacedClaim) -> list[Event]:
+    names = {gone.life.claim, gone.life.node} - {""}
+    found = (*view.state.history.events, *view.state.events.values())
+    about = {one.key: one for one in found if one.involved_kind in _KINDS and one.involved_name in names}
+    return sorted(about.values(), key=lambda one: one.last_ns)
+
+
+def _gone_lines(gone: ReplacedClaim, events: Iterable[Event], now_ns: int) -> Iterator[Pieces]:
+    yield (("The node is gone.", Tone.STRONG),)
+    yield from replacement_sentences(gone, now_ns)
+    for number, one in enumerate(events):
+        if not number:
+            yield ()
+            yield (("Events", Tone.STRONG),)
+        yield ((f"{clock_text(one.last_ns)}  {one.involved_kind}  {one.reason}: {one.message}", Tone.NORMAL),)
+
+
+def _gone_values(gone: ReplacedClaim, events: Iterable[Event], now_ns: int) -> dict[str, Any]:
+    told = [
+        {"at": instant_value(one.last_ns), "kind": one.involved_kind, "reason": one.reason, "message": one.message}
+        for one in events
+    ]
+    return {"gone": True, **REPLACEMENTS.values(gone, now_ns), "events": told}
 
 
 def _claim(entry: NodeEntry) -> str:

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.chance import LIKELIEST, Chance
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import ReckonedPrices, pool_costs, unpriced_claims
@@ -56,6 +57,7 @@ class Play:
         journal: Journal | None = None,
         reporter: Reporter = silent,
         pause: Pause = no_pause,
+        prices: PriceSettings = LIST_PRICES,
     ) -> None:
         """Set the scene.
 
@@ -72,7 +74,9 @@ class Play:
             journal: Gets every change, to tell later how the cluster was at an instant.
             reporter: Told of the time that has passed and the whole, in seconds; may raise ``Cancelled``.
             pause: Called now and then while something is worked out.
+            prices: What nodes cost beside list prices; Karpenter decides by list prices.
         """
+        self._prices = prices
         self.world = world = World(inventory, journal, settings.rules)
         self._journal = journal
         self._agenda = agenda = Agenda(now_ns)
@@ -224,9 +228,12 @@ class Play:
             self._journal.close(self.now_ns)
         if self._price[0] != self.world.claims_version:
             claims, nodes = self.world.claims.values(), self.world.nodes
-            costs = pool_costs(claims, self._books)
-            unpriced = sum(1 for claim in unpriced_claims(claims, self._books) if claim.node_name in nodes)
-            self._price = (self.world.claims_version, round(sum(costs.values()), 6), unpriced)
+            listed = sum(pool_costs(claims, self._books).values())
+            left_out = unpriced_claims(claims, self._books)
+            paid = listed * self._prices.multiplier
+            paid += self._prices.surcharge_per_node_hour * (len(claims) - len(left_out))
+            unpriced = sum(1 for claim in left_out if claim.node_name in nodes)
+            self._price = (self.world.claims_version, round(paid, 6), unpriced)
         moment = Moment(
             self.now_ns,
             len(self.world.nodes),

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.codes import CODES, RANKS
@@ -19,7 +20,7 @@ from karptui.forward.jobs import job_times, kind_of
 from karptui.forward.journal import Journal
 from karptui.forward.launching import is_stuck
 from karptui.forward.play import Play
-from karptui.forward.result import KeptNode, Played, StepKind, without_dollars
+from karptui.forward.result import KeptNode, Played, Step, StepKind, without_dollars
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import format_duration
@@ -31,10 +32,7 @@ from karptui.provisioning.not_modelled import KUBE_SCHEDULER_APPROXIMATED, not_m
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 
 _MOST_NAMES: Final = 3
-RECKONED: Final = (
-    "dollars of plays are what Karpenter reckons with: list prices without a discount or a surcharge,"
-    " reserved nodes as good as free, spot on demand where no spot price is known"
-)
+RECKONED: Final = "reserved nodes as good as free, spot on demand where no spot price is known"
 HORIZON_NS = 6 * 3600 * NS_PER_SECOND
 """How far a play goes unless somebody says otherwise."""
 
@@ -53,6 +51,7 @@ def forward(
     most_commands: int | None = None,
     refused_until_ns: int = 0,
     has_prices: bool = True,
+    prices: PriceSettings = LIST_PRICES,
     journal: Journal | None = None,
     reporter: Reporter = silent,
     pause: Pause = no_pause,
@@ -72,6 +71,7 @@ def forward(
         most_commands: Commands of disruption after which it ends; None for no bound.
         refused_until_ns: When the offerings that EC2 refused are available again; 0 for never.
         has_prices: Whether the answer has dollars; Karpenter decides by them either way.
+        prices: What nodes cost beside list prices, a discount or a surcharge; Karpenter decides by list prices.
         journal: Gets every change, to tell later how the cluster was at an instant.
         reporter: Told of the seconds that have passed and of all; may raise ``Cancelled``.
         pause: Called now and then while something is worked out.
@@ -98,6 +98,7 @@ def forward(
         journal=journal,
         reporter=reporter,
         pause=pause,
+        prices=prices,
     )
     for name in removed:
         play.delete_node(name)
@@ -115,10 +116,11 @@ def forward(
     assumed += (
         *_foreign(_unmanaged(inventory), has_prices=has_prices),
         *_scheduled(inventory, played),
-        *(about_dollars(played) if has_prices else ()),
+        *(about_dollars(played, prices) if has_prices else ()),
     )
     return msgspec.structs.replace(
         played,
+        steps=tuple(_paid(step, prices) for step in played.steps),
         kept=kept_nodes(play.fleet()),
         unmanaged=_unmanaged(inventory),
         circle=circle_of(played),
@@ -246,10 +248,21 @@ def _scheduled(inventory: Inventory, played: Played) -> Iterator[str]:
         yield f"pods of other schedulers ({names}) are bound by kube-scheduler's rules, but not at once"
 
 
-def about_dollars(played: Played) -> Iterator[str]:
+def _paid(step: Step, prices: PriceSettings) -> Step:
+    """Return a step with savings in what is paid; Karpenter's own reckoning stays."""
+    if step.savings_per_hour is None:
+        return step
+    saved = prices.saved(step.savings_per_hour, len(step.nodes) - len(step.claims))
+    return msgspec.structs.replace(step, savings_per_hour=saved)
+
+
+def about_dollars(played: Played, prices: PriceSettings = LIST_PRICES) -> Iterator[str]:
     """Yield what the dollars of a play are, and how many nodes they leave out."""
     if any(moment.price_per_hour for moment in played.series):
-        yield RECKONED
+        parts = [f"times {prices.multiplier:g}"] if prices.multiplier != 1 else []
+        parts += [f"plus ${prices.surcharge_per_node_hour:g} a node"] if prices.surcharge_per_node_hour else []
+        changed = " ".join(parts) or "without a discount or a surcharge"
+        yield f"dollars of plays are what Karpenter reckons with: list prices {changed}, {RECKONED}"
     count = max(moment.unpriced for moment in played.series)
     if count:
         counts, claims = verb(count, "counts", "count"), verb(count, "its NodeClaim", "their NodeClaims")

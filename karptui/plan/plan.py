@@ -11,11 +11,12 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import advise
 from karptui.aws.money import per_hour_change_text
+from karptui.disruption.budgets import budget_state, count_use, reasons_of
 from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import Played, StepKind
-from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.labels import CAPACITY_TYPE, NODEPOOL, SPOT
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import counted, span_text, verb
+from karptui.kube.units import clock_text, counted, first_of, span_text, verb
 from karptui.plan.rollout import leave_out_alike, most_more_nodes, rollout, spent
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.difference import BlockerLine, Difference
@@ -30,6 +31,17 @@ from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.situation import DRIFTED, EditedCluster, Situation, WhatIfBase
 
 _CENT = 0.005
+
+
+class PausedPool(msgspec.Struct, frozen=True):
+    """A NodePool whose edited budgets allow no disruption now, and what goes on nevertheless."""
+
+    name: str
+    expiring: tuple[str, ...]
+    """Nodes that expire during the play."""
+    first_ns: int
+    """When the first of them does."""
+    spot_nodes: int
 
 
 class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -51,6 +63,8 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     what comes in their place is as edited, or the nodes would go as it is and stay as edited."""
     placed_again: Answer | None = None
     """The edits where every pod is placed again, if they change nothing for the pods that are pending now."""
+
+    paused: tuple[PausedPool, ...] = ()
     refused: tuple[str, ...] = ()
     """What of the edits the API server would not take, in sentences; the rest is as if it took them."""
 
@@ -144,6 +158,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 f" {verb(len(self.drifted), 'is', 'are')} replaced{last};"
                 f" {counted(self.edited.evictions, 'eviction')} in all within {_span(self.edited)}"
             )
+        yield from map(_paused_text, self.paused)
         for finding in self.gained:
             if finding.severity is Severity.WARNING:
                 yield f"Advice {finding.rule}: {finding.fact}"
@@ -231,6 +246,7 @@ def plan(
         lost=lost,
         drifted_before=_drifted_before(base, edited, answer, now, then),
         placed_again=placed_again,
+        paused=tuple(_paused(base, edited, then)),
         refused=refusals(edited),
     )
 
@@ -242,6 +258,38 @@ def _placed_again(base: WhatIfBase, edited: EditedCluster, answer: Answer, repor
         return None
     *_, anew = answers(base, msgspec.structs.replace(answer.scenario, replay=Replay.SCRATCH), reporter, edited=edited)
     return None if anew.difference is None or anew.difference.places_alike else anew
+
+
+def _paused(base: WhatIfBase, edited: EditedCluster, then: Played) -> Iterator[PausedPool]:
+    """Yield NodePools whose budgets the edits close, where nodes go nevertheless: budgets hold neither back."""
+    was = {pool.name: pool.budgets for pool in base.inventory.nodepools}
+    use = count_use(edited.fleet.nodes)
+    expiries = [step for step in then.steps if step.kind is StepKind.EXPIRE]
+    for pool in edited.inventory.nodepools:
+        states = [
+            budget_state(pool, reason, use.get(pool.name), edited.now_ns) for reason in reasons_of(edited.settings)
+        ]
+        if was.get(pool.name) == pool.budgets or any(one.allowed for one in states):
+            continue
+        claims = [claim for claim in edited.inventory.nodeclaims if claim.labels.get(NODEPOOL) == pool.name]
+        names = {claim.node_name or claim.name for claim in claims}
+        steps = [step for step in expiries if names & set(step.nodes)]
+        spot = sum(1 for claim in claims if claim.labels.get(CAPACITY_TYPE) == SPOT and not claim.is_deleting)
+        if steps or spot:
+            expiring = tuple(dict.fromkeys(name for step in steps for name in step.nodes))
+            yield PausedPool(pool.name, expiring, min((step.at_ns for step in steps), default=0), spot)
+
+
+def _paused_text(paused: PausedPool) -> str:
+    parts = []
+    if paused.expiring:
+        count = len(paused.expiring)
+        first = "at" if count == 1 else "the first at"
+        when = f"{first} {clock_text(paused.first_ns)} ({first_of(paused.expiring, 3)})"
+        parts.append(f"{counted(count, 'node')} {verb(count, 'expires', 'expire')}, {when}")
+    if paused.spot_nodes:
+        parts.append(f"AWS may interrupt its {counted(paused.spot_nodes, 'spot node')} at any time")
+    return f"the budgets of {paused.name} pause disruption, but not expiration and interruption: {'; '.join(parts)}"
 
 
 def _drifted_before(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from karptui.aws.prices import settings_of
 from karptui.forward.journal import Journal
 from karptui.forward.result import Played
 from karptui.forward.run import HORIZON_NS, forward
@@ -65,6 +66,7 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
                 removed=self.removed,
                 refused_until_ns=self.situation.types.refused_until_ns,
                 has_prices=self.situation.has_prices,
+                prices=settings_of(self.situation.prices),
                 journal=journal,
                 reporter=_part(reporter, turn, count),
                 pause=pause,

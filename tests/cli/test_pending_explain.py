@@ -215,3 +215,23 @@ def test_flags_without_effect_are_refused(
 ) -> None:
     status, out, err = run(capsys, "explain", *words.split(), "--snapshot", story)
     assert (status, out, err) == (2, "", f"karptui explain: {sentence}\n")
+
+
+def test_a_node_that_is_gone_is_explained_by_what_churn_knows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["churn", "--replacements", "--demo", "-o", "json"]) == 0
+    removed = json.loads(capsys.readouterr().out)["replacements"]
+    assert main(["nodes", "--demo", "--no-simulate", "-o", "json"]) == 0
+    present = {node["node_claim"] for node in json.loads(capsys.readouterr().out)}
+    gone = next(one for one in removed if one["nodeclaim"] not in present and one["by_events"])
+    name = gone["nodeclaim"]
+
+    assert main(["explain", "node", name, "--demo", "-o", "json"]) == 0
+    (document,) = json.loads(capsys.readouterr().out)
+    assert (document["gone"], document["nodeclaim"], document["reason"]) == (True, name, gone["reason"])
+    assert document["events"][-1]["message"]
+    assert main(["explain", "node", name, "--demo"]) == 0
+    output = capsys.readouterr().out
+    assert output.startswith(f"The node is gone.\nNodeClaim {name}")
+    assert gone["reason"] in output
+    assert main(["explain", "node", "never-was", "--demo"]) == 2
+    assert "there is no node never-was" in capsys.readouterr().err

@@ -37,6 +37,42 @@ def pools() -> list[dict[str, Any]]:
     ]
 
 
+def test_pausing_disruption_leaves_expirations_and_interruptions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A budget of 0 stops consolidation and drift; nodes still expire, and spot instances are still interrupted."""
+    path = tmp_path / "pause.yaml"
+    budget = {"nodes": "0"}
+    pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}}
+    spec = {"disruption": {"budgets": [budget]}, "template": {"spec": {"expireAfter": "720h"}}}
+    path.write_text(json.dumps({**pool, "spec": spec}))
+    assert main(["plan", "-f", str(path), "--demo", "--horizon", "24h", "-o", "json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    (risk,) = (one for one in plan["risks"] if "pause disruption" in one)
+    expired = [step for step in plan["rollout"]["steps"] if step["kind"] == "expire"]
+    assert risk.startswith("the budgets of general pause disruption, but not expiration and interruption: ")
+    assert "spot nodes at any time" in risk
+    assert (f"{len(expired)} node" in risk) == bool(expired)
+    budget["nodes"] = "1"
+    path.write_text(json.dumps({**pool, "spec": spec}))
+    assert main(["plan", "-f", str(path), "--demo", "--horizon", "10m", "-o", "json"]) == 0
+    assert "pause disruption" not in capsys.readouterr().out
+
+
+def test_dollars_of_the_rollout_follow_the_discount_and_the_surcharge(
+    snapshot: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "pool.yaml"
+    path.write_text(json.dumps({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}}))
+    found = []
+    for words in ([], ["--price-multiplier", "2"], ["--node-surcharge", "1"]):
+        assert main(["plan", "-f", str(path), snapshot, "--horizon", "10m", "-o", "json", *words]) == 0
+        found.append(json.loads(capsys.readouterr().out)["pricePerHour"]["endEdited"])
+    listed, doubled, surcharged = found
+    assert listed > 0
+    assert (doubled, surcharged) == (pytest.approx(2 * listed), pytest.approx(listed + 1))
+
+
 @pytest.fixture
 def snapshot(tmp_path: Path) -> str:
     """Return a snapshot of the NodePools, and of a pod that waits for a node."""
