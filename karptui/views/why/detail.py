@@ -12,6 +12,7 @@ from karptui.disruption.command import Method
 from karptui.disruption.lanes import lane_name
 from karptui.disruption.no_place import cause_text
 from karptui.karpenter.nodeclaim import REBOOTING
+from karptui.kube.objects import controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, duration_text
@@ -311,7 +312,7 @@ def times_text(one: Blocker, now_ns: int) -> str:
 
 
 def landing_cell(landing: Landing | None, pod: Pod) -> Cell:
-    """Return where a pod would land; a pod that nothing recreates has a place on paper only."""
+    """Return where a pod would land; a Job's begins anew there, and one that nothing recreates has no place."""
     if landing is None:
         is_of_node = pod.template.is_daemonset_owned or pod.template.is_node_owned
         return Cell("leaves with the node", Tone.MUTED) if is_of_node else NOT_APPLICABLE
@@ -321,9 +322,11 @@ def landing_cell(landing: Landing | None, pod: Pod) -> Cell:
         return Cell("? not known: only types that nodes show are", Tone.WARNING)
     if landing.error:
         return Cell(f"✘ {no_landing_text(landing)}", Tone.FAULT)
+    owner = controller_of(pod.owners)
+    restarts = ", restarts" if owner is not None and owner.kind == "Job" else ""
     if landing.node_name:
-        return Cell(f"→ {clean(short_name(landing.node_name))}", Tone.GOOD)
-    return Cell(f"→ new {clean(landing.type_name)} in {clean(landing.pool_name)}", Tone.ACTIVE)
+        return Cell(f"→ {clean(short_name(landing.node_name))}{restarts}", Tone.GOOD)
+    return Cell(f"→ new {clean(landing.type_name)} in {clean(landing.pool_name)}{restarts}", Tone.ACTIVE)
 
 
 def no_landing_text(landing: Landing) -> str:

@@ -297,6 +297,7 @@ def test_lines_before_anything_is_known() -> None:
         (Landing(node_name="ip-1.ec2.internal"), (an_owner(),), "→ ip-1"),
         (Landing(pool_name="general", type_name="m6i.large"), (an_owner(),), "→ new m6i.large in general"),
         (Landing(node_name="ip-1.ec2.internal"), (), "✘ lost: no owner recreates it"),
+        (Landing(node_name="ip-1.ec2.internal"), (an_owner(kind="Job"),), "→ ip-1, restarts"),
     ],
 )
 def test_landing_places(landing: Landing | None, owners: tuple[OwnerReference, ...], text: str) -> None:
