@@ -1,0 +1,227 @@
+"""One fact has one figure: the commands say the same next command, destinations, counts, dollars and deadlines.
+
+A sample of the golden fleets and of the incidents in every run; all of them with ``--hypothesis-profile=thorough``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import hypothesis
+import pytest
+
+from karptui.cli.main import main
+from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
+from tests.incidents.all import INCIDENTS
+from tests.provisioning.loading import GOLDENS, scenarios
+
+FLEETS: Final = (
+    *(GOLDENS / "karpenter-1.14.1" / f"{family}.jsonl.gz" for family in ("disruption", "consolidation", "storyE")),
+    GOLDENS / "rules" / "rules-disruption.jsonl.gz",
+    GOLDENS / "k115" / "k115-repair.jsonl.gz",
+)
+GIVEN: Final = GOLDENS / "incidents"
+EVERY: Final = {"fleets": 20, "incidents": 4}
+"""Every so many are asked in a normal run: each takes a second or two."""
+COMMANDS: Final = ("nodes", "pools", "claims", "capacity --by pool", "next", "verdict", "blockers", "pending")
+CENT: Final = 0.005
+_HOLDS: Final = ("POD_DND", "NODE_DND", "PDB", "BUDGET")
+
+
+class Answers:
+    """What the commands print of one snapshot, as JSON."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        for command in COMMANDS:
+            setattr(self, command.partition(" ")[0], self.ask(command))
+        (self.forward,) = [self.ask("forward --horizon 1h")]
+
+    nodes: list[dict[str, Any]]
+    pools: list[dict[str, Any]]
+    claims: list[dict[str, Any]]
+    capacity: list[dict[str, Any]]
+    next: dict[str, Any]
+    verdict: list[dict[str, Any]]
+    blockers: list[dict[str, Any]]
+    pending: list[dict[str, Any]]
+
+    def ask(self, command: str) -> Any:
+        """Return what a command prints, None if it cannot answer."""
+        out, err = io.StringIO(), io.StringIO()
+        where = [str(self._path)] if command.startswith("simulate") else ["--snapshot", str(self._path), "--no-aws"]
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = main([*command.split(), *where, "-o", "json"])
+        assert status != 2, f"{command}: {err.getvalue()}"
+        return json.loads(out.getvalue()) if out.getvalue().strip() else None
+
+
+def contradictions(said: Answers) -> Iterator[str]:
+    """Yield where two commands say different things of the same fact."""
+    yield from _next_command(said)
+    yield from _counts(said)
+    yield from _dollars(said)
+    yield from _held(said)
+    yield from _destinations(said)
+    yield from _deadlines(said)
+
+
+def _next_command(said: Answers) -> Iterator[str]:
+    """The verdict's next command is that of ``next``."""
+    report = said.next["next"]
+    acting = report["then"] if report["waits_for"] else report
+    commands = acting["commands"] if acting is not None else []
+    shown = [one for one in said.verdict if one["code"] == "NEXT"]
+    if bool(shown) != bool(commands):
+        yield f"next command: the verdict has {len(shown)}, next {len(commands)}"
+    if shown and commands:
+        nodes = [ref.partition("/")[2] for ref in shown[0]["objects"]]
+        if nodes != commands[0]["nodes"]:
+            yield f"next command: the verdict removes {nodes}, next {commands[0]['nodes']}"
+        if shown[0]["pricePerHour"] != commands[0]["savings_per_hour"]:
+            yield f"next command saves {shown[0]['pricePerHour']} and {commands[0]['savings_per_hour']}"
+
+
+def _counts(said: Answers) -> Iterator[str]:
+    """The nodes are as many everywhere."""
+    rows = len(said.nodes)
+    by_pool = sum(one["nodes"] + one["starting"] for one in said.capacity)
+    if rows != by_pool:
+        yield f"nodes: {rows} rows, capacity counts {by_pool}"
+    foreign = sum(one["node_claim"] is None for one in said.nodes)
+    named = {one["name"] for one in said.pools}
+    pooled = sum(one["pool"] in named for one in said.nodes)
+    in_pools = sum(one["nodes"] for one in said.pools)
+    if pooled != in_pools:
+        yield f"nodes of NodePools: {pooled} rows, pools count {in_pools}"
+    if said.forward is None:
+        return
+    now, there = said.forward["series"][0]["nodes"], sum(one["nodes"] for one in said.capacity)
+    if not there <= now <= rows:
+        yield f"nodes now: {there}, and {rows} with those that start; forward begins with {now}"
+    if said.forward["unmanagedNodes"] != foreign:
+        yield f"nodes not managed by Karpenter: {foreign}, forward leaves {said.forward['unmanagedNodes']} out"
+
+
+def _dollars(said: Answers) -> Iterator[str]:
+    """What the nodes cost now is one sum, and Forward's without the nodes that it names."""
+    total = sum(one["price_per_hour"] or 0.0 for one in said.nodes)
+    by_pool = sum(one["price_per_hour"] or 0.0 for one in said.capacity)
+    if abs(total - by_pool) > CENT:
+        yield f"$/h: nodes {total:.4f}, capacity {by_pool:.4f}"
+    in_pools = sum(one["cost_per_hour"] or 0.0 for one in said.pools)
+    named = {one["name"] for one in said.pools}
+    managed = sum(one["price_per_hour"] or 0.0 for one in said.nodes if one["pool"] in named)
+    if abs(managed - in_pools) > CENT:
+        yield f"$/h of NodePools: nodes {managed:.4f}, pools {in_pools:.4f}"
+
+
+def _held(said: Answers) -> Iterator[str]:
+    """Several nodes together hold no more than they hold one by one."""
+    singles = sum(one["heldPricePerHour"] or 0.0 for one in said.nodes)
+    together = sum(one["held_per_hour"] or 0.0 for one in said.capacity)
+    if together > singles + CENT:
+        yield f"held: {singles:.4f} node by node, {together:.4f} by NodePool"
+    for one in said.verdict:
+        if one["code"] in _HOLDS and (one["pricePerHour"] or 0.0) > singles + CENT:
+            yield f"held: {one['code']} {one['pricePerHour']:.4f} of {singles:.4f} in all"
+
+
+def _destinations(said: Answers) -> Iterator[str]:
+    """Pending pods land where ``simulate`` puts them."""
+    decided = said.ask("simulate --disruption")
+    report = said.next["next"]
+    for one in decided["disruption"]:
+        if one["name"] == report["method"] and report["commands"]:
+            names = {row["node_claim"]: row["name"] for row in said.nodes}  # simulate names some by their NodeClaim
+            simulated = [sorted(names.get(name, name) for name in command["candidates"]) for command in one["commands"]]
+            shown = [sorted(command["nodes"]) for command in report["commands"]]
+            if sorted(simulated) != sorted(shown):
+                yield f"{report['method']}: next removes {shown}, simulate {simulated}"
+    solution = decided["provisioning"]
+    on_nodes = {pod: one["name"] for one in solution["existingNodes"] for pod in one["pods"]}
+    on_new = {pod: one["nodePool"] for one in solution["newNodeClaims"] for pod in one["pods"]}
+    for row in said.pending:
+        keys = [f"{row['namespace']}/{name}" for name in row["pods"]]
+        nodes, pools = (
+            {on_nodes[key] for key in keys if key in on_nodes},
+            {on_new[key] for key in keys if key in on_new},
+        )
+        shown_nodes = {one["node"] for one in row["places"] if one["node"]}
+        shown_pools = {one["pool"] for one in row["places"] if not one["node"]}
+        if row["places"] and (shown_nodes, shown_pools) != (nodes, pools):
+            yield f"{row['name']}: pending says {shown_nodes} {shown_pools}, simulate {nodes} {pools}"
+        if not row["places"] and row["turn"] == "no place" and (nodes or pools):
+            yield f"{row['name']}: pending finds no place, simulate {nodes} {pools}"
+
+
+def _deadlines(said: Answers) -> Iterator[str]:
+    """What ends a hold by itself ends when Blockers says so, or when Claims says that the NodeClaim ends."""
+    untils = {_seconds(one["until"]) for one in said.blockers if one["until"]}
+    for claim in said.claims:
+        grace = claim["termination_grace_seconds"]
+        untils.update(_seconds(claim[name]) for name in ("expires", "deadline") if claim[name])
+        if claim["expires"] and grace is not None:
+            untils.add(_seconds(claim["expires"]) + grace)
+    for one in said.verdict:
+        if one["code"] in _HOLDS and one["until"] and _seconds(one["until"]) not in untils:
+            yield f"{one['code']} ends {one['until']}, blockers and claims say otherwise"
+
+
+def _seconds(timestamp: str) -> int:
+    return parse_timestamp(timestamp) // NS_PER_SECOND
+
+
+def _is_thorough() -> bool:
+    return hypothesis.settings.get_current_profile_name() == "thorough"
+
+
+def _every(kind: str) -> int:
+    return 1 if _is_thorough() else EVERY[kind]
+
+
+def _answered(snapshot: Mapping[str, Any], folder: Path, at: Path) -> Answers:
+    catalogs = at.parent / "catalogs"
+    if "catalog" in snapshot and not catalogs.exists():
+        shutil.copytree(folder / "catalogs", catalogs)
+    at.write_text(json.dumps(snapshot))
+    return Answers(at)
+
+
+@pytest.mark.parametrize("path", FLEETS, ids=lambda path: path.name.partition(".")[0])
+def test_golden_fleets(path: Path, tmp_path: Path) -> None:
+    wrong = {}
+    for scenario in list(scenarios(path))[:: _every("fleets")]:
+        snapshot = scenario["snapshot"]
+        if not snapshot.get("disruption"):
+            continue
+        found = list(contradictions(_answered(snapshot, path.parent, tmp_path / "snapshot.json")))
+        if found:
+            wrong[snapshot["name"]] = found
+    assert wrong == {}
+
+
+def test_incidents(tmp_path: Path) -> None:
+    wrong = {}
+    snapshots = [(name, one.snapshot()) for name, one in sorted(INCIDENTS.items())]
+    for name, snapshot in snapshots[:: _every("incidents")]:
+        if found := list(contradictions(_answered(snapshot, tmp_path, tmp_path / "snapshot.json"))):
+            wrong[name] = found
+    for folder in sorted(GIVEN.iterdir())[:: _every("incidents")]:
+        snapshot_path = folder / "snapshot.json.gz"
+        if snapshot_path.exists() and (found := list(contradictions(Answers(snapshot_path)))):
+            wrong[folder.name] = found
+    assert wrong == {}
+
+
+def test_the_demo(tmp_path: Path) -> None:
+    path = tmp_path / "demo.json"
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        assert main(["record", str(path), "--demo"]) == 0
+    assert list(contradictions(Answers(path))) == []
