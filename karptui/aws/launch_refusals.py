@@ -103,13 +103,13 @@ def recent_launch_refusals(
         history: Events and NodeClaims that are gone.
         since_ns: Omit refusals that were last seen before this: nanoseconds since the epoch.
     """
-    claims = {one.claim.name: one.claim for one in history.claims}
-    claims |= {claim.name: claim for claim in inventory.nodeclaims}
     reports = list(_by_event((*history.events, *inventory.events)))
     reports += _by_condition(inventory.nodeclaims, {report.nodeclaim for report in reports})
     reports = [report for report in reports if report.last_ns >= since_ns]
     if not reports:
         return ()
+    claims = {one.claim.name: one.claim for one in history.claims}
+    claims |= {claim.name: claim for claim in inventory.nodeclaims}
     pools = {pool.name: pool for pool in inventory.nodepools}
     subnets = {one.id: one for nodeclass in inventory.nodeclasses for one in subnets_of(nodeclass)}
     merged: dict[tuple[str, str, str], LaunchRefusal] = {}

@@ -5,7 +5,7 @@ Of providers whose list is not known: what nodes show of their types, and Karpen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -13,6 +13,7 @@ import msgspec
 from karptui.aws.auto_mode import SOURCE, auto_mode_types
 from karptui.aws.cluster_types import ClusterTypes, cluster_types, without_full_zones
 from karptui.aws.evidence import Evidence, markets_of
+from karptui.aws.launch_refusals import UnavailableOfferings
 from karptui.aws.live import live_instance_types
 from karptui.aws.market import region_of
 from karptui.aws.nodeclass import NodeClassError, subnets_of
@@ -43,7 +44,7 @@ from karptui.kube.quantity import Quantity, QuantityFormat, of_millis, of_units
 from karptui.kube.recent import LastAnswer
 from karptui.kube.resources import CPU, MEMORY, PODS
 from karptui.kube.selectors import NodeSelectorRequirement
-from karptui.kube.units import counted
+from karptui.kube.units import clock_text, counted
 from karptui.provisioning import InstanceTypes
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodeclasses import UnreadClasses, assumed_nodeclasses, assumed_text, unread_classes, unread_ec2
@@ -274,7 +275,19 @@ def offered_types(
             name = pool.node_class_ref.name
             why = "" if name in resolved.problems else f", which {unread.why_no_types(pool)}"
             notes.append(f"NodePool {pool.name}: no instance types are known for {EC2_KIND} {name}{why}")
+    notes += _refused_notes(evidence.unavailable)
     return OfferedTypes(by_pool, resolved, tuple(dict.fromkeys(notes)))
+
+
+def _refused_notes(refused: UnavailableOfferings) -> Iterator[str]:
+    parts = [
+        *([counted(len(refused.offerings), "offering")] if refused.offerings else []),
+        *([counted(len(refused.subnets), "full subnet")] if refused.subnets else []),
+        *sorted(refused.capacity_types),
+    ]
+    if parts:
+        until = clock_text(refused.until_ns)
+        yield f"by events, EC2 refused {' and '.join(parts)}: left out until {until} at most; there may be more"
 
 
 def _seen(inventory: Inventory, evidence: Evidence) -> tuple[InstanceType, ...]:

@@ -9,12 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.aws.cluster_types import ClusterTypes, cluster_types
-from karptui.aws.evidence import Evidence
+from karptui.aws.evidence import Evidence, offering_value
+from karptui.aws.launch_refusals import REFUSED_NS
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import ARCH, CAPACITY_TYPE
+from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, ZONE
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
-from karptui.karpenter.nodeclass import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
 from karptui.karpenter.settings import Settings
 from karptui.kube.quantity import parse_quantity
 from karptui.pending.causes import Cause, Diagnoses
@@ -24,10 +25,11 @@ from karptui.serving.whatif import known_values
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import offered_types, offered_types_of, seen_types, shown_by, with_metrics
 from karptui.session.prepare import prepare_view
+from karptui.session.refusals import with_refusals
 from karptui.session.types_of_pools import pool_entries, types_of_pools
 from karptui.state.inventory import state_of
 from tests import story_e
-from tests.builders import NOW_NS, a_node, a_nodeclaim, a_nodepool, a_pod, a_requirement
+from tests.builders import NOW_NS, a_launch_failure, a_node, a_nodeclaim, a_nodepool, a_pod, a_requirement
 
 KWOK = replace(a_nodepool(name="other"), node_class_ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "k"))
 INVENTORY = Inventory(
@@ -169,3 +171,29 @@ def test_what_hangs_on_more_than_the_metrics_tell_is_not_known(
     assert found.cause is cause
     if found.destination is not None:
         assert found.destination.price_per_hour == 0.5
+
+
+def test_offerings_of_failed_launches_are_sold_out_and_said_to_be() -> None:
+    subnets = [{"id": f"subnet-{zone}", "zone": f"us-east-1{zone}", "zoneID": f"use1-az{zone}"} for zone in "ab"]
+    amis = [{"id": "ami-1", "requirements": [{"key": ARCH, "operator": "In", "values": ["amd64"]}]}]
+    nodeclass = NodeClass(
+        name="default",
+        group="karpenter.k8s.aws",
+        kind="EC2NodeClass",
+        spec={"amiSelectorTerms": [{"alias": "al2023@latest"}]},
+        status={"subnets": subnets, "amis": amis},
+    )
+    event = a_launch_failure("m5.large", "us-east-1a")
+    inventory = Inventory(nodeclasses=(nodeclass,), nodepools=(a_nodepool(),), events=(event,))
+    evidence = with_refusals(Evidence(), state_of(inventory), NOW_NS)
+    offered = offered_types(inventory, Settings(), evidence)
+    [m5_large] = [one for one in offered.nodeclasses.by_nodeclass["default"].types if one.name == "m5.large"]
+    codes = {
+        (offering_value(one, CAPACITY_TYPE), offering_value(one, ZONE)): one.error_code for one in m5_large.offerings
+    }
+    assert {key: code for key, code in codes.items() if code} == {
+        ("on-demand", "us-east-1a"): "InsufficientInstanceCapacity"
+    }
+    assert offered.notes[-1].startswith("by events, EC2 refused 1 offering: left out until 12:03:00Z")
+    later = with_refusals(evidence, state_of(inventory), NOW_NS + REFUSED_NS)
+    assert not any("refused" in note for note in offered_types(inventory, Settings(), later).notes)
