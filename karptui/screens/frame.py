@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.await_remove import AwaitRemove
 from textual.binding import Binding, BindingType
@@ -18,12 +19,14 @@ from karptui.screens import command_line
 from karptui.screens.destinations import ToForward
 from karptui.screens.host import Host, host_of
 from karptui.screens.registry import TABS
-from karptui.session.border import Overview
-from karptui.session.questions import OpeningWanted
+from karptui.session.border import Overview, VerdictFound, VerdictWanted
+from karptui.session.questions import OpeningWanted, ReasonsWanted
+from karptui.views.findings import sentence
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.sources import notice
 from karptui.views.top_bar import TopBarValues
+from karptui.views.verdict import MARKS
 from karptui.widgets.info_line import InfoLine
 from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import Prompt, PromptMode
@@ -104,6 +107,10 @@ def takes_text(screen: Screen[Any]) -> bool:
     return screen.focused is not None and screen.focused.check_consume_key("x", "x")
 
 
+MANY_NODES: Final = 1_000
+"""From this many nodes on, the verdict takes longer than a key should wait."""
+
+
 class FrameScreen(SwiftScreen):
     """A screen of the app. Subclasses fill the body and show the state in it."""
 
@@ -153,6 +160,8 @@ class FrameScreen(SwiftScreen):
     """Name of the tab that is lit."""
     consequences: ClassVar[Mapping[str, str]] = {}
     """By kind, what this screen cannot show without it."""
+    shows_worst: ClassVar[bool] = True
+    """Whether the worst finding about the cluster is shown above the body."""
 
     top_bar = getters.query_one(TopBar)
     prompt = getters.query_one(Prompt)
@@ -324,9 +333,31 @@ class FrameScreen(SwiftScreen):
     def _show_notice(self, now_ns: int) -> None:
         line = self.query_one("#notice", InfoLine)
         said = notice(self.host.border.overview().statuses, self.consequences, now_ns)
-        line.display = said is not None
+        line.set_class(said is None, "-worst")
         if said is not None:
+            line.display = True
             line.pieces = ((f"{'✖' if said[1] is Tone.FAULT else '▲'} ", said[1]), said)
+        elif not self.shows_worst or self.host.moments.shown is not None:
+            line.display = False
+        elif self.host.border.overview().sizes["nodes"] >= MANY_NODES:
+            self._ask_worst()
+        else:
+            self._show_worst(self.host.border.verdict(VerdictWanted(now_ns=now_ns)))
+
+    @work(group="worst", exclusive=True)
+    async def _ask_worst(self) -> None:
+        wanted = VerdictWanted(now_ns=self.host.now_ns())
+        self._show_worst(await asyncio.to_thread(self.host.border.verdict, wanted))
+
+    def _show_worst(self, verdict: VerdictFound) -> None:
+        """Show the worst finding in one line, if it is an error or a warning."""
+        line = self.query_one("#notice", InfoLine)
+        worst = next(iter(verdict.findings), None)
+        line.display = worst is not None and str(worst.severity) != "info"
+        if worst is not None and line.display:
+            mark, tone = MARKS[str(worst.severity)]
+            text = sentence(worst, self.host.now_ns(), self.host.border.ask(ReasonsWanted()).by_group)
+            line.pieces = ((f"{mark} ", tone), (text, Tone.NORMAL))
 
     def on_mount(self) -> None:
         """Show what there is."""

@@ -14,7 +14,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted
 from karptui.remembered import remember
 from karptui.screens import routes
-from karptui.screens.frame import HelpSections
+from karptui.screens.frame import MANY_NODES, HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
 from karptui.screens.row_sources import SessionList
@@ -51,7 +51,6 @@ ROOMY: Final = 32
 """Lines from which on there is room for more."""
 BESIDE: Final = 12
 """Lines that are left to the table and the frame while the verdict is read page by page."""
-MANY_NODES: Final = 1_000
 HOUR_STANDS_NS: Final = 15 * NS_PER_SECOND
 """For how long the nodes of the last hour stand in the title before they are asked for again."""
 
@@ -59,6 +58,7 @@ HOUR_STANDS_NS: Final = 15 * NS_PER_SECOND
 class NodesScreen(ListScreen[NodeEntry]):
     """Nodes and NodeClaims, and what pods ask of them."""
 
+    shows_worst: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "open_pods", "Pods of the node", show=False, id="nodes.pods"),
         Binding("e", "explain_why", "Explain", id="nodes.explain", tooltip="Why the node is still here, at length"),

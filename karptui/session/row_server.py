@@ -128,7 +128,7 @@ class RowServer:
             return VerdictFound()
         from karptui.session.verdict import verdict_of_view  # noqa: PLC0415 - the first rows wait for no engine
 
-        known = (view.analysis or view, view.pending, view.hidden, view.state.nodepools)
+        known = (view.analysis or view, view.pending, view.advice, view.hidden, view.state.nodepools)
         return VerdictFound(findings=self._verdict.get(known, lambda: verdict_of_view(view, wanted.now_ns)))
 
     def rows(self, wanted: RowsWanted) -> RowsFound:
