@@ -34,6 +34,7 @@ class Kind(StrEnum):
     EVENT = "Event"
     CAPACITY_BUFFER = "CapacityBuffer"
     POD_TEMPLATE = "PodTemplate"
+    LEASE = "Lease"
 
 
 VOLUME_KINDS: Final = (Kind.PVC, Kind.PV, Kind.STORAGE_CLASS, Kind.CSI_NODE)
@@ -71,6 +72,7 @@ _GROUPS: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.EVENT: ("", "events.k8s.io"),
     Kind.CAPACITY_BUFFER: ("autoscaling.x-k8s.io",),
     Kind.POD_TEMPLATE: ("",),
+    Kind.LEASE: ("coordination.k8s.io",),
 }
 OTHER_PROVIDERS: Final = ("eks.amazonaws.com", "oci.oraclecloud.com")
 """Groups of NodeClasses that do not name Karpenter: EKS Auto Mode's and Oracle's."""

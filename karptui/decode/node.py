@@ -15,8 +15,10 @@ from karptui.decode.wire import (
     object_fields,
     quantities,
     taints,
+    timestamp,
 )
-from karptui.kube.node import Node
+from karptui.kube.node import UNSCHEDULABLE_TAINT, Node
+from karptui.kube.timestamps import ABSENT_NS
 
 
 class WireNodeSpec(Wire):
@@ -59,6 +61,12 @@ class WireNode(WireObject):
     status: WireNodeStatus | None = None
 
 
+def _cordoned_ns(spec: WireNodeSpec) -> int:
+    """Return when a node was cordoned, ``ABSENT_NS`` if nothing shows it."""
+    added = (taint.time_added for taint in spec.taints or () if taint.key == UNSCHEDULABLE_TAINT.key)
+    return timestamp(next(added, None), "spec.taints.timeAdded") if spec.unschedulable else ABSENT_NS
+
+
 def build_node(wire: WireNode) -> Node:
     """Return a Node.
 
@@ -72,6 +80,7 @@ def build_node(wire: WireNode) -> Node:
         provider_id=spec.provider_id or "",
         taints=taints(spec.taints),
         is_unschedulable=bool(spec.unschedulable),
+        cordoned_ns=_cordoned_ns(spec),
         capacity=quantities(status.capacity, "status.capacity"),
         allocatable=quantities(status.allocatable, "status.allocatable"),
         conditions=conditions(status.conditions),

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.decode import event, karpenter, node, storage, workload
+from karptui.decode import event, karpenter, lease, node, storage, workload
 from karptui.decode.errors import DecodeError, FieldError, field_error
 from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind
 from karptui.decode.pod import TEMPLATES, build_pod
@@ -144,6 +144,7 @@ _WIRE_TYPES: Final[Mapping[Kind, type[WireObject]]] = {
     Kind.EVENT: event.WireEvent,
     Kind.CAPACITY_BUFFER: karpenter.WireBuffer,
     Kind.POD_TEMPLATE: workload.WirePodTemplateObject,
+    Kind.LEASE: lease.WireLease,
 }
 _BUILDERS: Final[Mapping[Kind, Callable[[Any], Any]]] = {
     Kind.NODE: node.build_node,
@@ -162,4 +163,5 @@ _BUILDERS: Final[Mapping[Kind, Callable[[Any], Any]]] = {
     Kind.EVENT: event.build_event,
     Kind.CAPACITY_BUFFER: karpenter.build_capacity_buffer,
     Kind.POD_TEMPLATE: workload.build_pod_template,
+    Kind.LEASE: lease.build_lease,
 }

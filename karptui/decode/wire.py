@@ -72,6 +72,7 @@ class WireTaint(Wire):
     key: str | None = None
     value: str | None = None
     effect: str | None = None
+    time_added: str | None = None
 
 
 class WireRequirement(Wire):

@@ -27,7 +27,7 @@ from karptui.disruption.simulation import Simulation, Simulator, remove_or_termi
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DO_NOT_REPAIR, NODEPOOL
 from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim
-from karptui.karpenter.nodepool import is_aws
+from karptui.karpenter.nodepool import NodePool, is_aws
 from karptui.karpenter.repair_policies import Ailment, RepairAction, RepairPolicies, RepairPolicy, legacy_ailment
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod
@@ -82,12 +82,12 @@ def is_apart(settings: Settings) -> bool:
     return settings.gate(REPAIR_GATE) and not is_repairing(settings)
 
 
-def _policies_of(inventory: Inventory, settings: Settings) -> tuple[RepairPolicy, ...]:
+def policies_of(nodepools: Sequence[NodePool], settings: Settings) -> tuple[RepairPolicy, ...]:
     """Return the policies in force: those that were given, else the AWS provider's; none where those are not known."""
     policies = settings.repair_policies
     if policies is not None:
         return policies
-    return aws_repair_policies(settings) if is_aws(inventory.nodepools) else ()
+    return aws_repair_policies(settings) if is_aws(nodepools) else ()
 
 
 class Repair:
@@ -96,7 +96,7 @@ class Repair:
     def __init__(self, fleet: Fleet, recorder: Recorder) -> None:
         self._fleet = fleet
         self._recorder = recorder
-        self._policies = RepairPolicies(_policies_of(fleet.inventory, fleet.settings))
+        self._policies = RepairPolicies(policies_of(fleet.inventory.nodepools, fleet.settings))
 
     def ailment_of(self, node: StateNode) -> Ailment | None:
         """Return what is wrong with a node whose toleration is over, whatever holds its repair back."""
@@ -302,7 +302,7 @@ def tolerated_until(fleet: Fleet) -> tuple[int, ...]:
     """Return the instants at which nodes have been unhealthy for too long, those to come; nothing without Repair."""
     if not is_repairing(fleet.settings):
         return ()
-    policies = RepairPolicies(_policies_of(fleet.inventory, fleet.settings))
+    policies = RepairPolicies(policies_of(fleet.inventory.nodepools, fleet.settings))
     nodes = ((state.node, _rebooted_ns(state)) for state in fleet.nodes)
     found = {at_ns for node, since_ns in nodes if node is not None for at_ns in policies.eligible(node, since_ns)}
     return tuple(sorted(at_ns for at_ns in found if at_ns > fleet.now_ns))
@@ -331,7 +331,7 @@ def health_deletions(inventory: Inventory, settings: Settings) -> dict[str, Heal
 
 
 def _health_deletions(inventory: Inventory, settings: Settings) -> dict[str, HealthDeletion]:
-    policies = [one for one in _policies_of(inventory, settings) if one.action is RepairAction.REPLACE]
+    policies = [one for one in policies_of(inventory.nodepools, settings) if one.action is RepairAction.REPLACE]
     nodes = sorted(inventory.nodes, key=lambda node: node.name)
     ailing = {node.name: at_ns for node in nodes if (at_ns := legacy_ailment(policies, node)) is not None}
     if not ailing:

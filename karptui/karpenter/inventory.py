@@ -14,6 +14,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.event import Event
+from karptui.kube.lease import Lease
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition, KubeObject, Namespace, PriorityClass
 from karptui.kube.pdb import PodDisruptionBudget
@@ -59,6 +60,7 @@ class Inventory(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     events: tuple[Event, ...] = ()
     capacity_buffers: tuple[CapacityBuffer, ...] = ()
     pod_templates: tuple[PodTemplateObject, ...] = ()
+    leases: tuple[Lease, ...] = ()
     unread: frozenset[str] = frozenset()
     """Kinds, as the API writes them, that nobody could read: that there are none of them here says nothing."""
 

@@ -10,6 +10,7 @@ from karptui.kube import resources
 from karptui.kube.objects import Condition, KubeObject, condition_of
 from karptui.kube.resources import ResourceList
 from karptui.kube.taints import NO_SCHEDULE, Taint
+from karptui.kube.timestamps import ABSENT_NS
 
 UNSCHEDULABLE_TAINT: Final = Taint("node.kubernetes.io/unschedulable", NO_SCHEDULE)
 """What a cordoned node carries; Kubernetes adds it with ``spec.unschedulable``."""
@@ -23,6 +24,8 @@ class Node(KubeObject, frozen=True, kw_only=True, gc=False):
     taints: tuple[Taint, ...] = ()
     is_unschedulable: bool = False
     """``spec.unschedulable``: cordoned."""
+    cordoned_ns: int = ABSENT_NS
+    """When it was cordoned, by the taint that Kubernetes adds."""
     capacity: ResourceList = resources.EMPTY
     allocatable: ResourceList = resources.EMPTY
     conditions: tuple[Condition, ...] = ()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 NAME_LABEL: Final = "app.kubernetes.io/name"
 NAME: Final = "karpenter"
+LEASE: Final = "karpenter-leader-election"
 DENIED_NS: Final = 30 * 60 * NS_PER_SECOND
 """Denied permissions older than this are left to the Events screen."""
 _DENIED: Final = re.compile(
@@ -49,8 +50,12 @@ def controller_of_view(view: ClusterView, now_ns: int) -> Controller:
         key = f"{event.involved_namespace}/{event.involved_name}"
         if event.reason in _BACK_OFF and event.involved_kind == "Pod" and key in unready:
             said_ns[key] = min(event.first_ns, said_ns.get(key, event.first_ns))
+    lease = next((one for one in view.state.of(Kind.LEASE).values() if one.name == LEASE), None)
     return Controller(
         pods=tuple(_pod(pod, said_ns.get(pod.key, 0)) for pod in pods),
+        lease_holder=lease.holder.partition("_")[0] if lease is not None else None,
+        lease_renewed_ns=lease.renewed_ns if lease is not None else 0,
+        lease_seconds=lease.duration_seconds if lease is not None else 0,
         replicas=deployment.replicas if deployment is not None else None,
         deployment=deployment.key if deployment is not None else "",
         denials=tuple(_denials(view, now_ns)),
@@ -61,7 +66,7 @@ _NAMESPACES: Final = frozenset({OWN_NAMESPACE, USUAL_NAMESPACE})
 
 
 def _pod(pod: Pod, said_ns: int) -> ControllerPod:
-    since_ns = max(pod.unready_ns, said_ns) or (0 if pod.node_name else pod.created_ns)
+    since_ns = max(pod.unready_ns, said_ns) if pod.node_name else pod.created_ns
     return ControllerPod(
         key=pod.key,
         is_ready=bool(pod.ready) and not pod.is_terminating,

@@ -9,9 +9,12 @@ from msgspec.structs import replace
 
 from karptui.aws.launch_refusals import recent_launch_refusals
 from karptui.decode.kinds import Kind
+from karptui.disruption.budgets import REPAIR_GATE
 from karptui.disruption.codes import CODES, WhyCode
+from karptui.disruption.repair import policies_of
 from karptui.karpenter.labels import is_disrupted
 from karptui.karpenter.pdb_limits import is_always_closed
+from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
 from karptui.kube.objects import controller_of
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
@@ -33,7 +36,7 @@ from karptui.session.readiness import is_on_the_way
 from karptui.session.status import plural
 from karptui.session.types_of_pools import types_of_pool
 from karptui.state.inventory import inventory_of
-from karptui.verdict.finding import ClusterFinding, LimitLine, PendingLine, VerdictCase, VerdictNode
+from karptui.verdict.finding import ClusterFinding, LimitLine, PendingLine, StartingPod, VerdictCase, VerdictNode
 from karptui.verdict.verdict import verdict_of
 
 if TYPE_CHECKING:
@@ -54,6 +57,7 @@ _NEEDED: Final = (
     Kind.NODECLASS,
 )
 """Kinds without which the verdict is not whole."""
+_NOT_CREATED: Final = ("ContainerCreating", "PodInitializing")
 _PROTECTING: Final = (WhyCode.DND, WhyCode.PDB)
 _OF_EVERY_TYPE: Final = frozenset(
     {resources.CPU, resources.MEMORY, resources.PODS, resources.EPHEMERAL_STORAGE, resources.NODES}
@@ -68,12 +72,15 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
     return verdict_of(
         VerdictCase(
             now_ns=now_ns,
-            nodes=[_line(view, entry) for entry in view.node_entries],
+            nodes=[_line(view, entry, now_ns) for entry in view.node_entries],
             analysis=view.analysis,
             pending=tuple(_pending(view, now_ns)),
             controller=controller_of_view(view, now_ns),
             events=view.state.events.values(),
-            nodeclasses=None if lacks_nodeclasses(view) or Kind.NODECLASS in view.hidden else view.state.nodeclasses,
+            nodeclasses=view.state.nodeclasses,
+            starting=tuple(_starting(view)),
+            repair_policies=policies_of(tuple(view.state.nodepools.values()), view.evidence.settings),
+            repairs=view.evidence.settings.gate(REPAIR_GATE),
             refusals=recent_launch_refusals(inventory_of(view.state), view.state.history),
             advice=view.advice,
             unchecked=tuple(_unchecked(view)),
@@ -105,7 +112,7 @@ def _is_assumed(view: ClusterView, kind: Kind) -> bool:
     return kind is Kind.NODECLASS and not lacks_nodeclasses(view)
 
 
-def _line(view: ClusterView, entry: NodeEntry) -> VerdictNode:
+def _line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
     found, node = entry.findings, entry.node
     would_save = None
     if found is not None and found.outlook is not None and found.outlook.now.goes:
@@ -131,12 +138,27 @@ def _line(view: ClusterView, entry: NodeEntry) -> VerdictNode:
         capacity_type=entry.capacity_type,
         instance_type=entry.instance_type,
         node=node,
+        stuck_pods=tuple(_stuck_pods(view, entry, now_ns)) if is_sick else (),
         lost_pods=tuple(_lost_pods(view, entry)),
         protected_pods=tuple(_protected_pods(entry)),
         is_cordoned=node is not None and node.is_unschedulable,
         is_disrupted=node is not None and is_disrupted(node.taints),
         pods=entry.usage.workload_pods if entry.usage is not None else 0,
     )
+
+
+def _starting(view: ClusterView) -> Iterator[StartingPod]:
+    """Yield the pods that are bound to a node and whose containers are not created."""
+    for key, pod in view.state.pods.items():
+        if pod.waiting_reason in _NOT_CREATED and pod.node_name and pod.phase == "Pending" and pod.is_active:
+            yield StartingPod(key, pod.node_name, pod.start_ns or pod.scheduled_ns or pod.created_ns)
+
+
+def _stuck_pods(view: ClusterView, entry: NodeEntry, now_ns: int) -> Iterator[str]:
+    """Yield the pods of a node that should have ended by now."""
+    for key, pod in view.state.pods_on(entry.name).items():
+        if is_stuck_terminating(pod, now_ns):
+            yield key
 
 
 def _lost_pods(view: ClusterView, entry: NodeEntry) -> Iterator[str]:

@@ -30,6 +30,7 @@ FIELDS: Final[Mapping[Kind, str]] = {
     Kind.EVENT: "events",
     Kind.CAPACITY_BUFFER: "capacity_buffers",
     Kind.POD_TEMPLATE: "pod_templates",
+    Kind.LEASE: "leases",
 }
 """Field of the inventory by kind; the kinds that are not here are ``workloads``."""
 WORKLOAD_KINDS: Final = (*WORKLOAD_API_VERSIONS, Kind.REPLICATION_CONTROLLER)

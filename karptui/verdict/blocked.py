@@ -86,6 +86,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         objects=tuple(dict.fromkeys(objects)),
         names=tuple(name for name, _ in Counter(_name(one, code) for one in own).most_common()),
         nodes=len(lines),
+        draining=sum(line.findings is not None and line.findings.why.code is WhyCode.DRAIN for line in lines),
         pods=len({one.object_key for one in own if one.object_kind == "Pod"}),
         recent_pods=sum(line.findings.recent_pods for line in lines if line.findings is not None),
         detail=next((one.message for one in own if code is FindingCode.REPAIR_HELD), ""),

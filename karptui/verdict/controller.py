@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -43,7 +43,10 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
     controller = case.controller
     if not is_running(controller):
         yield _down(case, pending)
-    elif not has_leader(controller, case.now_ns):
+    elif unready := [pod for pod in controller.pods if not pod.is_ready]:
+        own = pending.take(lambda group: {pod.key for pod in unready}.issuperset(group.pods))
+        yield _degraded(case, unready, own.since_ns)
+    if is_running(controller) and not has_leader(controller, case.now_ns):
         explained = pending.take(lambda _: True)
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
@@ -51,8 +54,7 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
             since_ns=controller.lease_renewed_ns or None,
             names=(controller.lease_holder,) if controller.lease_holder else (),
             objects=tuple(f"Pod/{pod.key}" for pod in controller.pods),
-            pending=explained.pods,
-            pending_names=explained.names,
+            pending=explained,
             screen="sources",
             key=":sources",
         )
@@ -87,8 +89,24 @@ def _down(case: VerdictCase, pending: PendingPods) -> ClusterFinding:
         of_nodes=controller.replicas if controller.replicas is not None else len(controller.pods),
         manner=Manner.PLAIN if controller.pods else Manner.MISSING,
         controller_pod=max(controller.pods, key=_tells, default=None),
-        pending=explained.pods,
-        pending_names=explained.names,
+        pending=explained,
+        screen="pods",
+        key="4",
+    )
+
+
+def _degraded(case: VerdictCase, unready: Sequence[ControllerPod], pending_ns: int | None) -> ClusterFinding:
+    """Return that Karpenter runs, but not all of its pods are ready."""
+    since = min((pod.since_ns for pod in unready if pod.since_ns), default=pending_ns)
+    is_short = since is not None and case.now_ns - since < RESTART_NS
+    return ClusterFinding(
+        severity=FindingSeverity.INFO if is_short else FindingSeverity.WARNING,
+        code=FindingCode.KARPENTER_DEGRADED,
+        since_ns=since,
+        objects=tuple(f"Pod/{pod.key}" for pod in unready),
+        nodes=len(case.controller.pods) - len(unready),
+        of_nodes=max(case.controller.replicas or 0, len(case.controller.pods)),
+        controller_pod=max(unready, key=_tells),
         screen="pods",
         key="4",
     )

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from karptui.kube.event import Event
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, StartingPod, VerdictCase
 
 FAILED_CREATE: Final = "FailedCreate"
 RECENT_NS: Final = 20 * 60 * NS_PER_SECOND
@@ -18,6 +18,12 @@ _CALL: Final = re.compile(r'failed calling webhook "([^"]+)": (.+)', re.DOTALL)
 _DENIED: Final = re.compile(r'admission webhook "([^"]+)" denied the request: (.+)', re.DOTALL)
 _ENDPOINTS: Final = re.compile(r'no endpoints available for service "([^"]+)"')
 _QUOTA: Final = re.compile(r"exceeded quota: ([^,]+), (.+)", re.DOTALL)
+
+
+STARTING_PATIENCE_NS: Final = 5 * 60 * NS_PER_SECOND
+"""Images and volumes take minutes; containers that are not created by then need attention."""
+_FAILED_STARTS: Final = ("FailedCreatePodSandBox", "FailedAttachVolume", "FailedMount")
+"""Reasons of events that tell why, the most telling first."""
 
 
 class CreateRefusal(NamedTuple):
@@ -40,6 +46,38 @@ def read_refusal(message: str) -> CreateRefusal:
     if (match := _QUOTA.search(message)) is not None:
         return CreateRefusal(Manner.QUOTA, match[1], match[2])
     return CreateRefusal(Manner.PLAIN, "", message.removeprefix("Error creating: "))
+
+
+def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield pods that are bound to a node but not started, by the event that tells why."""
+    late = {pod.key: pod for pod in case.starting if case.now_ns - pod.since_ns >= STARTING_PATIENCE_NS}
+    down = {line.name for line in case.nodes if line.not_ready_ns is not None}
+    groups: defaultdict[str, list[StartingPod]] = defaultdict(list)
+    events: dict[str, Event] = {}
+    for event in case.events if late else ():
+        key = f"{event.involved_namespace}/{event.involved_name}"
+        if event.reason in _FAILED_STARTS and key in late and event.involved_kind == "Pod":
+            before = events.get(key)
+            if before is None or _FAILED_STARTS.index(event.reason) < _FAILED_STARTS.index(before.reason):
+                events[key] = event
+    for key, pod in late.items():
+        if pod.node not in down and key in events:
+            groups[events[key].reason].append(pod)
+    for reason, pods in groups.items():
+        nodes = tuple(dict.fromkeys(pod.node for pod in pods))
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.PODS_NOT_STARTING,
+            since_ns=min(pod.since_ns for pod in pods),
+            objects=(*(f"Pod/{pod.key}" for pod in pods), *(f"Node/{name}" for name in nodes)),
+            names=(reason, *(pod.key for pod in pods)),
+            nodes=len(nodes),
+            pods=len(pods),
+            stuck_pods=nodes[:1],
+            detail=events[pods[0].key].message,
+            screen="pods",
+            key="4",
+        )
 
 
 def creation_findings(case: VerdictCase) -> Iterator[ClusterFinding]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
 
 import msgspec
 
@@ -13,6 +15,7 @@ from karptui.disruption.analysis import Analysis, NodeFindings
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.repair_policies import RepairPolicy
 from karptui.kube import resources
 from karptui.kube.event import Event
 from karptui.kube.node import Node
@@ -33,6 +36,8 @@ class FindingCode(StrEnum):
 
     KARPENTER_DOWN = "KARPENTER_DOWN"
     """No pod of Karpenter is ready."""
+    KARPENTER_DEGRADED = "KARPENTER_DEGRADED"
+    """Some pods of Karpenter are not ready, but one is."""
     NO_LEADER = "NO_LEADER"
     """No pod of Karpenter holds the leader lease."""
     KARPENTER_FORBIDDEN = "KARPENTER_FORBIDDEN"
@@ -68,6 +73,8 @@ class FindingCode(StrEnum):
     POOL_NOT_READY = "POOL_NOT_READY"
     POOL_AT_LIMIT = "POOL_AT_LIMIT"
     UNHEALTHY = "UNHEALTHY"
+    PODS_NOT_STARTING = "PODS_NOT_STARTING"
+    """Pods are bound to a node, but their containers are not created."""
     NODE_PRESSURE = "NODE_PRESSURE"
     """Nodes that are ready but short of disk, memory or process IDs, or without a network."""
     CHURN = "CHURN"
@@ -129,6 +136,8 @@ class Manner(StrEnum):
     """An admission webhook cannot be called."""
     WEBHOOK_DENIES = "webhook-denies"
     QUOTA = "quota"
+    UNREPAIRED = "unrepaired"
+    """Karpenter does not repair such nodes."""
     WEIGHT = "weight"
     """Because of the order of NodePools by weight."""
     LIMIT = "limit"
@@ -174,6 +183,23 @@ class Leaving(StrEnum):
     """The Node is being deleted, and NodeClaims may not be listed."""
 
 
+class Explained(msgspec.Struct, frozen=True):
+    """Pending pods that one cause explains."""
+
+    pods: tuple[str, ...] = ()
+    """``namespace/name`` of each."""
+    names: tuple[str, ...] = ()
+    """The groups that they are in, such as ``shop/web-* (9)``."""
+    since_ns: int | None = None
+    """When the oldest became pending."""
+    bound_names: tuple[str, ...] = ()
+    """The groups whose volumes bind them to zones."""
+    bound_zones: tuple[str, ...] = ()
+
+
+NOTHING_PENDING: Final = Explained()
+
+
 class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that holds or endangers the cluster."""
 
@@ -197,10 +223,16 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     of_nodes: int = 0
     """The number of nodes, replicas or pods that ``nodes`` is a part of."""
     pods: int = 0
-    pending: tuple[str, ...] = ()
-    """``namespace/name`` of the pods that are pending because of it."""
-    pending_names: tuple[str, ...] = ()
-    """Names of their groups, such as ``shop/web-* (9)``."""
+    pending: Explained = NOTHING_PENDING
+    """The pods that are pending because of it."""
+    reasons: tuple[str, ...] = ()
+    """Karpenter's reasons of the disruption that it belongs to."""
+    draining: int = 0
+    """Those of its nodes that are being drained."""
+    stuck_pods: tuple[str, ...] = ()
+    """``namespace/name`` of pods that terminate and cannot end."""
+    pools: tuple[str, ...] = ()
+    """NodePools of its nodes."""
     recent_pods: int = 0
     """Pods that came to those nodes in the last hour."""
     detail: str = ""
@@ -247,6 +279,8 @@ class VerdictNode(msgspec.Struct, frozen=True, eq=False):
     node: Node | None = None
     lost_pods: tuple[str, ...] = ()
     """``namespace/name`` of pods on it that nothing recreates."""
+    stuck_pods: tuple[str, ...] = ()
+    """``namespace/name`` of pods on it that should have ended by now."""
     protected_pods: tuple[str, ...] = ()
     """``namespace/name`` of pods on it that must not be disrupted, or that a PodDisruptionBudget blocks."""
     is_cordoned: bool = False
@@ -322,6 +356,15 @@ class ControllerPod(msgspec.Struct, frozen=True, kw_only=True):
     """When it stopped being ready, None if that is not known."""
 
 
+class StartingPod(msgspec.Struct, frozen=True):
+    """A pod that is bound to a node and whose containers are not created."""
+
+    key: str
+    """``namespace/name``."""
+    node: str
+    since_ns: int
+
+
 class Controller(msgspec.Struct, frozen=True, kw_only=True):
     """How Karpenter itself is."""
 
@@ -348,8 +391,14 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     pending: Sequence[PendingLine] = ()
     controller: Controller = Controller()
     events: Collection[Event] = ()
-    nodeclasses: Mapping[str, NodeClass] | None = None
-    """By ``kind/name``; None if they were not read."""
+    nodeclasses: Mapping[str, NodeClass] = MappingProxyType({})
+    """By ``kind/name``."""
+    starting: Sequence[StartingPod] = ()
+    """Bound pods whose containers are not created."""
+    repair_policies: Sequence[RepairPolicy] = ()
+    """The conditions by which the provider calls a node unhealthy."""
+    repairs: bool = False
+    """Whether Karpenter repairs unhealthy nodes."""
     refusals: Sequence[LaunchRefusal] = ()
     """Launches that the cloud refused, for as long as events are kept."""
     advice: AdviceReport | None = None

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.disruption.blocker import Blocker
+from karptui.disruption.churn.life import LAUNCHING, command_reason
 from karptui.disruption.codes import Code
 from karptui.forward.durations import joined_since, observed
+from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import UNTRIED, InitializationObstacles, NodeClaim, initialization_obstacles
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
@@ -29,7 +32,7 @@ from karptui.verdict.finding import (
     VerdictCase,
     VerdictNode,
 )
-from karptui.verdict.pending_pods import PendingPods, of_pools
+from karptui.verdict.pending_pods import PendingPods, expected_on, of_pools
 
 MINUTE_NS: Final = 60 * NS_PER_SECOND
 JOIN_PATIENCE_NS: Final = 5 * MINUTE_NS
@@ -58,12 +61,13 @@ def _pools_not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
     for pool in served_pools(case.pools):
         if pool.is_deleting:
             continue
-        if case.nodeclasses is not None and _is_unusable(case.nodeclasses.get(pool.node_class_ref.key)):
+        nodeclass = case.nodeclasses.get(pool.node_class_ref.key)
+        if (nodeclass is not None and _is_unusable(nodeclass)) or pool.nodeclass_exists is False:
             by_class[pool.node_class_ref.key].append(pool)
         elif not pool.is_ready:
             others.append(pool)
     for key, pools in by_class.items():
-        yield _nodeclass_not_ready(case.nodeclasses or {}, key, pools, pending)
+        yield _nodeclass_not_ready(case.nodeclasses, key, pools, pending)
     if others:
         explained = pending.take(lambda group: of_pools(group, frozenset(pool.name for pool in others)))
         conditions = [one for pool in others if (one := condition_of(pool.conditions, "Ready")) is not None]
@@ -74,15 +78,14 @@ def _pools_not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             detail=next((one.message for one in conditions if one.message), ""),
             objects=tuple(f"NodePool/{pool.name}" for pool in others),
             names=tuple(pool.name for pool in others),
-            pending=explained.pods,
-            pending_names=explained.names,
+            pending=explained,
             screen="pools",
             key="2",
         )
 
 
-def _is_unusable(nodeclass: NodeClass | None) -> bool:
-    return nodeclass is None or nodeclass.is_deleting or _failing(nodeclass) is not None
+def _is_unusable(nodeclass: NodeClass) -> bool:
+    return nodeclass.is_deleting or _failing(nodeclass) is not None
 
 
 def _failing(nodeclass: NodeClass) -> Condition | None:
@@ -113,8 +116,7 @@ def _nodeclass_not_ready(
         names=(key.replace("/", " "), *(pool.name for pool in pools)),
         detail=f"{failing.type}: {failing.message or failing.reason}" if failing is not None else "",
         manner=manner,
-        pending=explained.pods,
-        pending_names=explained.names,
+        pending=explained,
         screen="pools",
         key="2",
     )
@@ -134,7 +136,7 @@ def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
             continue
         of_pool = [refusal for (name, _), own in groups.items() if name == pool for refusal in own]
         claims = frozenset(refusal.nodeclaim for refusal in of_pool)
-        explained = pending.take(lambda group, pool=pool, claims=claims: _waits_for(group, pool, claims))  # type: ignore[misc]
+        explained = pending.take(partial(_waits_for, pool=pool, claims=claims))
         count = sum(refusal.count for refusal in refusals)
         severity = FindingSeverity.WARNING if count >= FEWEST_REFUSALS else FindingSeverity.INFO
         yield ClusterFinding(
@@ -149,8 +151,7 @@ def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
             capacity_types=_all(refusal.capacity_types for refusal in refusals),
             nodes=count,
             detail=code or max(refusals, key=lambda refusal: refusal.last_ns).message,
-            pending=explained.pods,
-            pending_names=explained.names,
+            pending=explained,
             screen="events",
             key="9",
         )
@@ -221,8 +222,7 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
     if lost:
         groups.append(("", lost, Manner.NODE_GONE))
     for refused, claims, manner in groups:
-        names = frozenset(claim.name for claim in claims)
-        explained = pending.take(lambda group, names=names: bool(group.nodes & names))  # type: ignore[misc]
+        explained = pending.take(partial(waits_for_claims, claims=claims, is_refused=bool(refused)))
         created = [claim.created_ns for claim in claims if claim.created_ns]
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
@@ -237,11 +237,28 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
             nodes=len(claims),
             detail=refused,
             manner=manner,
-            pending=explained.pods,
-            pending_names=explained.names,
+            pools=tuple(sorted({claim.labels.get(NODEPOOL, "") for claim in claims})),
+            reasons=_replaces(case, claims),
+            pending=explained,
             screen="claims",
             key="3",
         )
+
+
+def _replaces(case: VerdictCase, claims: Sequence[NodeClaim]) -> tuple[str, ...]:
+    """Return why the nodes are disrupted that NodeClaims replace; nothing for NodeClaims that replace none."""
+    names = {claim.name for claim in claims}
+    events = (event for event in case.events if event.reason == LAUNCHING and event.involved_name in names)
+    reasons = (command_reason(event.message) for event in events)
+    return tuple(sorted({str(reason) for reason in reasons if reason is not None}))
+
+
+def waits_for_claims(group: PendingLine, claims: Sequence[NodeClaim], *, is_refused: bool) -> bool:
+    """Return whether pods are expected on NodeClaims, or on others of their NodePools if launches are refused."""
+    if group.nodes & {claim.name for claim in claims}:
+        return True
+    pools = {claim.labels.get(NODEPOOL, "") for claim in claims}
+    return is_refused and group.cause == Cause.CLAIM and pools.issuperset(group.pools)
 
 
 def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
@@ -265,7 +282,7 @@ def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             groups[initialization_obstacles(claim, node)].append(line)
     for obstacles, lines in groups.items():
         names = frozenset(name for line in lines if line.claim is not None for name in (line.name, line.claim.name))
-        explained = pending.take(lambda group, names=names: bool(group.nodes & names))  # type: ignore[misc]
+        explained = pending.take(expected_on(names))
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.NOT_INITIALIZED,
@@ -277,8 +294,7 @@ def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             nodes=len(lines),
             detail=obstacles.text,
             manner=Manner.MISSING if obstacles.missing_resources else Manner.PLAIN,
-            pending=explained.pods,
-            pending_names=explained.names,
+            pending=explained,
             screen="claims",
             key="3",
         )
@@ -292,9 +308,9 @@ def _daemonsets(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFind
         if group.cause == Cause.DAEMON and case.now_ns - group.since_ns >= DAEMONSET_PATIENCE_NS
     ]
     for owner in dict.fromkeys(group.owner for group in late):
-        waiting = pending.take(lambda group, owner=owner: group in late and group.owner == owner)  # type: ignore[misc]
+        waiting = pending.take(partial(_is_late_pod_of, late=late, owner=owner))
         requests = next(group.requests for group in late if group.owner == owner)
-        beside = pending.take(lambda group, owner=owner: owner in group.daemonsets)  # type: ignore[misc]
+        beside = pending.take(partial(_is_beside, owner=owner))
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.DAEMONSET_PENDING,
@@ -303,11 +319,22 @@ def _daemonsets(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFind
             names=(owner.partition("/")[2],),
             pods=len(waiting.pods),
             requests=requests,
-            pending=beside.pods,
-            pending_names=beside.names,
+            pending=beside,
             screen="pending",
             key="5",
         )
+
+
+def _is_late_pod_of(group: PendingLine, *, late: Sequence[PendingLine], owner: str) -> bool:
+    return group in late and group.owner == owner
+
+
+def _is_beside(group: PendingLine, *, owner: str) -> bool:
+    return owner in group.daemonsets
+
+
+def _is_limited(group: PendingLine, *, pool: str) -> bool:
+    return group.limited_pool == pool
 
 
 def _limits(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
@@ -325,7 +352,7 @@ def _limits(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]
                 key="2",
             )
     for line in case.limits:
-        explained = pending.take(lambda group, pool=line.pool: group.limited_pool == pool)  # type: ignore[misc]
+        explained = pending.take(partial(_is_limited, pool=line.pool))
         if line.is_open and not explained.pods:
             continue
         severity = FindingSeverity.INFO if line.spares_types else FindingSeverity.WARNING
@@ -337,8 +364,7 @@ def _limits(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]
             names=(line.pool,),
             since_ns=explained.since_ns or line.since_ns or None,
             detail=line.text,
-            pending=explained.pods,
-            pending_names=explained.names,
+            pending=explained,
             screen="pools",
             key="2",
         )

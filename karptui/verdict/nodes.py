@@ -11,7 +11,15 @@ from karptui.karpenter.labels import SPOT
 from karptui.kube.objects import condition_of
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.verdict.blocked import lacks_some, sum_of
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase, VerdictNode
+from karptui.verdict.finding import (
+    ClusterFinding,
+    FindingCode,
+    FindingSeverity,
+    Manner,
+    PendingLine,
+    VerdictCase,
+    VerdictNode,
+)
 from karptui.verdict.pending_pods import PendingPods
 
 SICK_NS: Final = 10 * 60 * NS_PER_SECOND
@@ -30,6 +38,7 @@ def node_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
     yield from _not_ready(case, pending)
     yield from _interrupted(case, pending)
     yield from _under_pressure(case)
+    yield from _broken(case)
     yield from _cordoned(case)
 
 
@@ -55,8 +64,7 @@ def _not_ready_finding(
     since = min((line.not_ready_ns for line in lines if line.not_ready_ns), default=None)
     is_long = since is not None and case.now_ns - since >= SICK_NS
     zones = {line.zone for line in lines}
-    volumes = pending.take(lambda group: group.zones == {zone}) if zone else None
-    others = pending.take(lambda group: since is not None and group.since_ns >= since - _BEFORE_NS) if zone else None
+    explained = pending.take(lambda group: bool(zone) and _belongs_to(group, zone, since))
     return ClusterFinding(
         severity=FindingSeverity.ERROR if is_long or zone else FindingSeverity.WARNING,
         code=FindingCode.ZONE_NOT_READY if zone else FindingCode.UNHEALTHY,
@@ -67,13 +75,28 @@ def _not_ready_finding(
         names=tuple(line.name for line in lines),
         zones=(zone,) if zone else tuple(zones) if len(zones) == 1 else (),
         nodes=len(lines),
-        pending=(*volumes.pods, *others.pods) if volumes is not None and others is not None else (),
-        pending_names=(*volumes.names, *others.names) if volumes is not None and others is not None else (),
-        detail=", ".join(volumes.names) if volumes is not None else "",
+        pending=explained,
+        pools=tuple(sorted({line.pool for line in lines if line.pool})),
+        stuck_pods=tuple(key for line in lines for key in line.stuck_pods),
+        detail=_why_not_ready(lines),
         screen="nodes",
         key="^z",
         filter_text="status=NotReady",
     )
+
+
+def _belongs_to(group: PendingLine, zone: str, since_ns: int | None) -> bool:
+    """Return whether pods need a zone that is down, or became pending when it went down."""
+    if group.zones:
+        return group.zones == {zone}
+    return since_ns is not None and group.since_ns >= since_ns - _BEFORE_NS
+
+
+def _why_not_ready(lines: Sequence[VerdictNode]) -> str:
+    """Return the message of the Ready condition, if all nodes have the same."""
+    conditions = [condition_of(line.node.conditions, "Ready") for line in lines if line.node is not None]
+    messages = {condition.message for condition in conditions if condition is not None}
+    return messages.pop() if len(messages) == 1 else ""
 
 
 def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
@@ -110,8 +133,7 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
         nodes=len(hit),
         of_nodes=total,
         detail=SPOT if is_spot else "",
-        pending=explained.pods,
-        pending_names=explained.names,
+        pending=explained,
         screen="events",
         key="9",
     )
@@ -133,11 +155,41 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
                 since_ns=min((ns for ns in instants if ns), default=None),
                 objects=tuple(f"Node/{line.name}" for line in lines),
                 names=tuple(line.name for line in lines),
+                pools=tuple(sorted({line.pool for line in lines if line.pool})),
                 nodes=len(lines),
                 detail=pressure,
                 screen="nodes",
                 key="^z",
             )
+
+
+def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield conditions by which the provider calls ready nodes unhealthy: accelerators, storage, networking."""
+    groups: defaultdict[tuple[str, str], list[VerdictNode]] = defaultdict(list)
+    instants: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    messages: dict[tuple[str, str], str] = {}
+    for line in case.nodes:
+        for condition in line.node.conditions if line.node is not None and line.claim is not None else ():
+            if condition.type == "Ready" or not any(policy.holds_for(condition) for policy in case.repair_policies):
+                continue
+            key = condition.type, condition.status
+            groups[key].append(line)
+            instants[key].append(condition.last_transition_ns)
+            messages[key] = condition.message or condition.reason
+    for (type_, status), lines in groups.items():
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.NODE_PRESSURE,
+            since_ns=min((ns for ns in instants[type_, status] if ns), default=None),
+            objects=tuple(f"Node/{line.name}" for line in lines),
+            names=(*(line.name for line in lines), messages[type_, status]),
+            pools=tuple(sorted({line.pool for line in lines if line.pool})),
+            nodes=len(lines),
+            detail=f"{type_}={status}",
+            manner=Manner.PLAIN if case.repairs else Manner.UNREPAIRED,
+            screen="nodes",
+            key="^z",
+        )
 
 
 def _cordoned(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -153,8 +205,8 @@ def _cordoned(case: VerdictCase) -> Iterator[ClusterFinding]:
         objects=tuple(f"Node/{line.name}" for line in lines),
         names=tuple(line.name for line in lines),
         nodes=len(lines),
+        since_ns=min((line.node.cordoned_ns for line in lines if line.node and line.node.cordoned_ns), default=None),
         pods=sum(line.pods for line in lines),
-        manner=Manner.PLAIN,
         screen="nodes",
         key="^z",
     )

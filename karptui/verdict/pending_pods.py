@@ -3,21 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from karptui.pending.causes import Cause
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, PendingLine
-
-
-class Explained(NamedTuple):
-    """Pending pods that one cause explains."""
-
-    pods: tuple[str, ...] = ()
-    """``namespace/name`` of each."""
-    names: tuple[str, ...] = ()
-    """The groups that they are in."""
-    since_ns: int | None = None
-    """When the oldest became pending."""
+from karptui.verdict.finding import ClusterFinding, Explained, FindingCode, FindingSeverity, PendingLine
 
 
 class PendingPods:
@@ -34,11 +22,18 @@ class PendingPods:
             tuple(key for group in taken for key in group.pods),
             tuple(dict.fromkeys(group.name for group in taken if group.name)),
             min((group.since_ns for group in taken if group.since_ns), default=None),
+            tuple(group.name for group in taken if group.zones),
+            tuple(sorted(frozenset().union(*(group.zones for group in taken)))),
         )
 
     def left(self) -> Sequence[PendingLine]:
         """Return the groups that are left."""
         return self._groups
+
+
+def expected_on(names: frozenset[str]) -> Callable[[PendingLine], bool]:
+    """Return whether a group is expected on one of these nodes or NodeClaims, as a function."""
+    return lambda group: not names.isdisjoint(group.nodes)
 
 
 def of_pools(group: PendingLine, pools: frozenset[str]) -> bool:

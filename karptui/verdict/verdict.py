@@ -16,6 +16,7 @@ from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.static_drift import is_refillable
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.resources import NODES
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.pool_order import Bystanding, bystanding, served_pools
 from karptui.verdict.blocked import (
@@ -29,9 +30,15 @@ from karptui.verdict.blocked import (
     sum_of,
 )
 from karptui.verdict.controller import controller_findings, has_leader, is_running
-from karptui.verdict.creation import creation_findings
+from karptui.verdict.creation import creation_findings, starting_findings
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase, VerdictNode
-from karptui.verdict.launches import launch_findings, refusal_message, stopping_refusal, unsynced_claims
+from karptui.verdict.launches import (
+    launch_findings,
+    refusal_message,
+    stopping_refusal,
+    unsynced_claims,
+    waits_for_claims,
+)
 from karptui.verdict.nodes import node_findings
 from karptui.verdict.pending_pods import PendingPods, pending_findings
 from karptui.verdict.upcoming import next_finding, upcoming_findings
@@ -69,8 +76,10 @@ _TIERS: Final[tuple[tuple[FindingCode, ...], ...]] = (
         FindingCode.RESERVATIONS_FULL,
         FindingCode.PENDING,
         FindingCode.UNHEALTHY,
+        FindingCode.PODS_NOT_STARTING,
         FindingCode.CHURN,
         FindingCode.NODE_PRESSURE,
+        FindingCode.KARPENTER_DEGRADED,
     ),
     (
         FindingCode.REPAIR_HELD,
@@ -111,6 +120,8 @@ COVERED_RULES: Final = frozenset(
     }
 )
 """Rules of Advice whose errors and warnings another finding reports."""
+URGENT_RULES: Final = frozenset({"pool-expiry-wave"})
+"""Rules of Advice whose warnings have a line of their own, because they announce what happens within hours."""
 
 
 def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
@@ -120,9 +131,10 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
         *controller_findings(case, pending),
         *creation_findings(case),
         *all_leaving(case),
-        *_stopped(case),
+        *_stopped(case, pending),
         *launch_findings(case, pending),
         *node_findings(case, pending),
+        *starting_findings(case),
         *pending_findings(pending.left()),
         *_gone_pools(case),
         *held(case),
@@ -136,7 +148,7 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
     ]
     findings = _without_repeats(findings)
     findings.sort(key=lambda finding: _rank(finding, case.now_ns))
-    if all(_is_quiet(finding) for finding in findings):
+    if not any(finding.code is FindingCode.ADVICE or not _is_quiet(finding) for finding in findings):
         findings.insert(0, _fine(case))
     acts = is_running(case.controller) and has_leader(case.controller, case.now_ns)
     return (*_interleaved(findings), *(next_finding(case) if acts else ()))
@@ -204,8 +216,7 @@ def _churn(case: VerdictCase) -> Iterator[ClusterFinding]:
             names=(pool, *(one.workload.partition("/")[2] for one in moved[:1])),
             nodes=loop.times,
             pods=moved[0].times if moved else 0,
-            detail=", ".join(str(reason) for reason, _ in loop.reasons if reason is not Removal.UNKNOWN),
-            manner=Manner.PLAIN,
+            reasons=tuple(str(reason) for reason, _ in loop.reasons if reason is not Removal.UNKNOWN),
             screen="churn",
             key=":churn",
         )
@@ -229,9 +240,9 @@ def _advice(case: VerdictCase) -> Iterator[ClusterFinding]:
         return
     open_findings = [finding for finding in report.findings if finding.rule not in COVERED_RULES]
     for advice in open_findings:
-        if str(advice.severity) == "error":
+        if str(advice.severity) == "error" or (advice.rule in URGENT_RULES and str(advice.severity) == "warning"):
             yield ClusterFinding(
-                severity=FindingSeverity.ERROR,
+                severity=FindingSeverity(str(advice.severity)),
                 code=FindingCode.ADVICE,
                 objects=tuple(f"{ref.kind}/{ref.key}" for ref in advice.objects),
                 names=(advice.rule,),
@@ -239,10 +250,12 @@ def _advice(case: VerdictCase) -> Iterator[ClusterFinding]:
                 screen="advice",
                 key="0",
             )
-    warnings = [finding for finding in open_findings if str(finding.severity) == "warning"]
+    warnings = [
+        finding for finding in open_findings if str(finding.severity) == "warning" and finding.rule not in URGENT_RULES
+    ]
     if warnings:
         yield ClusterFinding(
-            severity=FindingSeverity.WARNING,
+            severity=FindingSeverity.INFO,
             code=FindingCode.ADVICE,
             objects=tuple(f"{ref.kind}/{ref.key}" for ref in warnings[0].objects),
             names=tuple(finding.rule for finding in warnings),
@@ -286,7 +299,7 @@ def _timed_out(case: VerdictCase) -> Iterator[ClusterFinding]:
     )
 
 
-def _stopped(case: VerdictCase) -> Iterator[ClusterFinding]:
+def _stopped(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
     cluster = case.analysis.cluster if case.analysis is not None else ()
     waiting = [line for line in case.nodes if line.findings is not None and line.findings.why.code is WhyCode.WAITS]
     saving = saving_of(((line, line.would_save) for line in waiting), case)
@@ -297,6 +310,9 @@ def _stopped(case: VerdictCase) -> Iterator[ClusterFinding]:
         said = stopping_refusal(case)
         refused = {line.claim.name for line in case.nodes if line.claim is not None and refusal_message(line) == said}
         unsynced = [one for one in unsynced if one.object_key in refused] if said else unsynced
+        names = {one.object_key for one in unsynced}
+        claims = [line.claim for line in case.nodes if line.claim is not None and line.claim.name in names]
+        explained = pending.take(lambda group: waits_for_claims(group, claims, is_refused=bool(said)))
         yield ClusterFinding(
             severity=FindingSeverity.ERROR if is_long or said else FindingSeverity.INFO,
             detail=said,
@@ -308,6 +324,7 @@ def _stopped(case: VerdictCase) -> Iterator[ClusterFinding]:
             objects=tuple(one.object_ref for one in unsynced),
             names=tuple(one.object_key for one in unsynced),
             nodes=len(waiting),
+            pending=explained,
             screen="claims",
             key="3",
         )
@@ -381,6 +398,8 @@ def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
             one.until_ns for line in lines for one in own_blockers(line, WhyCode.BUDGET) if one.until_ns is not None
         ]
         is_budget = reason == Code.BUDGET_ZERO
+        static = next((pool for pool in case.pools if pool.name == name and pool.is_static), None)
+        limit = (static.limits or {}).get(NODES) if static is not None else None
         yield ClusterFinding(
             severity=FindingSeverity.WARNING,
             code=FindingCode.DRIFT,
@@ -390,7 +409,8 @@ def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
             nodes=len(lines),
             until_ns=min(ends, default=None) if is_budget else None,
             detail=reason,
-            manner=manners.most_common(1)[0][0] if is_budget else Manner.PLAIN,
+            of_nodes=limit.units if limit is not None else 0,
+            manner=manners.most_common(1)[0][0] if is_budget else Manner.STATIC if static else Manner.PLAIN,
             screen="claims",
             key="3",
             filter_text=f"pool={name}",

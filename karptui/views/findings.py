@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from karptui.aws.money import saved_text
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, clock_text, count_text, counted, first_of, span_text, verb
 from karptui.kube.volumes import unread_text
 from karptui.views.sanitize import clean, short_name
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from karptui.pending.groups import PendingGroup, PendingReport
     from karptui.verdict.finding import ClusterFinding
 
+LATE_NS: Final = 300 * NS_PER_SECOND
+"""A node that Karpenter launches is there within this time."""
 NAMED: Final = 2
 """Objects that a sentence names; the others are counted."""
 QUOTED: Final = 110
@@ -65,6 +68,9 @@ def pending_reasons(report: PendingReport | None) -> Reasons:
     from karptui.views.pending.sentences import now_words  # noqa: PLC0415 - as above
 
     def reason(group: PendingGroup) -> str:
+        place = group.diagnosis.destination
+        if group.cause is Cause.CLAIM and place is not None and report.now_ns - group.since_ns >= LATE_NS:
+            return f"fits a new node of {place.nodepool} ({place.instance_type}), but none was launched"
         reasons = group.disagreements
         if group.cause in FAULTY or not reasons:
             return now_words(group)
@@ -102,17 +108,21 @@ def _names(names: Sequence[str], most: int = NAMED) -> str:
 
 def _pods_pending(finding: ClusterFinding) -> str:
     """Return ``; 9 pods pending (shop/web-*)``; nothing if no pod is pending because of a finding."""
-    if not finding.pending:
+    pending = finding.pending
+    if not pending.pods:
         return ""
-    count = len(finding.pending)
-    names = finding.pending_names
+    count, names = len(pending.pods), pending.names
     if len(names) == 1:
         names = (names[0].removesuffix(f" ({count_text(count)})"),)
-    return (
-        f"; {counted(count, 'pod')} pending ({first_of(names, NAMED)})"
-        if names
-        else f"; {counted(count, 'pod')} pending"
-    )
+    text = f"; {counted(count, 'pod')} pending{f' ({first_of(names, NAMED)})' if names else ''}"
+    if pending.bound_names and len(pending.bound_zones) == 1:
+        needs = verb(len(pending.bound_names), "needs", "need")
+        text += f"; {first_of(pending.bound_names, NAMED)} {needs} a volume in {pending.bound_zones[0]}"
+    return text
+
+
+def _of_pools(finding: ClusterFinding) -> str:
+    return f" of {first_of(finding.pools, NAMED)}" if finding.pools else ""
 
 
 def _quoted(message: str) -> str:
@@ -179,7 +189,7 @@ def _stopped(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         else (f"{claims} {'have' if many else 'has'} no provider ID")
     )
     removable = f". {_nodes(finding)} could be removed" if finding.nodes else ""
-    return f"Disruption is paused{_in_brackets(finding, now_ns)}: {why}{removable}"
+    return f"Disruption is paused{_in_brackets(finding, now_ns)}: {why}{_pods_pending(finding)}{removable}"
 
 
 def _all_leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -236,10 +246,18 @@ def _nodeclass_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> st
 
 
 def _zone_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    zone = finding.zones[0]
-    volumes = f"; {finding.detail} {verb(finding.detail.count(', ') + 1, 'needs', 'need')} a volume in {zone}"
-    text = f"Zone {zone}: all {count_text(finding.nodes)} Karpenter nodes are not ready{_for(finding, now_ns)}"
-    return f"{text}{_pods_pending(finding)}{volumes if finding.detail else ''}"
+    nodes = f"all {count_text(finding.nodes)} Karpenter nodes are not ready{_for(finding, now_ns)}"
+    return f"Zone {finding.zones[0]}: {nodes}{_why_not_ready(finding)}{_pods_pending(finding)}"
+
+
+def _why_not_ready(finding: ClusterFinding) -> str:
+    """Return the kubelet's message, and the pods that cannot end on such nodes."""
+    message = finding.detail
+    if "NetworkPluginNotReady" in message or "cni plugin not initialized" in message:
+        message = "the CNI network plugin is not ready"
+    stuck = finding.stuck_pods
+    pods = f"; {first_of(stuck, NAMED)} {verb(len(stuck), 'is', 'are')} stuck terminating there" if stuck else ""
+    return f"{f' ({_quoted(message)})' if message else ''}{pods}"
 
 
 def _interrupted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -277,7 +295,8 @@ def _stuck(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         return f"{claims} {has} an instance, but the Node is gone{_pods_pending(finding)}"
     gives_up = f"; Karpenter gives up 15m after creation, first in {_left(finding, now_ns)}" if finding.until_ns else ""
     state = f"{has} an instance that does not register as a node{_for(finding, now_ns)}"
-    return f"{claims} {state}{gives_up}{_pods_pending(finding)}"
+    replaces = f" (to replace {finding.reasons[0].lower()} nodes of {finding.pools[0]})" if finding.reasons else ""
+    return f"{claims}{replaces} {state}{gives_up}{_pods_pending(finding)}"
 
 
 def _not_initialized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -294,9 +313,9 @@ def _daemonset_pending(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     pods = counted(finding.pods, "pod")
     text = f"DaemonSet {finding.names[0]}: {pods} pending{_for(finding, now_ns)}, no room on their nodes"
     asks = f" (each asks for {resources_words(finding.requests)})"
-    if not finding.pending:
+    if not finding.pending.pods:
         return f"{text}{asks}"
-    others = f"{counted(len(finding.pending), 'other pod')} ({first_of(finding.pending_names, NAMED)})"
+    others = f"{counted(len(finding.pending.pods), 'other pod')} ({first_of(finding.pending.names, NAMED)})"
     return f"{text}{asks}; {others} pending, no new node has room next to it"
 
 
@@ -336,20 +355,47 @@ def _pool_at_limit(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 def _unhealthy(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     where = f" in {finding.zones[0]}" if finding.zones and finding.nodes > 1 else ""
+    why = _why_not_ready(finding)
     if finding.nodes == 1:
-        return f"node {_names(finding.names)} is not ready{_for(finding, now_ns)}"
-    return f"{_nodes(finding)}{where} ({_names(finding.names)}) are not ready{_for(finding, now_ns)}"
+        return f"node {_names(finding.names)} is not ready{_for(finding, now_ns)}{why}"
+    nodes = f"{_nodes(finding)}{_of_pools(finding)}{where} ({_names(finding.names)})"
+    return f"{nodes} are not ready{_for(finding, now_ns)}{why}"
 
 
 def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     has = verb(finding.nodes, "has", "have")
-    return f"{_nodes(finding)} ({_names(finding.names)}) {has} {finding.detail}{_for(finding, now_ns)}"
+    names = finding.names[: finding.nodes]
+    messages = finding.names[finding.nodes :]
+    message = f" ({_quoted(messages[0])})" if messages else ""
+    repair = "; node repair is off" if finding.manner == "unrepaired" else ""
+    nodes = f"{_nodes(finding)}{_of_pools(finding)} ({_names(names)})"
+    return f"{nodes} {has} {finding.detail}{_for(finding, now_ns)}{message}{repair}"
 
 
-def _cordoned(finding: ClusterFinding, _: int, __: Reasons) -> str:
-    are = "is" if finding.nodes == 1 else "are"
+def _cordoned(finding: ClusterFinding, now_ns: int, __: Reasons) -> str:
     it = "it takes" if finding.nodes == 1 else "they take"
-    return f"{_nodes(finding)} ({_names(finding.names)}) {are} cordoned: {it} no new pods"
+    cordoned = f"{verb(finding.nodes, 'is', 'are')} cordoned{_in_brackets(finding, now_ns)}"
+    return f"{_nodes(finding)} ({_names(finding.names)}) {cordoned}: {it} no new pods"
+
+
+def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    reason, *pods = finding.names
+    where = f"node {short_name(finding.stuck_pods[0])}" if finding.nodes == 1 else _nodes(finding)
+    text = f"{counted(finding.pods, 'pod')} ({first_of(pods, NAMED)}) on {where} cannot start{_for(finding, now_ns)}"
+    message = finding.detail
+    if "failed to assign an IP address" in message or "add cmd: failed" in message:
+        message = "the CNI assigns no IP address"
+    return f"{text}: {reason}: {_quoted(message)}"
+
+
+def _karpenter_degraded(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    pod = finding.controller_pod
+    why = ""
+    if pod is not None:
+        why = pod.waiting_reason if pod.is_scheduled else "pending"
+    ready = f"{count_text(finding.nodes)} of {count_text(finding.of_nodes)} pods"
+    name = f": {pod.key}{f' ({why})' if why else ''}" if pod is not None else ""
+    return f"Karpenter runs with {ready}{_for(finding, now_ns)}{name}"
 
 
 def _churn(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -358,7 +404,7 @@ def _churn(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     evictions = f"{counted(finding.pods, 'eviction')} of {workloads[0]}" if workloads else ""
     if not pool:
         return f"Pods of {workloads[0]} are moved again and again: {counted(finding.pods, 'eviction')}{span}"
-    why = f" ({finding.detail})" if finding.detail else ""
+    why = f" ({', '.join(finding.reasons)})" if finding.reasons else ""
     text = f"Node churn loop in {pool}: {_nodes(finding)} removed soon after launch{span}{why}"
     return f"{text}; {evictions}" if evictions else text
 
@@ -424,7 +470,8 @@ def _node_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _pdb(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    blocked = f"{_nodes(finding)} blocked{_for(finding, now_ns)}{_new_pods(finding)}"
+    state = "cannot drain" if finding.draining == finding.nodes else "blocked"
+    blocked = f"{_nodes(finding)} {state}{_for(finding, now_ns)}{_new_pods(finding)}"
     pairs = [name for name in finding.names if " + " in name]
     single = [name for name in finding.names if " + " not in name]
     if pairs and not single:
@@ -505,7 +552,10 @@ def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         if is_budget
         else (_DRIFT_HELD.get(finding.detail, finding.detail))
     )
-    return f"{finding.names[0]}: drift of {_nodes(finding)} stuck{_for(finding, now_ns)}, {why}"
+    pool = f"static NodePool {finding.names[0]}" if finding.manner == "static" else finding.names[0]
+    if finding.of_nodes and finding.detail == "STATIC_NO_HEADROOM":
+        why = f"its limit of {counted(finding.of_nodes, 'node')} leaves no room for a replacement"
+    return f"{pool}: drift of {_nodes(finding)} stuck{_for(finding, now_ns)}, {why}"
 
 
 def _no_permission(finding: ClusterFinding, _: int, __: Reasons) -> str:
@@ -569,6 +619,7 @@ def _timed_out(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 _SENTENCES: Final = {
     "KARPENTER_DOWN": _karpenter_down,
+    "KARPENTER_DEGRADED": _karpenter_degraded,
     "NO_LEADER": _no_leader,
     "KARPENTER_FORBIDDEN": _karpenter_forbidden,
     "PODS_NOT_CREATED": _pods_not_created,
@@ -589,6 +640,7 @@ _SENTENCES: Final = {
     "POOL_AT_LIMIT": _pool_at_limit,
     "UNHEALTHY": _unhealthy,
     "NODE_PRESSURE": _node_pressure,
+    "PODS_NOT_STARTING": _pods_not_starting,
     "CHURN": _churn,
     "EXPIRY": _expiry,
     "LAUNCHES_MOVED": _launches_moved,

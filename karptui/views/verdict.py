@@ -109,7 +109,7 @@ def verdict_values(findings: Iterable[ClusterFinding], now_ns: int, reasons: Rea
             "objects": list(one.objects),
             "nodes": one.nodes,
             "pods": one.pods,
-            "pendingPods": list(one.pending),
+            "pendingPods": list(one.pending.pods),
             "zones": list(one.zones),
             "proof": {"screen": one.screen, "key": one.key},
         }

@@ -168,7 +168,7 @@ def test_a_nodeclass_that_is_not_ready_is_the_cause_of_its_nodepools_and_their_p
     by_code = findings(pools=[pool], nodeclasses={key: a_nodeclass(ami, ready)}, pending=[waiting])
     assert list(by_code) == [FindingCode.NODECLASS_NOT_READY]
     finding = by_code[FindingCode.NODECLASS_NOT_READY]
-    assert (finding.detail, finding.pending) == ("AMIsReady: no AMI matches", ("shop/web-a",))
+    assert (finding.detail, finding.pending.pods) == ("AMIsReady: no AMI matches", ("shop/web-a",))
     missing = findings(pools=[pool], nodeclasses={})[FindingCode.NODECLASS_NOT_READY]
     assert text(missing).endswith("does not exist: NodePool general launches no nodes")
     assert FindingCode.NODECLASS_NOT_READY not in findings(pools=[pool], nodeclasses=None)

@@ -112,6 +112,17 @@ PODS: Final = Resource(
 )
 EVENTS: Final = _events("karpenter")
 AUTO_MODE_EVENTS: Final = _events("eks-auto-mode/compute")
+FAILED_CREATIONS: Final = msgspec.structs.replace(EVENTS, field_selector="reason=FailedCreate")
+"""Events of controllers whose pods an admission webhook, a quota or a policy refuses."""
+LEADER_LEASE: Final = Resource(
+    kind=Kind.LEASE,
+    group="coordination.k8s.io",
+    version="v1",
+    plural="leases",
+    api_kind="Lease",
+    is_namespaced=True,
+    field_selector="metadata.name=karpenter-leader-election",
+)
 """EKS Auto Mode runs Karpenter under another name."""
 
 KARPENTER_KINDS: Final = (NODEPOOLS, NODECLAIMS, NODEOVERLAYS)
@@ -132,5 +143,7 @@ LATER: Final = (
     _owner(Kind.STATEFULSET, "apps", "v1", "statefulsets"),
     _owner(Kind.JOB, "batch", "v1", "jobs"),
     EVENTS,
+    FAILED_CREATIONS,
+    LEADER_LEASE,
 )
 """What may wait until the nodes are there, in the order of asking."""
