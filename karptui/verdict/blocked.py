@@ -13,6 +13,7 @@ from karptui.disruption.deletion import DrainStage, deletion_stage
 from karptui.disruption.drain import LONG_NS, Hold
 from karptui.disruption.joint_saving import JointSaving, NodeSaving, joint_saving
 from karptui.disruption.termination import STUCK_ALLOWANCE_NS, deadline_of
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.pool_order import usable_pools
 from karptui.verdict.finding import (
     ClusterFinding,
@@ -25,6 +26,10 @@ from karptui.verdict.finding import (
 )
 from karptui.verdict.upcoming import forced_end_ns
 
+BRIEF_NS: Final = 5 * 60 * NS_PER_SECOND
+"""A rollout uses up PodDisruptionBudgets and disruption budgets for this long."""
+ENDS_SOON_NS: Final = 60 * 60 * NS_PER_SECOND
+"""Protection that ends within this time needs no action."""
 _HELD: Final = {
     WhyCode.DND: (FindingCode.POD_DND, "blockers", "6", "kind=POD-DND"),
     WhyCode.NODE_DND: (FindingCode.NODE_DND, "blockers", "6", "kind=NODE-DND"),
@@ -70,12 +75,15 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         forced = [forced_end_ns(line) for line in lines]
         until = None if None in forced else max(end for end in forced if end is not None)
     is_over = code is FindingCode.BUDGET and until is not None
+    since = min((one.since_ns for one in own if one.since_ns), default=None)
+    is_new = since is not None and case.now_ns - since < BRIEF_NS and manner is Manner.PLAIN
+    is_brief = until is not None and until - case.now_ns < ENDS_SOON_NS if code is FindingCode.POD_DND else is_new
     objects = [one.object_ref for one in own if one.object_ref]
     if code is FindingCode.PDB:
         objects += [f"PodDisruptionBudget/{key}" for one in own for key in one.value.split()]
     saving = saving_of(((line, line.held) for line in lines), case)
     return ClusterFinding(
-        severity=FindingSeverity.INFO if is_over else FindingSeverity.WARNING,
+        severity=FindingSeverity.INFO if is_over or is_brief else FindingSeverity.WARNING,
         code=code,
         price_per_hour=saving.per_hour,
         is_upper_bound=saving.is_upper_bound,
@@ -263,3 +271,10 @@ def sum_of(amounts: Iterable[float | None]) -> float | None:
 def lacks_some(amounts: Iterable[float | None]) -> bool:
     """Return whether such a sum lacks what is not known."""
     return any(amount is None for amount in amounts)
+
+
+def why_not_ready(lines: Sequence[VerdictNode]) -> str:
+    """Return the message of the Ready condition, if all nodes have the same; empty if they are ready."""
+    conditions = [line.node.ready for line in lines if line.node is not None]
+    messages = {one.message if one is not None and one.status != "True" else "" for one in conditions}
+    return messages.pop() if len(messages) == 1 else ""

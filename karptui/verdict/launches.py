@@ -22,7 +22,7 @@ from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import count_text
 from karptui.pending.causes import Cause
 from karptui.provisioning.pool_order import served_pools
-from karptui.verdict.blocked import lacks_some, sum_of
+from karptui.verdict.blocked import lacks_some, sum_of, why_not_ready
 from karptui.verdict.finding import (
     ClusterFinding,
     FindingCode,
@@ -47,12 +47,40 @@ DAEMONSET_PATIENCE_NS: Final = 2 * MINUTE_NS
 
 def launch_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
     """Yield findings about launches."""
+    yield from _deleted_pools(case, pending)
     yield from _pools_not_ready(case, pending)
     yield from _refused(case, pending)
     yield from _stuck_claims(case, pending)
     yield from _not_initialized(case, pending)
     yield from _daemonsets(case, pending)
     yield from _limits(case, pending)
+
+
+def _deleted_pools(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+    """Yield NodePools that are being deleted while they have nodes: disruption budgets do not hold these back."""
+    for pool in served_pools(case.pools):
+        lines = [line for line in case.nodes if line.pool == pool.name and line.claim is not None]
+        if not pool.is_deleting or not lines:
+            continue
+        explained = pending.take(partial(_is_homeless_since, since_ns=pool.deletion_ns - MINUTE_NS))
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.POOL_DELETED,
+            price_per_hour=None,
+            since_ns=pool.deletion_ns,
+            objects=(f"NodePool/{pool.name}", *(f"NodeClaim/{line.claim.name}" for line in lines if line.claim)),
+            names=(pool.name,),
+            nodes=len(lines),
+            pods=sum(line.pods for line in lines),
+            pending=explained,
+            screen="pools",
+            key="2",
+        )
+
+
+def _is_homeless_since(group: PendingLine, *, since_ns: int) -> bool:
+    """Return whether pods became pending after an instant, and no NodePool takes them."""
+    return group.since_ns >= since_ns and group.cause in (Cause.UNPLACED, Cause.NO_POOL)
 
 
 def _pools_not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
@@ -292,7 +320,7 @@ def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             objects=tuple(f"Node/{line.name}" for line in lines),
             names=tuple(line.name for line in lines),
             nodes=len(lines),
-            detail=obstacles.text,
+            detail=why_not_ready(lines) or obstacles.text,
             manner=Manner.MISSING if obstacles.missing_resources else Manner.PLAIN,
             pending=explained,
             screen="claims",

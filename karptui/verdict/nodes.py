@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from karptui.disruption.termination import INTERRUPTIONS
 from karptui.karpenter.labels import SPOT
+from karptui.kube.event import Event
 from karptui.kube.objects import condition_of
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.verdict.blocked import lacks_some, sum_of
+from karptui.verdict.blocked import lacks_some, sum_of, why_not_ready
 from karptui.verdict.finding import (
     ClusterFinding,
     FindingCode,
@@ -30,16 +33,48 @@ WAVE_SHARE: Final = 0.2
 """From this share of a capacity type on, interruptions are an error."""
 FEWEST_OF_A_ZONE: Final = 2
 _BEFORE_NS: Final = 60 * NS_PER_SECOND
+CORDONED_NS: Final = 60 * 60 * NS_PER_SECOND
+"""A drain by hand, or the update of a node group, takes less than this."""
+ZONAL_SHIFT: Final = "ZonalShiftActive"
+"""Reason of the AWS provider's event about a NodePool."""
+SHIFTED_NS: Final = 60 * 60 * NS_PER_SECOND
+_ZONE_NAME: Final = re.compile(r"zone ([a-z0-9-]+)")
 _PRESSURES: Final = ("DiskPressure", "MemoryPressure", "PIDPressure", "NetworkUnavailable")
 
 
 def node_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
     """Yield findings about nodes."""
+    yield from _zonal_shifts(case, pending)
     yield from _not_ready(case, pending)
     yield from _interrupted(case, pending)
     yield from _under_pressure(case)
     yield from _broken(case)
     yield from _cordoned(case)
+
+
+def _zonal_shifts(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+    """Yield the zones in which Karpenter launches nothing because AWS shifts traffic away from them."""
+    pools: defaultdict[str, list[Event]] = defaultdict(list)
+    for event in case.events:
+        match = _ZONE_NAME.search(event.message) if event.reason == ZONAL_SHIFT else None
+        if match is not None and case.now_ns - event.last_ns <= SHIFTED_NS:
+            pools[match[1]].append(event)
+    for zone, events in pools.items():
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.ZONAL_SHIFT,
+            since_ns=min(event.first_ns for event in events) or None,
+            objects=tuple(f"NodePool/{event.involved_name}" for event in events),
+            names=tuple(sorted({event.involved_name for event in events})),
+            zones=(zone,),
+            pending=pending.take(partial(_is_bound_to, zone=zone)),
+            screen="events",
+            key="9",
+        )
+
+
+def _is_bound_to(group: PendingLine, *, zone: str) -> bool:
+    return group.zones == {zone}
 
 
 def _not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
@@ -78,7 +113,7 @@ def _not_ready_finding(
         pending=explained,
         pools=tuple(sorted({line.pool for line in lines if line.pool})),
         stuck_pods=tuple(key for line in lines for key in line.stuck_pods),
-        detail=_why_not_ready(lines),
+        detail=why_not_ready(lines),
         screen="nodes",
         key="^z",
         filter_text="status=NotReady",
@@ -90,13 +125,6 @@ def _belongs_to(group: PendingLine, zone: str, since_ns: int | None) -> bool:
     if group.zones:
         return group.zones == {zone}
     return since_ns is not None and group.since_ns >= since_ns - _BEFORE_NS
-
-
-def _why_not_ready(lines: Sequence[VerdictNode]) -> str:
-    """Return the message of the Ready condition, if all nodes have the same."""
-    conditions = [condition_of(line.node.conditions, "Ready") for line in lines if line.node is not None]
-    messages = {condition.message for condition in conditions if condition is not None}
-    return messages.pop() if len(messages) == 1 else ""
 
 
 def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
@@ -195,10 +223,13 @@ def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
 def _cordoned(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield nodes that a user cordoned, unless all nodes are: `all_leaving` reports that."""
     lines = [line for line in case.nodes if line.has_node and line.is_cordoned and not line.goes]
+    lines = [line for line in lines if line.claim is not None or _is_long_cordoned(line, case.now_ns)]
     if not lines or all(line.is_cordoned or line.goes for line in case.nodes if line.has_node):
         return
     yield ClusterFinding(
-        severity=FindingSeverity.WARNING,
+        severity=FindingSeverity.WARNING
+        if any(_is_long_cordoned(line, case.now_ns) for line in lines)
+        else FindingSeverity.INFO,
         code=FindingCode.CORDONED,
         price_per_hour=sum_of(line.per_hour for line in lines),
         is_partial=lacks_some(line.per_hour for line in lines),
@@ -210,3 +241,9 @@ def _cordoned(case: VerdictCase) -> Iterator[ClusterFinding]:
         screen="nodes",
         key="^z",
     )
+
+
+def _is_long_cordoned(line: VerdictNode, now_ns: int) -> bool:
+    """Return whether a node was cordoned longer ago than an update takes; True if that is not known."""
+    cordoned_ns = line.node.cordoned_ns if line.node is not None else 0
+    return not cordoned_ns or now_ns - cordoned_ns >= CORDONED_NS

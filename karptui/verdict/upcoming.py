@@ -87,15 +87,21 @@ def _lost(case: VerdictCase) -> Iterator[ClusterFinding]:
         nodes=len(lines),
         pods=len(pods),
         detail=lines[0].name,
+        expires_ns=_expires_ns(lines[0], case.now_ns) if lines[0].name not in chosen else None,
         manner=Manner.PLAIN if lines[0].goes or lines[0].name in chosen else Manner.AFTER_OTHERS,
         screen="next",
         key="6 n",
     )
 
 
+def _expires_ns(line: VerdictNode, now_ns: int) -> int | None:
+    """Return when a node expires within a day, None if it does not."""
+    expires_ns = line.claim.expires_ns if line.claim is not None and not line.goes else None
+    return expires_ns if expires_ns is not None and expires_ns - now_ns <= EXPIRY_HORIZON_NS else None
+
+
 def _is_leaving(line: VerdictNode, now_ns: int) -> bool:
-    expires_ns = line.claim.expires_ns if line.claim is not None else None
-    if line.goes or (expires_ns is not None and expires_ns - now_ns <= EXPIRY_HORIZON_NS):
+    if line.goes or _expires_ns(line, now_ns) is not None:
         return True
     return line.findings is not None and line.findings.why.code in _LEAVING
 

@@ -66,11 +66,13 @@ _TIERS: Final[tuple[tuple[FindingCode, ...], ...]] = (
     (
         FindingCode.NODECLASS_NOT_READY,
         FindingCode.ZONE_NOT_READY,
+        FindingCode.ZONAL_SHIFT,
         FindingCode.INTERRUPTED,
         FindingCode.LAUNCH_REFUSED,
         FindingCode.CLAIM_STUCK,
         FindingCode.NOT_INITIALIZED,
         FindingCode.DAEMONSET_PENDING,
+        FindingCode.POOL_DELETED,
         FindingCode.POOL_NOT_READY,
         FindingCode.POOL_AT_LIMIT,
         FindingCode.RESERVATIONS_FULL,

@@ -252,12 +252,27 @@ def _zone_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 def _why_not_ready(finding: ClusterFinding) -> str:
     """Return the kubelet's message, and the pods that cannot end on such nodes."""
-    message = finding.detail
-    if "NetworkPluginNotReady" in message or "cni plugin not initialized" in message:
-        message = "the CNI network plugin is not ready"
+    message = _kubelet_words(finding.detail)
     stuck = finding.stuck_pods
     pods = f"; {first_of(stuck, NAMED)} {verb(len(stuck), 'is', 'are')} stuck terminating there" if stuck else ""
-    return f"{f' ({_quoted(message)})' if message else ''}{pods}"
+    return f"{f' ({message})' if message else ''}{pods}"
+
+
+def _kubelet_words(message: str) -> str:
+    """Return a kubelet's message in few words."""
+    if "NetworkPluginNotReady" in message or "cni plugin not initialized" in message:
+        return "the CNI network plugin is not ready"
+    return _quoted(message)
+
+
+def _zonal_shift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    text = f"Zonal shift away from {finding.zones[0]}{_in_brackets(finding, now_ns)}: no node is launched there"
+    return f"{text}{_pods_pending(finding)}"
+
+
+def _pool_deleted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    deleted = f"NodePool {finding.names[0]} is being deleted{_in_brackets(finding, now_ns)}"
+    return f"{deleted}: all its {_nodes(finding)} drain, budgets do not apply{_pods_pending(finding)}"
 
 
 def _interrupted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -302,7 +317,7 @@ def _stuck(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _not_initialized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     are = verb(finding.nodes, "is", "are")
     missing = "missing resource " if finding.manner == "missing" else ""
-    why = f": {missing}{_quoted(finding.detail)}" if finding.detail else ""
+    why = f": {missing}{_kubelet_words(finding.detail)}" if finding.detail else ""
     text = f"{_nodes(finding)} ({_names(finding.names)}) {are} not initialized{_for(finding, now_ns)}{why}"
     return f"{text}{_pods_pending(finding)}"
 
@@ -421,11 +436,14 @@ def _expiry(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     return f"{pods} {'are' if many else 'is'} protected but will be killed by {end}: {why}{more}"
 
 
-def _pods_lost(finding: ClusterFinding, _: int, __: Reasons) -> str:
+def _pods_lost(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     has, it = ("have", "them") if finding.pods > 1 else ("has", "it")
     when = "if" if finding.manner == "after-others" else "when"
     nodes = short_name(finding.detail) if finding.nodes == 1 else "their nodes"
     pods = f"{first_of(finding.names, NAMED)} {has} no owner"
+    if finding.expires_ns is not None:
+        expires = f"expires in {span_text(max(finding.expires_ns - now_ns, 0))}"
+        return f"{pods}: lost when node {short_name(finding.detail)} {expires}, nothing recreates {it}"
     return f"{pods}: lost {when} Karpenter removes {nodes}, nothing recreates {it}"
 
 
@@ -629,6 +647,8 @@ _SENTENCES: Final = {
     "POOL_GONE": _pool_gone,
     "NODECLASS_NOT_READY": _nodeclass_not_ready,
     "ZONE_NOT_READY": _zone_not_ready,
+    "ZONAL_SHIFT": _zonal_shift,
+    "POOL_DELETED": _pool_deleted,
     "INTERRUPTED": _interrupted,
     "LAUNCH_REFUSED": _launch_refused,
     "CLAIM_STUCK": _stuck,

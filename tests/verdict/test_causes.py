@@ -169,9 +169,10 @@ def test_a_nodeclass_that_is_not_ready_is_the_cause_of_its_nodepools_and_their_p
     assert list(by_code) == [FindingCode.NODECLASS_NOT_READY]
     finding = by_code[FindingCode.NODECLASS_NOT_READY]
     assert (finding.detail, finding.pending.pods) == ("AMIsReady: no AMI matches", ("shop/web-a",))
-    missing = findings(pools=[pool], nodeclasses={})[FindingCode.NODECLASS_NOT_READY]
+    not_found = replace(pool, conditions=(a_condition("NodeClassReady", status="False", reason="NodeClassNotFound"),))
+    missing = findings(pools=[not_found])[FindingCode.NODECLASS_NOT_READY]
     assert text(missing).endswith("does not exist: NodePool general launches no nodes")
-    assert FindingCode.NODECLASS_NOT_READY not in findings(pools=[pool], nodeclasses=None)
+    assert FindingCode.NODECLASS_NOT_READY not in findings(pools=[pool])
 
 
 def test_a_zone_whose_nodes_are_all_not_ready_is_one_finding_with_its_pods_and_volumes() -> None:
@@ -181,7 +182,7 @@ def test_a_zone_whose_nodes_are_all_not_ready_is_one_finding_with_its_pods_and_v
     by_code = findings(nodes=[*nodes, a_line("a")], pending=[WEB, database])
     assert FindingCode.PENDING not in by_code
     assert text(by_code[FindingCode.ZONE_NOT_READY]) == (
-        "Zone us-east-1b: all 4 Karpenter nodes are not ready for 4m; 3 pods pending (db/db-0, shop/web-* (2)); "
+        "Zone us-east-1b: all 4 Karpenter nodes are not ready for 4m; 3 pods pending (shop/web-* (2), db/db-0); "
         "db/db-0 needs a volume in us-east-1b"
     )
     partly = findings(nodes=[*nodes, a_line("b9", zone="us-east-1b")])
@@ -252,10 +253,8 @@ def test_a_daemonset_whose_pods_do_not_fit_is_the_cause_of_pods_next_to_it() -> 
     web = PendingLine("shop/web-*", ("shop/web-a",), NOW_NS, cause=Cause.UNPLACED, daemonsets=daemonsets)
     by_code = findings(pending=[agent, web])
     assert list(by_code) == [FindingCode.DAEMONSET_PENDING]
-    assert (by_code[FindingCode.DAEMONSET_PENDING].pods, by_code[FindingCode.DAEMONSET_PENDING].pending) == (
-        2,
-        web.pods,
-    )
+    finding = by_code[FindingCode.DAEMONSET_PENDING]
+    assert (finding.pods, finding.pending.pods) == (2, web.pods)
 
 
 def test_a_node_that_does_not_initialize_names_the_resource_that_is_missing() -> None:

@@ -56,7 +56,8 @@ def _of_resource(context: AdviceContext, pool: NodePool, resource: str, left: in
     if limit.nano < smallest:
         fact = f"{pool.name} has a limit of {resource} {limit}, and its smallest allowed type has {least}: it can "
         fact += f"never launch a node.{pods}"
-        severity = Severity.ERROR
+        # A limit of 0 switches a NodePool off on purpose.
+        severity = Severity.ERROR if limit.nano else _severity(waiting)
     else:
         rest = nano_amount(max(left, 0), resource)
         fact = f"{pool.name} has {resource} {rest} left of {limit}, and its smallest allowed type has {least}: it "

@@ -8,7 +8,14 @@ from typing import Final, NamedTuple
 from karptui.decode.controller import OWN_NAMESPACE
 from karptui.decode.kinds import OTHER_PROVIDERS
 from karptui.karpenter.labels import AWS_GROUP
-from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
+from karptui.sources.cluster.resources import (
+    AUTO_MODE_EVENTS,
+    KARPENTER_KINDS,
+    LATER,
+    LEADER_LEASE,
+    NODES,
+    Resource,
+)
 from karptui.sources.recognition import LEASE, RBAC_GROUP
 
 
@@ -54,6 +61,12 @@ USAGE_GROUP: Final = "metrics.k8s.io"
 """Answered by metrics-server."""
 
 
+_LEASE_RULE: Final = (
+    f'- {{apiGroups: ["coordination.k8s.io"], resources: [leases], resourceNames: [{LEASE}], '
+    "verbs: [get, list, watch]}"
+)
+
+
 def role_lines(resources: Iterable[Resource] = FOLLOWED) -> list[str]:
     """Return the ClusterRole, and the Role for the namespace of Karpenter, as YAML, line by line.
 
@@ -62,6 +75,8 @@ def role_lines(resources: Iterable[Resource] = FOLLOWED) -> list[str]:
     """
     by_group: dict[str, list[str]] = {}
     for resource in resources:
+        if resource is LEADER_LEASE:
+            continue  # named below: the other leases of a cluster are nobody's business
         plurals = by_group.setdefault(resource.group, [])
         if resource.plural not in plurals:
             plurals.append(resource.plural)
@@ -79,7 +94,7 @@ def role_lines(resources: Iterable[Resource] = FOLLOWED) -> list[str]:
         _rule("apiextensions.k8s.io", ("customresourcedefinitions",), "get"),
         "# who Karpenter is: its Service, and the lease that its replicas hold",
         _rule("", ("services",), "get, list"),
-        f'- {{apiGroups: ["coordination.k8s.io"], resources: [leases], resourceNames: [{LEASE}], verbs: [get, list]}}',
+        _LEASE_RULE,
         "# optional: which service account may write NodeClaims, for a Karpenter that is not in kube-system",
         _rule(RBAC_GROUP, ("clusterrolebindings", "clusterroles"), "get, list"),
         "# optional: live usage beside requests, where metrics-server is installed",

@@ -51,6 +51,8 @@ _POD_STATUS: Final = (
 _CONTAINER_STATUSES: Final = ("containerStatuses", "initContainerStatuses")
 _CONTAINER_STATUS: Final = ("name", "ready", "restartCount", "resources", "allocatedResources")
 _STATE: Final = ("reason", "startedAt", "finishedAt", "exitCode")
+LEADER_LEASE: Final = "karpenter-leader-election"
+_LEASE: Final = ("holderIdentity", "renewTime", "leaseDurationSeconds")
 _NODE_SPEC: Final = ("providerID", "taints", "unschedulable")
 _NODE_STATUS: Final = ("capacity", "allocatable", "conditions", "addresses")
 _NODE_INFO: Final = ("kubeletVersion", "osImage", "architecture")
@@ -69,6 +71,8 @@ def scrub(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     rest = {name: value for name, value in manifest.items() if name not in ("metadata", "managedFields")}
     kept = {**rest, "metadata": scrub_metadata(_mapping(manifest.get("metadata")))}
+    if kind is Kind.LEASE and kept["metadata"].get("name") != LEADER_LEASE:
+        return None
     by_kind = _BY_KIND.get(kind)
     return by_kind(kept) if by_kind is not None else kept
 
@@ -98,8 +102,15 @@ def _pod(pod: dict[str, Any]) -> dict[str, Any]:
 
 def _container_status(status: Mapping[str, Any]) -> dict[str, Any]:
     kept = _only(status, _CONTAINER_STATUS)
-    state = {name: _only(_mapping(part), _STATE) for name, part in _mapping(status.get("state")).items()}
-    return {**kept, "state": state} if state else kept
+    for field in ("state", "lastState"):
+        state = {name: _only(_mapping(part), _STATE) for name, part in _mapping(status.get(field)).items()}
+        if state:
+            kept[field] = state
+    return kept
+
+
+def _lease(lease: dict[str, Any]) -> dict[str, Any]:
+    return {**lease, "spec": _only(_mapping(lease.get("spec")), _LEASE)}
 
 
 def _pod_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -191,6 +202,7 @@ _BY_KIND: Final[Mapping[Kind, Callable[[dict[str, Any]], dict[str, Any]]]] = {
     Kind.STORAGE_CLASS: _storage_class,
     Kind.SERVICE: _service,
     Kind.POD_TEMPLATE: _pod_template,
+    Kind.LEASE: _lease,
     **dict.fromkeys(
         (
             Kind.DAEMONSET,

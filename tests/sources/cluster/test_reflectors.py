@@ -10,7 +10,16 @@ from karptui.sources.base import Phase
 from karptui.sources.cluster import reflectors
 from karptui.sources.cluster.board import Board
 from karptui.sources.cluster.reflectors import Reflectors
-from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, EVENTS, LATER, NODECLAIMS, NODEPOOLS, NODES, PODS
+from karptui.sources.cluster.resources import (
+    AUTO_MODE_EVENTS,
+    EVENTS,
+    FAILED_CREATIONS,
+    LATER,
+    NODECLAIMS,
+    NODEPOOLS,
+    NODES,
+    PODS,
+)
 from karptui.sources.cluster.waits import Bell, Waits
 from tests.loopback import Answered, Call, FakeApi, LoopbackServer, named
 
@@ -150,8 +159,8 @@ def test_everything_becomes_live_and_small_kinds_come_first(serve: Serve) -> Non
     paths = [call.path for call in server.calls]
     first = {NODES.path, "/apis", NODEPOOLS.path, NODECLAIMS.path, EC2}
     assert set(paths[:5]) == first
-    events = next(call for call in server.calls if call.path == EVENTS.path)
-    assert events.query["fieldSelector"] == "source=karpenter"
+    selectors = {call.query["fieldSelector"] for call in server.calls if call.path == EVENTS.path}
+    assert selectors == {"source=karpenter", "reason=FailedCreate"}
 
 
 def test_cluster_without_karpenter_is_told_apart_from_an_empty_one(serve: Serve) -> None:
@@ -237,7 +246,7 @@ def test_events_of_auto_mode(serve: Serve) -> None:
     server = serve(api)
     with Following(server) as following:
         following.until_live(*ALL)
-        assert set(following.reflectors.resources_of(Kind.EVENT)) == {EVENTS, AUTO_MODE_EVENTS}
+        assert set(following.reflectors.resources_of(Kind.EVENT)) == {EVENTS, FAILED_CREATIONS, AUTO_MODE_EVENTS}
         following.mailbox.until(
             lambda: any(call.query.get("fieldSelector") == "source=eks-auto-mode/compute" for call in server.calls)
         )

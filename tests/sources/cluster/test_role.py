@@ -57,7 +57,7 @@ def test_no_pod_of_another_namespace_may_be_asked() -> None:
 
 def test_of_leases_only_karpenters_may_be_read() -> None:
     (rule,) = (rule for rule in RULES if "leases" in rule["resources"])
-    assert (rule["resourceNames"], rule["verbs"]) == (["karpenter-leader-election"], ["get", "list"])
+    assert (rule["resourceNames"], rule["verbs"]) == (["karpenter-leader-election"], ["get", "list", "watch"])
 
 
 def test_who_may_write_nodeclaims_may_be_read() -> None:

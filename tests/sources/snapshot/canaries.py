@@ -372,6 +372,12 @@ OBJECTS: tuple[dict[str, Any], ...] = (
         spec={"podTemplateRef": {"name": "~"}, "scalableRef": {"kind": "Deployment", "name": "~"}},
         status={"conditions": CONDITIONS},
     ),
+    {
+        **_object(
+            "coordination.k8s.io/v1", "Lease", spec={"holderIdentity": "~_~", "renewTime": "2026-11-20T11:00:00Z"}
+        ),
+        "metadata": {"name": "karpenter-leader-election", "namespace": "~"},
+    },
     *(
         _object(
             "v1",

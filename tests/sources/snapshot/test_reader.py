@@ -120,11 +120,11 @@ def test_passes_over_unknown_kinds_with_a_count(tmp_path: Path) -> None:
     objects = [
         a_manifest("Secret", "a"),
         a_manifest("Secret", "b"),
-        a_manifest("Lease", "c", api_version="coordination.k8s.io/v1"),
+        a_manifest("Role", "c", api_version="rbac.authorization.k8s.io/v1"),
         a_manifest("Node", "d", api_version="metrics.k8s.io/v1beta1"),
     ]
     snapshot = read(tmp_path, {**RECORDING, "objects": objects})
-    assert snapshot.unknown_kinds == {"Secret": 2, "Lease.coordination.k8s.io": 1, "Node.metrics.k8s.io": 1}
+    assert snapshot.unknown_kinds == {"Secret": 2, "Role.rbac.authorization.k8s.io": 1, "Node.metrics.k8s.io": 1}
     assert not snapshot.problems
 
 
