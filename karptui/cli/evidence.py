@@ -129,10 +129,16 @@ def _of_demo(source: DemoSource, base: Evidence) -> EvidenceSource:
     from karptui.aws.evidence import with_controller, with_rules
     from karptui.aws.region import FactPhase, FactStatus
     from karptui.sources.demo.karpenter import CONTROLLER, DemoMetrics
+    from karptui.sources.demo.metrics_server import DemoMetricsServer
     from karptui.sources.evidence import EvidenceSource
+    from karptui.sources.usage import UsageSource
 
     known = with_controller(base, CONTROLLER, FactStatus(phase=FactPhase.LIVE, as_of_ns=source.clock.now_ns()))
-    return EvidenceSource(with_rules(known), metrics=DemoMetrics(source.clock, is_stepped=source.is_stepped))
+    return EvidenceSource(
+        with_rules(known),
+        metrics=DemoMetrics(source.clock, is_stepped=source.is_stepped),
+        usage=UsageSource(DemoMetricsServer(source), clock=source.clock),
+    )
 
 
 def _origin(origins: Iterable[str]) -> str:
@@ -224,6 +230,8 @@ def measured_once(args: argparse.Namespace, source: Source) -> LiveUsage:
     """
     from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
     from karptui.sources.cluster.source import ClusterSource
+    from karptui.sources.demo.metrics_server import DemoMetricsServer
+    from karptui.sources.demo.source import DemoSource
     from karptui.sources.snapshot.source import SnapshotSource
     from karptui.sources.usage import UsageSource
 
@@ -231,9 +239,12 @@ def measured_once(args: argparse.Namespace, source: Source) -> LiveUsage:
         return NO_LIVE_USAGE
     if isinstance(source, SnapshotSource) and source.snapshot.live_usage.is_asked:
         return source.snapshot.live_usage
-    if not isinstance(source, ClusterSource):
+    if isinstance(source, DemoSource):
+        usage = UsageSource(DemoMetricsServer(source), clock=source.clock)
+    elif isinstance(source, ClusterSource):
+        usage = UsageSource(source)
+    else:
         return LiveUsage(sentence=f"--usage: {source.title} has no metrics-server to ask")
-    usage = UsageSource(source)
     usage.want()
     usage.read()
     return usage.latest()

@@ -22,13 +22,28 @@ def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KARPTUI_CONFIG", str(tmp_path / "none.toml"))
 
 
+def test_the_demo_has_usage_of_its_nodes_and_running_pods(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["nodes", "--demo", "--no-simulate", "--usage", "-o", "json"]) == 0
+    nodes = [row for row in json.loads(capsys.readouterr().out) if row["status"] == "Ready"]
+    assert nodes
+    for node in nodes:
+        assert 0 < node["used_cpu_millis"] < node["cpu_allocatable_millis"]
+        assert 0 < node["used_mem_bytes"] < node["mem_allocatable_bytes"]
+    assert main(["pods", "--demo", "--usage", "-o", "json"]) == 0
+    pods = json.loads(capsys.readouterr().out)
+    assert {pod["used_cpu_millis"] is None for pod in pods if pod["status"] == "Running"} == {False}
+    assert {pod["used_cpu_millis"] for pod in pods if not pod["node"]} == {None}
+
+
 @pytest.mark.parametrize("command", ["nodes", "pods", "advice"])
-def test_the_demo_has_nobody_to_ask(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([command, "--demo", "--usage", "-o", "json"]) != 2
-    out, err = capsys.readouterr()
-    assert f"karptui {command}: --usage: demo has no metrics-server to ask" in err
-    if command != "advice":
-        assert all(row["used_cpu_millis"] is None for row in json.loads(out))
+def test_a_snapshot_without_usage_has_nobody_to_ask(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "empty.json"
+    path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": []}))
+    main([command, "--snapshot", str(path), "--usage", "-o", "json"])
+    assert f"karptui {command}: --usage: " in (error := capsys.readouterr().err)
+    assert "has no metrics-server to ask" in error
 
 
 def answer(call: Call) -> None:

@@ -139,9 +139,8 @@ class DemoSource:
         return copy
 
     def manifests(self) -> list[dict[str, Any]]:
-        """Return every object as an API server would give it; `start` comes first."""
-        assert self._play is not None, "start comes first"
-        return list(self._play.world.everything().values())
+        """Return every object as an API server would give it; none before it has begun."""
+        return list(self._play.world.everything().values()) if self._play is not None else []
 
     def crds(self) -> tuple[dict[str, Any], ...]:
         """Return nothing: the demo has none."""
