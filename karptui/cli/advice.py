@@ -18,7 +18,9 @@ from karptui.cli.options import (
     add_usage_flag,
     refuse_unused,
 )
+from karptui.cli.streams import put
 from karptui.decode.kinds import Kind
+from karptui.views.sanitize import page
 
 STATUSES: Final = {"error": 4, "warning": 3, "info": 0}
 """Exit status by the worst severity; info is no reason to fail."""
@@ -111,11 +113,11 @@ def _rules(args: argparse.Namespace) -> int:
     if args.rules:
         width = max(len(rule.id) for rule in RULES)
         for rule in RULES:
-            print(f"{rule.id:<{width}}  {rule.title}")
+            put(page(f"{rule.id:<{width}}  {rule.title}"))
         return 0
     if args.explain not in BY_ID:
         near = difflib.get_close_matches(args.explain, BY_ID, n=1)
         hint = f"did you mean {near[0]}?" if near else "--rules lists them"
         fail(f"there is no rule {args.explain!r}; {hint}", "advice")
-    print(rule_text(BY_ID[args.explain]), end="")
+    put(page(rule_text(BY_ID[args.explain])), end="")
     return 0

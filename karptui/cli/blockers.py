@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,8 +10,9 @@ from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import json_text, print_csv, refuse_unseen, report
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags
 from karptui.cli.pages import Entry
+from karptui.cli.streams import put
 from karptui.decode.kinds import Kind
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
     from karptui.provisioning.prepared import Prepared
@@ -94,19 +94,19 @@ def blocker_rows(prepared: Prepared, *, node_name: str | None, simulates: bool) 
 
 def _print(rows: list[dict[str, Any]], form: str) -> None:
     if form == "json":
-        sys.stdout.write(json_text(rows) + "\n")
+        put(json_text(rows))
         return
     if form == "csv":
         print_csv((*COLUMNS, "wanted"), rows)
         return
     if not rows:
-        print("no blockers", file=sys.stderr)
+        put(page("no blockers"), is_error=True)
         return
     cells = [[_cell(name, row[name]) for name in COLUMNS] for row in without_idle(rows)]
     headings = [column.term for column in COLUMNS.values()]
     widths = [max(len(line[i]) for line in (headings, *cells)) for i in range(len(headings))]
     for line in (headings, *cells):
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        put(page("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()))
 
 
 def without_idle(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of, width_of_terminal
 from karptui.cli.loading import analysed, load
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags, add_why_flags
+from karptui.cli.streams import put
 from karptui.decode.kinds import Kind
+from karptui.views.sanitize import page
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         return report("capacity", loaded)
     if args.output in ("table", "wide") and not args.no_headers:
         said = "".join(text for text, _ in capacity_sentence(entries, args.by))
-        sys.stdout.write(f"{said}\n\n" if said else "")
+        put(page(f"{said}\n\n" if said else ""), end="")
     print_rows(rows, args)
     return report("capacity", loaded)
 
@@ -81,4 +82,4 @@ def _print_picture(loaded: Loaded, resource: str) -> None:
     from karptui.views.packing import packing_lines
 
     for line in packing_lines(bins_of(loaded.view), resource, width_of_terminal()):
-        sys.stdout.write("".join(text for text, _ in line).rstrip() + "\n")
+        put(page("".join(text for text, _ in line).rstrip()))

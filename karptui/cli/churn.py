@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import sys
 from typing import TYPE_CHECKING, Any
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
+from karptui.cli.streams import put
 from karptui.decode.kinds import Kind
+from karptui.views.sanitize import page
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -90,8 +91,8 @@ def _print_lines(churn: Churn, args: argparse.Namespace, loaded: Loaded) -> None
         return
     width = shutil.get_terminal_size((_WIDTH, 24)).columns
     for line in summary_lines(churn, width, are_events_hidden=events_hidden(loaded.view.statuses)):
-        sys.stdout.write("".join(text for text, _ in line).rstrip() + "\n")
-    sys.stdout.write("\n")
+        put(page("".join(text for text, _ in line).rstrip()))
+    put()
 
 
 def _details(churn: Churn, pools: list[dict[str, Any]]) -> dict[str, Any]:
@@ -110,5 +111,4 @@ def _print_json(churn: Churn, details: dict[str, Any]) -> None:
     from karptui.views.churn.sentences import window_values
 
     # ASCII only: names from a cluster may hold what a terminal would act on.
-    json.dump({"window": window_values(churn.window), **details}, sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    put(page(json.dumps({"window": window_values(churn.window), **details}, indent=2)))

@@ -9,6 +9,9 @@ from typing import Final
 
 import msgspec
 
+from karptui.cli.streams import put
+from karptui.views.sanitize import page
+
 SHELLS: Final = ("bash", "zsh", "fish")
 FIRST_WORDS: Final = MappingProxyType({"completion": SHELLS, "explain": ("pod", "node", "pool")})
 """What a command asks for first, where there are only a few words."""
@@ -38,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     flags = {name: _flags(name) for name in available()}
     of_app = _flags(None)
     scripts = {"bash": _bash, "zsh": _zsh, "fish": _fish}
-    print(scripts[args.shell]({name: COMMANDS[name] for name in flags}, flags, of_app), end="")
+    put(page(scripts[args.shell]({name: COMMANDS[name] for name in flags}, flags, of_app)), end="")
     return 0
 
 

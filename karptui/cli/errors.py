@@ -15,7 +15,9 @@ def say(sentence: str, command: str = "") -> None:
     """Print a sentence to standard error."""
     from karptui.views.sanitize import clean
 
-    print(clean(f"karptui {command}: {sentence}" if command else f"karptui: {sentence}"), file=sys.stderr)
+    if sys.stderr is None:
+        return
+    sys.stderr.write(clean(f"karptui {command}: {sentence}" if command else f"karptui: {sentence}") + "\n")
 
 
 def fail(sentence: str, command: str = "") -> NoReturn:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import report
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, refuse_unused
+from karptui.cli.streams import put
+from karptui.views.sanitize import page
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -67,13 +68,12 @@ def run(args: argparse.Namespace) -> int:
         import json
 
         # ASCII only: names from a cluster may hold what a terminal would act on.
-        json.dump(documents, sys.stdout, indent=2)
-        print()
+        put(page(json.dumps(documents, indent=2)))
     else:
         from karptui.views.sanitize import clean
 
         for line in lines:
-            print("".join(clean(text) for text, _ in line).rstrip())
+            put(page("".join(clean(text) for text, _ in line).rstrip()))
     return report("explain", loaded)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -19,8 +18,9 @@ from karptui.cli.options import (
     add_snapshots,
     add_workers_flag,
 )
+from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import read_files
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, page
 from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
             for cluster, answers in ask_parts(args, workers, _ask, args, parts, command="forward", merge=_merged):
                 status = max(status, cluster.report("forward"))
                 for answer in answers or [_problem(cluster.name, cluster.problem, args.output)]:
-                    sys.stdout.write(answer.text)
+                    put(page(answer.text), end="")
                     if answer.complaint:
                         say(answer.complaint, "forward")
                     status = max(status, answer.status)

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from karptui.cli.errors import UsageError, say
+from karptui.cli.streams import put
+from karptui.views.sanitize import SafeText, page
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 _NOT_PLAIN: Final = re.compile(r"[^\x20-\x7e]")
 
 
-def json_text(document: Any) -> str:
+def json_text(document: Any) -> SafeText:
     """Return a document on one line.
 
     Args:
@@ -28,7 +30,7 @@ def json_text(document: Any) -> str:
     import msgspec
 
     text: str = msgspec.json.encode(document).decode()
-    return _NOT_PLAIN.sub(_escaped, text)
+    return SafeText(_NOT_PLAIN.sub(_escaped, text))
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -44,6 +46,13 @@ def _utf16(char: str) -> tuple[int, ...]:
     return (0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF))
 
 
+class _Output:
+    """Standard output for writers that want a file."""
+
+    def write(self, text: str) -> None:
+        put(page(text), end="")
+
+
 def print_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, has_header: bool = True) -> None:
     """Print rows to standard output.
 
@@ -54,7 +63,7 @@ def print_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, has_
     """
     import csv
 
-    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer = csv.writer(_Output(), lineterminator="\n")
     if has_header:
         writer.writerow(columns)
     writer.writerows([cell(row.get(name)) for name in columns] for row in rows)
@@ -146,8 +155,7 @@ def _print_json(rows: list[dict[str, Any]]) -> None:
     import json
 
     # ASCII only: names from a cluster may hold what a terminal would act on.
-    json.dump(rows, sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    put(page(json.dumps(rows, indent=2)))
 
 
 def _print_table(rows: Rows[Any], *, is_wide: bool, has_header: bool, total: int) -> None:
@@ -157,10 +165,10 @@ def _print_table(rows: Rows[Any], *, is_wide: bool, has_header: bool, total: int
     shown = [index for index, heading in enumerate(headings) if is_wide or not heading.is_wide_only]
     if not rows:
         total = total or rows.total
-        print(f"no {rows.spec.noun}" + (f" match, of {total}" if total else ""), file=sys.stderr)
+        put(page(f"no {rows.spec.noun}" + (f" match, of {total}" if total else "")), is_error=True)
         return
     text = as_text(headings, rows, shown)
-    sys.stdout.write(text if has_header else text.partition("\n")[2])
+    put(page(text if has_header else text.partition("\n")[2]), end="")
 
 
 def versions_json(found: str, modelled: str) -> dict[str, str | None]:

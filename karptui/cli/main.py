@@ -19,7 +19,8 @@ from typing import Any, Final, NoReturn
 from karptui import __version__
 from karptui.cli.options import merge_files
 from karptui.cli.pages import epilog_of
-from karptui.cli.streams import is_output_closed, prepare_streams
+from karptui.cli.streams import is_output_closed, prepare_streams, put
+from karptui.views.sanitize import page
 
 COMMANDS: Final = MappingProxyType(
     {
@@ -82,9 +83,9 @@ class _Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
         """Write help where it is asked for; argparse keeps to itself that it could not."""
         if file is sys.stdout:
-            file.write(message)
+            put(page(message), end="")
         else:
-            super()._print_message(message, file)
+            super()._print_message(page(message), file)
 
 
 def build_parser(command: str | None = None) -> argparse.ArgumentParser:
@@ -156,7 +157,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _crashed(error, command)
         why = "standard output is closed" if is_closed else error.strerror
         with suppress(OSError):  # as full as the other
-            print(f"karptui{f' {command}' if command else ''}: cannot be written: {why}", file=sys.stderr)
+            put(page(f"karptui{f' {command}' if command else ''}: cannot be written: {why}"), is_error=True)
         _leave_output()
         return 1
     except Exception as error:  # noqa: BLE001  a traceback helps nobody who runs a command
@@ -169,7 +170,7 @@ def _crashed(error: Exception, command: str | None) -> int:
     from karptui import crash
 
     during = f"running karptui {command}" if command else "running karptui"
-    print(f"karptui: {crash.message(error, during, crash.record(error, during))}", file=sys.stderr)
+    put(page(f"karptui: {crash.message(error, during, crash.record(error, during))}"), is_error=True)
     return 70
 
 
@@ -187,7 +188,7 @@ def _execute(command: str | None, words: list[str]) -> int:
     if command is None and words and not words[0].startswith("-"):
         return _say_no_command(words[0])
     if words == ["--version"]:
-        print(f"karptui {__version__}")
+        put(page(f"karptui {__version__}"))
         return 0
     parser = build_parser(command)
     args, unknown = parser.parse_known_args(words)
@@ -201,7 +202,7 @@ def _execute(command: str | None, words: list[str]) -> int:
 
 
 def _say_no_command(word: str) -> int:
-    print(f"karptui: there is no command {word!r}; {_hint(word)}", file=sys.stderr)
+    put(page(f"karptui: there is no command {word!r}; {_hint(word)}"), is_error=True)
     return 2
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -12,7 +11,9 @@ from msgspec.structs import replace
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, report, rows_of, versions_json
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
+from karptui.cli.streams import put
 from karptui.decode.kinds import Kind
+from karptui.views.sanitize import page
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -79,12 +80,11 @@ def _print_lines(args: argparse.Namespace, loaded: Loaded) -> None:
         return
     analysis = loaded.view.analysis
     for line in next_lines(analysis.next if analysis is not None else None, overview_of(loaded.view)):
-        sys.stdout.write("".join(text for text, _ in line).rstrip() + "\n")
-    sys.stdout.write("\n")
+        put(page("".join(text for text, _ in line).rstrip()))
+    put()
 
 
 def _print_json(document: dict[str, Any]) -> None:
 
     # ASCII only: names from a cluster may hold what a terminal would act on.
-    json.dump(document, sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    put(page(json.dumps(document, indent=2)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +10,11 @@ from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text, refuse_unseen, report, width_of_terminal
 from karptui.cli.loading import load
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, add_scenarios_flag
+from karptui.cli.streams import put
 from karptui.cli.study import one_base
 from karptui.cli.whatif_scenarios import read_files
 from karptui.decode.kinds import Kind
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
     from karptui.session.packing import Bin, Block
@@ -56,7 +56,7 @@ def _print_now(args: argparse.Namespace) -> int:
     bins = bins_of(loaded.view)
     if args.output == "json":
         nodes = [{"name": one.name, "pool": one.pool or None, **_bin_json(one)} for one in bins]
-        sys.stdout.write(json_text({"nodes": nodes}) + "\n")
+        put(json_text({"nodes": nodes}))
     else:
         _print(packing_lines(bins, args.by, width_of_terminal()))
     return report("packing", loaded)
@@ -73,10 +73,10 @@ def _print_sides(args: argparse.Namespace) -> int:
         if found.problem:
             status = 1
         if args.output == "json":
-            sys.stdout.write(json_text(_sides_json(named.name, scenario, found)) + "\n")
+            put(json_text(_sides_json(named.name, scenario, found)))
         else:
             _print(packed_lines(found, scenario, args.by, width_of_terminal()))
-            sys.stdout.write("\n")
+            put()
     return status
 
 
@@ -134,4 +134,4 @@ def _block_json(block: Block) -> dict[str, int]:
 
 def _print(lines: Iterable[Pieces]) -> None:
     for line in lines:
-        sys.stdout.write(clean("".join(text for text, _ in line)).rstrip() + "\n")
+        put(page(clean("".join(text for text, _ in line)).rstrip()))

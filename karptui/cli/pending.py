@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -11,8 +10,9 @@ from msgspec.structs import replace
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_namespace_flags, add_price_flags, add_row_flags
+from karptui.cli.streams import put
 from karptui.decode.kinds import Kind
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,4 +63,4 @@ def _print_entries(entries: Sequence[PendingEntry]) -> None:
 
     for entry in entries:
         for line in disagreement_lines(entry.group):
-            print(f"{clean(entry.group.name)}: {''.join(text for text, _ in line)}", file=sys.stderr)
+            put(page(f"{clean(entry.group.name)}: {''.join(text for text, _ in line)}"), is_error=True)

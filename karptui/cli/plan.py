@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -20,10 +19,10 @@ from karptui.cli.options import (
     add_snapshots,
     add_workers_flag,
 )
-from karptui.cli.streams import given_text
+from karptui.cli.streams import given_text, put
 from karptui.cli.whatif_scenarios import FAILED, REFUSED, parse_condition
 from karptui.kube.units import counted
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, page
 from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ def _answer(named: NamedBase, answers: Sequence[_PrintedPlan], args: argparse.Na
     (answer,) = answers
     if answer.problem:
         fail(answer.problem, "plan")
-    sys.stdout.write(answer.text)
+    put(page(answer.text), end="")
     status = named.report("plan")
     for failure in answer.failures:
         say(f"{named.name}: {failure}" if args.snapshots else failure, "plan")

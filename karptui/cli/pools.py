@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -12,7 +11,9 @@ from msgspec.structs import replace
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
+from karptui.cli.streams import put
 from karptui.decode.kinds import Kind
+from karptui.views.sanitize import page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +101,7 @@ def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loade
         cost = "" if args.disable_pricing else cost_text(around)
         _say((*stories, *cluster_lines(around, overview_of(loaded.view), loaded.now_ns)))
         if cost:
-            print(f"cost of all pools: {cost}", file=sys.stderr)
+            put(page(f"cost of all pools: {cost}"), is_error=True)
 
 
 def _print_pool(row: PoolRow, args: argparse.Namespace, loaded: Loaded) -> None:
@@ -112,18 +113,17 @@ def _print_pool(row: PoolRow, args: argparse.Namespace, loaded: Loaded) -> None:
     rows = rows_of(DAEMONSETS, daemon_rows(loaded.view, row.name), args, loaded.now_ns)
     if args.output == "json":
         document = {**pools_table().values(row, loaded.now_ns), "daemonsets": rows.values()}
-        json.dump(document, sys.stdout, indent=2)
-        print()
+        put(page(json.dumps(document, indent=2)))
         return
     if args.output != "csv" and not args.no_headers:
         for line in (title_parts(row, has_prices=not args.disable_pricing), *detail_lines(row), ()):
-            print(_text(line))
+            put(page(_text(line)))
     print_rows(rows, args)
 
 
 def _say(lines: Sequence[Pieces]) -> None:
     for line in lines:
-        print(_text(line), file=sys.stderr)
+        put(page(_text(line)), is_error=True)
 
 
 def _text(line: Pieces) -> str:

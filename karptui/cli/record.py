@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import argparse
 import secrets
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from karptui.cli.errors import UsageError, fail, say
+from karptui.cli.listing import json_text
 from karptui.cli.option_values import target_name
 from karptui.cli.options import add_cluster_flags, add_evidence_flags, refuse_live, refuse_unused
 from karptui.cli.source import resolve
-from karptui.cli.streams import say_progress
+from karptui.cli.streams import put, say_progress
 from karptui.clock import SystemClock
 from karptui.decode.kinds import Kind, kind_of
 from karptui.files import read_file, write_file
@@ -48,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         document, missing = _document(args)
         if args.file == "-":
-            sys.stdout.buffer.write(msgspec.json.encode(document) + b"\n")
+            put(json_text(document))
         else:
             size = write_recording(document, Path(args.file), may_replace=args.force)
             count = len(document["objects"])

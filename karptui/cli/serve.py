@@ -21,6 +21,9 @@ from urllib.parse import urlsplit
 from aiohttp import web
 from textual_serve.server import Server
 
+from karptui.cli.streams import put
+from karptui.views.sanitize import page
+
 MOST_APPS: Final = 4
 """Apps at the same time: each is a process that follows the cluster."""
 LOOPBACK: Final = "127.0.0.1"
@@ -63,17 +66,21 @@ class GuardedServer(Server):  # type: ignore[misc]  # no types where it is not i
             host=self.host,
             port=self.port,
             access_log=None,
-            print=None,
+            print=self._announce,
             shutdown_timeout=SHUTDOWN_SECONDS,
         )
 
-    async def on_startup(self, app: web.Application) -> None:  # noqa: ARG002 - as textual-serve calls it
+    async def on_startup(self, app: web.Application) -> None:
+        """Print nothing yet: no one can connect."""
+
+    def _announce(self, _: str) -> None:
         """Print the address."""
-        print(f"karptui is served on {self.address}")
-        print("Whoever has this address sees the cluster with your credentials. Served sessions write no files.")
+        put(page(f"karptui is served on {self.address}"))
+        put(page("Whoever has this address sees the cluster with your credentials. Served sessions write no files."))
         if not _is_loopback(self.host):
-            print("The connection is not encrypted: others on the network can read the address and the data.")
-        print("Press ctrl+c to end.", flush=True)
+            put(page("The connection is not encrypted: others on the network can read the address and the data."))
+        put(page("Press ctrl+c to end."))
+        sys.stdout.flush()
 
     async def handle_index(self, request: web.Request) -> Any:
         """Return the page, whose links have the host that the browser used."""

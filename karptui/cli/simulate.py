@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -26,10 +25,11 @@ from karptui.cli.options import (
     add_snapshots,
     refuse_unused,
 )
+from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import REFUSED, parse_condition, run_scenarios, run_self_check
 from karptui.kube.units import counted, first_of, verb
 from karptui.sources.base import SourceError
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import FailCondition
@@ -121,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
         if args.output == "json":
             _print_json(found.document)
         else:
-            print("\n".join(lines_of(found.document, found.savings)))
+            put(page("\n".join(lines_of(found.document, found.savings))))
     return status
 
 
@@ -256,7 +256,7 @@ def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> Answ
 
 def _print_json(document: dict[str, Any]) -> None:
 
-    sys.stdout.write(json_text(document) + "\n")
+    put(json_text(document))
 
 
 HEADINGS: Final = ("NODEPOOL", "PODS", "CPU", "MEMORY", "TYPES", "FROM $/H", "FIRST TYPES")

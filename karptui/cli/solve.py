@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.cli.errors import UsageError, fail, say
@@ -17,9 +16,9 @@ from karptui.cli.options import (
     add_snapshots,
     add_workers_flag,
 )
-from karptui.cli.streams import say_progress
+from karptui.cli.streams import put, say_progress
 from karptui.solve.catalogue import GOALS, SolveError
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
@@ -113,7 +112,7 @@ def _print_answer(named: NamedBase, answer: _PrintedSolution, args: argparse.Nam
     """Print the answer of one cluster; of several each may have a problem of its own."""
     if answer.problem and len(args.snapshots) <= 1:
         fail(answer.problem, "solve")
-    sys.stdout.write(answer.text)
+    put(page(answer.text), end="")
     status = named.report("solve")
     if answer.problem:
         say(answer.problem, "solve")

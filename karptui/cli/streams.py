@@ -8,10 +8,12 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from karptui.cli.errors import UsageError
+from karptui.views.sanitize import SafeText, page
 
+_NOTHING: Final = SafeText("")
 _HANDLER: Final = "karptui.plain"
 _PLAIN: Final = {
     "\N{HORIZONTAL ELLIPSIS}": "...",
@@ -47,10 +49,18 @@ _BARS: Final = range(0x2581, 0x2590)
 """Blocks that charts are drawn with."""
 
 
+def put(text: SafeText = _NOTHING, *, end: Literal["", "\n", "\n\n"] = "\n", is_error: bool = False) -> None:
+    """Print to standard output or error; commands print nothing in any other way, so that no raw text gets there."""
+    stream = sys.stderr if is_error else sys.stdout
+    if stream is not None:
+        stream.write(text + end)
+
+
 def say_progress(text: str) -> None:
     """Say on a terminal how far a command has come, in the place of what was said before; nothing clears the line."""
     if sys.stderr is not None and sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+        sys.stderr.write(f"\r\x1b[K{page(text)}")
+        sys.stderr.flush()
 
 
 def prepare_streams() -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import json_text, print_csv
 from karptui.cli.many import AskWhole, ask_whole, opened
-from karptui.cli.streams import say_progress
+from karptui.cli.streams import put, say_progress
 from karptui.views.row import Row
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
@@ -115,11 +114,11 @@ def print_study(documents: Sequence[dict[str, Any]], columns: Sequence[str], lin
         form: of ``-o``.
     """
     if form == "json":
-        sys.stdout.write(json_text(list(documents)) + "\n")
+        put(json_text(list(documents)))
     elif form == "csv":
         print_csv(columns, map(_flat, documents))
     else:
-        sys.stdout.write("".join(f"{clean(line)}\n" for line in lines))
+        put(page("".join(f"{clean(line)}\n" for line in lines)), end="")
 
 
 def print_document(document: dict[str, Any], rows: tuple[str, Sequence[str]], lines: Iterable[str], form: str) -> None:
@@ -132,7 +131,7 @@ def print_document(document: dict[str, Any], rows: tuple[str, Sequence[str]], li
         form: of ``-o``.
     """
     if form == "json":
-        sys.stdout.write(json_text(document) + "\n")
+        put(json_text(document))
     else:
         part, columns = rows
         print_study(document[part], columns, lines, form)

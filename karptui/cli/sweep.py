@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,11 +21,12 @@ from karptui.cli.options import (
     add_snapshots,
     add_workers_flag,
 )
+from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import read_files
 from karptui.cli.whatif_table import price_text, table
 from karptui.kube.units import counted, verb
 from karptui.session.sweeper import point_of
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
@@ -147,14 +147,14 @@ def _point(point: SweepPoint) -> dict[str, Any]:
 def _print(document: dict[str, Any], form: str) -> None:
 
     if form == "json":
-        sys.stdout.write(json_text(document) + "\n")
+        put(json_text(document))
     elif form == "csv" and "error" in document:
         say(document["error"], "sweep")
     elif form == "csv":
         of = {"name": document["name"], "parameter": document["parameter"]}
         print_csv(COLUMNS, [{**of, **point} for point in document["points"]], has_header=False)
     else:
-        print("\n".join(map(clean, lines_of(document))))
+        put(page("\n".join(map(clean, lines_of(document)))))
 
 
 def lines_of(document: dict[str, Any]) -> Iterator[str]:

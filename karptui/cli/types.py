@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +21,11 @@ from karptui.cli.options import (
     add_row_flags,
     refuse_unused,
 )
+from karptui.cli.streams import put
 from karptui.decode.kinds import Kind
 from karptui.kube.objects import object_words
 from karptui.sources.base import SourceError
+from karptui.views.sanitize import page
 
 if TYPE_CHECKING:
     from karptui.aws.case import TypesCase
@@ -99,7 +100,7 @@ def _run_case(args: argparse.Namespace) -> int:
         return 1 if problem else 0
     print_rows(rows, args)
     if args.output in ("table", "wide"):
-        print(f"prices: {document['prices']}, on demand; no spot prices are known")
+        put(page(f"prices: {document['prices']}, on demand; no spot prices are known"))
     return 0
 
 
@@ -128,7 +129,7 @@ def _print_json(document: dict[str, Any], names: Sequence[str]) -> None:
 
     shown = {name: document["types"][name] for name in names}
     ruled_out = [name for name in document["incompatible"] if name in shown]
-    sys.stdout.write(json_text({**document, "incompatible": ruled_out, "types": shown}) + "\n")
+    put(json_text({**document, "incompatible": ruled_out, "types": shown}))
 
 
 def _run_pools(args: argparse.Namespace) -> int:
@@ -202,7 +203,7 @@ def _print_pool(pool: TypesOfPool, args: argparse.Namespace, loaded: Loaded) -> 
         view = loaded.view
         summary = (*filter_lines(pool.entry), *reason_lines(pool.entry), *finding_lines(pool.entry))
         for line in (*summary, *source_lines(pool.entry, view.evidence, view.prices)):
-            print("".join(text for text, _ in line), file=sys.stderr)
+            put(page("".join(text for text, _ in line)), is_error=True)
 
 
 def _print_ledger(pool: TypesOfPool, args: argparse.Namespace, loaded: Loaded) -> None:
@@ -214,8 +215,7 @@ def _print_ledger(pool: TypesOfPool, args: argparse.Namespace, loaded: Loaded) -
     if entry is None:
         raise UsageError(f"NodePool {pool.name} has no type {args.ledger}")
     if args.output == "json":
-        json.dump(types_table(pool.name, pool.fit).values(entry, loaded.now_ns), sys.stdout, indent=2)
-        print()
+        put(page(json.dumps(types_table(pool.name, pool.fit).values(entry, loaded.now_ns), indent=2)))
         return
     if args.output == "csv":
         steps = ledger_steps(entry, pool.fit(entry), loaded.view.evidence.overhead_origin)
@@ -238,11 +238,11 @@ def _print_ledger_text(pool: TypesOfPool, entry: TypeEntry, args: argparse.Names
         source_lines(pool.entry, evidence, loaded.view.prices),
     )
     for section in filter(None, sections[:-1]):
-        print("\n".join("".join(text for text, _ in line).rstrip() for line in section), end="\n\n")
+        put(page("\n".join("".join(text for text, _ in line).rstrip() for line in section)), end="\n\n")
     grid = offering_grid(entry)
     lines = (("zone", *grid.capacity_types), *((zone, *(one.text for one in row)) for zone, row in grid.rows))
     for texts in lines[skipped:]:
         cells = (f"{text:<{width}}" for text, width in zip(texts, grid.widths, strict=True))
-        print("  ".join(cells).rstrip())
-    print()
-    print("".join(text for text, _ in sections[-1][0]))
+        put(page("  ".join(cells).rstrip()))
+    put()
+    put(page("".join(text for text, _ in sections[-1][0])))

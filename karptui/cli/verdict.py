@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
@@ -13,9 +12,10 @@ from karptui.cli.advice import STATUSES
 from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import refuse_unseen, report
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, add_why_flags
+from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import check_snapshots
 from karptui.decode.kinds import Kind
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -71,7 +71,7 @@ def _run_one(args: argparse.Namespace, name: str = "") -> int:
         if not name:
             fail(str(error), "verdict")
         if args.output == "json":
-            sys.stdout.write(json.dumps({"name": name, "error": str(error)}) + "\n")
+            put(page(json.dumps({"name": name, "error": str(error)})))
         say(str(error), "verdict")
         return 1
     findings = verdict_of_view(loaded.view, loaded.now_ns)
@@ -79,12 +79,12 @@ def _run_one(args: argparse.Namespace, name: str = "") -> int:
     if args.output == "json":
         # ASCII only: names from a cluster may hold what a terminal would act on.
         text = json.dumps({"name": name, "findings": rows}) if name else json.dumps(rows, indent=2)
-        sys.stdout.write(f"{text}\n")
+        put(page(text))
     else:
         make = _markdown if args.output == "markdown" else _text
         title = [*(["## " + clean(name), ""] if args.output == "markdown" else [f"{clean(name)}:"])] if name else []
         lines = [*title, *make(rows, [money_text(one) for one in findings]), *([""] if name else [])]
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        put(page("".join(f"{line}\n" for line in lines)), end="")
     if name:
         loaded = replace(loaded, notes=tuple(f"{name}: {note}" for note in loaded.notes))
     status = report("verdict", loaded)

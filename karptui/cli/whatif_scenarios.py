@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -14,11 +13,11 @@ from karptui.cli.errors import UsageError, say
 from karptui.cli.evidence import evidence_for
 from karptui.cli.listing import json_text, versions_json
 from karptui.cli.options import ASKING_FLAGS, LIVE_FLAGS, refuse_unused
-from karptui.cli.streams import given_text
+from karptui.cli.streams import given_text, put
 from karptui.cli.whatif_table import lines_of
 from karptui.decode.kinds import Kind
 from karptui.sources.base import SourceError
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
     from karptui.karpenter.metrics import ControllerMetrics
@@ -218,7 +217,7 @@ def run_scenarios(args: argparse.Namespace) -> int:
             for failure in failures:
                 say(f"{named.name}: {document['scenario']}: {failure}", "simulate")
         if comparison and args.output != "json":
-            print(f"{clean(comparison)}\n")
+            put(page(f"{clean(comparison)}\n"))
     return status
 
 
@@ -348,10 +347,10 @@ def _failures(
 
 def _print(document: dict[str, Any], form: str) -> None:
     if form == "json":
-        sys.stdout.write(json_text(document) + "\n")
+        put(json_text(document))
         return
 
-    print("\n".join(clean(line) for line in _spaced(lines_of(document))))
+    put(page("\n".join(clean(line) for line in _spaced(lines_of(document)))))
 
 
 def _spaced(lines: Iterator[str]) -> Iterator[str]:

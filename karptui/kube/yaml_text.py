@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import yaml
 
+from karptui.kube.hidden_text import HIDDEN, escaped
 from karptui.kube.yaml_scalars import resolve_plain
 
 _TAG: Final = "tag:yaml.org,2002:"
@@ -35,18 +36,28 @@ class _BlockDumper(_Dumper):
     """Writes text of several lines as a block."""
 
 
-def _block_text(dumper: _BlockDumper, value: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar(_TAGS[str], value, style="|" if "\n" in value else None)
+def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
+    is_block = isinstance(dumper, _BlockDumper) and "\n" in value
+    # In double quotes hidden characters can be written as escapes.
+    style = '"' if HIDDEN.search(value) else "|" if is_block else None
+    return dumper.represent_scalar(_TAGS[str], value, style=style)
 
 
-_BlockDumper.add_representer(str, _block_text)
+_Dumper.add_representer(str, _text)
+_BlockDumper.add_representer(str, _text)
 
 
 def to_yaml(value: Any, *, width: int = 160, has_blocks: bool = False) -> str:
-    """Return a value as YAML, keys in the order they have; with ``has_blocks``, text of several lines as a block."""
+    """Return a value as YAML, keys in the order they have, hidden characters as escapes.
+
+    Args:
+        value: what JSON could hold.
+        width: columns of a line.
+        has_blocks: whether text of several lines is written as a block.
+    """
     dumper = _BlockDumper if has_blocks else _Dumper
     text: str = yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True, width=width)
-    return text
+    return escaped(text)
 
 
 def is_text_in_yaml11(text: str) -> bool:

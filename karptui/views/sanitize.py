@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Final
+from typing import Final, NewType
+
+from karptui.kube.hidden_text import escaped
 
 LIMIT: Final = 2_000
 """Characters kept of one string: more than any screen shows, less than a hostile annotation costs."""
@@ -29,7 +31,16 @@ _BREAKS: Final = frozenset("\u2028\u2029\x85")
 _ESCAPED: Final = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>()#+!|~"})
 
 
-def clean(text: str, *, limit: int = LIMIT) -> str:
+SafeText = NewType("SafeText", str)
+"""Text that a terminal shows and does not act on; only this module and JSON in ASCII make it."""
+
+
+def page(text: str) -> SafeText:
+    """Return text of any length and number of lines with escapes in the place of hidden characters."""
+    return SafeText(escaped(text.replace("\t", "    ")))
+
+
+def clean(text: str, *, limit: int = LIMIT) -> SafeText:
     """Return the text on one line without anything a terminal would act on.
 
     Args:
@@ -39,7 +50,7 @@ def clean(text: str, *, limit: int = LIMIT) -> str:
     if len(text) > limit:
         text = text[: limit - 1] + ELLIPSIS
     if text.isascii() and text.isprintable():
-        return text
+        return SafeText(text)
     kept: list[str] = []
     marks = 0
     for char in text:
@@ -48,10 +59,10 @@ def clean(text: str, *, limit: int = LIMIT) -> str:
         marks = marks + 1 if is_mark else 0
         if marks <= _MAX_MARKS:
             kept.append(shown)
-    return "".join(kept)
+    return SafeText("".join(kept))
 
 
-def clean_lines(text: str) -> list[str]:
+def clean_lines(text: str) -> list[SafeText]:
     """Return the lines of a longer text, each one clean; tabs become four spaces."""
     return [clean(line.replace("\t", "    ")) for line in text.replace("\r\n", "\n").split("\n")]
 
@@ -94,4 +105,4 @@ def short_name(name: str) -> str:
 
 def markdown_text(text: str) -> str:
     """Return text of a cluster as markdown that is no markup, mentions nobody, and stays on its line."""
-    return text.translate(_ESCAPED).replace("@", "@\u200b").replace("\n", " ")
+    return text.translate(_ESCAPED).replace("@", "@<!-- -->").replace("\n", " ")

@@ -15,6 +15,7 @@ import msgspec
 from karptui.views.column import Column, Field, Heading, ItemT, SortKey, Value, in_published_order
 from karptui.views.query import EVERYTHING, Query, Subject, compile_query
 from karptui.views.row import Pieces, Row, Tone
+from karptui.views.sanitize import clean
 
 _FIRST: Final = itemgetter(0)
 _SORTED_AT_ONCE: Final = 4_000
@@ -287,7 +288,7 @@ def without_formula(text: str) -> str:
 def as_text(headings: Sequence[Heading], rows: Iterable[Row], shown: Sequence[int]) -> str:
     """Return rows as aligned columns of text; the arguments are those of ``as_csv``."""
     lines = [[headings[index].title for index in shown]]
-    lines += [[row.cells[index].text for index in shown] for row in rows]
+    lines += [[clean(row.cells[index].text) for index in shown] for row in rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(shown))]
     aligned = [
         "  ".join(

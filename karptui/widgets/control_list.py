@@ -123,7 +123,7 @@ def whole_hint(text: str, room: int) -> str:
 def _line(control: Control, width: int, room: int) -> Content:
     arrows = ("◂ ", " ▸") if control.can_step else ("  ", "  ")
     value, hint = clean(control.value), clean(control.hint)
-    value = whole_values(value, room) if room else value
+    value = clean(whole_values(value, room)) if room else value
     return Content.assemble(
         (f"{clean(control.title):<{width}} ", "$karp-muted"),
         (arrows[0], "$karp-muted"),

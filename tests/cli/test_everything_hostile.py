@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from pathlib import Path
 from typing import Any, Final
@@ -10,9 +11,18 @@ from typing import Any, Final
 import pytest
 import yaml
 
+import karptui.cli
 from karptui.cli.main import COMMANDS, main
+from karptui.kube.hidden_text import escaped
+from karptui.kube.yaml_reader import load_documents
+from karptui.kube.yaml_text import to_yaml
+from karptui.whatif.yaml.write import write_block
 from tests.troubles import troubles_document
 
+EVERYTHING: Final = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e\u200b\u2066\ufeff"
+"""OSC 52 (which writes the clipboard), CSI, the CSI of C1, direction overrides, characters without a width."""
+CODES: Final = re.compile(r"[-+.\d]+[a-zA-Z%]*|\d{4}-\d\d-\d\dT.*")
+"""Quantities, numbers, durations and instants: an object with another text there is not read at all."""
 TEXTS: Final = ("\x1b[2J\x1b]0;owned\x07", "\u202egnp.exe", "a\nb\r\tc", "\x9b31mred", "[bold]x[/]", "\U0001f600é")
 NAMED: Final = frozenset({"Pod", "Node", "NodePool", "NodeClaim", "EC2NodeClass", "PersistentVolumeClaim", "Event"})
 FORMS: Final = ("table", "json", "csv")
@@ -37,6 +47,25 @@ def hostile(text: str) -> dict[str, Any]:
         if one["kind"] == "Pod" and one["spec"].get("nodeName"):
             one["metadata"].setdefault("annotations", {})["karpenter.sh/do-not-disrupt"] = "true"
     return {**document, "name": f"evil{text}", "objects": objects}
+
+
+def hostile_everywhere() -> dict[str, Any]:
+    """Return the troubles with hostile text in every field and map of text; names stay alike where they refer."""
+    kept = {"apiVersion", "kind", "operator", "effect", "key", "type", "status", "phase", "op"}
+
+    def changed(value: Any, field: str = "") -> Any:
+        if isinstance(value, dict):
+            is_map = field in ("labels", "annotations", "matchLabels", "nodeSelector")
+            own = {f"{key}x{EVERYTHING}": f"{one}{EVERYTHING}" for key, one in value.items()} if is_map else {}
+            return {key: changed(one, key) for key, one in value.items()} | own
+        if isinstance(value, list):
+            return [changed(one, field) for one in value]
+        if not isinstance(value, str) or field in kept or CODES.fullmatch(value):
+            return value
+        return f"{value}{EVERYTHING}"
+
+    document = json.loads(json.dumps(troubles_document()))
+    return {**document, "name": EVERYTHING, "objects": [changed(one) for one in document["objects"]]}
 
 
 def harmless(text: str, *, is_json: bool) -> bool:
@@ -106,6 +135,70 @@ def test_nothing_hostile_is_printed(command: str, file: str, capsys: pytest.Capt
         # What keeps a node cannot be taken away here so that the node goes.
         is_empty = command == "remedies" and "no remedies" in err
         assert out or is_empty or words[-1] == "csv", "without rows CSV has no header"
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("record", "completion")])
+def test_no_field_of_a_snapshot_is_printed_raw(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "hostile.json"
+    path.write_text(json.dumps(hostile_everywhere()))
+    for words in lines(command, str(path)):
+        status = main(words)
+        out, err = capsys.readouterr()
+        assert status in (0, 1, 2, 3, 4), err
+        assert harmless(out, is_json=words[-1] == "json"), ascii(out[:2000])
+        assert harmless(err, is_json=False), ascii(err)
+        assert out or err
+
+
+def test_an_unknown_capacity_type_is_printed_cleaned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(json.dumps(troubles_document()))
+    pool = next(one for one in document["objects"] if one["kind"] == "NodePool")
+    pool["spec"]["template"]["spec"]["requirements"] = []
+    for one in document["instanceTypes"]:
+        for part in (one, *one["offerings"]):
+            for requirement in part["requirements"]:
+                if requirement["key"] == "karpenter.sh/capacity-type":
+                    requirement["values"] = [f"odd{EVERYTHING}"]
+    path = tmp_path / "hostile.json"
+    path.write_text(json.dumps(document))
+    for form in ("table", "wide", "csv", "json"):
+        assert main(["types", "--pool", pool["metadata"]["name"], "--snapshot", str(path), "-o", form]) == 0
+        out, err = capsys.readouterr()
+        assert "odd" in out
+        assert harmless(out, is_json=form == "json")
+        assert harmless(err, is_json=False)
+
+
+def test_a_recording_on_standard_output_is_ascii(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "hostile.json"
+    path.write_text(json.dumps(hostile_everywhere()))
+    assert main(["record", "-", "--snapshot", str(path)]) in (0, 1)
+    out, err = capsys.readouterr()
+    assert harmless(out, is_json=True)
+    assert harmless(err, is_json=False)
+
+
+def test_commands_print_in_one_place() -> None:
+    folder = Path(karptui.cli.__file__).parent
+    direct = re.compile(r"\bprint\(|std(?:out|err)(?:\.buffer)?\.write|sys\.stdout[,)]")
+    found = {path.name for path in folder.glob("*.py") if direct.search(path.read_text())}
+    assert found == {"errors.py", "streams.py"}
+
+
+def test_every_hidden_character_is_escaped() -> None:
+    every = "".join(map(chr, range(0x110000)))
+    left = escaped(every)
+    hidden = {char for char in every if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")} - {"\n", "\t"}
+    assert not hidden & set(left)
+    assert "é😀…—" in escaped("é😀…—")
+    value = {"a\u202eb": "x\x1b\u200b", "c": ["d\u2066", "tab\tand\nline\u061c"]}
+    text = to_yaml(value)
+    assert escaped(text) == text
+    assert load_documents(text) == [value]
+    assert load_documents("\n".join(write_block(value, indent=0))) == [value]
+    assert harmless("\n".join(write_block(value, indent=0)), is_json=False)
 
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("completion", "simulate", "sweep")])

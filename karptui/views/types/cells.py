@@ -115,7 +115,7 @@ def offered_cell(entry: TypeEntry, _: int) -> Cell:
         return Cell("none", Tone.WARNING if entry.is_wanted else Tone.MUTED)
     parts = []
     for capacity_type, zones in sorted(offered.items()):
-        word = CAPACITY_SHORT.get(capacity_type, capacity_type)
+        word = CAPACITY_SHORT.get(capacity_type) or clean(capacity_type)
         parts.append((word, " ".join(short_zone(clean(zone)) for zone in zones), len(zones)))
     long = " · ".join(f"{word} {zones}" for word, zones, _ in parts)
     return Cell(long, Tone.NORMAL, " ".join(f"{word}×{count}" for word, _, count in parts))

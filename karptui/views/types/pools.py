@@ -341,7 +341,7 @@ def settings_words(evidence: Evidence) -> list[str]:
 
 def aws_sentence(evidence: Evidence) -> str:
     """Return how things stand with AWS and Karpenter's metrics where they do not answer, in one sentence."""
-    words = [
+    words: list[str] = [
         clean(status.sentence)
         for status in (evidence.metrics_status, evidence.controller_status)
         if status is not None and status.phase is FactPhase.UNAVAILABLE

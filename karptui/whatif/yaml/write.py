@@ -8,14 +8,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from karptui.kube.hidden_text import HIDDEN, escaped
 from karptui.kube.yaml_scalars import resolve_plain
 from karptui.kube.yaml_text import is_text_in_yaml11
 
 WIDTH = 100
 """Longest list in brackets, with its indentation."""
 _PLAIN = re.compile(r"[A-Za-z0-9_./~^+*-][A-Za-z0-9_./@%+=~^:*$<>()-]*(?: [A-Za-z0-9_./@%+=~^:*$<>()-]+)*\Z")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _RISKY_START = re.compile(r"[*]|-(?:\s|\Z)|---|\.\.\.")
-_UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
 
 class UnwritableError(ValueError):
@@ -104,20 +105,15 @@ def _is_short(value: Sequence[Any], column: int) -> bool:
 
 
 def _write_text(text: str, quote: str) -> str:
-    has_special = bool(_UNPRINTABLE.search(text)) or "\n" in text or "\t" in text
+    has_special = bool(HIDDEN.search(text)) or "\n" in text or "\t" in text
     if quote == "'" and not has_special:
         return "'" + text.replace("'", "''") + "'"
     if not quote and _is_plain(text):
         return text
     quoted = json.dumps(text, ensure_ascii=False)
-    return _UNPRINTABLE.sub(lambda match: _escape(match.group()), quoted)
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    if 0xD800 <= code <= 0xDFFF:
+    if _SURROGATE.search(text):
         raise UnwritableError("half of a character (a lone surrogate) cannot be written")
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return escaped(quoted)
 
 
 def _is_plain(text: str) -> bool:
@@ -128,7 +124,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _is_literal(text: str) -> bool:
-    if "\n" not in text or text.endswith("\n\n") or text[0] in " \n\t" or _UNPRINTABLE.search(text) or "\t" in text:
+    if "\n" not in text or text.endswith("\n\n") or text[0] in " \n\t" or HIDDEN.search(text) or "\t" in text:
         return False
     return not any(line != line.rstrip() for line in text.split("\n"))
 

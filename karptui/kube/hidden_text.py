@@ -1,0 +1,23 @@
+"""Characters that a terminal acts on or nobody sees: controls, direction overrides, those without a width."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+HIDDEN: Final = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
+    "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""One such character; line ends and tabs are none."""
+
+
+def escaped(text: str) -> str:
+    r"""Return text with an escape such as ``\u202e`` for each hidden character, as quoted YAML and JSON write it."""
+    return HIDDEN.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
