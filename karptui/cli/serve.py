@@ -1,8 +1,8 @@
 """``--serve``: the app in a browser, for whoever has the address that is printed.
 
-textual-serve runs an app for each WebSocket, and lets anyone connect. In front of it stand checks of the Host (against
-names that are rebound to this machine), of the Origin (against other pages in the same browser), and of a random token
-in the path; the number of apps is bounded.
+textual-serve runs an app for each WebSocket, and lets anyone connect. This module first checks the Host (against
+DNS rebinding), the Origin (against other pages in the same browser), and a random token in the path, and bounds the
+number of apps.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _HEADERS: Final = {
 }
 
 
-class GuardedServer(Server):  # type: ignore[misc]  # no types where it is not installed
-    """Serves apps to those who know the token."""
+class GuardedServer(Server):  # type: ignore[misc]  # no types if it is not installed
+    """Serves apps to whoever has the token."""
 
     def __init__(self, command: Sequence[str], *, host: str, port: int) -> None:
         super().__init__(shlex.join(command), host=host or LOOPBACK, port=port, title="karptui")
@@ -53,7 +53,7 @@ class GuardedServer(Server):  # type: ignore[misc]  # no types where it is not i
         return f"http://{host}:{self.port}/{self._token}/"
 
     async def guarded(self) -> web.Application:
-        """Return the application with the checks in front of it."""
+        """Return the application, which checks each request first."""
         app = web.Application(middlewares=[self._guard])
         app.on_response_prepare.append(_add_headers)
         app.add_subapp(f"/{self._token}/", await self._make_app())

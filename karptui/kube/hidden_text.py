@@ -1,4 +1,4 @@
-"""Characters that a terminal acts on or nobody sees: controls, direction overrides, those without a width."""
+"""Invisible characters and those that a terminal acts on: controls, direction overrides, those without a width."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class YamlReader:
         return target
 
     def value_of(self, item: Any) -> Any:
-        """Return the value that an item stands for."""
+        """Return the value of an item."""
         return item
 
     def duplicate(self, event: Any, name: str, key: Any | None) -> None:
@@ -279,11 +279,11 @@ def _shown(tag: str) -> str:
 
 
 def _syntax_error(data: str | bytes, error: Any) -> YamlError:
-    """Return what the parser objects to as text that people understand, at the place where they can mend it."""
+    """Return the parser's complaint in plain words, at the place that has to be corrected."""
     text = data if isinstance(data, str) else data.decode(errors="replace")
     problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
     if problem in _AT_THEIR_START:
-        # What was opened is at fault, not the end of the text, where the parser notices.
+        # The opening bracket or quote is at fault, not the end of the text.
         mark = getattr(error, "context_mark", None) or mark
     if mark is None:
         position = len(text.encode(errors="replace")[: int(getattr(error, "position", 0))].decode(errors="ignore"))

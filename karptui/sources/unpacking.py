@@ -14,7 +14,7 @@ from karptui.files import size_text
 
 GZIP: Final = 16 + zlib.MAX_WBITS
 FREE_BYTES: Final = 2 << 20
-"""Unpacked bytes that may come of any packed size."""
+"""Unpacked bytes that are allowed for any packed size."""
 MAX_RATIO: Final = 200
 """How many times its packed size a part may unpack to; lists of like pods reach 40, of copies of one pod 100."""
 MIN_BYTES_PER_COLLECTION: Final = 8
@@ -26,7 +26,7 @@ _WINDOW: Final = 1 << 14
 
 
 class BombError(ValueError):
-    """Content that takes far more memory than its size; the message is the end of a sentence."""
+    """Content that takes far more memory than its size; the message is a predicate: "unpacks to …"."""
 
 
 class Unpacker:
@@ -43,7 +43,7 @@ class Unpacker:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the gzip stream came to its end."""
+        """Whether the gzip stream is complete."""
         return self._gzip is None or self._gzip.eof
 
     def parts(self, piece: bytes) -> Iterator[bytes]:

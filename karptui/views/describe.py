@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from karptui.decode.kinds import Kind
 from karptui.kube.event import Event
+from karptui.kube.hidden_text import escaped
 from karptui.kube.resources import ResourceList
 from karptui.kube.units import age_text, instant_text
 from karptui.session.cluster_view import ClusterView
@@ -17,7 +18,11 @@ from karptui.session.pods import PodEntry
 from karptui.state.cluster import ClusterState
 from karptui.views.nodes.detail import fact_lines, resource_lines
 from karptui.views.pods import pod_status_text
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import SafeText, clean
+
+
+def _shown(text: str) -> SafeText:
+    return clean(escaped(text))
 
 
 def describe(view: ClusterView, kind: str, key: str, now_ns: int) -> str:
@@ -36,7 +41,7 @@ def describe(view: ClusterView, kind: str, key: str, now_ns: int) -> str:
 
 def describe_node(entry: NodeEntry, state: ClusterState, now_ns: int) -> str:
     """Return a node or NodeClaim as text."""
-    lines = [f"Name: {clean(entry.name)}", ""]
+    lines = [f"Name: {_shown(entry.name)}", ""]
     lines += ["".join(text for text, _ in line).rstrip() for line in resource_lines(entry)]
     lines.append("")
     lines += ["".join(text for text, _ in line).rstrip() for line in fact_lines(entry, now_ns)]
@@ -70,7 +75,7 @@ def describe_pod(entry: PodEntry, state: ClusterState, now_ns: int) -> str:
         ("Volume claims", ", ".join(volume.claim_of(pod.name) for volume in pod.volumes)),
         ("Images", ", ".join(template.images)),
     ]
-    lines = [f"{title + ':':<19}{clean(text)}" for title, text in rows if text]
+    lines = [f"{title + ':':<19}{_shown(text)}" for title, text in rows if text]
     lines += _pairs("Node selector", template.node_selector.items())
     tolerations = [
         (toleration.key or "every key", f"{toleration.operator} {toleration.value} {toleration.effect}".strip())
@@ -83,7 +88,7 @@ def describe_pod(entry: PodEntry, state: ClusterState, now_ns: int) -> str:
 
 
 def _pairs(title: str, pairs: Iterable[tuple[str, str]]) -> list[str]:
-    lines = [f"  {clean(key)}: {clean(value)}" for key, value in pairs]
+    lines = [f"  {_shown(key)}: {_shown(value)}" for key, value in pairs]
     return [f"{title}:", *lines] if lines else []
 
 
@@ -105,7 +110,7 @@ def _events(events: Iterable[Event], names: set[tuple[str, str]], now_ns: int) -
     for event in about:
         times = f" ×{event.count}" if event.count > 1 else ""
         lines.append(
-            f"  {age_text(event.last_ns, now_ns):>6} ago  {event.type:<8} {clean(event.reason)}{times}  "
-            f"{clean(event.source)}: {clean(event.message)}"
+            f"  {age_text(event.last_ns, now_ns):>6} ago  {event.type:<8} {_shown(event.reason)}{times}  "
+            f"{_shown(event.source)}: {_shown(event.message)}"
         )
     return lines

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from karptui.decode.controller import OWN_NAMESPACE
-from karptui.decode.kinds import OTHER_PROVIDERS
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.sources.cluster.resources import (
     AUTO_MODE_EVENTS,
@@ -28,6 +27,9 @@ class ProviderGroup(NamedTuple):
 
 
 PROVIDER_GROUPS: Final = (
+    ProviderGroup("AWS", AWS_GROUP, ("ec2nodeclasses",)),
+    ProviderGroup("EKS Auto Mode", "eks.amazonaws.com", ("nodeclasses",)),
+    ProviderGroup("Oracle", "oci.oraclecloud.com", ("ocinodeclasses",)),
     ProviderGroup("Azure", "karpenter.azure.com", ("aksnodeclasses", "azurenodeclasses")),
     ProviderGroup("Google Cloud", "karpenter.k8s.gcp", ("gcenodeclasses",)),
     ProviderGroup("Alibaba Cloud", "karpenter.alibabacloud.com", ("ecsnodeclasses",)),
@@ -53,8 +55,6 @@ PROVIDER_GROUPS: Final = (
 
 FOLLOWED: Final = (NODES, *KARPENTER_KINDS, *LATER, AUTO_MODE_EVENTS)
 """What is listed and watched, NodeClasses apart, which are found by asking the server."""
-NODECLASS_GROUPS: Final = (AWS_GROUP, *OTHER_PROVIDERS)
-"""Whatever their NodeClasses are called; those of other providers are named in ``provider_groups``."""
 PROXIES: Final = ("pods/proxy", "services/proxy")
 """Karpenter's metrics are read through the API server; one of the two is enough, and only where Karpenter runs."""
 USAGE_GROUP: Final = "metrics.k8s.io"
@@ -80,27 +80,27 @@ def role_lines(resources: Iterable[Resource] = FOLLOWED) -> list[str]:
         plurals = by_group.setdefault(resource.group, [])
         if resource.plural not in plurals:
             plurals.append(resource.plural)
-    for group in NODECLASS_GROUPS:
-        by_group[group] = ["*"]
     return [
         "apiVersion: rbac.authorization.k8s.io/v1",
         "kind: ClusterRole",
         "metadata: {name: karptui}",
         "rules:",
+        "# list and watch follow the cluster; get shows one object in full (y)",
         *(_rule(group, plurals, "get, list, watch") for group, plurals in by_group.items()),
-        "# NodeClasses of other providers; those that are not yours may be left out",
+        "# NodeClasses, the same; those of providers that are not yours may be left out",
         *(f"{_rule(one.group, one.plurals, 'get, list, watch')}  # {one.provider}" for one in PROVIDER_GROUPS),
-        "# the schemas and rules that the what-if holds documents against",
+        "# get: the schemas and rules of Karpenter's kinds, which the what-if checks documents against",
         _rule("apiextensions.k8s.io", ("customresourcedefinitions",), "get"),
-        "# who Karpenter is: its Service, and the lease that its replicas hold",
-        _rule("", ("services",), "get, list"),
+        "# who Karpenter is: its Service (list), and the lease that its replicas hold, which is followed",
+        _rule("", ("services",), "list"),
         _LEASE_RULE,
         "# optional: which service account may write NodeClaims, for a Karpenter that is not in kube-system",
-        _rule(RBAC_GROUP, ("clusterrolebindings", "clusterroles"), "get, list"),
+        _rule(RBAC_GROUP, ("clusterrolebindings",), "list"),
+        _rule(RBAC_GROUP, ("clusterroles",), "get"),
         "# optional: live usage beside requests, where metrics-server is installed",
-        _rule(USAGE_GROUP, ("nodes", "pods"), "get, list"),
+        _rule(USAGE_GROUP, ("nodes", "pods"), "list"),
         "---",
-        "# prices and availability as Karpenter itself sees them, from its metrics: bind it where Karpenter runs",
+        "# get: prices and availability as Karpenter itself sees them, from its metrics; bind it where Karpenter runs",
         "apiVersion: rbac.authorization.k8s.io/v1",
         "kind: Role",
         f"metadata: {{name: karptui, namespace: {OWN_NAMESPACE}}}",
