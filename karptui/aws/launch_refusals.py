@@ -18,11 +18,11 @@ from karptui.aws.market import OfferingKey
 from karptui.aws.nodeclass import Subnet, subnets_of
 from karptui.aws.region import node_zones
 from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory
-from karptui.karpenter.labels import CAPACITY_TYPE, NODEPOOL, ON_DEMAND, RESERVED, SPOT
+from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ON_DEMAND, RESERVED, SPOT, ZONE
 from karptui.karpenter.launch_errors import NO_FREE_ADDRESSES, NO_SPOT_ROLE, RESERVATION_FULL
 from karptui.karpenter.nodeclaim import NodeClaim, pool_in_name
 from karptui.karpenter.nodepool import NodePool
-from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.requirements import IN, Requirements
 from karptui.kube.event import Event
 from karptui.kube.timestamps import NS_PER_SECOND
 
@@ -74,6 +74,13 @@ class LaunchRefusal(msgspec.Struct, frozen=True, kw_only=True):
     first_ns: int
     last_ns: int
     count: int = 1
+    asked_types: tuple[str, ...] = ()
+    """Instance types that the NodeClaim asked for, if it is known and the message may not name all that EC2 refused.
+
+    EC2 tries all of them before it gives up.
+    """
+    asked_zones: tuple[str, ...] = ()
+    """Likewise; empty for any."""
     is_truncated: bool = False
     """Whether Karpenter cut the message: EC2 may have refused more offerings than it names."""
 
@@ -146,6 +153,11 @@ def unavailable_offerings(refusals: Iterable[LaunchRefusal], zones: Iterable[str
             for zone in one.zones or everywhere
             if one.capacity_types != (RESERVED,)
         }
+        for one in launch:
+            asked_zones = () if one.is_truncated else one.zones
+            for zone in asked_zones or one.asked_zones or everywhere:
+                for type_ in one.asked_types:
+                    named.setdefault((type_, zone), one.error_code)
         asked = _asked(launch[0], named, until)
         for (type_, zone), code in named.items():
             key = OfferingKey(asked, type_, zone)
@@ -242,22 +254,28 @@ def _refusals(
     """Yield a refusal for each error of EC2's, or one without a code."""
     pool = claim.labels.get(NODEPOOL, "") if claim is not None else pool_in_name(report.nodeclaim, pools)
     allowed = _allowed(claim, pools.get(pool))
+    asked = Requirements.from_selectors(claim.requirements) if claim is not None and not report.reason else None
+    is_truncated = report.text.endswith(_CUT)
     for error in _errors(report):
         subnet_ids = tuple(dict.fromkeys(_SUBNET.findall(error.named)))
         zones = (*_ZONE.findall(error.named), *(subnets[id_].zone for id_ in subnet_ids if id_ in subnets))
+        types = tuple(dict.fromkeys(_TYPE.findall(error.named)))
+        names_all = not error.code or error.code == RESERVATION_FULL or (types and not is_truncated)
         yield LaunchRefusal(
             nodeclaim=report.nodeclaim,
             nodepool=pool,
             error_code=error.code,
             message=error.message,
-            instance_types=tuple(dict.fromkeys(_TYPE.findall(error.named))),
+            instance_types=types,
             zones=tuple(dict.fromkeys(zones)),
             subnets=subnet_ids,
             capacity_types=_meant(error, allowed),
             first_ns=report.first_ns,
             last_ns=report.last_ns,
             count=report.times,
-            is_truncated=report.text.endswith(_CUT),
+            asked_types=() if names_all else _listed(asked, INSTANCE_TYPE),
+            asked_zones=() if names_all else _listed(asked, ZONE),
+            is_truncated=is_truncated,
         )
 
 
@@ -284,6 +302,12 @@ def _errors(report: _Report) -> Iterator[_Error]:
             # The last word may be half a name.
             named = named.rpartition(" ")[0]
         yield _Error(code, message, named)
+
+
+def _listed(asked: Requirements | None, key: str) -> tuple[str, ...]:
+    """Return the values that a NodeClaim lists for a label."""
+    requirement = asked.find(key) if asked is not None else None
+    return tuple(sorted(requirement.values)) if requirement is not None and requirement.operator == IN else ()
 
 
 def _allowed(claim: NodeClaim | None, pool: NodePool | None) -> tuple[str, ...]:

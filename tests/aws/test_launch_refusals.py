@@ -16,7 +16,7 @@ from karptui.aws.launch_refusals import (
 )
 from karptui.aws.market import OfferingKey
 from karptui.karpenter.inventory import ClusterHistory, GoneClaim, Inventory
-from karptui.karpenter.labels import CAPACITY_TYPE
+from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.kube.event import Event
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -157,6 +157,30 @@ def test_a_type_without_a_zone_is_left_out_in_all_zones() -> None:
     )
     found = unavailable_now(cluster(a_refusal_event(error)), NOW_NS).offerings
     assert found.keys() == {OfferingKey("spot", "g5.xlarge", zone) for zone in ("us-east-1a", "us-east-1b")}
+
+
+def test_what_a_nodeclaim_asked_for_is_left_out_if_the_message_does_not_name_it() -> None:
+    claim = a_nodeclaim(
+        name="batch-abcde",
+        pool="batch",
+        stage="",
+        requirements=(
+            a_requirement(CAPACITY_TYPE, "In", "spot"),
+            a_requirement(INSTANCE_TYPE, "In", "c7i.4xlarge", "c7i.8xlarge"),
+            a_requirement(ZONE, "In", "us-east-1b"),
+        ),
+    )
+    history = ClusterHistory(claims=(GoneClaim(claim, NOW_NS),))
+    expected = {OfferingKey("spot", name, "us-east-1b") for name in ("c7i.4xlarge", "c7i.8xlarge")}
+    nameless = "InsufficientInstanceCapacity: There is no Spot capacity available that matches your request."
+    cut = (
+        ICE.format(type="c7i.4xlarge", zone="us-east-1b") + "; InsufficientInstanceCapacity: We currently do not ha..."
+    )
+    for error in (nameless, cut):
+        found = unavailable_now(cluster(a_refusal_event(error)), NOW_NS, history)
+        assert found.offerings.keys() == expected
+    [named] = refusals(a_refusal_event(ICE.format(type="c7i.4xlarge", zone="us-east-1b")), history=history)
+    assert named.asked_types == ()
 
 
 @given(st.text(max_size=400), st.sampled_from(["", "NodeClaim batch-abcde event: ", "with fleet error(s), X: "]))
