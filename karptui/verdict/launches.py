@@ -250,7 +250,9 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
     if lost:
         groups.append(("", lost, Manner.NODE_GONE))
     for refused, claims, manner in groups:
-        explained = pending.take(partial(waits_for_claims, claims=claims, is_refused=bool(refused)))
+        explained = pending.take(
+            partial(waits_for_claims, claims=claims, failing=failing_pools(case, claims) if refused else frozenset())
+        )
         created = [claim.created_ns for claim in claims if claim.created_ns]
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
@@ -281,12 +283,26 @@ def _replaces(case: VerdictCase, claims: Sequence[NodeClaim]) -> tuple[str, ...]
     return tuple(sorted({str(reason) for reason in reasons if reason is not None}))
 
 
-def waits_for_claims(group: PendingLine, claims: Sequence[NodeClaim], *, is_refused: bool) -> bool:
-    """Return whether pods are expected on NodeClaims, or on others of their NodePools if launches are refused."""
+def waits_for_claims(group: PendingLine, claims: Sequence[NodeClaim], failing: frozenset[str]) -> bool:
+    """Return whether pods are expected on NodeClaims, or on new nodes of NodePools whose launches all fail."""
     if group.nodes & {claim.name for claim in claims}:
         return True
-    pools = {claim.labels.get(NODEPOOL, "") for claim in claims}
-    return is_refused and group.cause == Cause.CLAIM and pools.issuperset(group.pools)
+    return bool(group.pools) and group.cause == Cause.CLAIM and failing.issuperset(group.pools)
+
+
+def failing_pools(case: VerdictCase, claims: Sequence[NodeClaim]) -> frozenset[str]:
+    """Return the NodePools of refused NodeClaims in which no instance was launched since."""
+    oldest: dict[str, int] = {}
+    for claim in claims:
+        pool = claim.labels.get(NODEPOOL, "")
+        oldest[pool] = min(claim.created_ns, oldest.get(pool, claim.created_ns))
+    launched = {
+        line.pool
+        for line in case.nodes
+        if line.pool in oldest and line.claim is not None and line.claim.provider_id
+        if line.claim.created_ns >= oldest[line.pool]
+    }
+    return frozenset(oldest) - launched
 
 
 def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from karptui.disruption.churn.life import Removal
@@ -33,6 +34,7 @@ from karptui.verdict.controller import controller_findings, has_leader, is_runni
 from karptui.verdict.creation import creation_findings, starting_findings
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase, VerdictNode
 from karptui.verdict.launches import (
+    failing_pools,
     launch_findings,
     refusal_message,
     stopping_refusal,
@@ -314,7 +316,8 @@ def _stopped(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
         unsynced = [one for one in unsynced if one.object_key in refused] if said else unsynced
         names = {one.object_key for one in unsynced}
         claims = [line.claim for line in case.nodes if line.claim is not None and line.claim.name in names]
-        explained = pending.take(lambda group: waits_for_claims(group, claims, is_refused=bool(said)))
+        failing = failing_pools(case, claims) if said else frozenset()
+        explained = pending.take(partial(waits_for_claims, claims=claims, failing=failing))
         yield ClusterFinding(
             severity=FindingSeverity.ERROR if is_long or said else FindingSeverity.INFO,
             detail=said,
