@@ -17,6 +17,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.pool_order import usable_pools
 from karptui.verdict.finding import (
     ClusterFinding,
+    CountBound,
     FindingCode,
     FindingSeverity,
     Leaving,
@@ -94,6 +95,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         objects=tuple(dict.fromkeys(objects)),
         names=tuple(name for name, _ in Counter(_name(one, code) for one in own).most_common()),
         nodes=len(lines),
+        nodes_bound=CountBound.AT_MOST if is_simulating(lines) else CountBound.EXACT,
         draining=sum(line.findings is not None and line.findings.why.code is WhyCode.DRAIN for line in lines),
         pods=len({one.object_key for one in own if one.object_kind == "Pod"}),
         recent_pods=sum(line.findings.recent_pods for line in lines if line.findings is not None),
@@ -249,6 +251,14 @@ def _leaving(line: VerdictNode, *, sees_nodes: bool, sees_claims: bool) -> Leavi
     if stage is DrainStage.DELETING:
         return Leaving.WAITS
     return Leaving.EVICTED if holds else Leaving.UNDRAINED
+
+
+def is_simulating(lines: Iterable[VerdictNode]) -> bool:
+    """Return whether the removal of a node is not simulated yet."""
+    return any(
+        line.has_node and line.claim is not None and (line.findings is None or line.findings.outlook is None)
+        for line in lines
+    )
 
 
 def saving_of(amounts: Iterable[tuple[VerdictNode, float | None]], case: VerdictCase) -> JointSaving:

@@ -204,6 +204,14 @@ class Explained(msgspec.Struct, frozen=True):
 NOTHING_PENDING: Final = Explained()
 
 
+class CountBound(StrEnum):
+    """How a count of nodes relates to the final one, while removals are still being simulated."""
+
+    EXACT = ""
+    AT_LEAST = "at least"
+    AT_MOST = "up to"
+
+
 class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that holds or endangers the cluster."""
 
@@ -244,6 +252,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     manner: Manner = Manner.PLAIN
     is_partial: bool = False
     """Whether more may come to its dollars: not every node of it has been simulated, or has a price."""
+    nodes_bound: CountBound = CountBound.EXACT
+    """Whether its nodes are still being simulated, and how their count may change."""
     is_upper_bound: bool = False
     """Whether its dollars add up removals of single nodes: their joint removal is not simulated yet."""
     requests: ResourceList = resources.EMPTY

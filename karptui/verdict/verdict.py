@@ -23,6 +23,7 @@ from karptui.provisioning.pool_order import Bystanding, bystanding, served_pools
 from karptui.verdict.blocked import (
     all_leaving,
     held,
+    is_simulating,
     lacks_some,
     leaving_for_long,
     manner_of,
@@ -32,7 +33,15 @@ from karptui.verdict.blocked import (
 )
 from karptui.verdict.controller import controller_findings, has_leader, is_running
 from karptui.verdict.creation import creation_findings, starting_findings
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase, VerdictNode
+from karptui.verdict.finding import (
+    ClusterFinding,
+    CountBound,
+    FindingCode,
+    FindingSeverity,
+    Manner,
+    VerdictCase,
+    VerdictNode,
+)
 from karptui.verdict.launches import (
     failing_pools,
     launch_findings,
@@ -324,11 +333,12 @@ def _stopped(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
             code=FindingCode.STOPPED,
             price_per_hour=saving.per_hour,
             is_upper_bound=saving.is_upper_bound,
-            is_partial=lacks_some(line.would_save for line in waiting),
+            is_partial=is_simulating(case.nodes) or lacks_some(line.would_save for line in waiting),
             since_ns=since,
             objects=tuple(one.object_ref for one in unsynced),
             names=tuple(one.object_key for one in unsynced),
             nodes=len(waiting),
+            nodes_bound=CountBound.AT_LEAST if is_simulating(case.nodes) else CountBound.EXACT,
             pending=explained,
             screen="claims",
             key="3",

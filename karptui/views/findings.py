@@ -99,7 +99,8 @@ def _left(finding: ClusterFinding, now_ns: int) -> str:
 
 
 def _nodes(finding: ClusterFinding) -> str:
-    return counted(finding.nodes, "node")
+    bound = f"{finding.nodes_bound} " if finding.nodes_bound else ""
+    return f"{bound}{counted(finding.nodes, 'node')}"
 
 
 def _names(names: Sequence[str], most: int = NAMED) -> str:

@@ -15,6 +15,7 @@ from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.objects import Condition
 from karptui.verdict.finding import (
     ClusterFinding,
+    CountBound,
     FindingCode,
     FindingSeverity,
     Leaving,
@@ -315,8 +316,27 @@ def test_dollars_say_that_more_may_come_until_every_node_is_simulated() -> None:
     )
     for _ in study.survey():
         pass
-    assert told(study.analysis, claims)[FindingCode.POD_DND].is_partial
-    assert not told(study_all(study), claims)[FindingCode.POD_DND].is_partial
+    early = told(study.analysis, claims)[FindingCode.POD_DND]
+    assert (early.is_partial, early.nodes_bound) == (True, CountBound.AT_MOST)
+    complete = told(study_all(study), claims)[FindingCode.POD_DND]
+    assert (complete.is_partial, complete.nodes_bound) == (False, CountBound.EXACT)
+
+
+def test_nodes_that_a_pause_stops_are_at_least_so_many_until_every_node_is_simulated() -> None:
+    old = a_nodeclaim(name="stuck", node="", provider_id="", created_ns=NOW_NS - 22 * MINUTE_NS)
+    names = ("node-1", "node-2")
+    claims = [*(a_claim(name, instance_type="m5.2xlarge", conditions=RIPE) for name in names), old]
+    nodes = [a_node(name=name, **BIG) for name in names]
+    study = DisruptionStudy(prepared(nodepools=[a_nodepool(budgets=())], nodes=nodes, nodeclaims=claims), 1)
+    for _ in study.survey():
+        pass
+    study.simulate("claim/claim-node-1")
+    early = told(study.analysis, claims)[FindingCode.STOPPED]
+    assert (early.nodes, early.nodes_bound, early.is_partial) == (1, CountBound.AT_LEAST, True)
+    for key in study.unsimulated():
+        study.simulate(key)
+    complete = told(study.analysis, claims)[FindingCode.STOPPED]
+    assert (complete.nodes, complete.nodes_bound, complete.is_partial) == (2, CountBound.EXACT, False)
 
 
 def test_passes_that_run_out_of_time_are_told_the_more_often_the_worse() -> None:
