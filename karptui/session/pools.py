@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from karptui.aws.nodeclass import subnets_of
+from karptui.aws.subnets import SubnetRoom, subnet_rooms
 from karptui.decode.kinds import Kind
 from karptui.disruption.budget_calendar import PoolBudgets
 from karptui.disruption.churn.report import Churn, alive_by_pool
@@ -144,6 +146,8 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_onl
     """Of its NodeClass; None where that is not known."""
     class_absence: Absence | None = None
     """Why its NodeClass is not known; None where it is."""
+    subnets: tuple[SubnetRoom, ...] = ()
+    """Of its EC2NodeClass."""
     pods: int = 0
     """Pods on its nodes that have not ended, those of DaemonSets included."""
     cpu: Share = NO_SHARE
@@ -275,6 +279,7 @@ def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str
                 claims_created_ns=tuple(claim.created_ns for claim in claims),
                 class_absence=unread.absence(one.found.pool) if nodeclass is None else None,
                 class_conditions=nodeclass.conditions if nodeclass is not None else None,
+                subnets=subnet_rooms(subnets_of(nodeclass), view.evidence) if nodeclass is not None else (),
                 pods=sum(len(view.state.pods_on(node.node.name)) for node in nodes if node.node is not None),
                 cpu=total_share(node.cpu for node in nodes),
                 memory=total_share(node.memory for node in nodes),

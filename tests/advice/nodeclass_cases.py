@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from karptui.advice.finding import Severity
 from karptui.aws.evidence import Evidence
+from karptui.aws.launch_refusals import UnavailableOfferings
+from karptui.aws.region import AccountSubnet, Dated, RegionFacts
 from karptui.karpenter import labels
 from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.instance_type import InstanceType, NodeOverlay
@@ -74,6 +76,15 @@ def images(*archs: str) -> dict[str, Any]:
 
 def subnets(*pairs: tuple[str, str]) -> dict[str, Any]:
     return {"subnets": [{"id": f"s-{i}", "zone": zone, "zoneID": zone_id} for i, (zone, zone_id) in enumerate(pairs)]}
+
+
+TWO_ZONES: Final = subnets(("us-east-1a", "use1-az1"), ("us-east-1b", "use1-az2"))
+
+
+def addresses(free: dict[str, int]) -> Evidence:
+    """Return what EC2 says of the free addresses of subnets."""
+    told = tuple(AccountSubnet(id_, "", "", count) for id_, count in free.items())
+    return Evidence(facts=RegionFacts(subnets=Dated(told, NOW_NS)))
 
 
 def real_nodes(type_name: str, memory: str) -> Inventory:
@@ -287,6 +298,26 @@ CASES = [
         lambda: with_class(ec2(status=subnets(("us-east-1a", "use1-az1"), ("us-east-1b", "use1-az2")))),
         lambda: with_class(ec2(status=subnets(("us-east-1a", ""), ("us-east-1a", "")))),
     ),
+    Case(
+        "nodeclass-subnet-addresses",
+        lambda: with_class(ec2(status=TWO_ZONES)),
+        ("zone us-east-1b (s-1): 7 free IPv4 addresses",),
+        evidence=addresses({"s-0": 4_000, "s-1": 7}),
+    ),
+    Case(
+        "nodeclass-subnet-addresses",
+        lambda: with_class(ec2(status=TWO_ZONES)),
+        ("zone us-east-1a (s-0): EC2 just refused a launch in s-0",),
+        ERROR,
+        name="refused",
+        evidence=Evidence(refused=UnavailableOfferings(subnets=frozenset({"s-0"}))),
+    ),
+    *quiet(
+        "nodeclass-subnet-addresses",
+        lambda: with_class(ec2(status=TWO_ZONES)),
+        evidence=addresses({"s-0": 4_000, "s-1": 32}),
+    ),
+    *quiet("nodeclass-subnet-addresses", lambda: with_class(ec2(status=TWO_ZONES))),
     Case(
         "nodeclass-no-interfaces",
         lambda: with_class(ec2({"networkInterfaces": []})),

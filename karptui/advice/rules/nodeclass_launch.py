@@ -13,6 +13,7 @@ from karptui.advice.words import at_cost, joined, listed
 from karptui.aws.live import live_instance_types
 from karptui.aws.nodeclass import AL2023, Ec2NodeClass, NodeClassError, parse_nodeclass
 from karptui.aws.refusals import refusal
+from karptui.aws.subnets import SubnetRoom, subnet_rooms
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_ec2
 from karptui.karpenter.nodepool import NodePool
@@ -186,6 +187,41 @@ def _subnet_zone_id(context: AdviceContext) -> Iterator[Finding]:
                 objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, context.pools_with(nodeclass.name))),
                 fact=f"{counted(len(bare), 'subnet')} in status.subnets of {EC2_KIND} {nodeclass.name} have no zoneID: "
                 f"{joined(zones)} count as one zone, {zones[0]}, and nothing is offered in the others.",
+            )
+
+
+FEW_ADDRESSES: Final = 32
+"""Free addresses of a zone that a few new nodes take: the VPC CNI reserves up to 30 for the pods of a node."""
+
+
+@rule(
+    "nodeclass-subnet-addresses",
+    title="few free addresses",
+    what="The subnets of an EC2NodeClass in a zone have fewer than 32 free IPv4 addresses, or EC2 refused a launch for"
+    " want of addresses within the last three minutes.",
+    why="Every node takes an address, and with the VPC CNI its pods take more. Without free addresses EC2 refuses the"
+    " launch, Karpenter leaves the subnet out for three minutes, and pods stay pending.",
+    source="pkg/providers/subnet/subnet.go of the AWS provider",
+    remedy="Add larger subnets to subnetSelectorTerms, or release addresses (WARM_IP_TARGET of the VPC CNI, prefixes).",
+)
+def _subnet_addresses(context: AdviceContext) -> Iterator[Finding]:
+    for nodeclass in context.ec2_nodeclasses:
+        by_zone: dict[str, list[SubnetRoom]] = {}
+        for one in subnet_rooms(nodeclass.status.subnets or (), context.evidence):
+            by_zone.setdefault(one.zone, []).append(one)
+        for zone, rooms in sorted(by_zone.items()):
+            refused = [one for one in rooms if one.is_refused]
+            is_told = all(one.free_addresses is not None for one in rooms)
+            free = sum(one.free_addresses or 0 for one in rooms)
+            if not refused and not (is_told and free < FEW_ADDRESSES):
+                continue
+            told = f"{counted(free, 'free IPv4 address', 'free IPv4 addresses')}" if is_told else ""
+            why = f"EC2 just refused a launch in {listed([one.id for one in refused])}" if refused else ""
+            named = listed([one.id for one in rooms])
+            yield Finding(
+                severity=Severity.ERROR if len(refused) == len(rooms) or (is_told and not free) else Severity.WARNING,
+                objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, context.pools_with(nodeclass.name))),
+                fact=f"{EC2_KIND} {nodeclass.name} in zone {zone} ({named}): {', '.join(filter(None, (told, why)))}.",
             )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
+from karptui.aws.subnets import SubnetRoom
 from karptui.disruption.budgets import UNLIMITED
 from karptui.kube.units import (
     count_text,
@@ -158,7 +160,26 @@ def _nodeclass(row: PoolRow) -> tuple[Pieces, ...]:
         why = f": {one.message or one.reason}" if not is_good and (one.message or one.reason) else ""
         mark = ("✔ " if is_good else "✘ ", Tone.GOOD if is_good else Tone.FAULT)
         lines.append((mark, (clean(f"{one.type}{since}{why}"), Tone.NORMAL if is_good else Tone.FAULT)))
-    return tuple(lines)
+    return (*lines, *_subnets(row))
+
+
+def _subnets(row: PoolRow) -> Iterator[Pieces]:
+    told = [one for one in row.subnets if one.is_refused or one.free_addresses is not None]
+    yield from map(_subnet, told)
+    rest = [clean(one.id) for one in row.subnets if one not in told]
+    if rest:
+        said = f"{counted(len(rest), 'subnet')} ({first_of(rest, _VALUES_SHOWN)}): free addresses are not known"
+        yield ((said, Tone.MUTED),)
+
+
+def _subnet(one: SubnetRoom) -> Pieces:
+    """Return a subnet with its free addresses: by EC2, or by the events of refused launches."""
+    named = f"subnet {clean(one.id)} {clean(one.zone)}: "
+    if one.is_refused:
+        return ((named, Tone.NORMAL), ("EC2 just refused a launch, no IPv4 address is free", Tone.FAULT))
+    free = one.free_addresses or 0
+    text = counted(free, "free IPv4 address", "free IPv4 addresses")
+    return ((named, Tone.NORMAL), (text, Tone.NORMAL if free else Tone.FAULT))
 
 
 _TYPES_NAMED: Final = 4

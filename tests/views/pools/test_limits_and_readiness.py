@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from karptui.aws.subnets import SubnetRoom
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import BALANCED, DisruptionBudget
 from karptui.session.pools import pool_rows
@@ -119,6 +120,21 @@ def test_a_nodeclass_that_is_not_ready(conditions: tuple[tuple[str, str], ...], 
     assert words in said(ready_lines(row))
     assert is_notable(row)
     assert "✘" in said(detail_lines(row)) or not conditions
+
+
+def test_free_addresses_of_subnets() -> None:
+    (row,) = rows_of(builders.a_nodepool(), nodeclasses=(story_a.inventory().nodeclasses[0],)).values()
+    rooms = (
+        SubnetRoom("subnet-a", "us-east-1a", 12),
+        SubnetRoom("subnet-b", "us-east-1b", 0),
+        SubnetRoom("subnet-c", "us-east-1c", 9, is_refused=True),
+        SubnetRoom("subnet-d", "us-east-1d"),
+    )
+    text = said(detail_lines(msgspec.structs.replace(row, subnets=rooms)))
+    assert "subnet subnet-a us-east-1a: 12 free IPv4 addresses" in text
+    assert "subnet subnet-b us-east-1b: 0 free IPv4 addresses" in text
+    assert "subnet subnet-c us-east-1c: EC2 just refused a launch, no IPv4 address is free" in text
+    assert "1 subnet (subnet-d): free addresses are not known" in text
 
 
 def test_a_nodeclass_that_is_not_there() -> None:
