@@ -14,6 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.keys import format_key
 from textual.screen import Screen
 
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text
 from karptui.screens import command_line
 from karptui.screens.destinations import ToForward
@@ -107,6 +108,8 @@ def takes_text(screen: Screen[Any]) -> bool:
     return screen.focused is not None and screen.focused.check_consume_key("x", "x")
 
 
+WORST_STANDS_NS: Final = 5 * NS_PER_SECOND
+"""On a large cluster the worst finding is asked for at most this often."""
 MANY_NODES: Final = 1_000
 """From this many nodes on, the verdict takes longer than a key should wait."""
 
@@ -171,6 +174,7 @@ class FrameScreen(SwiftScreen):
         super().__init__()
         self._shown: tuple[int, int] = (-1, -1)
         self._message: Pieces = ()
+        self._worst_ns = 0
 
     @property
     def host(self) -> Host:
@@ -340,7 +344,9 @@ class FrameScreen(SwiftScreen):
         elif not self.shows_worst or self.host.moments.shown is not None:
             line.display = False
         elif self.host.border.overview().sizes["nodes"] >= MANY_NODES:
-            self._ask_worst()
+            if now_ns - self._worst_ns >= WORST_STANDS_NS:
+                self._worst_ns = now_ns
+                self._ask_worst()
         else:
             self._show_worst(self.host.border.verdict(VerdictWanted(now_ns=now_ns)))
 

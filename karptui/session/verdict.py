@@ -16,7 +16,7 @@ from karptui.karpenter.labels import is_disrupted
 from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
-from karptui.kube.objects import controller_of
+from karptui.kube.pod import lost_pods
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, counted, cpu_text, is_in_bytes, memory_text
@@ -37,6 +37,7 @@ from karptui.session.status import plural
 from karptui.session.types_of_pools import types_of_pool
 from karptui.state.inventory import inventory_of
 from karptui.verdict.finding import ClusterFinding, LimitLine, PendingLine, StartingPod, VerdictCase, VerdictNode
+from karptui.verdict.upcoming import is_leaving
 from karptui.verdict.verdict import verdict_of
 
 if TYPE_CHECKING:
@@ -119,7 +120,8 @@ def _line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
         would_save = share_saved(entry, found.outlook.now)
     ready = node.ready if node is not None else None
     is_sick = node is not None and entry.is_managed and not entry.is_deleting and _has_joined(entry)
-    return VerdictNode(
+    is_down = ready is None or ready.status != "True"
+    line = VerdictNode(
         name=entry.name,
         pool=entry.pool,
         claim=entry.claim,
@@ -128,9 +130,7 @@ def _line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
         per_hour=entry.price.per_hour if entry.price is not None else None,
         held=held_per_hour(entry) if found is not None and found.is_held else None,
         would_save=would_save,
-        not_ready_ns=(ready.last_transition_ns if ready is not None else 0)
-        if is_sick and (ready is None or ready.status != "True")
-        else None,
+        not_ready_ns=(ready.last_transition_ns if ready is not None else 0) if is_sick and is_down else None,
         deleted_ns=min(
             (item.deletion_ns for item in (node, entry.claim) if item is not None and item.is_deleting), default=None
         ),
@@ -138,13 +138,15 @@ def _line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
         capacity_type=entry.capacity_type,
         instance_type=entry.instance_type,
         node=node,
-        stuck_pods=tuple(_stuck_pods(view, entry, now_ns)) if is_sick else (),
-        lost_pods=tuple(_lost_pods(view, entry)),
+        stuck_pods=tuple(_stuck_pods(view, entry, now_ns)) if is_sick and is_down else (),
         protected_pods=tuple(_protected_pods(entry)),
         is_cordoned=node is not None and node.is_unschedulable,
         is_disrupted=node is not None and is_disrupted(node.taints),
         pods=entry.usage.workload_pods if entry.usage is not None else 0,
     )
+    if node is None or not entry.is_managed or not is_leaving(line, now_ns):
+        return line
+    return replace(line, lost_pods=lost_pods(view.state.pods_on(node.name).values()))
 
 
 def _starting(view: ClusterView) -> Iterator[StartingPod]:
@@ -158,15 +160,6 @@ def _stuck_pods(view: ClusterView, entry: NodeEntry, now_ns: int) -> Iterator[st
     """Yield the pods of a node that should have ended by now."""
     for key, pod in view.state.pods_on(entry.name).items():
         if is_stuck_terminating(pod, now_ns):
-            yield key
-
-
-def _lost_pods(view: ClusterView, entry: NodeEntry) -> Iterator[str]:
-    """Yield the pods of a node that nothing recreates."""
-    if entry.node is None or not entry.is_managed:
-        return
-    for key, pod in view.state.pods_on(entry.node.name).items():
-        if pod.is_active and controller_of(pod.owners) is None and not pod.template.is_node_owned:
             yield key
 
 

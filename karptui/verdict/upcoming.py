@@ -73,7 +73,7 @@ def _lost(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield pods that nothing recreates, on nodes that are being removed or that Karpenter would remove."""
     report = case.analysis.next if case.analysis is not None else None
     chosen = {name for command in (report.commands if report is not None else ()) for name in command.node_names}
-    lines = [line for line in case.nodes if line.lost_pods and (line.name in chosen or _is_leaving(line, case.now_ns))]
+    lines = [line for line in case.nodes if line.lost_pods and (line.name in chosen or is_leaving(line, case.now_ns))]
     if not lines:
         return
     # Nodes of the next command come first.
@@ -100,7 +100,8 @@ def _expires_ns(line: VerdictNode, now_ns: int) -> int | None:
     return expires_ns if expires_ns is not None and expires_ns - now_ns <= EXPIRY_HORIZON_NS else None
 
 
-def _is_leaving(line: VerdictNode, now_ns: int) -> bool:
+def is_leaving(line: VerdictNode, now_ns: int) -> bool:
+    """Return whether a node is being removed, expires within a day, or would be removed by Karpenter."""
     if line.goes or _expires_ns(line, now_ns) is not None:
         return True
     return line.findings is not None and line.findings.why.code in _LEAVING
@@ -109,8 +110,11 @@ def _is_leaving(line: VerdictNode, now_ns: int) -> bool:
 def _moved_launches(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield that all nodes of the last hour come from one NodePool, and most older ones from another capacity type."""
     lines = [line for line in case.nodes if line.claim is not None and line.pool and not line.claim.is_deleting]
-    new = [line for line in lines if line.claim is not None and case.now_ns - line.claim.created_ns <= HOUR_NS]
-    old = [line for line in lines if line not in new]
+    new: list[VerdictNode] = []
+    old: list[VerdictNode] = []
+    for line in lines:
+        is_new = line.claim is not None and case.now_ns - line.claim.created_ns <= HOUR_NS
+        (new if is_new else old).append(line)
     if len(new) < FEWEST_LAUNCHES or len(old) < FEWEST_LAUNCHES:
         return
     pool_now, launched = Counter(line.pool for line in new).most_common(1)[0]
