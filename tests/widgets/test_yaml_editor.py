@@ -223,3 +223,12 @@ def test_one_text_becomes_the_other(before: list[str], after: list[str]) -> None
     assert lines
     assert first <= last
     assert [*before[:first], *lines, *before[last + 1 :]] == after
+
+
+async def test_text_that_a_terminal_would_act_on_is_drawn_as_marks() -> None:
+    text = 'a: "\x1b]52;c;aGk=\x07\x9b31m\u202eb\u200b"  # é'
+    app = Host(text)
+    async with app.run_test(size=(80, 12)) as pilot:
+        await pilot.pause()
+        assert shown(app, 0).split('"')[1] == "\ufffd]52;c;aGk=\ufffd31m\ufffdb\ufffd"
+        assert app.editor.text == text

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from karptui.aws.region import Dated
-from karptui.files import read_file, write_file
+from karptui.files import check_allowed, read_file, write_file
 
 FORMAT: Final = 1
 """Raised when the shape of what is kept changes: older files are then read anew from the APIs."""
@@ -53,6 +53,7 @@ class FactCache:
         path = self._path(name)
         content = msgspec.json.encode(_Envelope(FORMAT, fact.as_of_ns, msgspec.Raw(msgspec.json.encode(fact.value))))
         with contextlib.suppress(OSError):
+            check_allowed()
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             write_file(path, content, may_replace=True, is_private=True)
 

@@ -15,8 +15,9 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widgets.text_area import Selection, TextAreaTheme
 
+from karptui.kube.hidden_text import HIDDEN
 from karptui.views.row import Tone
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import REPLACEMENT, clean
 from karptui.widgets.textual_compat.text_area import Look, SparingTextArea
 from karptui.widgets.yaml_editor.completions import CompletionList, Completions
 
@@ -104,8 +105,10 @@ class YamlEditor(SparingTextArea):
         self.forget_lines()
 
     def get_line(self, line_index: int) -> Text:
-        """Return a line, with what is wrong in it underlined."""
+        """Return a line, with its faults underlined and a mark for each character that a terminal would act on."""
         line = super().get_line(line_index)
+        if HIDDEN.search(line.plain):
+            line.plain = HIDDEN.sub(REPLACEMENT, line.plain)
         note = self.notes.get(line_index)
         if note is not None and note.end > note.start and note.tone is not Tone.MUTED:
             line.stylize(self._style_of(note.tone) + Style(underline=True), note.start, note.end)
