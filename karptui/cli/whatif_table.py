@@ -8,7 +8,8 @@ from typing import Any, Final
 from karptui.aws.money import node_price_text, saved_text
 from karptui.kube.units import NA, first_of
 from karptui.views.whatif.sentences import replacements_text
-from karptui.whatif.difference_lines import COUNTED
+from karptui.views.whatif.totals import not_counted_text
+from karptui.whatif.difference_lines import COUNTED, NotCounted
 
 MAX_NAMES: Final = 3
 MAX_LINES: Final = 20
@@ -102,6 +103,10 @@ def _totals(document: dict[str, Any]) -> Iterator[str]:
         ("$/h", f"{price:.4f}", f"{after['pricePerHour']:.4f}", f"{change:+.4f}{share}"),
     ]
     yield from table(rows)
+    counts = document["notCounted"]
+    without = not_counted_text(NotCounted(counts["unmanaged"], counts["leaving"], counts["unlaunched"]))
+    if without:
+        yield f"not counted: {without}"
     if before["unpriced"] or after["unpriced"]:
         most = [side["unpricedAtMostPerHour"] for side in (before, after)]
         is_bounded = not (before["unbounded"] or after["unbounded"])

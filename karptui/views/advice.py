@@ -171,9 +171,9 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
     Column(
         Heading(
             "price",
-            "$/H",
-            "What the nodes concerned cost together, where nodes are concerned.",
-            min_width=6,
+            "NODES $/H",
+            "What the nodes concerned cost together; what removing them saves is $/H HELD of Blockers.",
+            min_width=9,
             max_width=10,
             is_right_aligned=True,
             is_descending_first=True,

@@ -24,6 +24,7 @@ from karptui.whatif.difference_lines import (
     MoveLine,
     NextLines,
     NodeLine,
+    NotCounted,
     PoolChange,
     Totals,
     Unplaced,
@@ -218,6 +219,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """``namespace/name`` of pods on removed nodes, or on those of the next command, that nothing recreates."""
     without_types: tuple[str, ...] = ()
     """NodePools that the edits leave no instance type, in the order in which the edited side tries them."""
+    not_counted: NotCounted = NotCounted()
+    """What the totals leave out today."""
     next_before: NextLines | None = None
     """Only of `Replay.NEXT`."""
     next_after: NextLines | None = None
@@ -271,6 +274,7 @@ def difference(base: Situation, edited: Situation, mode: Replay, reporter: Repor
     return Difference(
         mode=mode,
         before=_totals(before, base.drifted),
+        not_counted=_not_counted(before.prepared),
         after=_totals(after, edited.drifted + len(drift_gained) - len(drift_lost)),
         pools=_pools(before, after),
         claims=claims,
@@ -323,6 +327,15 @@ def _weights(before: Prepared, after: Prepared) -> tuple[WeightChange, ...]:
 
 def _without_types(before: Prepared, after: Prepared) -> tuple[str, ...]:
     return tuple(pool.name for pool in after.pools if pool.name in after.left_out and pool.name not in before.left_out)
+
+
+def _not_counted(prepared: Prepared) -> NotCounted:
+    managed = [state for state in prepared.states if state.claim is not None]
+    return NotCounted(
+        unmanaged=len(prepared.states) - len(managed),
+        leaving=sum(state.is_marked_for_deletion for state in managed),
+        unlaunched=len(prepared.inventory.nodeclaims) - len(managed),
+    )
 
 
 def _totals(outcome: ReplayOutcome, drifted: int) -> Totals:

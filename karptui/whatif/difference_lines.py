@@ -61,6 +61,17 @@ class Totals(msgspec.Struct, frozen=True, gc=False):
     """Nodes without a known price of which nobody can say what they cost at most either."""
 
 
+class NotCounted(msgspec.Struct, frozen=True, gc=False):
+    """Nodes of the cluster as it is that the totals leave out."""
+
+    unmanaged: int = 0
+    """Nodes that Karpenter does not manage."""
+    leaving: int = 0
+    """Nodes that are being removed."""
+    unlaunched: int = 0
+    """NodeClaims without an instance."""
+
+
 class WeightChange(msgspec.Struct, frozen=True, gc=False):
     """Where in the order a NodePool stands whose weight is edited."""
 

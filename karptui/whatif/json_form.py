@@ -33,6 +33,7 @@ def difference_json(difference: Difference) -> dict[str, Any]:
         "before": _camel(msgspec.to_builtins(difference.before)),
         "after": _camel(msgspec.to_builtins(difference.after)),
         "priceDeltaPerHour": difference.price_delta_per_hour,
+        "notCounted": _camel(msgspec.to_builtins(difference.not_counted)),
         "nodePools": [_pool(one) for one in difference.pools],
         "newNodeClaims": [_claim(one) for one in difference.claims],
         "newNodeClaimsGone": [_claim(one) for one in difference.claims_before],

@@ -37,11 +37,14 @@ _HOLDS: Final = ("POD_DND", "NODE_DND", "PDB", "BUDGET")
 class Answers:
     """What the commands print of one snapshot, as JSON."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, folder: Path) -> None:
         self._path = path
         for command in COMMANDS:
             setattr(self, command.partition(" ")[0], self.ask(command))
-        (self.forward,) = [self.ask("forward --horizon 1h")]
+        self.forward = self.ask("forward --horizon 1h")
+        scenario = folder / "scenario.yaml"
+        scenario.write_text("name: as it is\nedits: []\n")
+        self.what_if = self.ask(f"simulate --scenario {scenario}")
 
     nodes: list[dict[str, Any]]
     pools: list[dict[str, Any]]
@@ -100,6 +103,10 @@ def _counts(said: Answers) -> Iterator[str]:
     in_pools = sum(one["nodes"] for one in said.pools)
     if pooled != in_pools:
         yield f"nodes of NodePools: {pooled} rows, pools count {in_pools}"
+    if said.what_if is not None:
+        before, without = said.what_if["before"], said.what_if["notCounted"]
+        if before["nodes"] - before["launched"] + sum(without.values()) != rows:
+            yield f"nodes: {rows} rows, a what-if counts {before['nodes']} and leaves {without} out"
     if said.forward is None:
         return
     now, there = said.forward["series"][0]["nodes"], sum(one["nodes"] for one in said.capacity)
@@ -191,7 +198,7 @@ def _answered(snapshot: Mapping[str, Any], folder: Path, at: Path) -> Answers:
     if "catalog" in snapshot and not catalogs.exists():
         shutil.copytree(folder / "catalogs", catalogs)
     at.write_text(json.dumps(snapshot))
-    return Answers(at)
+    return Answers(at, at.parent)
 
 
 @pytest.mark.parametrize("path", FLEETS, ids=lambda path: path.name.partition(".")[0])
@@ -215,7 +222,7 @@ def test_incidents(tmp_path: Path) -> None:
             wrong[name] = found
     for folder in sorted(GIVEN.iterdir())[:: _every("incidents")]:
         snapshot_path = folder / "snapshot.json.gz"
-        if snapshot_path.exists() and (found := list(contradictions(Answers(snapshot_path)))):
+        if snapshot_path.exists() and (found := list(contradictions(Answers(snapshot_path, tmp_path)))):
             wrong[folder.name] = found
     assert wrong == {}
 
@@ -224,4 +231,4 @@ def test_the_demo(tmp_path: Path) -> None:
     path = tmp_path / "demo.json"
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         assert main(["record", str(path), "--demo"]) == 0
-    assert list(contradictions(Answers(path))) == []
+    assert list(contradictions(Answers(path, tmp_path))) == []

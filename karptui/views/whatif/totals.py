@@ -8,12 +8,12 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from karptui.aws.money import node_price_text
-from karptui.kube.units import count_text, first_of
+from karptui.kube.units import count_text, counted, first_of
 from karptui.views.prices import known_sum_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.placements import Detail, ResultLine, Target
 from karptui.whatif.difference import Difference
-from karptui.whatif.difference_lines import COUNTED, PoolChange, Totals
+from karptui.whatif.difference_lines import COUNTED, NotCounted, PoolChange, Totals
 from karptui.whatif.scenario import Replay
 
 LABEL_WIDTH: Final = 12
@@ -48,7 +48,9 @@ def totals_lines(difference: Difference, price_note: str = "") -> tuple[Pieces, 
         price_note: What is to be said of prices.
     """
     columns = f"{'':<{LABEL_WIDTH}}{'now':>{FIGURE_WIDTH}}{'edited':>{FIGURE_WIDTH}}{'Δ':>{FIGURE_WIDTH}}"
-    lines: list[Pieces] = [((f"{columns}  {COUNTED}", Tone.MUTED),)]
+    without = not_counted_text(difference.not_counted)
+    counted_nodes = f"without {without}" if without else COUNTED
+    lines: list[Pieces] = [((f"{columns}  {counted_nodes}", Tone.MUTED),)]
     for one in figures(difference, price_note):
         text = f"{one.before:>{FIGURE_WIDTH}}{one.after:>{FIGURE_WIDTH}}"
         lines.append(
@@ -60,6 +62,16 @@ def totals_lines(difference: Difference, price_note: str = "") -> tuple[Pieces, 
             )
         )
     return tuple(lines)
+
+
+def not_counted_text(left_out: NotCounted) -> str:
+    """Return the nodes that the totals leave out; empty if there are none."""
+    parts = (
+        (left_out.unmanaged, f"{counted(left_out.unmanaged, 'node')} not managed by Karpenter"),
+        (left_out.leaving, f"{counted(left_out.leaving, 'node')} being removed"),
+        (left_out.unlaunched, f"{counted(left_out.unlaunched, 'NodeClaim')} not launched"),
+    )
+    return ", ".join(text for count, text in parts if count)
 
 
 def figures(difference: Difference, price_note: str = "") -> tuple[Figure, ...]:
