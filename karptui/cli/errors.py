@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable
 from typing import NoReturn
 
+from karptui.cli import heartbeat
+
 
 class UsageError(Exception):
     """What was asked for cannot be had; a sentence for the user."""
@@ -15,6 +17,7 @@ def say(sentence: str, command: str = "") -> None:
     """Print a sentence to standard error."""
     from karptui.views.sanitize import clean
 
+    heartbeat.stop()
     if sys.stderr is None:
         return
     sys.stderr.write(clean(f"karptui {command}: {sentence}" if command else f"karptui: {sentence}") + "\n")

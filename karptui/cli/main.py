@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from karptui import __version__
+from karptui.cli import heartbeat
 from karptui.cli.options import merge_files
 from karptui.cli.pages import epilog_of
 from karptui.cli.streams import is_output_closed, prepare_streams, put
@@ -144,6 +145,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             status = _execute(command, words)
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else 2
+        finally:
+            heartbeat.stop()
         sys.stdout.flush()
     except KeyboardInterrupt:
         return 130
@@ -198,6 +201,8 @@ def _execute(command: str | None, words: list[str]) -> int:
     if unknown and not _take_late(own, args, unknown):
         own.error(_unrecognized(command, unknown))
     merge_files(args)
+    if command is not None:
+        heartbeat.start(command)
     return int(import_module(f"karptui.cli.{command or OPEN}").run(args))
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Final, Literal
 
+from karptui.cli import heartbeat
 from karptui.cli.errors import UsageError
 from karptui.views.sanitize import SafeText, page
 
@@ -51,6 +52,7 @@ _BARS: Final = range(0x2581, 0x2590)
 
 def put(text: SafeText = _NOTHING, *, end: Literal["", "\n", "\n\n"] = "\n", is_error: bool = False) -> None:
     """Print to standard output or error; commands print nothing in any other way, so that no raw text gets there."""
+    heartbeat.stop()
     stream = sys.stderr if is_error else sys.stdout
     if stream is not None:
         stream.write(text + end)
@@ -58,6 +60,7 @@ def put(text: SafeText = _NOTHING, *, end: Literal["", "\n", "\n\n"] = "\n", is_
 
 def say_progress(text: str) -> None:
     """Say on a terminal how far a command has come, in the place of what was said before; nothing clears the line."""
+    heartbeat.stop()
     if sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write(f"\r\x1b[K{page(text)}")
         sys.stderr.flush()

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ import pytest
 
 import karptui.cli.main
 from karptui import crash
+from karptui.cli import heartbeat
+from karptui.cli.errors import say
 from karptui.cli.main import COMMANDS, build_parser, main, parser_of
 from karptui.cli.option_values import file_name, target_name
 from tests.troubles import troubles_document
@@ -413,3 +416,25 @@ def test_without_a_place_for_the_key_there_is_a_sentence(
     assert not (tmp_path / "out.json").exists()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert main(["nodes", "--demo", "-o", "json"]) == 0
+
+
+def test_a_command_that_takes_long_says_so_on_a_terminal(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr(heartbeat, "FIRST_SECONDS", 0.01)
+    monkeypatch.setattr("karptui.cli.main._execute", lambda command, _: working(command))
+    assert main(["pools"]) == 0
+    _, error = capfd.readouterr()
+    assert error.startswith("\r\x1b[Kkarptui pools: working for 0 s; ctrl-c cancels")
+    assert error.endswith("\r\x1b[Kkarptui pools: done\n"), "the line is cleared before anything else is said"
+
+
+def working(command: str | None) -> int:
+    """Work until the time is shown, as a command does."""
+    heartbeat.start(command or "")
+    until = time.monotonic() + 20
+    while not heartbeat._STATE.is_shown and time.monotonic() < until:
+        pass
+    say("done", "pools")
+    return 0

@@ -1,0 +1,53 @@
+"""What a terminal shows while a command works and has nothing to say yet: for how long it has worked."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+from types import FrameType, SimpleNamespace
+from typing import Final
+
+FIRST_SECONDS: Final = 2.0
+"""How long a command may work before anything is shown."""
+STDERR: Final = 2
+_CLEAR: Final = "\r\x1b[K"
+_STATE: Final = SimpleNamespace(command="", is_shown=False, since=0.0)
+
+
+def start(command: str) -> None:
+    """Show from now on how long a command has worked, where standard error is a terminal.
+
+    By a timer's signal, since a thread would make worker processes start slowly.
+    """
+    if sys.stderr is None or not sys.stderr.isatty() or threading.current_thread() is not threading.main_thread():
+        return
+    _STATE.command, _STATE.is_shown, _STATE.since = command, False, time.monotonic()
+    signal.signal(signal.SIGALRM, _beat)
+    signal.setitimer(signal.ITIMER_REAL, FIRST_SECONDS, 1.0)
+
+
+def stop() -> None:
+    """Show it no longer: called before anything else is printed."""
+    if not _STATE.command:
+        return
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    if _STATE.is_shown:
+        _write(_CLEAR)
+    _STATE.command, _STATE.is_shown = "", False
+
+
+def _beat(_number: int, _frame: FrameType | None) -> None:
+    if _STATE.command:
+        _STATE.is_shown = True
+        seconds = time.monotonic() - _STATE.since
+        _write(f"{_CLEAR}karptui {_STATE.command}: working for {seconds:.0f} s; ctrl-c cancels")
+
+
+def _write(text: str) -> None:
+    # Past the buffer of standard error, which the interrupted code may be writing to.
+    with suppress(OSError):
+        os.write(STDERR, text.encode())
