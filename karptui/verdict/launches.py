@@ -165,20 +165,25 @@ def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
         of_pool = [refusal for (name, _), own in groups.items() if name == pool for refusal in own]
         claims = frozenset(refusal.nodeclaim for refusal in of_pool)
         explained = pending.take(partial(_waits_for, pool=pool, claims=claims))
-        count = sum(refusal.count for refusal in refusals)
+        count = len({refusal.nodeclaim for refusal in refusals})
         severity = FindingSeverity.WARNING if count >= FEWEST_REFUSALS else FindingSeverity.INFO
         yield ClusterFinding(
             severity=FindingSeverity.ERROR if explained.pods else severity,
             code=FindingCode.LAUNCH_REFUSED,
             since_ns=min(refusal.first_ns for refusal in refusals),
             last_ns=max(refusal.last_ns for refusal in refusals),
-            objects=(f"NodePool/{pool}", *(f"NodeClaim/{refusal.nodeclaim}" for refusal in refusals)),
+            objects=(
+                f"NodePool/{pool}",
+                *(one.node_class_ref.key for one in case.pools if one.name == pool),
+                *(f"NodeClaim/{refusal.nodeclaim}" for refusal in refusals),
+            ),
             names=(pool, *dict.fromkeys(subnet for refusal in refusals for subnet in refusal.subnets)),
             zones=_all(refusal.zones for refusal in refusals),
             instance_types=_all(refusal.instance_types for refusal in refusals),
             capacity_types=_all(refusal.capacity_types for refusal in refusals),
             nodes=count,
             detail=code or max(refusals, key=lambda refusal: refusal.last_ns).message,
+            manner=Manner.PLAIN if code else Manner.INCOMPLETE,
             pending=explained,
             screen="events",
             key="9",

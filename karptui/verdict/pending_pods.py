@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from karptui.pending.causes import Cause
+from karptui.pending.groups import folded_name
 from karptui.verdict.finding import ClusterFinding, Explained, FindingCode, FindingSeverity, PendingLine
 
 
@@ -20,7 +21,7 @@ class PendingPods:
         self._groups = [group for group in self._groups if not is_explained(group)]
         return Explained(
             tuple(key for group in taken for key in group.pods),
-            tuple(dict.fromkeys(group.name for group in taken if group.name)),
+            tuple(_names(taken)),
             min((group.since_ns for group in taken if group.since_ns), default=None),
             tuple(group.name for group in taken if group.zones),
             tuple(sorted(frozenset().union(*(group.zones for group in taken)))),
@@ -29,6 +30,20 @@ class PendingPods:
     def left(self) -> Sequence[PendingLine]:
         """Return the groups that are left."""
         return self._groups
+
+
+def _names(groups: Iterable[PendingLine]) -> Iterator[str]:
+    """Yield one name for the pods of each workload."""
+    by_owner: dict[str, list[PendingLine]] = {}
+    for group in groups:
+        if group.name:
+            by_owner.setdefault(group.owner or group.name, []).append(group)
+    for owner, own in by_owner.items():
+        if len(own) == 1:
+            yield own[0].name
+        else:
+            keys = [key.partition("/") for group in own for key in group.pods]
+            yield folded_name(keys[0][0], [name for _, _, name in keys], owner.rpartition("/")[2])
 
 
 def expected_on(names: frozenset[str]) -> Callable[[PendingLine], bool]:

@@ -202,12 +202,23 @@ def _interleaved(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]:
     return ordered
 
 
+_NAMES_WHY: Final = (FindingCode.LAUNCH_REFUSED, FindingCode.NODECLASS_NOT_READY, FindingCode.POOL_NOT_READY)
+
+
 def _without_repeats(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]:
-    """Return findings without those that only repeat another: that no NodePool can be used, say, if it names why."""
-    codes = {finding.code for finding in findings}
-    not_ready = {FindingCode.NODECLASS_NOT_READY, FindingCode.POOL_NOT_READY} & codes
-    repeats = {FindingCode.NO_NODEPOOLS} if not_ready else set()
-    return [finding for finding in findings if finding.code not in repeats or finding.manner is Manner.STATIC]
+    """Return findings without those that only repeat why NodePools launch nothing."""
+    telling = [finding for finding in findings if finding.code in _NAMES_WHY]
+    named = {name for finding in telling for name in finding.objects}
+    is_named = any(finding.code is not FindingCode.LAUNCH_REFUSED for finding in telling)
+    kept = []
+    for finding in findings:
+        repeats_pools = finding.code is FindingCode.NO_NODEPOOLS and finding.manner is not Manner.STATIC and is_named
+        repeats_advice = (
+            finding.code is FindingCode.ADVICE and not finding.of_nodes and named.issuperset(finding.objects)
+        )
+        if not (repeats_pools or (repeats_advice and finding.objects)):
+            kept.append(finding)
+    return kept
 
 
 def _churn(case: VerdictCase) -> Iterator[ClusterFinding]:

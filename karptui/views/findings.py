@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from karptui.aws.money import saved_text
+from karptui.karpenter.launch_errors import error_words
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, clock_text, count_text, counted, first_of, span_text, verb
 from karptui.kube.volumes import unread_text
@@ -21,19 +22,14 @@ NAMED: Final = 2
 """Objects that a sentence names; the others are counted."""
 QUOTED: Final = 110
 """Characters that are quoted of a message."""
-_REFUSALS: Final[Mapping[str, str]] = {
-    "InsufficientInstanceCapacity": "EC2 has insufficient capacity",
-    "InsufficientFreeAddressesInSubnet": "its subnets have no free IP addresses",
-    "MaxSpotInstanceCountExceeded": "the account's quota of spot instances is used up",
-    "VcpuLimitExceeded": "the account's vCPU quota is used up",
-    "UnauthorizedOperation": "Karpenter's role may not launch instances",
-}
-"""By EC2's error code, why an instance is not launched."""
-_REFUSAL_WORDS: Final[Mapping[str, str]] = {
-    **_REFUSALS,
-    "InsufficientFreeAddressesInSubnet": "no free IP addresses",
-    "FleetQuotaExceeded": "the account's EC2 Fleet quota is used up",
-}
+_CODES: Final = (
+    "InsufficientInstanceCapacity",
+    "InsufficientFreeAddressesInSubnet",
+    "MaxSpotInstanceCountExceeded",
+    "VcpuLimitExceeded",
+)
+"""EC2's error codes that stand for a whole message."""
+_UNAUTHORIZED: Final = "UnauthorizedOperation"
 _DRIFT_HELD: Final[Mapping[str, str]] = {
     "SIM_UNSCHEDULABLE": "the pods fit nowhere else",
     "POD_DND": "do-not-disrupt pods block it, and no terminationGracePeriod ends that",
@@ -128,8 +124,10 @@ def _of_pools(finding: ClusterFinding) -> str:
 
 def _quoted(message: str) -> str:
     """Return a message, as far as it is short; EC2's errors in plain words."""
-    plain = next((words for code, words in _REFUSALS.items() if code in message), "")
-    message = " ".join(message.split())
+    plain = next((error_words(code) for code in _CODES if code in message), "")
+    if _UNAUTHORIZED in message:
+        plain = "Karpenter's role may not launch instances"
+    message = " ".join(message.split()).removesuffix(".")
     if plain or len(message) <= QUOTED:
         return plain or message
     return f"{message[:QUOTED].rpartition(' ')[0] or message[:QUOTED]} …"
@@ -292,7 +290,7 @@ def _launch_refused(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     ago = f", last {age_text(finding.last_ns, now_ns)} ago" if finding.last_ns else ""
     of = f" of {pool}" if pool else ""
     details = "; ".join(filter(None, (what, places)))
-    why = _REFUSAL_WORDS.get(finding.detail) or _quoted(finding.detail)
+    why = _quoted(finding.detail) if finding.manner == "incomplete" else error_words(finding.detail)
     times = f"{counted(finding.nodes, 'launch', 'launches')}{of} refused{_in(finding, now_ns)}{ago}"
     return f"{times}: {why}{f' ({details})' if details else ''}{_pods_pending(finding)}"
 

@@ -225,7 +225,7 @@ def test_refused_launches_are_one_finding_for_each_nodepool_and_explain_its_pods
     by_code = findings(refusals=[refusal("b-1", 17), refusal("b-2", 1)], pending=[waiting])
     assert list(by_code) == [FindingCode.LAUNCH_REFUSED]
     assert text(by_code[FindingCode.LAUNCH_REFUSED]) == (
-        "2 launches of batch refused in 17m, last 60s ago: EC2 has insufficient capacity "
+        "2 launches of batch refused in 17m, last 60s ago: insufficient capacity in EC2 "
         "(c7i.4xlarge spot; us-east-1a); 1 pod pending (batch/etl-*)"
     )
     assert FindingCode.LAUNCH_REFUSED not in findings(refusals=[refusal("b-1", 17)])
@@ -338,3 +338,10 @@ def test_groups_of_pending_pods_and_other_findings_take_turns() -> None:
     sick = [a_line("n", not_ready_ns=NOW_NS - HOUR_NS), a_line("m", is_cordoned=True), a_line("o")]
     codes = [finding.code for finding in verdict_of(VerdictCase(now_ns=NOW_NS, pending=groups, nodes=sick))]
     assert codes[:4].count(FindingCode.PENDING) == 2
+
+
+def test_groups_of_one_workload_have_one_name() -> None:
+    old = PendingLine("shop/web-* (2)", ("shop/web-1", "shop/web-2"), NOW_NS, owner="Deployment/shop/web")
+    new = PendingLine("shop/web-9", ("shop/web-9",), NOW_NS, owner="Deployment/shop/web")
+    down = findings(controller=Controller(pods=(CRASHING,)), pending=[old, new])[FindingCode.KARPENTER_DOWN]
+    assert down.pending.names == ("shop/web-{1,2,9}",)

@@ -31,7 +31,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
         ),
         (
             a_finding(FindingCode.STOPPED, names=("a",), detail=ICE),
-            "Disruption is paused (60m): NodeClaim a cannot launch: EC2 has insufficient capacity",
+            "Disruption is paused (60m): NodeClaim a cannot launch: insufficient capacity in EC2",
         ),
         (
             a_finding(FindingCode.RESERVATIONS_FULL, names=("batch",), pods=4),
@@ -42,7 +42,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
         ),
         (
             a_finding(FindingCode.CLAIM_STUCK, names=("a",), detail=ICE),
-            "NodeClaim a cannot launch for 60m: EC2 has insufficient capacity",
+            "NodeClaim a cannot launch for 60m: insufficient capacity in EC2",
         ),
         (
             a_finding(FindingCode.CLAIM_STUCK, names=("a",), detail=f"{'words ' * 30}end"),
