@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     import urllib3
 
 MOST_BYTES: Final = 128 << 20
-"""All answers together, unpacked: metrics-server's answer for 100,000 pods, without pages, takes half of it."""
+"""One answer, unpacked: metrics-server's answer for 100,000 pods, without pages, takes half of it."""
+BUDGET_BYTES: Final = 160 << 20
+"""All answers together, with what their objects and lists take once they are decoded."""
+COLLECTION_BYTES: Final = 64
+"""What an object or list takes, at least."""
 SMALL_BYTES: Final = 16 << 20
 """One answer that is not read within `answers_counted`."""
 ERROR_BYTES: Final = 64 << 10
@@ -57,7 +61,7 @@ class _Budget(threading.local):
     def charge(self, count: int) -> bool:
         """Count bytes, negative ones to give them back; return whether they are within the budget."""
         with self.lock:
-            if count > 0 and _Budget.used + count > MOST_BYTES:
+            if count > 0 and _Budget.used + count > BUDGET_BYTES:
                 return False
             _Budget.used += count
         self.held += count
@@ -110,6 +114,7 @@ def read_body(
     most_bytes = min(most_bytes, MOST_BYTES if _BUDGET.is_counting else SMALL_BYTES)
     # On an error the buffer is emptied: a traceback that is kept somewhere would keep it too.
     with answers_counted(), io.BytesIO() as body:
+        held = _BUDGET.held
         try:
             while piece := response.read1(PIECE, decode_content=False):
                 if any(_is_full(body, part, server, most_bytes, is_cut) for part in unpacker.parts(piece)):
@@ -117,7 +122,7 @@ def read_body(
                 if monotonic() > until:
                     _give_up(server)
         except BaseException as error:
-            _BUDGET.charge(-body.tell())
+            _BUDGET.charge(held - _BUDGET.held)
             if isinstance(error, BombError):
                 raise TooLargeError(f"{server} sent an answer that {error}") from None
             if isinstance(error, zlib.error):
@@ -138,8 +143,9 @@ def _is_full(body: io.BytesIO, part: bytes, server: str, most_bytes: int, is_cut
     room = most_bytes - body.tell()
     if len(part) > room and not is_cut:
         raise TooLargeError(f"{server} sent an answer of more than {size_text(most_bytes)}")
-    if not _BUDGET.charge(min(len(part), room)):
-        raise TooLargeError(f"{server} sent answers of more than {size_text(MOST_BYTES)} at the same time")
+    collections = part.count(b"{") + part.count(b"[")
+    if not _BUDGET.charge(len(part) + COLLECTION_BYTES * collections):
+        raise TooLargeError(f"{server} sent answers that take more than {size_text(BUDGET_BYTES)} at the same time")
     body.write(part[:room])
     return len(part) > room
 
