@@ -156,6 +156,12 @@ def region_zones(region: str) -> RegionZones | None:
     return RegionZones(region, zone_ids, MappingProxyType(by_type))
 
 
+@lru_cache(maxsize=1)
+def regions() -> frozenset[str]:
+    """Return the AWS regions that the catalogue knows."""
+    return frozenset((*_prices(), *_read("zones.json.gz")["regions"]))
+
+
 def _read(name: str) -> Any:
     packed = resources.files(__package__).joinpath("data", name).read_bytes()
     return msgspec.json.decode(zlib.decompress(packed, wbits=_GZIP))

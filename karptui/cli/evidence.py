@@ -228,15 +228,20 @@ def measured_once(args: argparse.Namespace, source: Source) -> LiveUsage:
         args: the flags; commands without ``--usage`` ask nobody.
         source: the cluster, while it still answers.
     """
-    from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
+    from karptui.kube.live_usage import NO_LIVE_USAGE
+
+    return measure(source) if getattr(args, "usage", False) else NO_LIVE_USAGE
+
+
+def measure(source: Source) -> LiveUsage:
+    """Return one measurement of live usage, or why there is none."""
+    from karptui.kube.live_usage import LiveUsage
     from karptui.sources.cluster.source import ClusterSource
     from karptui.sources.demo.metrics_server import DemoMetricsServer
     from karptui.sources.demo.source import DemoSource
     from karptui.sources.snapshot.source import SnapshotSource
     from karptui.sources.usage import UsageSource
 
-    if not getattr(args, "usage", False):
-        return NO_LIVE_USAGE
     if isinstance(source, SnapshotSource) and source.snapshot.live_usage.is_asked:
         return source.snapshot.live_usage
     if isinstance(source, DemoSource):

@@ -93,7 +93,7 @@ def _from_files(args: argparse.Namespace, redactor: Redactor | None) -> tuple[di
 
 
 def _from_demo(args: argparse.Namespace, redactor: Redactor | None) -> tuple[dict[str, Any], list[str]]:
-    from karptui.cli.evidence import evidence_for
+    from karptui.cli.evidence import evidence_for, measure
     from karptui.clock import FrozenClock
     from karptui.sources.demo.source import DemoSource
     from karptui.sources.mailbox import Mailbox
@@ -108,6 +108,7 @@ def _from_demo(args: argparse.Namespace, redactor: Redactor | None) -> tuple[dic
         name=args.name or demo.title,
         captured_at_ns=demo.clock.now_ns(),
         evidence=evidence.latest(),
+        live_usage=measure(demo),
         redactor=redactor,
     )
     return document, []

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hmac
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
+from karptui.aws.market import region_of
 from karptui.kube.generated_names import WRITTEN_KINDS, stem
-from karptui.sources.snapshot.public_text import is_public
+from karptui.sources.snapshot import public
 
 VALUE: Final = "Value"
 """Values of labels that are not well known."""
@@ -19,10 +20,17 @@ PUBLIC: Final[Mapping[str, frozenset[str]]] = {
     "PriorityClass": frozenset({"system-cluster-critical", "system-node-critical"}),
     "ServiceAccount": frozenset({"default"}),
     "Scheduler": frozenset({"default-scheduler"}),
-    VALUE: frozenset({"true", "false"}),
+    VALUE: frozenset({"true", "false", "karpenter"}),
     ORIGIN: frozenset({"true", "false"}),
 }
 """Names that every cluster has, by kind."""
+_IS_PUBLIC: Final[Mapping[str, Callable[[str], bool]]] = {
+    "InstanceType": public.is_instance_type,
+    "Region": public.is_region,
+    "Zone": public.is_zone,
+    "ZoneID": public.is_zone_id,
+}
+"""Kinds of which AWS's own stay."""
 _LAST: Final = ("Container", "Volume", ORIGIN, VALUE, "Uid")
 """What a word in a text stands for only if nothing else is called so."""
 _TOGETHER: Final = {"Node": "node", "NodeClaim": "claim"}
@@ -43,19 +51,28 @@ _PREFIXES: Final[Mapping[str, str]] = {
     "PersistentVolume": "pv",
     "PodDisruptionBudget": "pdb",
     "ServiceAccount": "sa",
+    "InstanceType": "type",
+    "Zone": "zone",
+    "ZoneID": "zone-id",
+    "Region": "region",
     VALUE: "v",
     ORIGIN: "o",
 }
 _PLAIN: Final = frozenset(
     {"NodePool", "NodeClass", "NodeOverlay", "Namespace", "PersistentVolume", "PersistentVolumeClaim"}
     | {"PriorityClass", "StorageClass", "ServiceAccount", "Scheduler", "RuntimeClass", "PodDisruptionBudget", "Uid"}
-    | {"Container", "Volume", "Service", "Event", VALUE, *WRITTEN_KINDS}
+    | {"Container", "Volume", "Service", "Event", "InstanceType", "Zone", "ZoneID", "Region", VALUE, *WRITTEN_KINDS}
 )
 """Kinds whose names are not told apart by a generated ending: their pseudonyms are in the order of the names alone."""
 _LONGEST_NUMBER: Final = 9
 """Numbers are compared as numbers and stay; longer ones may be accounts."""
 _REPLICASET: Final = "ReplicaSet"
 _CLAIM: Final = "PersistentVolumeClaim"
+_MAKERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "NodeClaim": ("NodePool",),
+    "Pod": (_REPLICASET, "DaemonSet", "StatefulSet", "Job", "ReplicationController"),
+}
+"""Kinds whose names begin with the name of what made them: of objects that are gone nothing else tells it."""
 
 
 class Pseudonyms:
@@ -73,10 +90,17 @@ class Pseudonyms:
         self._anywhere: dict[str, str] = {}
         self._hashes: set[str] = set()
         self._parts: dict[str, tuple[str, str]] = {}
+        self._present: dict[str, set[str]] = {}
 
     def learn(self, kind: str, name: str) -> None:
         """Note that something of a kind has this name."""
         self._seen.setdefault(kind, set()).add(name)
+        if kind == "Zone" and (region := region_of(name)) and not _is_fixed(kind, name):
+            self._seen.setdefault("Region", set()).add(region)
+
+    def learn_object(self, kind: str, name: str) -> None:
+        """Note an object that is there; others are only mentioned."""
+        self._present.setdefault(kind, set()).add(name)
 
     def learn_hash(self, value: str) -> None:
         """Note the value of a ``pod-template-hash`` label, in which ReplicaSets' names end."""
@@ -88,14 +112,40 @@ class Pseudonyms:
 
     def settle(self) -> None:
         """Give every name that was learned its pseudonym."""
+        gone = {kind: self._gone(kind) for kind in _MAKERS}
+        for kind, names in gone.items():
+            self._seen[kind] = self._seen.get(kind, set()) - names
         self._settle_together()
-        composed = (_REPLICASET, _CLAIM)
+        composed = ("Zone", _REPLICASET, _CLAIM)
         for kind in (*(one for one in self._seen if one not in composed), *composed):
             for name, made in self._made(kind, self._seen.get(kind, set())):
                 self._names[kind, name] = made
+        for kind, names in gone.items():
+            for name in names:
+                self._names[kind, name] = f"{self._maker(kind, name)}-{self.word(name)[:5]}"
         for (_, name), made in sorted(self._names.items(), key=lambda item: item[0][0] in _LAST):
             if name != made and not name.isdigit():
                 self._anywhere.setdefault(name, made)
+
+    def _gone(self, kind: str) -> set[str]:
+        """Return the names of objects that are not there and whose maker is known."""
+        mentioned = self._seen.get(kind, set()) - self._present.get(kind, set())
+        return {name for name in mentioned if self._maker_of(kind, name)[1]}
+
+    def _maker_of(self, kind: str, name: str) -> tuple[str, str]:
+        """Return kind and name of what has made something, empty if nothing known has."""
+        base = name.rpartition("-")[0]
+        made_by = next((one for one in _MAKERS[kind] if base in self._seen.get(one, ())), "")
+        if made_by:
+            return made_by, base
+        written = base.rpartition("-")[0]
+        return ("Deployment", written) if kind == "Pod" and written in self._seen.get("Deployment", ()) else ("", "")
+
+    def _maker(self, kind: str, name: str) -> str:
+        """Return what the name of something that is gone begins with."""
+        maker, base = self._maker_of(kind, name)
+        begin = self.of(maker, base)
+        return f"{begin}-{self.word(name.rpartition('-')[0])[:5]}" if maker == "Deployment" else begin
 
     def _settle_together(self) -> None:
         """Give nodes and NodeClaims places in one order: a NodeClaim without a node stands among nodes by its name."""
@@ -138,13 +188,16 @@ class Pseudonyms:
         composed = dict(self._composed(kind, free))
         yield from composed.items()
         rest = [name for name in free if name not in composed]
-        prefix = _PREFIXES.get(kind) or (kind.lower() if kind.isalpha() and is_public(kind) else "x")
+        prefix = _PREFIXES.get(kind) or (kind.lower() if kind in public.vocabulary() else "x")
         stems = {name: name if kind in _PLAIN else stem(name) for name in rest}
         places = {one: place for place, one in enumerate(sorted(set(stems.values())))}
         width, endings = len(str(len(places))), len(str(len(rest)))
         for number, name in enumerate(rest):
             base = stems[name]
             made = f"{_lead(base, fixed, prefix)}-{places[base]:0{width}d}-{self.word(base)}"
+            if kind == "Region" and region_of(name):
+                # Zones of a region that AWS does not have name it too.
+                made = f"r{_letters(places[base])}-{self.word(base)}-1"
             yield name, made if base == name else f"{made}-{number:0{endings}d}"
 
     def _composed(self, kind: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -155,6 +208,8 @@ class Pseudonyms:
                 if base and ending in self._hashes:
                     whose = self._names.get(("Deployment", base)) or self.opaque(base, "deploy")
                     yield name, f"{whose}-{self.of(VALUE, ending)}"
+            elif kind == "Zone" and (region := region_of(name)):
+                yield name, f"{self.of('Region', region)}{name.removeprefix(region)[:1]}"
             elif kind == _CLAIM and name in self._parts:
                 pod, volume = self._parts[name]
                 yield name, f"{self.of('Pod', pod)}-{self.of('Volume', volume)}"
@@ -166,7 +221,14 @@ def _nibbles(data: bytes) -> Iterator[int]:
         yield byte & 15
 
 
+def _letters(number: int) -> str:
+    """Return three letters that are in the order of numbers."""
+    return "".join(chr(ord("a") + number // 26**place % 26) for place in (2, 1, 0))
+
+
 def _is_fixed(kind: str, name: str) -> bool:
+    if kind in _IS_PUBLIC:
+        return _IS_PUBLIC[kind](name)
     return name in PUBLIC.get(kind, ()) or (kind == VALUE and _is_number(name))
 
 

@@ -83,6 +83,8 @@ class _Renamed:
         return {name: self._part(name, value) for name, value in answer.items()}
 
     def _part(self, name: str, value: Any) -> Any:
+        if name == "instanceTypes":
+            return [self._name("InstanceType", one) for one in value]
         if name in ("pods", "failed"):
             return [self._pod(key) for key in value]
         if name == "requirements":
@@ -109,7 +111,7 @@ class _Renamed:
         if name == "candidates":
             return self._node(value)
         if name in ("condition", "reason") and isinstance(value, str):
-            rename = self._redactor._condition_type if name == "condition" else self._redactor._reason
+            rename = self._redactor._word if name == "condition" else self._redactor._reason
             return rename(value)
         return self._name("NodePool", value) if name == "nodePool" else value
 

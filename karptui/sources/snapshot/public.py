@@ -1,0 +1,266 @@
+"""Values that every cluster may have: what a redacted recording keeps, by the field that holds it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+from typing import Final
+
+from karptui.aws.catalogue import instance_type_facts, region_zones, regions
+from karptui.aws.labels import ZONE_ID, requirements
+from karptui.aws.market import region_of
+from karptui.aws.nodeclass import AL2023
+from karptui.karpenter.labels import (
+    INSTANCE_TYPE,
+    KEY_ALIASES,
+    NODE_CLASS,
+    NODEPOOL,
+    REGION,
+    RESERVATION_ID,
+    WELL_KNOWN,
+    ZONE,
+)
+from karptui.kube.generated_names import ORIGIN_LABELS
+
+DOMAINS: Final = (
+    "kubernetes.io",
+    "k8s.io",
+    "k8s.aws",
+    "karpenter.sh",
+    "amazonaws.com",
+    "amazon.com",
+    "nvidia.com",
+    "amd.com",
+    "intel.com",
+    "google.com",
+)
+"""Domains of label keys and resources that are not somebody's own."""
+SHARED_DOMAINS: Final = frozenset({*DOMAINS, "kops.k8s.io", "node-restriction.kubernetes.io", "readiness.k8s.io"})
+"""Domains that rules treat in a special way, and those under which many have keys."""
+KEYS: Final = frozenset(
+    {
+        *WELL_KNOWN,
+        *KEY_ALIASES,
+        *KEY_ALIASES.values(),
+        *ORIGIN_LABELS,
+        NODEPOOL,
+        NODE_CLASS,
+        "kubernetes.io/hostname",
+        "kubernetes.io/metadata.name",
+        "kubernetes.io/cluster-service",
+        "metadata.name",
+        "karpenter.sh/registered",
+        "karpenter.sh/initialized",
+        "karpenter.sh/unregistered",
+        "karpenter.sh/disrupted",
+        "karpenter.sh/disruption",
+        "karpenter.sh/rebooting",
+        "karpenter.sh/do-not-consolidate",
+        "karpenter.sh/do-not-disrupt",
+        "karpenter.sh/do-not-evict",
+        "karpenter.sh/do-not-repair",
+        "karpenter.sh/do-not-sync-taints",
+        "karpenter.sh/disruption-cost",
+        "karpenter.sh/discovery",
+        "karpenter.sh/termination",
+        "karpenter.sh/init",
+        "karpenter.sh/provisioner-name",
+        "karpenter.sh/voluntary-disruption",
+        "karpenter.sh/nodepool-hash",
+        "karpenter.sh/nodepool-hash-version",
+        "karpenter.sh/nodeclaim-termination-timestamp",
+        "karpenter.sh/nodeclaim-min-values-relaxed",
+        "karpenter.sh/reboot-termination-grace-period",
+        "karpenter.k8s.aws/ec2nodeclass-hash",
+        "karpenter.k8s.aws/ec2nodeclass-hash-version",
+        "karpenter.k8s.aws/nvidia-consumable-capacity",
+        "karpenter.k8s.aws/termination",
+        "eks.amazonaws.com/nodeclass",
+        "eks.amazonaws.com/capacityType",
+        "eks.amazonaws.com/nodegroup",
+        "eks.amazonaws.com/compute-type",
+        "k8s.io/cloud-provider-aws",
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+        "node.kubernetes.io/unschedulable",
+        "node.kubernetes.io/memory-pressure",
+        "node.kubernetes.io/disk-pressure",
+        "node.kubernetes.io/pid-pressure",
+        "node.kubernetes.io/network-unavailable",
+        "node.kubernetes.io/out-of-service",
+        "node.kubernetes.io/exclude-from-external-load-balancers",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "node-role.kubernetes.io/control-plane",
+        "node-role.kubernetes.io/master",
+        "CriticalAddonsOnly",
+        "pv.kubernetes.io/bind-completed",
+        "kubernetes.io/pvc-protection",
+        "kubernetes.io/pv-protection",
+        "kubernetes.io/config.mirror",
+        "cluster-autoscaler.kubernetes.io/safe-to-evict",
+        "controller.kubernetes.io/pod-deletion-cost",
+        "controller-revision-hash",
+        "controller-uid",
+        "batch.kubernetes.io/controller-uid",
+        "batch.kubernetes.io/job-completion-index",
+        "batch.kubernetes.io/job-name",
+        "job-name",
+        "pod-template-generation",
+        "pod-template-hash",
+        "statefulset.kubernetes.io/pod-name",
+        "apps.kubernetes.io/pod-index",
+        "app",
+        "k8s-app",
+        "app.kubernetes.io/component",
+        "app.kubernetes.io/instance",
+        "app.kubernetes.io/managed-by",
+        "app.kubernetes.io/name",
+        "app.kubernetes.io/part-of",
+        "app.kubernetes.io/version",
+        "helm.sh/chart",
+        "Name",
+        "count",
+        "nodes",
+        "cpu",
+        "memory",
+        "pods",
+        "ephemeral-storage",
+        "storage",
+        "nvidia.com/gpu",
+        "amd.com/gpu",
+        "aws.amazon.com/neuron",
+        "aws.amazon.com/neuroncore",
+        "aws.amazon.com/neurondevice",
+        "habana.ai/gaudi",
+        "vpc.amazonaws.com/efa",
+        "vpc.amazonaws.com/pod-eni",
+        "vpc.amazonaws.com/PrivateIPv4Address",
+        "intel.com/cpu",
+    }
+)
+"""Keys of labels, taints, annotations, finalizers, tags and resources that stay."""
+_KEY: Final = re.compile(
+    r"hugepages-\d+[KMGT]i|attachable-volumes-(aws-ebs|csi-ebs\.csi\.aws\.com)|(memory|nodefs|imagefs|pid)\.[a-zA-Z]{4,10}"
+    r"|eks\.amazonaws\.com/instance-[a-z-]+"
+)
+_LABEL_WORDS: Final = frozenset(
+    {"linux", "windows", "amd64", "arm64", "on-demand", "spot", "reserved", "default", "dedicated", "host", "auto"}
+    | {"interface", "efa", "efa-only", "enabled", "disabled", "active", "expiring", "expired", "ended"}
+    | {"gp2", "gp3", "io1", "io2", "st1", "sc1", "standard"}
+    | {"ON_DEMAND", "SPOT", "capacity-block", "xen", "nitro", "true", "false", "10.0.17763", "10.0.20348", "10.0.26100"}
+)
+"""Values of well-known labels, and of fields of EC2NodeClasses, that do not follow from AWS's instance types."""
+DRIVERS: Final = frozenset(
+    {"ebs.csi.aws.com", "efs.csi.aws.com", "fsx.csi.aws.com", "s3.csi.aws.com", "file.csi.aws.com"}
+    | {"pd.csi.storage.gke.io", "disk.csi.azure.com", "file.csi.azure.com", "secrets-store.csi.k8s.io"}
+    | {"kubernetes.io/aws-ebs", "kubernetes.io/no-provisioner", "ebs.csi.eks.amazonaws.com"}
+    | {"kubernetes.io/gce-pd", "kubernetes.io/azure-disk", "kubernetes.io/cinder", "kubernetes.io/vsphere-volume"}
+)
+"""Drivers of volumes."""
+COMPONENTS: Final = frozenset(
+    {"karpenter", "kubelet", "default-scheduler", "kube-proxy", "kernel-monitor", "node-controller", "kwok"}
+    | {"taint-eviction-controller", "replicaset-controller", "daemonset-controller", "statefulset-controller"}
+    | {"deployment-controller", "job-controller", "cronjob-controller", "controllermanager", "cluster-autoscaler"}
+    | {"attachdetach-controller", "persistentvolume-controller", "horizontal-pod-autoscaler", "endpoint-controller"}
+)
+"""Components that publish events."""
+GATES: Final = frozenset(
+    {"SpotToSpotConsolidation", "NodeRepair", "ReservedCapacity", "NodeOverlay", "StaticCapacity", "CapacityBuffer"}
+    | {"DynamicResources", "TerminateFirstDrift", "TerminateFirstRepair", "PodDeletionCostManagement", "NodeClassCEL"}
+    | {"RebootForRepair"}
+)
+"""Karpenter's feature gates."""
+GROUPS: Final = frozenset({"karpenter.sh", "karpenter.k8s.aws", "eks.amazonaws.com", "apps", "batch"})
+INTEGER: Final = re.compile(r"-?\d{1,9}")
+"""Longer ones may be accounts."""
+INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)")
+DURATION: Final = re.compile(r"[+-]?((\d{1,9}(\.\d{0,9})?|\.\d{1,9})(ns|us|µs|ms|s|m|h))+|0|Never")
+QUANTITY: Final = re.compile(
+    r"[+-]?(\d{1,15}(\.\d{0,9})?|\.\d{1,9})([eE][+-]?\d{1,2}|[numkMGTPE]i?|Ki|%)?|[+-]?(inf(inity)?|nan)", re.IGNORECASE
+)
+_CRON_FIELD: Final = re.compile(
+    r"[\d*/,?LW#-]+|(\d|[*/,-]|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)+",
+    re.IGNORECASE,
+)
+_CRON_NAMES: Final = frozenset({"@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"})
+_CRON_ZONE: Final = re.compile(r"(CRON_)?TZ=[A-Za-z0-9_+/-]+")
+_LOCAL_ZONE: Final = re.compile(r"[a-z]|-[a-z]{3}-\d[a-z]|-wl\d-[a-z]{3}-wlz-\d")
+"""What follows the region in the name of a zone of AWS."""
+
+
+@cache
+def vocabulary() -> frozenset[str]:
+    """Return the words of Kubernetes, Karpenter and AWS that fields such as ``reason`` and ``phase`` hold."""
+    text = resources.files("karptui.sources.snapshot").joinpath("vocabulary.txt").read_text(encoding="utf-8")
+    return frozenset(text.split())
+
+
+@cache
+def _label_values() -> frozenset[str]:
+    facts = instance_type_facts().values()
+    found = {value for one in facts for part in requirements(one, AL2023, "", (), ()) for value in part.values}
+    return _LABEL_WORDS | {value for value in found if value}
+
+
+@cache
+def _zone_ids() -> frozenset[str]:
+    return frozenset(id_ for region in regions() if (known := region_zones(region)) for id_ in known.zone_ids)
+
+
+def is_public_key(key: str) -> bool:
+    """Return whether a key of a label, resource or the like is not somebody's own."""
+    return key in KEYS or _KEY.fullmatch(key) is not None
+
+
+def is_public_domain(domain: str) -> bool:
+    """Return whether a domain is not somebody's own."""
+    return any(domain == public or domain.endswith(f".{public}") for public in DOMAINS)
+
+
+def is_instance_type(name: str) -> bool:
+    """Return whether EC2 has an instance type."""
+    return name in instance_type_facts()
+
+
+def is_part_of_type(text: str) -> bool:
+    """Return whether a text is part of the name of one of EC2's instance types."""
+    return any(text in name for name in instance_type_facts())
+
+
+def is_region(name: str) -> bool:
+    """Return whether AWS has a region."""
+    return name in regions()
+
+
+def is_zone(name: str) -> bool:
+    """Return whether a zone has the name of one of AWS's."""
+    region = next((one for one in (region_of(name), region_of(name[:-1])) if one in regions()), "")
+    return bool(region) and _LOCAL_ZONE.fullmatch(name.removeprefix(region)) is not None
+
+
+def is_zone_id(name: str) -> bool:
+    """Return whether AWS has a zone with an ID."""
+    return name in _zone_ids()
+
+
+def kind_of_label(key: str) -> str:
+    """Return what the values of a well-known label name: a zone, a type; empty if something else."""
+    return _KINDS.get(KEY_ALIASES.get(key, key), "")
+
+
+_KINDS: Final = {ZONE: "Zone", REGION: "Region", INSTANCE_TYPE: "InstanceType", ZONE_ID: "ZoneID", RESERVATION_ID: "ID"}
+
+
+def is_public_label_value(value: str) -> bool:
+    """Return whether a value of a well-known label is not somebody's own."""
+    return value in _label_values() or INTEGER.fullmatch(value) is not None
+
+
+def is_schedule(text: str) -> bool:
+    """Return whether a text is a cron schedule and nothing else."""
+    fields = text.split()
+    if fields and _CRON_ZONE.fullmatch(fields[0]):
+        fields = fields[1:]
+    is_named = len(fields) == 1 and fields[0] in _CRON_NAMES
+    return is_named or (len(fields) in (5, 6) and all(map(_CRON_FIELD.fullmatch, fields)))

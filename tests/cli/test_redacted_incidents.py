@@ -1,0 +1,68 @@
+"""A redacted recording of an incident leads to the same findings, next command and counts."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from karptui.cli.main import main
+
+INCIDENTS: Final = sorted((Path(__file__).resolve().parents[1] / "goldens" / "incidents").glob("*/snapshot.json.gz"))
+EVERY: Final = 1 if os.environ.get("KARPTUI_ALL_GOLDENS") else 5
+"""How many incidents are asked: one in so many, or all."""
+
+
+def asked(words: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
+    """Return what a command prints as JSON."""
+    capsys.readouterr()
+    assert main([*words, "-o", "json"]) in (0, 1, 3)
+    return json.loads(capsys.readouterr().out)
+
+
+def findings(file: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Return codes, dollars, times and numbers of objects of the verdict."""
+    kept = ("severity", "code", "pricePerHour", "isUpperBound", "since", "until", "zones")
+    rows = asked(["verdict", "--snapshot", str(file)], capsys)
+    return sorted(json.dumps([*(row[name] for name in kept), len(row["objects"])]) for row in rows)
+
+
+def counts(file: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Return how many NodeClaims, pods, candidates and commands Karpenter's decisions have, and what they save."""
+    answer = asked(["simulate", str(file), "--disruption"], capsys)
+    made = answer["provisioning"]
+    claims = [(len(c["instanceTypes"]), len(c["pods"]), c["cheapestPrice"]) for c in made["newNodeClaims"]]
+    commands = [
+        (method["name"], len(method["candidates"]), command["decision"], len(command["candidates"]), command["savings"])
+        for method in answer["disruption"]
+        for command in method["commands"]
+    ]
+    said = sorted((key.partition("/")[0], len(lines)) for key, lines in answer["events"].items())
+    placed = sorted(len(one["pods"]) for one in made["existingNodes"])
+    return sorted(claims), placed, len(made["podErrors"]), sorted(commands), said
+
+
+def next_and_pending(file: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Return the numbers that `next` and `pending` print."""
+    answers = [asked([command, "--snapshot", str(file)], capsys) for command in ("next", "pending")]
+    return [numbers(one) for one in answers]
+
+
+def numbers(value: Any) -> Any:
+    """Return a value without its texts, and its lists in an order of their own."""
+    if isinstance(value, dict):
+        return sorted((numbers(part) for part in value.values()), key=json.dumps)
+    if isinstance(value, list):
+        return sorted((numbers(part) for part in value), key=json.dumps)
+    return round(value, 6) if isinstance(value, float) else value if not isinstance(value, str) else ""
+
+
+@pytest.mark.parametrize("incident", INCIDENTS[::EVERY], ids=lambda path: path.parent.name)
+def test_redaction_changes_no_answer(incident: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    redacted = tmp_path / "redacted.json"
+    assert main(["record", str(redacted), "--snapshot", str(incident), "--redact"]) == 0
+    for answer in (findings, counts, next_and_pending):
+        assert answer(redacted, capsys) == answer(incident, capsys)
