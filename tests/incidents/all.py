@@ -15,6 +15,8 @@ from tests.incidents import (
     nodes,
     registration,
     scheduling,
+    second_look,
+    second_look_healthy,
     two_faults,
 )
 from tests.incidents.incident import INCIDENTS
@@ -33,6 +35,8 @@ MODULES = (
     healthy,
     healthy_soon,
     healthy_lookalikes,
+    second_look,
+    second_look_healthy,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]

@@ -76,7 +76,7 @@ def snapshot(c: Cluster) -> Object:
         "karptui": 1,
         "name": c.name,
         "capturedAt": c.now,
-        "karpenterVersion": "1.15.0",
+        "karpenterVersion": c.karpenter_version,
         "settings": {"CLUSTER_NAME": "orders-prod", "VM_MEMORY_OVERHEAD_PERCENT": "0.075", **c.settings},
         "disruption": True,
         **({"instanceTypes": [*c.instance_types]} if c.instance_types else {}),

@@ -56,6 +56,7 @@ class Cluster:
     now: str = "2026-11-24T09:30:00Z"
     zones: tuple[str, ...] = ("us-east-1a", "us-east-1b", "us-east-1c")
     settings: Mapping[str, str] = field(default_factory=dict)
+    karpenter_version: str = "1.15.0"
     karpenter_runs: bool = True
     instance_types: Sequence[Object] = ()
     objects: list[Object] = field(default_factory=list)
@@ -128,6 +129,41 @@ class Cluster:
                 "lastTimestamp": self.at(last),
                 "source": {"component": source},
                 "reportingComponent": source,
+            }
+        )
+
+    def series_event(
+        self, about: Object, reason: str, note: str, *, last: str, first: str, count: int, kind: str, controller: str
+    ) -> None:
+        """Add an event about an object in the form of events.k8s.io/v1; a series if it happened more than once."""
+        meta = about["metadata"]
+        namespace = meta.get("namespace", "default")
+        series = {"count": count, "lastObservedTime": self.at(last).replace("Z", ".000000Z")}
+        self.objects.append(
+            {
+                "apiVersion": "events.k8s.io/v1",
+                "kind": "Event",
+                "metadata": {
+                    "name": f"{meta['name']}.{digest(meta['name'], reason, note, last)[:16]}",
+                    "namespace": namespace,
+                    "uid": uid(self.name, "Event", meta["name"], reason, note, last),
+                    "creationTimestamp": self.at(first),
+                },
+                "eventTime": self.at(first).replace("Z", ".000000Z"),
+                "regarding": {
+                    "apiVersion": about["apiVersion"],
+                    "kind": about["kind"],
+                    "name": meta["name"],
+                    "uid": meta["uid"],
+                    **({"namespace": namespace} if "namespace" in meta else {}),
+                },
+                "reason": reason,
+                "note": note,
+                "type": kind,
+                "action": reason,
+                "reportingController": controller,
+                "reportingInstance": f"{controller}-0",
+                **({"series": series} if count > 1 else {}),
             }
         )
 
