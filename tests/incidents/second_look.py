@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.incidents.cluster import Cluster
+from tests.incidents.cluster import Cluster, owned_by
 from tests.incidents.controllers import FULL
 from tests.incidents.disruption import both, conditions
 from tests.incidents.fleets import CPU, GPU_TAINT, MEMORY, fleet, gone_claim, unschedulable
@@ -10,7 +10,7 @@ from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n
 from tests.incidents.node_objects import NOT_READY, add_node
 from tests.incidents.nodeclasses import waits
 from tests.incidents.objects import condition
-from tests.incidents.pods import add_namespace, add_pdb, add_volume, add_workload, owned_by
+from tests.incidents.pods import add_namespace, add_pdb, add_volume, add_workload
 from tests.incidents.pools import add_nodeclass, add_pool
 
 
@@ -22,7 +22,8 @@ from tests.incidents.pools import add_nodeclass, add_pool
     must=[
         [r"1b\b"],
         [r"1c\b"],
-        [n(6), r"\bsix\b", rf"{n(4)}[^\n]*{n(2)}"],
+        [n(6), r"\bsix\b", rf"1b\b.{{0,30}}{n(4)}"],
+        [n(6), r"\bsix\b", rf"1c\b.{{0,30}}{n(2)}"],
         [r"not (been )?ready|NotReady|unreachable|down|stopped"],
         [r"\b6 ?m|5m\d+|09:24"],
     ],
@@ -249,12 +250,12 @@ def nodeclaims_never_end(c: Cluster) -> None:
     add_pool(c, "general")
     add_pool(c, "burst")
     fleet(c, "general", "orders", "storefront", 4)
-    for zone in c.zones:
-        old = add_node(c, "burst", "m6i.xlarge", zone, age="8d", deleting="30h")
-        node, claim = both(old)
+    gone = [add_node(c, "burst", "m6i.xlarge", zone, age="8d", deleting="30h") for zone in c.zones]
+    for pair in gone:
+        node, claim = both(pair)
         c.objects.remove(node)
         c.objects.remove(c.find("CSINode", node["metadata"]["name"]))
-        c.nodes.remove(old)
+        c.nodes.remove(pair)
         claim["status"]["conditions"] += [condition("Drained", "True", c.at("30h"))]
 
 
