@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from karptui.aws.money import node_price_text, per_month_text
 from karptui.disruption.codes import CODES, Code
 from karptui.kube.units import count_text, counted, duration_text, span_text
@@ -74,9 +76,18 @@ def effect_text(effect: Effect | None) -> str:
     return f"{_those_of(effect, nodes)} {verb} {when}{_saved(effect)}"
 
 
-def offer_text(effect: Effect) -> str:
-    """Return ``1 of 2 nodes now, $0.77/h``: the same for a line of several remedies."""
-    return f"{_those_of(effect, total(effect))} now{_saved(effect)}"
+def offer_text(effect: Effect, held: Held | None = None) -> str:
+    """Return ``1 of 2 nodes now, $0.77/h``: the same for a line of several remedies.
+
+    Args:
+        effect: What simulated removals tell.
+        held: What the nodes hold together, where that is known: no remedy saves more.
+    """
+    if effect.goes == 1:
+        return f"{_those_of(effect, total(effect))} now{_saved(effect)}"
+    if held is not None and not (held.is_upper_bound or held.waiting or held.unpriced):
+        effect = replace(effect, saves_per_hour=min(effect.saves_per_hour, held.per_hour))
+    return f"{_those_of(effect, total(effect))}{_saved(effect)}"
 
 
 def _saved(effect: Effect) -> str:
@@ -124,18 +135,18 @@ def blocker_sentences(
     members = [one for one in members if not one.is_idle]
     lines = [(*_holds(members, title, held), *behind), _wait(members, now_ns)]
     if remedies:
-        lines.append(_offers(remedies))
+        lines.append(_offers(remedies, held))
     elif all(one.is_passing for one in members):
         lines.append((("It ends by itself.", Tone.MUTED),))
     return tuple(lines)
 
 
-def _offers(remedies: Sequence[BlockerRemedy]) -> Pieces:
+def _offers(remedies: Sequence[BlockerRemedy], held: Held | None) -> Pieces:
     """Return the remedies in one line, those that make nodes go with how many."""
     pieces: list[tuple[str, Tone]] = [("What to do (r): ", Tone.MUTED)]
     for place, remedy in enumerate(remedies):
         effect = remedy.effect
-        goes = f" ({offer_text(effect)})" if effect is not None and effect.goes and effect.is_at_once else ""
+        goes = f" ({offer_text(effect, held)})" if effect is not None and effect.goes and effect.is_at_once else ""
         pieces.append((f"{' · ' if place else ''}{clean(remedy.title)}", Tone.NORMAL))
         pieces.append((goes, Tone.GOOD))
     return tuple(pieces)

@@ -48,9 +48,7 @@ def totals_lines(difference: Difference, price_note: str = "") -> tuple[Pieces, 
         price_note: What is to be said of prices.
     """
     columns = f"{'':<{LABEL_WIDTH}}{'now':>{FIGURE_WIDTH}}{'edited':>{FIGURE_WIDTH}}{'Δ':>{FIGURE_WIDTH}}"
-    without = not_counted_text(difference.not_counted)
-    counted_nodes = f"without {without}" if without else COUNTED
-    lines: list[Pieces] = [((f"{columns}  {counted_nodes}", Tone.MUTED),)]
+    lines: list[Pieces] = [((f"{columns}  {_short_not_counted(difference.not_counted) or COUNTED}", Tone.MUTED),)]
     for one in figures(difference, price_note):
         text = f"{one.before:>{FIGURE_WIDTH}}{one.after:>{FIGURE_WIDTH}}"
         lines.append(
@@ -72,6 +70,16 @@ def not_counted_text(left_out: NotCounted) -> str:
         (left_out.unlaunched, f"{counted(left_out.unlaunched, 'NodeClaim')} not launched"),
     )
     return ", ".join(text for count, text in parts if count)
+
+
+def _short_not_counted(left_out: NotCounted) -> str:
+    parts = (
+        (left_out.unmanaged, "unmanaged"),
+        (left_out.leaving, "leaving"),
+        (left_out.unlaunched, "unlaunched"),
+    )
+    text = ", ".join(f"{count_text(count)} {word}" for count, word in parts if count)
+    return f"without {text}" if text else ""
 
 
 def figures(difference: Difference, price_note: str = "") -> tuple[Figure, ...]:

@@ -127,7 +127,7 @@ def test_the_story_names_the_remedies_and_what_makes_nodes_go() -> None:
     assert line == (
         'What to do (r): own pool for these pods · cordon · do-not-disrupt: "8h"'
         " · terminationGracePeriod: 8h · spread · priority: -1000 (preemption)"
-        " · take the annotation away (4 nodes now, up to $3.02/h)"
+        " · take the annotation away (4 nodes, up to $3.02/h)"
     )
 
 
