@@ -187,7 +187,8 @@ def _stopped(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         if finding.detail
         else (f"{claims} {'have' if many else 'has'} no provider ID")
     )
-    removable = f". {_nodes(finding)} could be removed" if finding.nodes else ""
+    nodes = _nodes(finding)
+    removable = f". {nodes[:1].upper()}{nodes[1:]} could be removed" if finding.nodes else ""
     return f"Disruption is paused{_in_brackets(finding, now_ns)}: {why}{_pods_pending(finding)}{removable}"
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner
+from karptui.verdict.finding import ClusterFinding, CountBound, FindingCode, FindingSeverity, Leaving, Manner
 from karptui.views.findings import sentence
 from karptui.views.verdict import Room, money_text, verdict_pages
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS
@@ -28,6 +28,10 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
         (
             a_finding(FindingCode.STOPPED, names=("a", "b", "c"), nodes=20),
             ("Disruption is paused (60m): NodeClaims a, b and 1 more have no provider ID. 20 nodes could be removed"),
+        ),
+        (
+            a_finding(FindingCode.STOPPED, names=("a",), nodes=5, nodes_bound=CountBound.AT_LEAST),
+            "Disruption is paused (60m): NodeClaim a has no provider ID. At least 5 nodes could be removed",
         ),
         (
             a_finding(FindingCode.STOPPED, names=("a",), detail=ICE),
