@@ -75,6 +75,10 @@ _MAKERS: Final[Mapping[str, tuple[str, ...]]] = {
 """Kinds whose names begin with the name of what made them: of objects that are gone nothing else tells it."""
 
 
+_CONSONANTS: Final = str.maketrans("abcdefghijklmnop", "bcdfghjklmnpqrst")
+"""From letters of a pseudonym to those of generated endings."""
+
+
 class Pseudonyms:
     """Learns names first, then gives each its pseudonym.
 
@@ -122,7 +126,7 @@ class Pseudonyms:
                 self._names[kind, name] = made
         for kind, names in gone.items():
             for name in names:
-                self._names[kind, name] = f"{self._maker(kind, name)}-{self.word(name)[:5]}"
+                self._names[kind, name] = f"{self._maker(kind, name)}-{self._ending(name)}"
         for (_, name), made in sorted(self._names.items(), key=lambda item: item[0][0] in _LAST):
             if name != made and not name.isdigit():
                 self._anywhere.setdefault(name, made)
@@ -145,7 +149,15 @@ class Pseudonyms:
         """Return what the name of something that is gone begins with."""
         maker, base = self._maker_of(kind, name)
         begin = self.of(maker, base)
-        return f"{begin}-{self.word(name.rpartition('-')[0])[:5]}" if maker == "Deployment" else begin
+        return f"{begin}-{self._hash(name.rpartition('-')[0])}" if maker == "Deployment" else begin
+
+    def _ending(self, name: str) -> str:
+        """Return five letters as ``generateName`` makes them."""
+        return self.word(name)[:5].translate(_CONSONANTS)
+
+    def _hash(self, text: str) -> str:
+        """Return what looks like the hash of a template, so that it is taken for a generated ending."""
+        return f"{self.word(text)}4"
 
     def _settle_together(self) -> None:
         """Give nodes and NodeClaims places in one order: a NodeClaim without a node stands among nodes by its name."""
@@ -186,6 +198,8 @@ class Pseudonyms:
         yield from ((name, name) for name in fixed)
         free = sorted(names.difference(fixed))
         composed = dict(self._composed(kind, free))
+        if kind == VALUE:
+            composed |= {name: self._hash(name) for name in self._hashes.intersection(free)}
         yield from composed.items()
         rest = [name for name in free if name not in composed]
         prefix = _PREFIXES.get(kind) or (kind.lower() if kind in public.vocabulary() else "x")
