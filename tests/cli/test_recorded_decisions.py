@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,8 +51,10 @@ LINES: Final = [
 CLUSTERS: Final = ("demo", "cluster", "test", "plain.json", "redacted.json")
 """What answers call the cluster."""
 CODE: Final = re.compile(r"[A-Z][A-Z_]+|delete|replace|drift|pending|error|warning|info")
-REDACTED: Final = frozenset({"nodes", "pools", "claims", "pods", "pending", "blockers", "next", "budgets", "capacity"})
-"""Commands that are asked on the redacted recording as well."""
+FORECASTS: Final = frozenset({"forward", "plan", "policies", "remedies", "solve", "sweep", "simulate"})
+"""Commands that are asked on the plain recording alone: forecasts break ties between pods by their names."""
+SLOW: Final = FORECASTS | {"headroom", "drill", "rehearse"}
+"""Commands that are asked about the API server on loopback only where every golden is looked at."""
 METRICS: Final = "karpenter_cloudprovider_instance_type_offering"
 
 
@@ -204,11 +207,19 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: tmp_path_factory.mktemp(name) for name in ("demo", "loopback")}
 
 
-@pytest.mark.parametrize("source", ["demo", "loopback"])
-@pytest.mark.parametrize("words", LINES, ids=" ".join)
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (source, words)
+        for source in ("demo", "loopback")
+        for words in LINES
+        if source == "demo" or words[0] not in SLOW or os.environ.get("KARPTUI_ALL_GOLDENS")
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+)
 def test_a_recording_answers_as_its_source_does(
-    words: list[str],
     source: str,
+    words: list[str],
     recordings: dict[str, Path],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -226,8 +237,12 @@ def test_a_recording_answers_as_its_source_does(
                 assert status == int(source == "loopback"), "kinds that may not be listed are named"
         asks_aws = source == "loopback" and words[0] not in ("events", "pods")
         live = answer([*words, *flags, *(["--no-aws"] if asks_aws else [])], capsys)
-    assert answer([*words, "--snapshot", "plain.json"], capsys) == live
-    if words[0] in REDACTED:
+    plain = answer([*words, "--snapshot", "plain.json"], capsys)
+    if source == "loopback":  # in whatever order objects come, sentences name them so
+        assert without_names(plain, frozenset()) == without_names(live, frozenset())
+    else:
+        assert plain == live
+    if "json" in words and words[0] not in FORECASTS:
         renamed = pseudonyms(Path("plain.json"), Path("redacted.json"))
         asked = [renamed.get(word, word) for word in words]
         names = frozenset((*renamed, *renamed.values()))
