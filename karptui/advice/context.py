@@ -328,6 +328,8 @@ class AdviceContext:
         found: Counter[str] = Counter()
         known: dict[object, tuple[str, ...]] = {}
         for pod in self.prepared.pending:
+            if pod.key not in self.solution.errors:
+                continue  # another NodePool or a node takes it
             kind: object = pod.uid if pod.volumes else pod.template
             if kind not in known:
                 known[kind] = self._kept_by_limits(pod)

@@ -78,7 +78,8 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
     is_over = code is FindingCode.BUDGET and until is not None
     since = min((one.since_ns for one in own if one.since_ns), default=None)
     is_new = since is not None and case.now_ns - since < BRIEF_NS and manner is Manner.PLAIN
-    is_brief = until is not None and until - case.now_ns < ENDS_SOON_NS if code is FindingCode.POD_DND else is_new
+    ends_soon = until is not None and until - case.now_ns < ENDS_SOON_NS and not any(line.goes for line in lines)
+    is_brief = ends_soon if code is FindingCode.POD_DND else is_new
     objects = [one.object_ref for one in own if one.object_ref]
     if code is FindingCode.PDB:
         objects += [f"PodDisruptionBudget/{key}" for one in own for key in one.value.split()]

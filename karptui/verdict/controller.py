@@ -19,6 +19,8 @@ from karptui.verdict.pending_pods import PendingPods
 
 RESTART_NS: Final = 2 * 60 * NS_PER_SECOND
 """A rollout of Karpenter may leave it without a ready pod for this long."""
+CRASHING: Final = "CrashLoopBackOff"
+MANY_RESTARTS: Final = 3
 LEASE_GRACE_NS: Final = 60 * NS_PER_SECOND
 """Karpenter renews its lease every few seconds: one this old has no live holder."""
 
@@ -75,7 +77,7 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
 def _down(case: VerdictCase, pending: PendingPods) -> ClusterFinding:
     controller = case.controller
     since = min((pod.since_ns for pod in controller.pods if pod.since_ns), default=None)
-    is_short = since is not None and case.now_ns - since < RESTART_NS
+    is_short = _is_restarting(controller.pods, since, case.now_ns)
     explained = pending.take(lambda _: True)
     return ClusterFinding(
         severity=FindingSeverity.WARNING if is_short else FindingSeverity.ERROR,
@@ -95,10 +97,16 @@ def _down(case: VerdictCase, pending: PendingPods) -> ClusterFinding:
     )
 
 
+def _is_restarting(pods: Sequence[ControllerPod], since_ns: int | None, now_ns: int) -> bool:
+    """Return whether pods are only being rolled out: unready for a moment, and not crashing."""
+    crashes = any(pod.waiting_reason == CRASHING or pod.restarts >= MANY_RESTARTS for pod in pods)
+    return since_ns is not None and now_ns - since_ns < RESTART_NS and not crashes
+
+
 def _degraded(case: VerdictCase, unready: Sequence[ControllerPod], pending_ns: int | None) -> ClusterFinding:
     """Return that Karpenter runs, but not all of its pods are ready."""
     since = min((pod.since_ns for pod in unready if pod.since_ns), default=pending_ns)
-    is_short = since is not None and case.now_ns - since < RESTART_NS
+    is_short = _is_restarting(unready, since, case.now_ns)
     return ClusterFinding(
         severity=FindingSeverity.INFO if is_short else FindingSeverity.WARNING,
         code=FindingCode.KARPENTER_DEGRADED,

@@ -142,6 +142,8 @@ class Manner(StrEnum):
     QUOTA = "quota"
     UNREPAIRED = "unrepaired"
     """Karpenter does not repair such nodes."""
+    TRIPPED = "tripped"
+    """Karpenter repairs no node, because too many are unhealthy."""
     WEIGHT = "weight"
     """Because of the order of NodePools by weight."""
     LIMIT = "limit"
@@ -199,6 +201,8 @@ class Explained(msgspec.Struct, frozen=True):
     bound_names: tuple[str, ...] = ()
     """The groups whose volumes bind them to zones."""
     bound_zones: tuple[str, ...] = ()
+    expected: tuple[frozenset[str], ...] = ()
+    """Where each group is expected: nodes and NodeClaims."""
 
 
 NOTHING_PENDING: Final = Explained()
@@ -262,6 +266,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """The pod of Karpenter that tells the most about why it is down."""
     expires_ns: int | None = None
     """When its node expires."""
+    closed_until_ns: int | None = None
+    """When a disruption budget opens that blocks it as well."""
     screen: str = ""
     """The screen that proves it."""
     key: str = ""

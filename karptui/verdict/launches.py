@@ -41,7 +41,6 @@ REGISTRATION_TTL_NS: Final = 15 * MINUTE_NS
 """Karpenter deletes a NodeClaim that has not registered by then: pkg/controllers/nodeclaim/lifecycle/liveness.go."""
 REFUSED_RECENTLY_NS: Final = 10 * MINUTE_NS
 """A refused launch is tried again within this time as long as its pods are pending."""
-FEWEST_REFUSALS: Final = 3
 DAEMONSET_PATIENCE_NS: Final = 2 * MINUTE_NS
 
 
@@ -166,9 +165,9 @@ def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
         claims = frozenset(refusal.nodeclaim for refusal in of_pool)
         explained = pending.take(partial(_waits_for, pool=pool, claims=claims))
         count = len({refusal.nodeclaim for refusal in refusals})
-        severity = FindingSeverity.WARNING if count >= FEWEST_REFUSALS else FindingSeverity.INFO
         yield ClusterFinding(
-            severity=FindingSeverity.ERROR if explained.pods else severity,
+            # Without pending pods, other offerings or another NodePool took them.
+            severity=FindingSeverity.ERROR if explained.pods else FindingSeverity.INFO,
             code=FindingCode.LAUNCH_REFUSED,
             since_ns=min(refusal.first_ns for refusal in refusals),
             last_ns=max(refusal.last_ns for refusal in refusals),
@@ -404,9 +403,8 @@ def _limits(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]
         explained = pending.take(partial(_is_limited, pool=line.pool))
         if line.is_open and not explained.pods:
             continue
-        severity = FindingSeverity.INFO if line.spares_types else FindingSeverity.WARNING
         yield ClusterFinding(
-            severity=FindingSeverity.ERROR if explained.pods else severity,
+            severity=FindingSeverity.ERROR if explained.pods else FindingSeverity.INFO,
             code=FindingCode.POOL_AT_LIMIT,
             manner=Manner.SPARES_TYPES if line.spares_types else Manner.LIMIT if line.is_open else Manner.PLAIN,
             objects=(f"NodePool/{line.pool}",),

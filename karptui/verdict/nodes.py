@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from karptui.disruption.codes import Code
 from karptui.disruption.termination import INTERRUPTIONS
 from karptui.karpenter.labels import SPOT
 from karptui.kube.event import Event
@@ -29,6 +30,8 @@ SICK_NS: Final = 10 * 60 * NS_PER_SECOND
 """A node that is not ready for this long is an error."""
 INTERRUPTED_NS: Final = 15 * 60 * NS_PER_SECOND
 """Interruptions this recent count: instances are gone two minutes after a spot notice."""
+NOTICE_NS: Final = 120 * NS_PER_SECOND
+"""EC2 takes an interrupted spot instance back this long after its notice."""
 WAVE_SHARE: Final = 0.2
 """From this share of a capacity type on, interruptions are an error."""
 FEWEST_OF_A_ZONE: Final = 2
@@ -143,16 +146,22 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
     if not hit:
         return
     is_spot = reasons == {"SpotInterrupted"}
-    there = [line for line in case.nodes if line.claim is not None and (not is_spot or line.capacity_type == SPOT)]
+    since = min(ns for name in hit for ns in instants[name])
+    there = [
+        line
+        for line in case.nodes
+        if line.claim is not None and line.claim.created_ns <= since and (not is_spot or line.capacity_type == SPOT)
+    ]
     gone = [name for name in hit if name not in by_claim]
     total = len(there) + len(gone)
-    since = min(ns for name in hit for ns in instants[name])
     is_wave = len(hit) > 1
     explained = pending.take(lambda group: is_wave and group.since_ns >= since - _BEFORE_NS)
+    waits = any(not names for names in explained.expected)
     pools = tuple(sorted({by_claim[name].pool for name in hit if name in by_claim}))
     severity = FindingSeverity.ERROR if len(hit) >= max(3, WAVE_SHARE * total) else FindingSeverity.WARNING
+    is_over = case.now_ns - max(last_ns for name in hit for last_ns in instants[name]) >= NOTICE_NS
     yield ClusterFinding(
-        severity=severity if is_wave else FindingSeverity.INFO,
+        severity=severity if is_wave and (waits or not is_over) else FindingSeverity.INFO,
         code=FindingCode.INTERRUPTED,
         since_ns=since,
         objects=tuple(f"NodeClaim/{name}" for name in hit),
@@ -173,7 +182,7 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
         instants: list[int] = []
         for line in case.nodes:
             condition = condition_of(line.node.conditions, pressure) if line.node is not None else None
-            if condition is not None and condition.status == "True" and line.not_ready_ns is None:
+            if condition is not None and condition.status == "True" and line.not_ready_ns is None and not line.goes:
                 lines.append(line)
                 instants.append(condition.last_transition_ns)
         if lines:
@@ -197,7 +206,8 @@ def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
     instants: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     messages: dict[tuple[str, str], str] = {}
     for line in case.nodes:
-        for condition in line.node.conditions if line.node is not None and line.claim is not None else ():
+        is_asked = line.node is not None and line.claim is not None and not line.goes
+        for condition in line.node.conditions if line.node is not None and is_asked else ():
             if condition.type == "Ready" or not any(policy.holds_for(condition) for policy in case.repair_policies):
                 continue
             key = condition.type, condition.status
@@ -205,8 +215,11 @@ def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
             instants[key].append(condition.last_transition_ns)
             messages[key] = condition.message or condition.reason
     for (type_, status), lines in groups.items():
+        manner = Manner.UNREPAIRED if not case.repairs else Manner.PLAIN
+        if any(_is_repair_tripped(line) for line in lines):
+            manner = Manner.TRIPPED
         yield ClusterFinding(
-            severity=FindingSeverity.WARNING,
+            severity=FindingSeverity.INFO if manner is Manner.PLAIN else FindingSeverity.WARNING,
             code=FindingCode.NODE_PRESSURE,
             since_ns=min((ns for ns in instants[type_, status] if ns), default=None),
             objects=tuple(f"Node/{line.name}" for line in lines),
@@ -214,10 +227,19 @@ def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
             pools=tuple(sorted({line.pool for line in lines if line.pool})),
             nodes=len(lines),
             detail=f"{type_}={status}",
-            manner=Manner.PLAIN if case.repairs else Manner.UNREPAIRED,
+            manner=manner,
             screen="nodes",
             key="^z",
         )
+
+
+def _is_repair_tripped(line: VerdictNode) -> bool:
+    """Return whether Karpenter's limit of unhealthy nodes holds back the repair of a node."""
+    if line.findings is None:
+        return False
+    if line.findings.unhealthy is not None and line.findings.unhealthy.is_tripped:
+        return True
+    return any(blocker.code is Code.REPAIR_TRIPPED for blocker in line.findings.blockers)
 
 
 def _cordoned(case: VerdictCase) -> Iterator[ClusterFinding]:

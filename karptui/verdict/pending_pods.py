@@ -25,6 +25,7 @@ class PendingPods:
             min((group.since_ns for group in taken if group.since_ns), default=None),
             tuple(group.name for group in taken if group.zones),
             tuple(sorted(frozenset().union(*(group.zones for group in taken)))),
+            tuple(group.nodes for group in taken),
         )
 
     def left(self) -> Sequence[PendingLine]:

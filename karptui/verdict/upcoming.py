@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from karptui.disruption.codes import WhyCode
+from karptui.disruption.termination import deadline_of
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.pool_order import usable_pools
@@ -21,12 +22,17 @@ _LEAVING: Final = (WhyCode.OK, WhyCode.WAITS, WhyCode.COMMAND, WhyCode.DRAIN, Wh
 
 
 def forced_end_ns(line: VerdictNode) -> int | None:
-    """Return when expiration and its grace period end every pod of a node, None if nothing does.
+    """Return when a drain that has begun, or that expiration will begin, ends every pod of a node; None if never.
 
     Source: pkg/controllers/nodeclaim/expiration and pkg/controllers/node/termination of Karpenter.
     """
     claim = line.claim
-    if claim is None or claim.is_deleting or claim.expires_ns is None or claim.termination_grace_period_ns is None:
+    if claim is None:
+        return None
+    if claim.is_deleting:
+        deadline = deadline_of(claim)
+        return deadline.at_ns if deadline is not None else None
+    if claim.expires_ns is None or claim.termination_grace_period_ns is None:
         return None
     return claim.expires_ns + claim.termination_grace_period_ns
 
@@ -44,8 +50,8 @@ def _expiry(case: VerdictCase) -> Iterator[ClusterFinding]:
         (
             (end, line.name, line)
             for line in case.nodes
-            if line.protected_pods and (end := forced_end_ns(line)) is not None
-            if line.claim is not None and (line.claim.expires_ns or 0) - case.now_ns <= EXPIRY_HORIZON_NS
+            if line.protected_pods and (end := forced_end_ns(line)) is not None and end > case.now_ns
+            if line.goes or _expires_ns(line, case.now_ns) is not None
         ),
         key=lambda entry: entry[:2],
     )
@@ -57,7 +63,7 @@ def _expiry(case: VerdictCase) -> Iterator[ClusterFinding]:
     yield ClusterFinding(
         severity=FindingSeverity.ERROR if is_soon else FindingSeverity.WARNING,
         code=FindingCode.EXPIRY,
-        expires_ns=first.claim.expires_ns,
+        expires_ns=_expires_ns(first, case.now_ns),
         until_ns=end_ns,
         objects=(*(f"Pod/{key}" for _, _, line in ends for key in line.protected_pods), f"Node/{first.name}"),
         names=first.protected_pods,

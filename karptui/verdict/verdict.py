@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from karptui.advice.catalogue import BY_ID
 from karptui.disruption.churn.life import Removal
 from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.disruption.codes import Code, WhyCode
@@ -128,6 +129,7 @@ COVERED_RULES: Final = frozenset(
         "pod-moved-often",
         "pod-no-usable-pool",
         "pod-several-pdbs",
+        "pool-limit-below-type",
         "pool-churn-loop",
         "pool-not-ready",
     }
@@ -175,6 +177,8 @@ def _rank(finding: ClusterFinding, now_ns: int) -> tuple[object, ...]:
     tier = _TIER_OF.get(finding.code, len(_TIERS))
     if finding.code is FindingCode.EXPIRY and finding.until_ns is not None and finding.until_ns - now_ns <= SOON_NS:
         tier = _FAILING
+    if finding.code is FindingCode.ADVICE and finding.severity is FindingSeverity.ERROR:
+        tier = _FAILING + 1
     severities, places = list(FindingSeverity), list(FindingCode)
     return (
         _is_quiet(finding),
@@ -286,7 +290,7 @@ def _advice(case: VerdictCase) -> Iterator[ClusterFinding]:
             pods=0,
             nodes=0,
             of_nodes=len(warnings),
-            detail=warnings[0].fact,
+            detail=BY_ID[warnings[0].rule].title,
             screen="advice",
             key="0",
         )
@@ -436,6 +440,7 @@ def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
             until_ns=min(ends, default=None) if is_budget else None,
             detail=reason,
             of_nodes=limit.units if limit is not None else 0,
+            closed_until_ns=min(ends, default=None) if not is_budget else None,
             manner=manners.most_common(1)[0][0] if is_budget else Manner.STATIC if static else Manner.PLAIN,
             screen="claims",
             key="3",

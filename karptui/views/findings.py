@@ -168,7 +168,7 @@ def _karpenter_forbidden(finding: ClusterFinding, now_ns: int, _: Reasons) -> st
 
 def _pods_not_created(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     name, *owners = finding.names
-    of = f"Pods of {first_of(owners, NAMED)} cannot be created{_for(finding, now_ns)}"
+    of = f"No new pods of {first_of(owners, NAMED)}{_for(finding, now_ns)}"
     message = _quoted(finding.detail)
     if finding.manner == "webhook-fails":
         return f"{of}: admission webhook {name} fails ({message})"
@@ -239,14 +239,15 @@ def _nodeclass_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> st
     elif finding.manner == "leaving":
         state = f"{name} is being deleted"
     else:
-        state = f"{name} is not ready{_for(finding, now_ns)} ({_quoted(finding.detail)})"
+        state = f"{name} has not been ready{_for(finding, now_ns)} ({_quoted(finding.detail)})"
     many = len(pools) > 1
     launch = f"NodePool{'s' * many} {first_of(pools, NAMED)} {'launch' if many else 'launches'} no nodes"
     return f"{state}: {launch}{_pods_pending(finding)}"
 
 
 def _zone_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    nodes = f"all {count_text(finding.nodes)} Karpenter nodes are not ready{_for(finding, now_ns)}"
+    count = count_text(finding.nodes)
+    nodes = f"{count} of {count} Karpenter nodes have not been ready{_for(finding, now_ns)}"
     return f"Zone {finding.zones[0]}: {nodes}{_why_not_ready(finding)}{_pods_pending(finding)}"
 
 
@@ -279,8 +280,10 @@ def _interrupted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     kind = f"{finding.detail} nodes" if finding.detail else "nodes"
     of = f"{count_text(finding.nodes)} of {count_text(finding.of_nodes)} {kind}"
     pools = f" in {first_of(finding.names, NAMED)}" if finding.names else ""
-    ago = f", the first {age_text(finding.since_ns, now_ns)} ago" if finding.since_ns else ""
-    return f"EC2 interrupts {of}{pools}{ago}{_pods_pending(finding)}"
+    since = f"{age_text(finding.since_ns, now_ns)} ago" if finding.since_ns else ""
+    ago = f" {since}" if finding.nodes == 1 else f", the first {since}"
+    ago = ago if since else ""
+    return f"EC2 interrupted {of}{pools}{ago}{_pods_pending(finding)}"
 
 
 def _launch_refused(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -292,11 +295,13 @@ def _launch_refused(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     of = f" of {pool}" if pool else ""
     details = "; ".join(filter(None, (what, places)))
     why = _quoted(finding.detail) if finding.manner == "incomplete" else error_words(finding.detail)
-    times = f"{counted(finding.nodes, 'launch', 'launches')}{of} refused{_in(finding, now_ns)}{ago}"
+    times = f"EC2 refused {counted(finding.nodes, 'launch', 'launches')}{of}"
+    over = f"{_over(finding, now_ns)}{ago}" if finding.nodes > 1 else ago.removeprefix(", last")
+    times = f"{times}{over}"
     return f"{times}: {why}{f' ({details})' if details else ''}{_pods_pending(finding)}"
 
 
-def _in(finding: ClusterFinding, now_ns: int) -> str:
+def _over(finding: ClusterFinding, now_ns: int) -> str:
     return f" in {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
 
 
@@ -308,17 +313,19 @@ def _stuck(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         return f"{claims} cannot launch{_for(finding, now_ns)}: {_quoted(finding.detail)}{_pods_pending(finding)}"
     if finding.manner == "node-gone":
         return f"{claims} {has} an instance, but the Node is gone{_pods_pending(finding)}"
-    gives_up = f"; Karpenter gives up 15m after creation, first in {_left(finding, now_ns)}" if finding.until_ns else ""
-    state = f"{has} an instance that does not register as a node{_for(finding, now_ns)}"
+    first = "the first " if many else ""
+    gives_up = f"; Karpenter gives up after 15m, {first}in {_left(finding, now_ns)}" if finding.until_ns else ""
+    instances = "instances that have" if many else "an instance that has"
+    state = f"{has} {instances} not registered as a node{_for(finding, now_ns)}"
     replaces = f" (to replace {finding.reasons[0].lower()} nodes of {finding.pools[0]})" if finding.reasons else ""
     return f"{claims}{replaces} {state}{gives_up}{_pods_pending(finding)}"
 
 
 def _not_initialized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    are = verb(finding.nodes, "is", "are")
+    have = verb(finding.nodes, "has", "have")
     missing = "missing resource " if finding.manner == "missing" else ""
     why = f": {missing}{_kubelet_words(finding.detail)}" if finding.detail else ""
-    text = f"{_nodes(finding)} ({_names(finding.names)}) {are} not initialized{_for(finding, now_ns)}{why}"
+    text = f"{_nodes(finding)} ({_names(finding.names)}) {have} not been initialized{_for(finding, now_ns)}{why}"
     return f"{text}{_pods_pending(finding)}"
 
 
@@ -327,11 +334,11 @@ def _daemonset_pending(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
     pods = counted(finding.pods, "pod")
     text = f"DaemonSet {finding.names[0]}: {pods} pending{_for(finding, now_ns)}, no room on their nodes"
-    asks = f" (each asks for {resources_words(finding.requests)})"
+    asks = f" (each requests {resources_words(finding.requests)})"
     if not finding.pending.pods:
         return f"{text}{asks}"
     others = f"{counted(len(finding.pending.pods), 'other pod')} ({first_of(finding.pending.names, NAMED)})"
-    return f"{text}{asks}; {others} pending, no new node has room next to it"
+    return f"{text}{asks}; {others} pending: a new node has no room for them beside it"
 
 
 def _pending(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
@@ -353,7 +360,7 @@ def _reservations_full(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _pool_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     many = len(finding.names) != 1
     why = f" ({_quoted(finding.detail)})" if finding.detail else ""
-    state = f"NodePool{'s' * many} {first_of(finding.names, NAMED)} {'are' if many else 'is'} not ready"
+    state = f"NodePool{'s' * many} {first_of(finding.names, NAMED)} {'have' if many else 'has'} not been ready"
     launch = "they launch no nodes" if many else "it launches no nodes"
     return f"{state}{_for(finding, now_ns)}{why}: {launch}{_pods_pending(finding)}"
 
@@ -372,17 +379,21 @@ def _unhealthy(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     where = f" in {finding.zones[0]}" if finding.zones and finding.nodes > 1 else ""
     why = _why_not_ready(finding)
     if finding.nodes == 1:
-        return f"node {_names(finding.names)} is not ready{_for(finding, now_ns)}{why}"
+        return f"node {_names(finding.names)} has not been ready{_for(finding, now_ns)}{why}"
     nodes = f"{_nodes(finding)}{_of_pools(finding)}{where} ({_names(finding.names)})"
-    return f"{nodes} are not ready{_for(finding, now_ns)}{why}"
+    return f"{nodes} have not been ready{_for(finding, now_ns)}{why}"
 
 
 def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    has = verb(finding.nodes, "has", "have")
+    has = verb(finding.nodes, "has had", "have had")
     names = finding.names[: finding.nodes]
     messages = finding.names[finding.nodes :]
     message = f" ({_quoted(messages[0])})" if messages else ""
-    repair = "; node repair is off" if finding.manner == "unrepaired" else ""
+    repair = {
+        "unrepaired": "; node repair is off",
+        "tripped": "; Karpenter repairs none of them, because more than 20 % of the nodes are unhealthy",
+    }.get(finding.manner, "; Karpenter repairs it")
+    repair = repair if messages else ""
     nodes = f"{_nodes(finding)}{_of_pools(finding)} ({_names(names)})"
     return f"{nodes} {has} {finding.detail}{_for(finding, now_ns)}{message}{repair}"
 
@@ -415,12 +426,12 @@ def _karpenter_degraded(finding: ClusterFinding, now_ns: int, _: Reasons) -> str
 
 def _churn(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     pool, *workloads = finding.names
-    span = f" in {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
+    span = f" in the last {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
     evictions = f"{counted(finding.pods, 'eviction')} of {workloads[0]}" if workloads else ""
     if not pool:
         return f"Pods of {workloads[0]} are moved again and again: {counted(finding.pods, 'eviction')}{span}"
     why = f" ({', '.join(finding.reasons)})" if finding.reasons else ""
-    text = f"Node churn loop in {pool}: {_nodes(finding)} removed soon after launch{span}{why}"
+    text = f"Node churn loop in {pool}: {_nodes(finding)} removed shortly after launch{span}{why}"
     return f"{text}; {evictions}" if evictions else text
 
 
@@ -431,6 +442,8 @@ def _expiry(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     grace = span_text((finding.until_ns or 0) - (finding.expires_ns or 0))
     end = f"{clock_text(finding.until_ns or 0)[:5]} UTC (in {_left(finding, now_ns)})"
     why = f"node {short_name(finding.detail)} expires in {span_text(expires)}, terminationGracePeriod {grace}"
+    if finding.expires_ns is None:
+        why = f"node {short_name(finding.detail)} is draining, and its terminationGracePeriod ends"
     others = finding.pods - len(finding.names)
     more = f"; {counted(others, 'more protected pod')} on nodes that expire within a day" if others else ""
     return f"{pods} {'are' if many else 'is'} protected but will be killed by {end}: {why}{more}"
@@ -488,7 +501,7 @@ def _node_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _pdb(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    state = "cannot drain" if finding.draining == finding.nodes else "blocked"
+    state = "unable to drain" if finding.draining == finding.nodes else "blocked"
     blocked = f"{_nodes(finding)} {state}{_for(finding, now_ns)}{_new_pods(finding)}"
     pairs = [name for name in finding.names if " + " in name]
     single = [name for name in finding.names if " + " not in name]
@@ -535,7 +548,7 @@ _LEAVING: Final[Mapping[str, str]] = {
     "undrained": "no pod blocks the drain, but Karpenter has not marked {it} drained",
     "draining": "{its} drain is not finished",
     "volumes": "drained, but volumes are still attached",
-    "instance": "drained, but the instance still exists",
+    "instance": "drained, but {its} {instance} still exist{s}",
     "no-node": "the Node is gone, but a finalizer keeps {its} NodeClaim",
     "node-alone": "only the Node is being deleted, and a finalizer keeps it",
     "unknown": "{its} progress is not known",
@@ -548,6 +561,8 @@ def _leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         its="its" if is_one else "their",
         it="it" if is_one else "them",
         pods=counted(finding.pods, "pod"),
+        instance="instance" if is_one else "instances",
+        s="s" if is_one else "",
         take="takes" if is_one_pod else "take",
         are="is" if is_one_pod else "are",
     )
@@ -573,6 +588,8 @@ def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     pool = f"static NodePool {finding.names[0]}" if finding.manner == "static" else finding.names[0]
     if finding.of_nodes and finding.detail == "STATIC_NO_HEADROOM":
         why = f"its limit of {counted(finding.of_nodes, 'node')} leaves no room for a replacement"
+    if finding.closed_until_ns is not None:
+        why += f"; its disruption budget is also 0 until {clock_text(finding.closed_until_ns)[:5]} UTC"
     return f"{pool}: drift of {_nodes(finding)} stuck{_for(finding, now_ns)}, {why}"
 
 
@@ -601,7 +618,11 @@ def _advice(finding: ClusterFinding, _: int, __: Reasons) -> str:
         fact = f"{fact[: 2 * QUOTED].rpartition(' ')[0]} …"
     if not finding.of_nodes:
         return fact
-    return f"Advice: {fact}" if finding.of_nodes == 1 else f"Advice has {finding.of_nodes} warnings, the first: {fact}"
+    return (
+        f"Advice has 1 warning: {fact}"
+        if finding.of_nodes == 1
+        else (f"Advice has {finding.of_nodes} warnings, the first: {fact}")
+    )
 
 
 def _next(finding: ClusterFinding, _: int, __: Reasons) -> str:
@@ -622,7 +643,7 @@ def _fine(finding: ClusterFinding, _: int, __: Reasons) -> str:
     foreign = (
         "Karpenter does not manage the only node"
         if finding.nodes == 1
-        else (f"Karpenter manages none of {_nodes(finding)}")
+        else (f"none of the {_nodes(finding)} is managed by Karpenter")
     )
     what = "no nodes and no NodeClaims" if is_empty else foreign
     pools = counted(len(finding.names), "NodePool")

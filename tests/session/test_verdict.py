@@ -120,7 +120,7 @@ def test_a_limit_that_stops_only_some_types_is_no_warning() -> None:
     )
     assert (gpu.severity, gpu.manner) == (FindingSeverity.INFO, Manner.SPARES_TYPES)
     assert (pages.detail, pages.manner) == ("hugepages-2Mi 10Gi of 10Gi", Manner.SPARES_TYPES)
-    assert (cpu.severity, cpu.manner) == (FindingSeverity.WARNING, Manner.PLAIN)
+    assert (cpu.severity, cpu.manner) == (FindingSeverity.INFO, Manner.PLAIN)
 
 
 def test_a_limit_of_nodes_counts_no_nodeclaim_without_an_instance() -> None:

@@ -182,7 +182,7 @@ def test_a_zone_whose_nodes_are_all_not_ready_is_one_finding_with_its_pods_and_v
     by_code = findings(nodes=[*nodes, a_line("a")], pending=[WEB, database])
     assert FindingCode.PENDING not in by_code
     assert text(by_code[FindingCode.ZONE_NOT_READY]) == (
-        "Zone us-east-1b: all 4 Karpenter nodes are not ready for 4m; 3 pods pending (shop/web-* (2), db/db-0); "
+        "Zone us-east-1b: 4 of 4 Karpenter nodes have not been ready for 4m; 3 pods pending (shop/web-* (2), db/db-0); "
         "db/db-0 needs a volume in us-east-1b"
     )
     partly = findings(nodes=[*nodes, a_line("b9", zone="us-east-1b")])
@@ -225,7 +225,7 @@ def test_refused_launches_are_one_finding_for_each_nodepool_and_explain_its_pods
     by_code = findings(refusals=[refusal("b-1", 17), refusal("b-2", 1)], pending=[waiting])
     assert list(by_code) == [FindingCode.LAUNCH_REFUSED]
     assert text(by_code[FindingCode.LAUNCH_REFUSED]) == (
-        "2 launches of batch refused in 17m, last 60s ago: insufficient capacity in EC2 "
+        "EC2 refused 2 launches of batch in 17m, last 60s ago: insufficient capacity in EC2 "
         "(c7i.4xlarge spot; us-east-1a); 1 pod pending (batch/etl-*)"
     )
     assert FindingCode.LAUNCH_REFUSED not in findings(refusals=[refusal("b-1", 17)])
@@ -267,7 +267,7 @@ def test_a_node_that_does_not_initialize_names_the_resource_that_is_missing() ->
     by_code = findings(nodes=[node], pending=[waiting])
     assert FindingCode.PENDING not in by_code
     assert text(by_code[FindingCode.NOT_INITIALIZED]) == (
-        "1 node (gpu-1) is not initialized for 34m: missing resource nvidia.com/gpu; 1 pod pending (ml/infer-0)"
+        "1 node (gpu-1) has not been initialized for 34m: missing resource nvidia.com/gpu; 1 pod pending (ml/infer-0)"
     )
 
 
@@ -314,8 +314,8 @@ def test_a_churn_loop_names_the_nodepool_and_the_workload_that_is_evicted() -> N
     )
     churn = findings(advice=AdviceReport(loops=loops))[FindingCode.CHURN]
     assert text(churn) == (
-        "Node churn loop in general: 12 nodes removed soon after launch in 60m (Underutilized); "
-        "60 evictions of shop/cart"
+        "Node churn loop in general: 12 nodes removed shortly after launch in the last 60m "
+        "(Underutilized); 60 evictions of shop/cart"
     )
 
 

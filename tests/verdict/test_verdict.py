@@ -277,7 +277,7 @@ def test_errors_come_first_then_the_dearest() -> None:
     )
     codes = [one.code for one in verdict_of(case)]
     assert set(codes[:3]) == {FindingCode.PENDING, FindingCode.POOL_NOT_READY, FindingCode.UNHEALTHY}
-    assert codes[3:] == [FindingCode.POOL_AT_LIMIT, FindingCode.NO_PERMISSION, FindingCode.NO_PRICES]
+    assert codes[3:] == [FindingCode.NO_PERMISSION, FindingCode.POOL_AT_LIMIT, FindingCode.NO_PRICES]
 
 
 def test_a_nodepool_that_is_not_ready_says_since_when_and_why() -> None:

@@ -54,7 +54,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
         ),
         (
             a_finding(FindingCode.CLAIM_STUCK, names=("a",)),
-            "NodeClaim a has an instance that does not register as a node for 60m",
+            "NodeClaim a has an instance that has not registered as a node for 60m",
         ),
         (
             a_finding(FindingCode.CLAIM_STUCK, names=("a",), manner=Manner.NODE_GONE),
@@ -120,7 +120,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
         ),
         (
             a_finding(FindingCode.FINE, manner=Manner.NOT_KARPENTERS, nodes=3, names=("a", "b")),
-            "Karpenter manages none of 3 nodes: 2 NodePools, no pod pending for long",
+            "none of the 3 nodes is managed by Karpenter: 2 NodePools, no pod pending for long",
         ),
         (
             a_finding(FindingCode.FINE, manner=Manner.NOT_KARPENTERS, nodes=1),
@@ -129,7 +129,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
         (a_finding(FindingCode.FINE, nodes=3), "nothing holds or endangers this cluster"),
         (
             a_finding(FindingCode.POOL_NOT_READY, names=("a",), detail="NodeClassReady=False"),
-            "NodePool a is not ready for 60m (NodeClassReady=False): it launches no nodes",
+            "NodePool a has not been ready for 60m (NodeClassReady=False): it launches no nodes",
         ),
         (
             a_finding(FindingCode.POD_DND, names=("ci/jobs",), pods=3, nodes=2, recent_pods=4),

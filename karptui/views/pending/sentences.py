@@ -220,6 +220,8 @@ def now_text(group: PendingGroup) -> str:
                 return f"✘ {clean(pool.nodepool)}: {miss_text(pool)}"
         error = group.diagnosis.error
         rejections = () if error is None else error.rejections
+        if any(one.gate is PlacementGate.DYNAMIC_RESOURCES for _, one in rejections):
+            return "✘ asks for ResourceClaims (Dynamic Resource Allocation), which Karpenter does not support"
         if any(one.gate is PlacementGate.NODEPOOLS for _, one in rejections):
             return f"✘ {NO_TYPES}"
         gates = [f"{pool}: {one.gate}" if pool else str(one.gate) for pool, one in rejections]
