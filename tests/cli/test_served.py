@@ -22,7 +22,7 @@ from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType, WSServerH
 
 from karptui.cli.serve import MOST_APPS
 
-SECONDS = 20.0
+SECONDS = 60.0
 
 Params = ParamSpec("Params")
 
