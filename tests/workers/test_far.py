@@ -83,9 +83,11 @@ def _once_it_has_workers(cluster: Cluster, count: int = 1) -> Workers:
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return the address of a scheduler with two workers."""
     cluster = Cluster(tmp_path_factory.mktemp("dask"))
-    _once_it_has_workers(cluster, 2).close()
-    yield cluster.address
-    cluster.stop()
+    try:
+        _once_it_has_workers(cluster, 2).close()
+        yield cluster.address
+    finally:
+        cluster.stop()
 
 
 def test_a_cluster_of_two_workers_one_of_which_is_killed(
