@@ -319,6 +319,7 @@ def test_nodes_without_a_price_are_counted() -> None:
         "name": "a",
         "scenario": "b",
         "replay": "pending",
+        "notCounted": {"unmanaged": 0, "leaving": 0, "unlaunched": 0},
         "before": figures,
         "after": figures,
         "sentence": "s",
