@@ -166,7 +166,8 @@ class _Terminal:
             yield
         except OSError:
             _hang_up()
-            raise
+            # The window is closed: Textual's output thread ends without a crash report.
+            raise SystemExit(128 + signal.SIGHUP) from None
         finally:
             self.writing = None
 

@@ -1022,6 +1022,7 @@ def test_run_announces_waits_and_stops(serve: Serve) -> None:
     thread.start()
     bench.mailbox.until(lambda: bench.keys == {"a"})
     assert bench.reflector.settled.wait(5)
+    bench.mailbox.until(lambda: Phase.LIVE in bench.mailbox.phases(Kind.NODE))
     stopped.set()
     bench.reflector._transport.close()
     thread.join(5)
