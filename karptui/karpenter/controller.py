@@ -16,6 +16,8 @@ import msgspec
 from karptui.karpenter.rules import NEWEST, is_modelled, version_note
 from karptui.karpenter.settings import Settings, parse_settings
 
+LEADER_LEASE: Final = "karpenter-leader-election"
+"""Name of the lease by which Karpenter's replicas agree on a leader: pkg/operator/operator.go."""
 MODELLED_VERSION: Final = NEWEST.version
 """The newest version of Karpenter that the engine is compared with."""
 _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")

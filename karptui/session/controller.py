@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.decode.controller import OWN_NAMESPACE, USUAL_NAMESPACE
 from karptui.decode.kinds import Kind
+from karptui.karpenter.controller import LEADER_LEASE
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.verdict.finding import Controller, ControllerPod
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 NAME_LABEL: Final = "app.kubernetes.io/name"
 NAME: Final = "karpenter"
-LEASE: Final = "karpenter-leader-election"
 DENIED_NS: Final = 30 * 60 * NS_PER_SECOND
 """Denied permissions older than this are left to the Events screen."""
 _DENIED: Final = re.compile(
@@ -50,7 +50,7 @@ def controller_of_view(view: ClusterView, now_ns: int) -> Controller:
         key = f"{event.involved_namespace}/{event.involved_name}"
         if event.reason in _BACK_OFF and event.involved_kind == "Pod" and key in unready:
             said_ns[key] = min(event.first_ns, said_ns.get(key, event.first_ns))
-    lease = next((one for one in view.state.of(Kind.LEASE).values() if one.name == LEASE), None)
+    lease = next((one for one in view.state.of(Kind.LEASE).values() if one.name == LEADER_LEASE), None)
     return Controller(
         pods=tuple(_pod(pod, said_ns.get(pod.key, 0)) for pod in pods),
         lease_holder=lease.holder.partition("_")[0] if lease is not None else None,

@@ -8,7 +8,13 @@ from typing import Final
 import msgspec
 
 from karptui.aws.evidence import NO_EVIDENCE, Evidence
-from karptui.aws.launch_refusals import ALL_AVAILABLE, UnavailableOfferings, unavailable_now
+from karptui.aws.launch_refusals import (
+    ALL_AVAILABLE,
+    LaunchRefusal,
+    UnavailableOfferings,
+    recent_launch_refusals,
+    unavailable_now,
+)
 from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -47,7 +53,16 @@ def _with(evidence: Evidence, refused: UnavailableOfferings) -> Evidence:
     return evidence if evidence.refused == refused else msgspec.structs.replace(evidence, refused=refused)
 
 
+def launch_refusals_of(state: ClusterState) -> tuple[LaunchRefusal, ...]:
+    """Return the launches that failed for lack of capacity, for as long as events are kept."""
+    return recent_launch_refusals(_inventory(state), state.history)
+
+
 def _refused(state: ClusterState, now_ns: int) -> UnavailableOfferings:
+    return unavailable_now(_inventory(state), now_ns, state.history)
+
+
+def _inventory(state: ClusterState) -> Inventory:
+    """Return what refusals are read from: pods, of which there may be many, are left out."""
     events, claims, pools, nodeclasses, nodes = (tuple(state.of(kind).values()) for kind in _KINDS)
-    inventory = Inventory(events=events, nodeclaims=claims, nodepools=pools, nodeclasses=nodeclasses, nodes=nodes)
-    return unavailable_now(inventory, now_ns, state.history)
+    return Inventory(events=events, nodeclaims=claims, nodepools=pools, nodeclasses=nodeclasses, nodes=nodes)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from karptui.aws.launch_refusals import recent_launch_refusals
 from karptui.decode.kinds import Kind
 from karptui.disruption.budgets import REPAIR_GATE
 from karptui.disruption.codes import CODES, WhyCode
@@ -33,6 +32,7 @@ from karptui.session.nodeclasses import alias_of, assumed_of, lacks_nodeclasses
 from karptui.session.nodes import NodeEntry
 from karptui.session.pools import limit_uses
 from karptui.session.readiness import is_on_the_way
+from karptui.session.refusals import launch_refusals_of
 from karptui.session.status import plural
 from karptui.session.types_of_pools import types_of_pool
 from karptui.state.inventory import inventory_of
@@ -82,7 +82,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             starting=tuple(_starting(view)),
             repair_policies=policies_of(tuple(view.state.nodepools.values()), view.evidence.settings),
             repairs=view.evidence.settings.gate(REPAIR_GATE),
-            refusals=recent_launch_refusals(inventory_of(view.state), view.state.history),
+            refusals=launch_refusals_of(view.state),
             advice=view.advice,
             unchecked=tuple(_unchecked(view)),
             pools=tuple(view.state.nodepools.values()),

@@ -11,13 +11,12 @@ import msgspec
 from karptui.aws.region import FactPhase, FactStatus
 from karptui.clock import Clock
 from karptui.decode.controller import OWN_NAMESPACE, decode_controller, is_idle, order_of
-from karptui.karpenter.controller import ControllerInfo
+from karptui.karpenter.controller import LEADER_LEASE, ControllerInfo
 from karptui.sources.base import SourceError
 from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.periodic import REFRESH_SECONDS, REFUSED_SECONDS, PeriodicSource, Wait, failed_status
 from karptui.sources.recognition import (
-    LEASE,
     SELECTOR,
     ProxyClient,
     path_in,
@@ -79,8 +78,8 @@ def read_controller(client: ProxyClient, *, read_seconds: float = READ_SECONDS) 
     if others:
         raise ControllerError(
             f"{', '.join(others[:3])}: labelled {SELECTOR}, but nothing shows that it is Karpenter, neither the "
-            f"namespace {OWN_NAMESPACE}, nor a service account that may write NodeClaims, nor a lease {LEASE} beside "
-            "NodePools that Karpenter has written; Karpenter's settings are not known, defaults are assumed",
+            f"namespace {OWN_NAMESPACE}, nor a service account that may write NodeClaims, nor a lease {LEADER_LEASE} "
+            "beside NodePools that Karpenter has written; Karpenter's settings are not known, defaults are assumed",
             others,
         )
     raise ControllerError(

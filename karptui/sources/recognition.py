@@ -20,12 +20,12 @@ import msgspec
 
 from karptui.decode.controller import OWN_NAMESPACE, USUAL_NAMESPACE
 from karptui.decode.kinds import OTHER_PROVIDERS
+from karptui.karpenter.controller import LEADER_LEASE
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.errors import ApiError
 
 SELECTOR: Final = "app.kubernetes.io/name=karpenter"
-LEASE: Final = "karpenter-leader-election"
 MANAGER: Final = "karpenter"
 """What Karpenter calls itself where it writes objects and events."""
 JSON: Final = "application/json"
@@ -43,8 +43,8 @@ _SOME: Final = "20"
 _LEASE_SECONDS: Final = 60
 """A lease that has not been renewed for so long is held by nobody: four times what Karpenter takes."""
 _BY_LEASE: Final = (
-    f"only the lease {LEASE} says that this is Karpenter, as ClusterRoleBindings may not be read: whoever may make "
-    "leases and pods in {namespace} can say the same"
+    f"only the lease {LEADER_LEASE} says that this is Karpenter, as ClusterRoleBindings may not be read: whoever may "
+    "make leases and pods in {namespace} can say the same"
 )
 _BY_NAME: Final = (
     "only the namespace {namespace} says that this is Karpenter, as no lease does and ClusterRoleBindings may not be "
@@ -283,7 +283,7 @@ class _Questions:
         All namespaces are asked for or, where that is not allowed, the usual one.
         """
         for path in (f"{_LEASES}/leases", f"{_LEASES}/namespaces/{USUAL_NAMESPACE}/leases"):
-            if (found := self._ask(path, _Leases, fieldSelector=f"metadata.name={LEASE}")) is not None:
+            if (found := self._ask(path, _Leases, fieldSelector=f"metadata.name={LEADER_LEASE}")) is not None:
                 break
         else:
             return {}

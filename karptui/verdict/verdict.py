@@ -287,8 +287,6 @@ def _advice(case: VerdictCase) -> Iterator[ClusterFinding]:
             code=FindingCode.ADVICE,
             objects=tuple(f"{ref.kind}/{ref.key}" for ref in warnings[0].objects),
             names=tuple(finding.rule for finding in warnings),
-            pods=0,
-            nodes=0,
             of_nodes=len(warnings),
             detail=BY_ID[warnings[0].rule].title,
             screen="advice",

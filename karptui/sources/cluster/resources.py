@@ -8,6 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from karptui.decode.kinds import Kind
+from karptui.karpenter.controller import LEADER_LEASE as LEASE_NAME
 
 KARPENTER: Final = "karpenter.sh"
 UNFINISHED_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"
@@ -121,7 +122,7 @@ LEADER_LEASE: Final = Resource(
     plural="leases",
     api_kind="Lease",
     is_namespaced=True,
-    field_selector="metadata.name=karpenter-leader-election",
+    field_selector=f"metadata.name={LEASE_NAME}",
 )
 """EKS Auto Mode runs Karpenter under another name."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from karptui.decode.controller import OWN_NAMESPACE
+from karptui.karpenter import controller
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.sources.cluster.resources import (
     AUTO_MODE_EVENTS,
@@ -15,7 +16,7 @@ from karptui.sources.cluster.resources import (
     NODES,
     Resource,
 )
-from karptui.sources.recognition import LEASE, RBAC_GROUP
+from karptui.sources.recognition import RBAC_GROUP
 
 
 class ProviderGroup(NamedTuple):
@@ -62,7 +63,7 @@ USAGE_GROUP: Final = "metrics.k8s.io"
 
 
 _LEASE_RULE: Final = (
-    f'- {{apiGroups: ["coordination.k8s.io"], resources: [leases], resourceNames: [{LEASE}], '
+    f'- {{apiGroups: ["coordination.k8s.io"], resources: [leases], resourceNames: [{controller.LEADER_LEASE}], '
     "verbs: [get, list, watch]}"
 )
 

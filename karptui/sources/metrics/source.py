@@ -10,7 +10,7 @@ import msgspec
 
 from karptui.aws.region import FactPhase, FactStatus
 from karptui.clock import Clock
-from karptui.karpenter.controller import KarpenterVersion, parse_version
+from karptui.karpenter.controller import LEADER_LEASE, KarpenterVersion, parse_version
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.sources.base import SourceError
 from karptui.sources.cluster.body import answers_counted
@@ -18,7 +18,7 @@ from karptui.sources.cluster.errors import ApiError, UnreachableError
 from karptui.sources.metrics.controller import Controller, Endpoint, find_controller
 from karptui.sources.metrics.reading import CONTENT_TYPE, read_metrics
 from karptui.sources.periodic import REFRESH_SECONDS, REFUSED_SECONDS, PeriodicSource, Wait, failed_status
-from karptui.sources.recognition import LEASE, SELECTOR, ProxyClient
+from karptui.sources.recognition import SELECTOR, ProxyClient
 
 READ_SECONDS: Final = 40.0
 """How long the API server may be silent: it gives up on a pod after 30 s, and then says why."""
@@ -94,8 +94,8 @@ class MetricsReader:
             self.version = controller.version
         if not controller.endpoints:
             raise MetricsError(
-                f"no running pod or service labelled {SELECTOR} is Karpenter's by its namespace or a lease {LEASE}: "
-                "Karpenter runs outside this cluster, under another name, or not at all"
+                f"no running pod or service labelled {SELECTOR} is Karpenter's by its namespace or a lease "
+                f"{LEADER_LEASE}: Karpenter runs outside this cluster, under another name, or not at all"
             )
         return controller
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from karptui.decode.kinds import Kind, kind_of
+from karptui.karpenter.controller import LEADER_LEASE
 from karptui.karpenter.labels import AWS_GROUP, GROUP, POD_DELETION_COST, SAFE_TO_EVICT
 
 _METADATA: Final = (
@@ -51,7 +52,6 @@ _POD_STATUS: Final = (
 _CONTAINER_STATUSES: Final = ("containerStatuses", "initContainerStatuses")
 _CONTAINER_STATUS: Final = ("name", "ready", "restartCount", "resources", "allocatedResources")
 _STATE: Final = ("reason", "startedAt", "finishedAt", "exitCode")
-LEADER_LEASE: Final = "karpenter-leader-election"
 _LEASE: Final = ("holderIdentity", "renewTime", "leaseDurationSeconds")
 _NODE_SPEC: Final = ("providerID", "taints", "unschedulable")
 _NODE_STATUS: Final = ("capacity", "allocatable", "conditions", "addresses")
