@@ -1,7 +1,4 @@
-"""What crosses between a session and the screens: values, never a live object, a lock or a callback into an engine.
-
-Every message can be written as bytes and read back, so that a session may run in a process of its own.
-"""
+"""What crosses between a session and the screens: values, never a live object, a lock or a callback into an engine."""
 
 from __future__ import annotations
 

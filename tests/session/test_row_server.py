@@ -1,0 +1,117 @@
+"""Lists are filtered and sorted on the session's side, and their rows are given by window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from karptui.config import DEFAULTS
+from karptui.serving.lists import lists_of
+from karptui.serving.questions import answers_of
+from karptui.session.border import (
+    KeysWanted,
+    ObjectFound,
+    ObjectWanted,
+    Overview,
+    PickWanted,
+    Position,
+    PositionWanted,
+    RowsFound,
+    RowsWanted,
+    RowWindow,
+    TotalsWanted,
+    WindowWanted,
+)
+from karptui.session.costs import ClusterTotals
+from karptui.session.overview import overview_of
+from karptui.session.pods import PodEntry
+from karptui.session.replays import SharedBase
+from karptui.session.row_server import RowServer
+from karptui.views.nodes.columns import nodes_table
+from karptui.views.table import build_rows
+from tests.builders import NOW_NS
+from tests.ui.fleet import a_fleet, view_of
+
+FLEET = view_of(a_fleet())
+
+
+def server() -> RowServer:
+    return RowServer(lambda: FLEET, lists_of(DEFAULTS), answers_of(SharedBase()))
+
+
+def rows_of(name: str, asked: RowServer, **given: Any) -> RowsFound:
+    return asked.rows(RowsWanted(list=name, sort="name", now_ns=NOW_NS, **given))
+
+
+def test_rows_are_filtered_and_in_order_and_given_by_window() -> None:
+    asked = server()
+    found = rows_of("nodes", asked, filter_text="!general")
+    expected = build_rows(nodes_table(), [one for one in FLEET.node_entries if one.pool != "general"], now_ns=NOW_NS)
+    assert 0 < found.shown < found.total == len(FLEET.node_entries)
+    first, rest = (asked.window(WindowWanted(number=found.number, offset=at, count=3)) for at in (0, 3))
+    assert first.keys + rest.keys == asked.keys(KeysWanted(number=found.number)).keys[:6]
+    assert set(first.keys) <= set(expected.keys)
+    assert asked.window(WindowWanted(number=found.number, offset=found.shown, count=9)).keys == ()
+
+
+def test_rows_stay_the_same_while_nothing_changes() -> None:
+    asked = server()
+    found = rows_of("pods", asked)
+    assert rows_of("pods", asked) is found
+    assert rows_of("pods", asked, is_descending=True) is not found
+    timed = rows_of("pods", asked, filter_text="age>1h")
+    assert rows_of("pods", asked, filter_text="age>1h") is not timed
+
+
+def test_rows_that_gave_way_are_empty() -> None:
+    asked = server()
+    first = rows_of("nodes", asked)
+    for text in ("a", "b"):
+        rows_of("nodes", asked, filter_text=text)
+    assert asked.window(WindowWanted(number=first.number, offset=0, count=9)) == RowWindow()
+    assert asked.totals(TotalsWanted(number=first.number)) == ClusterTotals()
+    assert asked.position(PositionWanted(number=first.number, key="node/a")) == Position(index=None)
+
+
+def test_a_row_is_found_by_its_key() -> None:
+    asked = server()
+    found = rows_of("pods", asked)
+    keys = asked.keys(KeysWanted(number=found.number)).keys
+    assert asked.position(PositionWanted(number=found.number, key=keys[7])) == Position(index=7)
+    assert asked.position(PositionWanted(number=found.number, key="no/such")) == Position(index=None)
+    picked = asked.pick(PickWanted(number=found.number, keys=frozenset({keys[9], keys[2], "no/such"})))
+    assert picked.keys == (keys[2], keys[9])
+    assert [one.pod.key for one in picked.facts if isinstance(one, PodEntry)] == list(picked.keys)
+
+
+def test_sums_are_of_all_rows_or_some() -> None:
+    asked = server()
+    found = rows_of("nodes", asked)
+    every = asked.totals(TotalsWanted(number=found.number))
+    assert (every.nodes, every.claims) == (FLEET.totals.nodes, FLEET.totals.claims)
+    assert every.cpu == FLEET.totals.cpu
+    keys = asked.keys(KeysWanted(number=found.number)).keys
+    one = asked.totals(TotalsWanted(number=found.number, keys=frozenset(keys[:1])))
+    assert one.nodes + one.claims == 1
+
+
+def test_a_node_is_found_by_its_name() -> None:
+    asked = server()
+    name = next(iter(FLEET.state.nodes))
+    entry = FLEET.node_of(name)
+    assert entry is not None
+    assert asked.object(ObjectWanted(kind="Node", key=name)) == ObjectFound(is_there=True, node_key=entry.key)
+    assert asked.object(ObjectWanted(kind="Node", key="gone")) == ObjectFound()
+    pod = next(one for one in FLEET.state.pods.values() if one.node_name == name)
+    assert asked.object(ObjectWanted(kind="Pod", key=pod.key)) == ObjectFound(is_there=True, node_key=entry.key)
+    pool = next(iter(FLEET.state.nodepools), "")
+    assert asked.object(ObjectWanted(kind="NodePool", key=pool)).is_there is bool(pool)
+
+
+def test_an_overview_is_made_once_for_a_generation() -> None:
+    asked = server()
+    assert isinstance(asked.overview(), Overview)
+    assert asked.overview() is asked.overview()
+
+
+def test_every_list_has_a_size() -> None:
+    assert set(overview_of(FLEET).sizes) == set(lists_of(DEFAULTS))
