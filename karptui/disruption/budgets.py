@@ -34,8 +34,8 @@ class Reason(StrEnum):
     """Repair's, since 1.15: nodes that are not ready do not use it up."""
 
 
-VOLUNTARY: Final = (Reason.EMPTY, Reason.DRIFTED, Reason.UNDERUTILIZED)
-"""The reasons of methods that every cluster has; nodes are unhealthy only where Repair is at work."""
+_ALWAYS: Final = (Reason.EMPTY, Reason.DRIFTED, Reason.UNDERUTILIZED)
+"""The reasons of methods that every cluster has."""
 
 
 REPAIR_GATE: Final = "NodeRepair"
@@ -47,8 +47,14 @@ def is_repairing(settings: Settings) -> bool:
 
 
 def reasons_of(settings: Settings) -> tuple[Reason, ...]:
-    """Return the reasons that a controller's methods have."""
-    return (*VOLUNTARY, Reason.UNHEALTHY) if is_repairing(settings) else VOLUNTARY
+    """Return the reasons for which a controller disrupts nodes."""
+    return (*_ALWAYS, Reason.UNHEALTHY) if is_repairing(settings) else _ALWAYS
+
+
+def reasons_of_pool(pool: NodePool, settings: Settings) -> tuple[Reason, ...]:
+    """Return the reasons for which a controller disrupts nodes of a NodePool: a static one is never consolidated."""
+    reasons = reasons_of(settings)
+    return tuple(one for one in reasons if one in (Reason.DRIFTED, Reason.UNHEALTHY)) if pool.is_static else reasons
 
 
 class BudgetLine(msgspec.Struct, frozen=True, gc=False):

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from karptui.disruption import consolidation, emptiness, static_drift
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.budget_calendar import next_opening, opened_at
-from karptui.disruption.budgets import UNLIMITED, VOLUNTARY, BudgetState, PoolUse, Reason, budget_state
+from karptui.disruption.budgets import UNLIMITED, BudgetState, PoolUse, Reason, budget_state, reasons_of_pool
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
@@ -152,8 +152,8 @@ class PoolBlockers:
         """Yield the budgets that leave nothing now; reasons that the same line shuts share a blocker."""
         use = self._fleet.use.get(pool.name)
         shut: dict[tuple[object, ...], Blocker] = {}
-        for reason in VOLUNTARY:
-            if pool.is_static and reason is not Reason.DRIFTED:
+        for reason in reasons_of_pool(pool, self._fleet.settings):
+            if reason is Reason.UNHEALTHY:  # stops unhealthy nodes alone: see `of`
                 continue
             state = budget_state(pool, reason, use, self._fleet.now_ns)
             if state.left:

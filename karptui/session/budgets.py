@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from karptui.disruption.budget_calendar import AllowanceSpan, LineWindow, PoolBudgets
-from karptui.disruption.budgets import VOLUNTARY, BudgetState, Reason
+from karptui.disruption.budgets import BudgetState, Reason, reasons_of
 from karptui.karpenter.nodepool import NodePool
 from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import is_out_of_reach, unready_because
@@ -79,10 +79,11 @@ class BudgetEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
 def budget_entries(view: ClusterView) -> tuple[BudgetEntry, ...]:
     """Return a row for every NodePool and reason."""
     known = view.analysis.budgets if view.analysis is not None else None
+    reasons = reasons_of(view.evidence.settings)
     missing = unready_because(view) if known is None and is_out_of_reach(view) else ""
     return tuple(
         BudgetEntry(pool, reason, found, known is not None and found is None, missing)
         for name, pool in view.state.nodepools.items()
         for found in (known.get(name) if known is not None else None,)
-        for reason in (VOLUNTARY if found is None else [state.reason for state in found.states])
+        for reason in (reasons if found is None else [state.reason for state in found.states])
     )

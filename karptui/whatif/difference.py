@@ -9,7 +9,7 @@ import msgspec
 from karptui.aws.prices import PriceSettings, settings_of
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey
-from karptui.disruption.budgets import UNLIMITED, VOLUNTARY, budget_state
+from karptui.disruption.budgets import UNLIMITED, Reason, budget_state, reasons_of
 from karptui.disruption.command import Command, Method
 from karptui.disruption.methods import NextPass, observed_fleet
 from karptui.kube.pod import Pod, lost_pods
@@ -45,7 +45,8 @@ def budget_changes(before: Situation, after: Situation) -> tuple[BudgetChange, .
     """Return the NodePools and reasons for which budgets allow or leave another number of nodes."""
     if before is after:
         return ()
-    old, new = _allowances(before), _allowances(after)
+    reasons = [one for one in reasons_of(before.settings) if one in reasons_of(after.settings)]
+    old, new = _allowances(before, reasons), _allowances(after, reasons)
     nothing = (0, 0)
     return tuple(
         BudgetChange(pool, reason, *_crossed(old.get((pool, reason), nothing), new.get((pool, reason), nothing)))
@@ -60,11 +61,11 @@ def _crossed(
     return old[0], new[0], old[1], new[1]
 
 
-def _allowances(situation: Situation) -> _Allowance:
+def _allowances(situation: Situation, reasons: Iterable[Reason]) -> _Allowance:
     use = situation.budget_use
     found: _Allowance = {}
     for pool in served_pools(situation.inventory.nodepools):
-        for reason in VOLUNTARY:
+        for reason in reasons:
             state = budget_state(pool, reason, use.get(pool.name), situation.now_ns)
             is_unlimited = state.allowed >= UNLIMITED
             found[pool.name, str(reason)] = (None, None) if is_unlimited else (state.allowed, state.left)

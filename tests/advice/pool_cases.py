@@ -650,6 +650,14 @@ CASES += [
         name="static",
     ),
     Case(
+        "budget-never-opens",
+        lambda: three_nodes(replicas=3, budgets=(DisruptionBudget("0", reasons=("Unhealthy", "Empty")),)),
+        ("allow no disruption for Unhealthy at any time",),
+        INFO,
+        settings={"FEATURE_GATES": "NodeRepair=true"},
+        name="repair",
+    ),
+    Case(
         "budget-eaten",
         lambda: Inventory(
             nodepools=(a_nodepool(budgets=(DisruptionBudget("1"),)),),

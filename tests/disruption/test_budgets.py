@@ -19,7 +19,6 @@ from karptui.disruption.budget_calendar import (
 )
 from karptui.disruption.budgets import (
     UNLIMITED,
-    VOLUNTARY,
     BudgetState,
     BudgetValueError,
     PoolUse,
@@ -27,10 +26,12 @@ from karptui.disruption.budgets import (
     budget_state,
     count_use,
     read_window,
+    reasons_of,
     scaled,
 )
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
+from karptui.karpenter.settings import DEFAULTS
 from karptui.kube.timestamps import parse_timestamp
 from karptui.provisioning import StateNode
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_nodepool, present
@@ -74,8 +75,8 @@ def test_the_least_line_that_covers_the_reason_binds() -> None:
         DisruptionBudget("0", reasons=("Empty",)),
         DisruptionBudget("0", reasons=()),
     )
-    drift, empty, other = (_state(*lines, reason=reason) for reason in VOLUNTARY if reason)
-    assert {state.reason: (state.allowed, present(state.binding).index) for state in (drift, empty, other)} == {
+    states = [_state(*lines, reason=reason) for reason in reasons_of(DEFAULTS)]
+    assert {state.reason: (state.allowed, present(state.binding).index) for state in states} == {
         Reason.EMPTY: (0, 2),
         Reason.DRIFTED: (2, 1),
         Reason.UNDERUTILIZED: (5, 0),

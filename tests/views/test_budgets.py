@@ -5,11 +5,12 @@ from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import Analysis
 from karptui.disruption.budget_calendar import pool_budgets
-from karptui.disruption.budgets import VOLUNTARY, PoolUse, Reason
+from karptui.disruption.budgets import PoolUse, Reason, reasons_of
 from karptui.disruption.fleet import Fleet
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.karpenter.settings import DEFAULTS
@@ -17,6 +18,7 @@ from karptui.session.budgets import BudgetEntry, budget_entries
 from karptui.session.cluster_view import ClusterView
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.budgets.sentences import budget_sentences, detail_text, line_text, short_line_text, strip_text
+from karptui.views.column import row_schema
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
@@ -218,9 +220,16 @@ def test_values() -> None:
     assert budgets_table().values(entry(DisruptionBudget("x")), NOW_NS)["problem"].startswith('nodes is "x"')
 
 
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_is_in_the_schema(reason: Reason) -> None:
+    Draft202012Validator(row_schema(budgets_table().published())).validate(
+        budgets_table().values(BudgetEntry(NodePool(name="general"), reason), NOW_NS)
+    )
+
+
 def test_at_length() -> None:
     budgets = (DisruptionBudget("2"), CLOSED_BY_DAY, DisruptionBudget("1", "0 20 * * *", "1h", ("Empty",)))
-    entries = [entry(*budgets, reason=reason, use=USED) for reason in VOLUNTARY]
+    entries = [entry(*budgets, reason=reason, use=USED) for reason in reasons_of(DEFAULTS)]
     text = detail_text(entries, NOW_NS)
     assert "  2  0 · Drifted · 0 9 * * * for 8h\n       Tue 09:00–17:00Z, allows 0" in text
     assert "next Tue 20:00–21:00Z" in text
@@ -233,7 +242,7 @@ def test_at_length() -> None:
     assert "not within a week" in detail_text([shut], NOW_NS)
     before = BudgetEntry(NodePool(name="general", budgets=budgets), Reason.EMPTY)
     assert "  2  0 · Drifted" in detail_text([before], NOW_NS)
-    alike = detail_text([entry(DisruptionBudget("1"), reason=reason) for reason in VOLUNTARY], NOW_NS)
+    alike = detail_text([entry(DisruptionBudget("1"), reason=reason) for reason in reasons_of(DEFAULTS)], NOW_NS)
     assert "\nEmpty, Drifted, Underutilized\n" in alike
     assert alike.count("Tue 11-24") == 1
     assert "Deleting: none" in detail_text([entry(DisruptionBudget("1"), use=PoolUse(1))], NOW_NS)

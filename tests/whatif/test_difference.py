@@ -354,6 +354,17 @@ def test_budgets() -> None:
     assert changed(fleet(nodes=2)).budgets == ()
 
 
+def test_a_budget_closed_for_repair_is_a_change_if_repair_has_budgets() -> None:
+    path = ("spec", "disruption", "budgets")
+    edit = SetField(GENERAL, path, [{"nodes": "1"}, {"nodes": "0", "reasons": ["Unhealthy"]}])
+    start = fleet(nodes=2)
+    gate = "NodeRepair=true"
+    (line,) = changed(fleet(nodes=2, settings={"FEATURE_GATES": gate}), edit).budgets
+    assert (line.reason, line.allowed_before, line.allowed_after) == ("Unhealthy", 1, 0)
+    assert changed(start, edit).budgets == ()
+    assert changed(start, SetSetting("FEATURE_GATES", gate)).budgets == (), "there was no such budget before"
+
+
 def test_the_next_disruption() -> None:
     start = fleet(*running(1, "node-1", cpu="100m"), nodes=2)
     idle = tuple(

@@ -13,7 +13,6 @@ from karptui.advice.words import at_cost, joined, listed, money
 from karptui.disruption.budget_calendar import WEEK_NS, allowance
 from karptui.disruption.budgets import (
     REPAIR_GATE,
-    VOLUNTARY,
     BudgetState,
     BudgetValueError,
     Reason,
@@ -21,8 +20,11 @@ from karptui.disruption.budgets import (
     budget_state,
     read_line,
     read_window,
+    reasons_of_pool,
     scaled,
 )
+from karptui.disruption.events import Recorder
+from karptui.disruption.repair import Repair
 from karptui.disruption.schedule import ScheduleError
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.durations import DurationError
@@ -108,14 +110,16 @@ def _eaten(context: AdviceContext) -> Iterator[Finding]:
         nodes = context.nodes_of(pool)
         stuck = frozenset(node.name for node in nodes if _has_drained_long(node, context.now_ns))
         use = context.fleet.use.get(pool.name)
-        states = [budget_state(pool, reason, use, context.now_ns) for reason in VOLUNTARY]
+        states = [budget_state(pool, reason, use, context.now_ns) for reason in _reasons(context, pool)]
         eaten = [one for one in states if _is_eaten(one, stuck)]
-        if pool.is_static:
-            eaten = [one for one in eaten if one.reason is Reason.DRIFTED]
         if not eaten:
             continue
         first = eaten[0]
+        eaten = [one for one in eaten if (one.allowed, one.not_ready) == (first.allowed, first.not_ready)]
         rest = [one for one in nodes if one.name not in (*first.not_ready, *first.deleting)]
+        if first.reason is Reason.UNHEALTHY:
+            repair = Repair(context.fleet, Recorder())
+            rest = [one for one in rest if repair.ailment_of(one) is not None]
         if not rest:
             continue
         cost = context.cost(rest)
@@ -163,16 +167,15 @@ def _never_opens(context: AdviceContext) -> Iterator[Finding]:
         nodes = context.nodes_of(pool)
         if not nodes or not pool.budgets:
             continue
-        shut = [reason for reason in VOLUNTARY if _is_shut(context, pool, reason)]
-        if pool.is_static:
-            shut = [reason for reason in shut if reason is Reason.DRIFTED]
+        reasons = _reasons(context, pool)
+        shut = [reason for reason in reasons if _is_shut(context, pool, reason)]
         if not shut:
             continue
         drifted = sum(1 for node in nodes if node.claim is not None and node.claim.is_true("Drifted"))
         drifted *= Reason.DRIFTED in shut
         waits = f" {counted(drifted, 'drifted node waits', 'drifted nodes wait')}." if drifted else ""
-        # A pool may well be closed for one reason on purpose; closed for all of them nothing is left but expiry.
-        hurts = bool(drifted) or len(shut) == len(VOLUNTARY)
+        # A pool may be closed for one reason on purpose. Closed for all of them, only expiry and repair are left.
+        hurts = bool(drifted) or (not pool.is_static and set(reasons) - set(shut) <= {Reason.UNHEALTHY})
         cost = context.cost(nodes)
         yield Finding(
             severity=Severity.WARNING if hurts else Severity.INFO,
@@ -181,6 +184,10 @@ def _never_opens(context: AdviceContext) -> Iterator[Finding]:
             f"({counted(len(nodes), 'node')}{', ' + money(cost) if cost else ''}).{waits}",
             per_hour=cost,
         )
+
+
+def _reasons(context: AdviceContext, pool: NodePool) -> tuple[Reason, ...]:
+    return reasons_of_pool(pool, context.settings)
 
 
 def _is_shut(context: AdviceContext, pool: NodePool, reason: Reason) -> bool:

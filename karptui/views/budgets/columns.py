@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import tzinfo
 from typing import Final
 
-from karptui.disruption.budgets import UNLIMITED
+from karptui.disruption.budgets import UNLIMITED, BudgetState, Reason
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.budgets import BudgetEntry
 from karptui.views.budgets.sentences import (
@@ -19,9 +19,8 @@ from karptui.views.budgets.sentences import (
     window_text,
 )
 from karptui.views.column import (
-    BOOLEAN,
+    BOOLEAN_OR_NULL,
     INSTANT_OR_NULL,
-    INTEGER,
     INTEGER_OR_NULL,
     TEXT,
     TEXT_OR_NULL,
@@ -29,6 +28,7 @@ from karptui.views.column import (
     Field,
     FieldKind,
     Heading,
+    Schema,
     Value,
 )
 from karptui.views.instants import in_text, instant_value, weekday_text
@@ -142,8 +142,16 @@ def _number(id_: str, title: str, help_: str, drop_order: int) -> Heading:
     )
 
 
-def _is_limited(entry: BudgetEntry) -> bool:
-    return entry.state is not None and entry.state.allowed < UNLIMITED
+def _of_state(
+    name: str,
+    read: Callable[[BudgetState], int | None],
+    schema: Schema = INTEGER_OR_NULL,
+    *,
+    about: str = "",
+    after: str = "",
+) -> Value[BudgetEntry]:
+    """Return a value of the allowance, null while it is unknown."""
+    return Value(name, lambda entry, _: None if entry.state is None else read(entry.state), schema, about, after)
 
 
 def _next_sort(entry: BudgetEntry) -> float | None:
@@ -163,10 +171,8 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         Heading("reason", "REASON", "Why Karpenter would disrupt a node.", 13, 13),
         lambda entry, _: Cell(str(entry.reason)),
         lambda entry: str(entry.reason),
-        values=(Value("reason", lambda entry, _: str(entry.reason), {"enum": ["Drifted", "Empty", "Underutilized"]}),),
-        filters={
-            "reason": Field(FieldKind.TEXT, lambda entry, _: str(entry.reason), help="Empty, Drifted, Underutilized")
-        },
+        values=(Value("reason", lambda entry, _: str(entry.reason), {"enum": sorted(Reason)}),),
+        filters={"reason": Field(FieldKind.TEXT, lambda entry, _: str(entry.reason), help=", ".join(Reason))},
     ),
     Column(
         Heading(
@@ -181,19 +187,15 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         ),
         lambda entry, _: Cell(f"{entry.state.nodes:,}") if entry.state is not None else _missing(entry),
         lambda entry: float(entry.state.nodes) if entry.state is not None else None,
-        values=(Value("nodes", lambda entry, _: entry.state.nodes if entry.state is not None else None, INTEGER),),
+        values=(_of_state("nodes", lambda state: state.nodes),),
     ),
     Column(
         _number("allowed", "ALLOWED", "Nodes that the binding line allows.", 5),
         _allowed,
         lambda entry: float(entry.state.allowed) if entry.state is not None else None,
         values=(
-            Value("is_limited", lambda entry, _: _is_limited(entry) if entry.state is not None else None, BOOLEAN),
-            Value(
-                "allowed",
-                lambda entry, _: entry.state.allowed if entry.state is not None and _is_limited(entry) else None,
-                INTEGER_OR_NULL,
-            ),
+            _of_state("is_limited", lambda state: state.allowed < UNLIMITED, BOOLEAN_OR_NULL),
+            _of_state("allowed", lambda state: state.allowed if state.allowed < UNLIMITED else None),
         ),
         filters={
             "allowed": Field(
@@ -206,7 +208,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         _used(_deleting, Tone.LEAVING),
         lambda entry: float(len(_deleting(entry))),
         values=(
-            Value("deleting", lambda entry, _: len(_deleting(entry)) if entry.state is not None else None, INTEGER),
+            _of_state("deleting", lambda state: len(state.deleting)),
             Value(
                 "deleting_nodes",
                 lambda entry, _: " ".join(_deleting(entry)),
@@ -224,12 +226,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         _used(_not_ready, Tone.FAULT),
         lambda entry: float(len(_not_ready(entry))),
         values=(
-            Value(
-                "not_ready",
-                lambda entry, _: len(_not_ready(entry)) if entry.state is not None else None,
-                INTEGER,
-                after="deleting",
-            ),
+            _of_state("not_ready", lambda state: len(state.not_ready), after="deleting"),
             Value("not_ready_nodes", lambda entry, _: " ".join(_not_ready(entry)), TEXT, after="deleting_nodes"),
         ),
         filters={
@@ -246,11 +243,10 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         _left,
         _left_sort,
         values=(
-            Value(
+            _of_state(
                 "left",
-                lambda entry, _: entry.state.left if entry.state is not None and _is_limited(entry) else None,
-                INTEGER_OR_NULL,
-                "Allowed less deleting and not ready nodes.",
+                lambda state: state.left if state.allowed < UNLIMITED else None,
+                about="Allowed less deleting and not ready nodes.",
                 after="not_ready",
             ),
         ),
@@ -299,7 +295,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
             Value(
                 "week",
                 lambda entry, _: strip_text(entry.week, 4).replace("│", "") or None,
-                TEXT,
+                TEXT_OR_NULL,
                 "Seven days, six characters a day.",
                 after="next_allowed",
             ),
