@@ -1,10 +1,15 @@
-"""The JSON of every command is as docs/schema says, key for key."""
+"""The JSON of every command matches docs/schema and the published keys, its CSV the published headers.
+
+``output_keys.txt`` holds the published keys. Scripts depend on them: keys may be added, but not renamed or removed.
+Above the blank line each line is an object of a document: its path, then its keys in order, with ``?`` for those that
+may be absent. Below it each line is a command and its CSV header.
+"""
 
 from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +23,9 @@ from tests.looked_once import look_once
 from tests.still_demo import tell_once
 from tests.story_d import story_document
 
+KEYS_TEXT, CSV_TEXT = Path(__file__).with_name("output_keys.txt").read_text().split("\n\n")
+KEYS: Final = {line.split(" ")[0]: line.split(" ")[1:] for line in KEYS_TEXT.splitlines()}
+HEADERS: Final = dict(line.split(":", 1) for line in CSV_TEXT.splitlines())
 ROOT: Final = Path(__file__).resolve().parents[2]
 SCHEMAS: Final = ROOT / "docs" / "schema"
 GOLDENS: Final = ROOT / "tests" / "goldens" / "karpenter-1.14.1"
@@ -71,6 +79,42 @@ def check(name: str, document: Any) -> None:
         for error in validator(name).iter_errors(document)
     ]
     assert problems == []
+    assert list(renamed_keys(name, document)) == []
+
+
+def renamed_keys(path: str, value: Any) -> Iterator[str]:
+    """Yield the objects whose keys, or their order, differ from the published ones."""
+    if isinstance(value, list):
+        for item in value:
+            yield from renamed_keys(f"{path}[]", item)
+    elif isinstance(value, dict):
+        keys = KEYS.get(path)
+        if keys is not None:
+            names = [key.rstrip("?") for key in keys]
+            if [name for name in names if name in value] != list(value) or not {*keys} & {*names} <= value.keys():
+                yield f"{path}: {' '.join(value)}"
+        for key, item in value.items():
+            yield from renamed_keys(f"{path}.{key if keys is not None else '*'}", item)
+
+
+def schema_keys(path: str, schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[tuple[str, set[str]]]:
+    """Yield each object of a schema: its path and its keys, with ``?`` for those that may be absent."""
+    if "$ref" in schema:
+        yield from schema_keys(path, definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    for option in schema.get("anyOf", ()):
+        yield from schema_keys(path, option, definitions)
+    if schema.get("additionalProperties") is True:
+        return
+    if "properties" in schema:
+        required = schema.get("required", ())
+        yield path, {key if key in required else f"{key}?" for key in schema["properties"]}
+    parts = [(f"{path}.{key}", part) for key, part in schema.get("properties", {}).items()]
+    parts += [
+        (path + end, schema[key]) for end, key in (("[]", "items"), (".*", "additionalProperties")) if key in schema
+    ]
+    for inner, part in parts:
+        if isinstance(part, dict):
+            yield from schema_keys(inner, part, definitions)
 
 
 def written(folder: Path, name: str, document: Mapping[str, Any]) -> str:
@@ -111,8 +155,12 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 
 def test_every_schema_is_one() -> None:
     names = sorted(path.stem for path in SCHEMAS.glob("*.json"))
+    documented: dict[str, set[str]] = {}
     for name in names:
-        Draft202012Validator.check_schema(json.loads((SCHEMAS / f"{name}.json").read_text()))
+        schema = json.loads((SCHEMAS / f"{name}.json").read_text())
+        Draft202012Validator.check_schema(schema)
+        documented |= schema_keys(name, schema, schema.get("$defs", {}))
+    assert documented == {path: {*keys} for path, keys in KEYS.items()}
     heads = {name.partition("-")[0] for name in names} | {"pool", "ledger"}
     assert set(COMMANDS) - WITHOUT_JSON <= heads
 
@@ -120,6 +168,14 @@ def test_every_schema_is_one() -> None:
 @pytest.mark.parametrize("command", LISTS)
 def test_lists(capsys: pytest.CaptureFixture[str], source: list[str], command: str) -> None:
     check(command, printed(capsys, command, *FEWER.get(command, ()), *source))
+
+
+@pytest.mark.parametrize("command", HEADERS)
+def test_csv_headers(capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str) -> None:
+    story = written(tmp_path, "story", story_document())
+    words = ["--snapshot", story] if "STORY" not in command else []
+    assert main([*command.replace("STORY", story).split(), *words, "-o", "csv"]) != 2
+    assert capsys.readouterr().out.partition("\n")[0] == HEADERS[command]
 
 
 def test_replacements(capsys: pytest.CaptureFixture[str], source: list[str]) -> None:
