@@ -240,8 +240,8 @@ def _by_event(events: Iterable[Event]) -> Iterator[_Report]:
 
 def _by_condition(claims: Iterable[NodeClaim], reported: set[str]) -> Iterator[_Report]:
     for claim in claims:
-        launched = claim.condition("Launched")
-        if launched is None or not claim.is_refused or claim.name in reported:
+        launched = claim.refused_launch
+        if launched is None or claim.name in reported:
             continue
         if launched.reason in _CONDITION_REASONS or _INSUFFICIENT in launched.message:
             at_ns = launched.last_transition_ns or claim.created_ns

@@ -302,7 +302,7 @@ class Launches:
             self._stuck.add(claim.name)
             return
         lost_ns = given_up_ns(claim)
-        if claim.is_refused:
+        if claim.refused_launch is not None:
             self._wait_in_vain(claim)
             return
         start_ns = max(claim.created_ns, 0) + self._durations.start_of(claim.labels.get(NODEPOOL, ""))

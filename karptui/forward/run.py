@@ -270,7 +270,7 @@ def about_dollars(played: Played, prices: PriceSettings = LIST_PRICES) -> Iterat
 
 
 def _refused_launches(inventory: Inventory) -> Iterator[str]:
-    refused = sorted(one.name for one in inventory.nodeclaims if one.is_refused and not one.is_deleting)
+    refused = sorted(one.name for one in inventory.nodeclaims if one.refused_launch is not None and not one.is_deleting)
     if refused:
         fails, are = verb(len(refused), "launch fails", "launches fail"), verb(len(refused), "is", "are")
         end = "Karpenter deletes a NodeClaim five minutes after its launch began to fail"

@@ -18,8 +18,7 @@ DISRUPTION_REASON: Final = "DisruptionReason"
 """The condition by which Karpenter marks a NodeClaim of a command."""
 REBOOTING: Final = "Rebooting"
 """The condition of a claim whose instance is rebooted in place, since 1.15; also why it is not Initialized then."""
-UNTRIED: Final = ("", "AwaitingReconciliation")
-"""Reasons of a condition that say no more than that nothing has happened yet."""
+_UNTRIED: Final = ("", "AwaitingReconciliation")
 
 
 class NodeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
@@ -61,12 +60,15 @@ class NodeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
         return condition is not None and condition.status == "True"
 
     @property
-    def is_refused(self) -> bool:
-        """Whether its launch was tried and has failed so far: the condition stays Unknown, with a reason."""
+    def refused_launch(self) -> Condition | None:
+        """The condition Launched if a launch was tried and failed (it stays Unknown, with a reason), else None."""
         launched = condition_of(self.conditions, "Launched")
-        if launched is None or launched.status == "True":
-            return False
-        return launched.status == "False" or launched.reason not in UNTRIED
+        return None if launched is None or launched.status == "True" or is_untried(launched) else launched
+
+
+def is_untried(condition: Condition) -> bool:
+    """Return whether no controller has tried the condition's step yet."""
+    return condition.status == "Unknown" and condition.reason in _UNTRIED
 
 
 def pool_in_name(claim: str, pools: Container[str]) -> str:

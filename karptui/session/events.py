@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from karptui.karpenter.labels import NODEPOOL
-from karptui.karpenter.nodeclaim import UNTRIED, NodeClaim
+from karptui.karpenter.nodeclaim import NodeClaim, is_untried
 from karptui.kube.event import Event
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
@@ -19,8 +19,6 @@ CONDITION: Final = "condition"
 """The source of what conditions tell."""
 DELETED: Final = "Deleted"
 """What the object records when its deletion begins."""
-_UNTRIED: Final = (*UNTRIED, "NodeNotFound")
-"""Reasons that say no more than that a step is still ahead."""
 HEALTHY_FALSE: Final = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
 """Conditions of a node that are as they should be while they are False."""
 
@@ -117,7 +115,7 @@ def _says_something(condition: Condition) -> bool:
     if condition.status == "True":
         return True
     if condition.status == "Unknown" and condition.type != "Ready":
-        return condition.reason not in _UNTRIED
+        return not is_untried(condition) and condition.reason != "NodeNotFound"  # not registered yet
     return condition.type not in HEALTHY_FALSE
 
 

@@ -13,7 +13,7 @@ from karptui.disruption.churn.life import LAUNCHING, command_reason
 from karptui.disruption.codes import Code
 from karptui.forward.durations import joined_since, observed
 from karptui.karpenter.labels import NODEPOOL
-from karptui.karpenter.nodeclaim import UNTRIED, InitializationObstacles, NodeClaim, initialization_obstacles
+from karptui.karpenter.nodeclaim import InitializationObstacles, NodeClaim, initialization_obstacles
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Condition, condition_of
@@ -207,12 +207,10 @@ def _all(names: Iterable[Iterable[str]]) -> tuple[str, ...]:
 def refusal_message(line: VerdictNode) -> str:
     """Return why a NodeClaim was not launched; empty if it was, or no launch was tried."""
     claim = line.claim
-    launched = claim.condition("Launched") if claim is not None else None
-    if claim is None or launched is None or launched.status == "True" or line.has_node or claim.is_deleting:
+    launched = claim.refused_launch if claim is not None else None
+    if claim is None or launched is None or line.has_node or claim.is_deleting:
         return ""
-    if launched.reason in (*UNTRIED, "Launched"):
-        return ""
-    return launched.message or launched.reason
+    return launched.message or launched.reason or f"Launched={launched.status}"
 
 
 def unsynced_claims(case: VerdictCase) -> list[Blocker]:

@@ -13,6 +13,8 @@ from karptui.karpenter import labels
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.objects import Condition
+from karptui.session.events import transitions
+from karptui.session.nodes import NodeEntry
 from karptui.verdict.finding import (
     ClusterFinding,
     CountBound,
@@ -25,8 +27,11 @@ from karptui.verdict.finding import (
     VerdictCase,
     VerdictNode,
 )
+from karptui.verdict.launches import refusal_message
 from karptui.verdict.verdict import verdict_of
 from karptui.views.findings import sentence
+from karptui.views.nodes.status import node_status
+from karptui.views.row import Tone
 from tests.builders import (
     DAY_NS,
     HOUR_NS,
@@ -105,6 +110,29 @@ def test_a_claim_that_stops_everything_says_why_it_is_refused_and_is_told_once()
     assert FindingCode.CLAIM_STUCK not in by_code
     stopped = by_code[FindingCode.STOPPED]
     assert (stopped.severity, stopped.names, stopped.detail) == (FindingSeverity.ERROR, ("refused",), "no capacity")
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "is_refused"),
+    [
+        ("Unknown", "AwaitingReconciliation", False),
+        ("Unknown", "", False),
+        ("Unknown", "LaunchFailed", True),
+        ("Unknown", "Launched", True),
+        ("Unknown", "NodeClassNotReady", True),
+        ("False", "", True),
+        ("False", "AwaitingReconciliation", True),
+        ("True", "Launched", False),
+    ],
+)
+def test_one_rule_decides_whether_a_launch_was_refused(status: str, reason: str, is_refused: bool) -> None:
+    launched = Condition("Launched", status, reason, "why")
+    claim = a_nodeclaim(node="", provider_id="", conditions=(launched,))
+    node = node_status(NodeEntry(None, claim))
+    assert (claim.refused_launch is not None) == is_refused
+    assert bool(refusal_message(VerdictNode("new", "general", claim, has_node=False))) == is_refused
+    assert (node.tone is Tone.FAULT, node.sentence == "why") == (is_refused, is_refused)
+    assert [one.message for one in transitions(claim) if "=" in one.reason] == ["why"] * is_refused
 
 
 def test_protected_pods_and_budgets_with_what_they_hold() -> None:

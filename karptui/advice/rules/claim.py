@@ -75,8 +75,8 @@ def _unsynced(context: AdviceContext) -> Iterator[Finding]:
     )
     if not claims:
         return
-    launched = claims[0].condition("Launched")
-    said = f" ({launched.message or launched.reason})" if launched is not None and launched.status != "True" else ""
+    launched = claims[0].refused_launch
+    said = f" ({launched.message or launched.reason})" if launched is not None else ""
     yield Finding(
         severity=Severity.ERROR,
         objects=tuple(ObjectRef("NodeClaim", claim.name) for claim in claims),

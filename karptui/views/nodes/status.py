@@ -8,7 +8,7 @@ import msgspec
 
 from karptui.disruption.deletion import DrainStage, deletion_stage
 from karptui.karpenter import labels as karpenter_labels
-from karptui.karpenter.nodeclaim import DISRUPTION_REASON, REBOOTING, UNTRIED, NodeClaim
+from karptui.karpenter.nodeclaim import DISRUPTION_REASON, REBOOTING, NodeClaim, is_untried
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
@@ -119,7 +119,7 @@ def _claim_status(claim: NodeClaim, *, may_see_nodes: bool) -> NodeStatus:
         if not claim.is_true(condition):
             step = claim.condition(condition)
             said = _said(step)
-            is_failing = step is not None and _is_failing(step)
+            is_failing = claim.refused_launch is not None or (step is not None and step.status == "False")
             tone = Tone.FAULT if is_failing else Tone.ACTIVE
             return NodeStatus(word, tone, created, said or waits, 1 if is_failing else 5)
     if not may_see_nodes:
@@ -203,13 +203,8 @@ def _reason_ns(claim: NodeClaim | None) -> int:
     return reason.last_transition_ns if reason is not None else ABSENT_NS
 
 
-def _is_failing(condition: Condition) -> bool:
-    """Whether a step was tried and refused; a launch that failed stays Unknown, with the provider's reason."""
-    return condition.status == "False" or (condition.type == "Launched" and condition.reason not in UNTRIED)
-
-
 def _said(condition: Condition | None) -> str:
     """Return a condition's own words, nothing where it says no more than that it waits."""
-    if condition is None or condition.reason in UNTRIED:
+    if condition is None or is_untried(condition):
         return ""
     return condition.message if condition.message != condition.reason else ""
