@@ -132,6 +132,7 @@ def rebooting(step: str, **annotations: str) -> NodeClaim:
             "begun",
         ),
         (NodeEntry(node(taints=(karpenter_labels.DISRUPTED_TAINT,)), None), "Disrupting", Tone.LEAVING, "chosen"),
+        (NodeEntry(node(taints=(Taint("karpenter.sh/disrupted", "NoExecute"),)), None), "Ready", Tone.GOOD, "ready"),
         (NodeEntry(node(deletion_ns=NOW_NS - 9 * MINUTE), claim()), "Deleting 9m", Tone.LEAVING, "has not begun"),
         (NodeEntry(node(), claim(deletion_ns=NOW_NS - 9 * MINUTE)), "Deleting 9m", Tone.LEAVING, "has not begun"),
         (

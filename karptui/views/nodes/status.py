@@ -79,7 +79,7 @@ def node_status(entry: NodeEntry) -> NodeStatus:
     ready = node.ready
     if ready is None or ready.status != "True":
         return starting or _not_ready(ready, is_cordoned=node.is_unschedulable)
-    if any(taint.key == karpenter_labels.DISRUPTED_TAINT.key for taint in node.taints):
+    if karpenter_labels.is_disrupted(node.taints):
         if claim is not None and not claim.is_true(DISRUPTION_REASON):
             left = f"{karpenter_labels.DISRUPTED_TAINT.key} is on it and no command holds it: Karpenter takes it off"
             return NodeStatus("Tainted", Tone.WARNING, ABSENT_NS, left, 4)
