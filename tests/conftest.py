@@ -1,4 +1,4 @@
-"""What holds for every test: snapshots in the top-level folder, no network but loopback, the longest files first."""
+"""What holds for every test: no network but loopback, the longest files first."""
 
 from __future__ import annotations
 
@@ -16,14 +16,11 @@ from typing import Any, Final
 
 import hypothesis
 import pytest
-import pytest_textual_snapshot
-from syrupy.location import PyTestLocation
 
 from karptui import crash
 from tests.event_loop import SteppedLoop
 
 TESTS_ROOT = Path(__file__).resolve().parent
-SNAPSHOT_ROOT = TESTS_ROOT.parent / "snapshots"
 LONGEST_FIRST = ("ui/test_pictures.py", "ui/whatif", "e2e", "terminal", "ui", "cli", "sources", "whatif", "hygiene")
 """Files and folders by how long they take: what is long and comes last keeps one processor busy and the others idle."""
 LONGEST_ID = 100
@@ -39,8 +36,9 @@ hypothesis.settings.load_profile("steady")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let pictures be left out: another version of Textual draws them otherwise."""
+    """Add the options for pictures."""
     parser.addoption("--no-pictures", action="store_true", help="leave out tests that compare pictures")
+    parser.addoption("--update-pictures", action="store_true", help="write the pictures instead of comparing them")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -79,9 +77,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _compares_pictures(item: pytest.Item) -> bool:
-    """Whether a test is given syrupy's pictures, by the type that it says: other fixtures have the name too."""
-    function = getattr(item, "function", None)
-    return function is not None and "SnapshotAssertion" in str(function.__annotations__.get("snapshot"))
+    """Return whether a test compares pictures."""
+    return "changed_pictures" in getattr(item, "fixturenames", ())
 
 
 @cache
@@ -95,21 +92,6 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     if isinstance(val, str | bytes) and len(val) > LONGEST_ID:
         return f"{ascii(val[:20])[1:-1]}... of {len(val)}"
     return None
-
-
-class RepoSVGExtension(pytest_textual_snapshot.SVGImageExtension):  # type: ignore[misc]  # it has no types
-    """Stores SVG snapshots under snapshots/, mirroring tests/."""
-
-    @classmethod
-    def dirname(cls, *, test_location: PyTestLocation) -> str:
-        """Return the folder of one test module's snapshots.
-
-        The path is left un-normalised: syrupy decides which snapshots a node id covers by looking for the test folder
-        in this string.
-        """
-        test_file = Path(test_location.filepath).resolve()
-        target = SNAPSHOT_ROOT / test_file.relative_to(TESTS_ROOT).with_suffix("")
-        return str(test_file.parent / os.path.relpath(target, test_file.parent))
 
 
 def pytest_collection_finish() -> None:
@@ -132,7 +114,7 @@ def pytest_asyncio_loop_factories() -> dict[str, type[SteppedLoop]]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _at_home() -> Iterator[None]:
-    """Keep pictures in the repository, and fail a test that tries to leave this machine."""
+    """Fail a test that connects to another machine."""
     connect = socket.socket.connect
 
     def guarded(self: socket.socket, address: Any) -> None:
@@ -141,7 +123,6 @@ def _at_home() -> Iterator[None]:
         connect(self, address)
 
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(pytest_textual_snapshot, "SVGImageExtension", RepoSVGExtension)
         monkeypatch.setattr(socket.socket, "connect", guarded)
         yield
 

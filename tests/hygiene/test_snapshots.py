@@ -2,24 +2,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parent.parent
-SNAPSHOTS = TESTS.parent / "snapshots"
+from tests.ui.test_pictures import WALKS
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+STATES = {"nodes-forbidden", "nodes-disconnected", "nodes-no-colour"}
 
 
-def test_every_snapshot_belongs_to_a_test_module() -> None:
-    orphans = [
-        folder
-        for folder in {picture.parent for picture in SNAPSHOTS.rglob("*.svg")}
-        if not (TESTS / folder.relative_to(SNAPSHOTS)).with_suffix(".py").is_file()
-    ]
-    assert orphans == []
+def test_every_folder_of_pictures_is_a_screen_that_a_test_draws() -> None:
+    screens = {screen for walk in WALKS.values() for screen in walk.screens}
+    assert {folder.name for folder in (ROOT / "snapshots").iterdir()} == screens | STATES
 
 
-def test_every_snapshot_belongs_to_a_test_function() -> None:
-    orphans = []
-    for picture in SNAPSHOTS.rglob("*.svg"):
-        module = (TESTS / picture.parent.relative_to(SNAPSHOTS)).with_suffix(".py")
-        name = picture.stem.partition("[")[0]
-        if f"def {name}(" not in module.read_text(encoding="utf-8"):
-            orphans.append(picture)
-    assert orphans == []
+def test_the_gallery_shows_every_picture() -> None:
+    gallery = (ROOT / "docs/screens.md").read_text(encoding="utf-8")
+    pictures = {path.relative_to(ROOT).as_posix() for path in (ROOT / "snapshots").rglob("*.svg")}
+    assert {picture for picture in pictures if f"../{picture}" not in gallery} == set()
+    assert gallery.count("](../snapshots/") == len(pictures)

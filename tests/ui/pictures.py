@@ -1,4 +1,4 @@
-"""Pictures of one running app in several sizes and themes: starting it is what takes the time."""
+"""Pictures of a running app in several sizes and themes."""
 
 from __future__ import annotations
 
@@ -7,53 +7,52 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
 from html import escape
+from pathlib import Path
 from string import ascii_letters
 from typing import Any, Final
 
-import pytest_textual_snapshot
 from rich.cells import cell_len
 from rich.color import Color
 from rich.style import Style
-from syrupy.assertion import SnapshotAssertion
 from textual.pilot import Pilot
 from textual.strip import Strip
 
-from karptui.app import KarptuiApp
 from tests.canvas import whole_of
 from tests.ui.stage import settled
 
+SNAPSHOTS: Final = Path(__file__).parent.parent.parent / "snapshots"
 PRESSED_AT: Final = (120, 40)
-"""The size at which keys are pressed, and at which every theme is pictured."""
-SIZES: Final = ((80, 24), (200, 60))
-"""Others, pictured in the first theme: where things stand is the same in all of them."""
-THEMES: Final = ("textual-dark", "textual-light", "karptui-colour-blind")
+"""Terminal size, in cells, while keys are pressed."""
+DARK, LIGHT, COLOUR_BLIND = "textual-dark", "textual-light", "karptui-colour-blind"
+EVERY_SCREEN: Final = ((PRESSED_AT, DARK),)
+MAIN_SCREENS: Final = ((PRESSED_AT, DARK), ((80, 24), DARK), ((200, 60), LIGHT))
 WIDTH, HEIGHT, BASE, FONT_SIZE = 12, 24, 18, 19.6
 """Of a cell in a picture, where letters stand in it, and of letters that are a little narrower than a cell."""
 _PIECE: Final = re.compile(r"[!-~]+(?: [!-~]+)*|[^ -~]+")
 """What is written at one place: fonts differ in how wide other letters are than those of ASCII."""
 
 
-async def pictured(pilot: Pilot[Any], app: KarptuiApp, snapshot: SnapshotAssertion, name: str) -> list[str]:
-    """Return the names of the pictures that are not as they were: what is in front, in every size and every theme."""
-    drawn = snapshot.use_extension(pytest_textual_snapshot.SVGImageExtension)
-    changed = []
-
-    async def picture() -> None:
-        await settled(pilot)
-        titled = f"{name}-{app.size.width}x{app.size.height}-{app.theme}"
-        if drawn(name=titled) != svg(whole_of(app)):
-            changed.append(titled)
-
-    # The next screen begins with the theme that is on at the end of this one, so that two changes do.
-    themes = [*THEMES][:: 1 if app.theme == THEMES[0] else -1]
-    for theme in themes:
+async def compare_pictures(
+    pilot: Pilot[Any], name: str, looks: Sequence[tuple[tuple[int, int], str]], *, is_update: bool
+) -> list[str]:
+    """Return the paths of the front screen's pictures that differ from the stored ones; an update stores them."""
+    changed, app = [], pilot.app
+    for size, theme in looks:
         app.theme = theme
-        for size in SIZES if theme == THEMES[0] else ():
+        if app.size != size:
             await pilot.resize_terminal(*size)
-            await picture()
-        if app.size != PRESSED_AT:
-            await pilot.resize_terminal(*PRESSED_AT)
-        await picture()
+        await settled(pilot)
+        picture = SNAPSHOTS / name / f"{size[0]}x{size[1]}-{theme}.svg"
+        drawn = svg(whole_of(app))
+        if is_update:
+            picture.parent.mkdir(parents=True, exist_ok=True)
+            picture.write_text(drawn, encoding="utf-8")
+        elif not picture.exists() or picture.read_text(encoding="utf-8") != drawn:
+            changed.append(str(picture))
+    app.theme = DARK
+    if app.size != PRESSED_AT:
+        await pilot.resize_terminal(*PRESSED_AT)
+    await settled(pilot)
     return changed
 
 

@@ -23,7 +23,6 @@ from tests.story_e import story_evidence
 from tests.ui.fleet import screen_text
 from tests.ui.stage import an_app, column, settled
 
-Compare = Callable[..., bool]
 MakeTraps = Callable[..., KarptuiApp]
 
 
@@ -192,15 +191,3 @@ async def test_a_rule_that_fails_is_named(make_traps: MakeTraps, monkeypatch: py
         app.poll_now()
         await settled(pilot)
         assert "rule x failed: KeyError: 'y'" in screen_text(app)
-
-
-def test_advice_looks(snap_compare: Compare, make_traps: MakeTraps) -> None:
-    assert snap_compare(make_traps(), terminal_size=(120, 40), run_before=pressing())
-
-
-def test_advice_detail_looks(snap_compare: Compare, make_traps: MakeTraps) -> None:
-    assert snap_compare(make_traps(), terminal_size=(120, 40), run_before=pressing("enter"))
-
-
-def test_groups_look(snap_compare: Compare, make_traps: MakeTraps) -> None:
-    assert snap_compare(make_traps(), terminal_size=(120, 40), run_before=pressing("b", "b"))

@@ -22,7 +22,6 @@ from karptui.sources.base import Phase
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, Fleet, a_fleet, conditions
 from tests.ui.stage import front, settled
-from tests.ui.test_looks import Compare, pressing
 
 BUDGETS = {
     "general": (DisruptionBudget("50%"), DisruptionBudget("0", "0 9 * * mon-fri", "8h", ("Drifted", "Underutilized"))),
@@ -85,17 +84,6 @@ def a_told_fleet() -> Fleet:
             ),
         )
     return fleet
-
-
-@pytest.mark.parametrize("screen", ["budgets", "claims", "events"])
-def test_looks(snap_compare: Compare, make_app: MakeApp, screen: str) -> None:
-    app = make_app(a_told_fleet(), screen=screen)
-    assert snap_compare(app, terminal_size=(120, 40), run_before=pressing("down"))
-
-
-def test_budgets_at_length(snap_compare: Compare, make_app: MakeApp) -> None:
-    app = make_app(a_told_fleet(), screen="budgets")
-    assert snap_compare(app, terminal_size=(120, 50), run_before=pressing("enter"))
 
 
 async def test_a_budget_leads_to_the_nodes_of_its_pool(make_app: MakeApp) -> None:

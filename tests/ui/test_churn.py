@@ -21,7 +21,6 @@ from karptui.sources.base import Phase
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import MINUTE, NOW_NS, SECOND, Fleet, FleetSource, a_fleet, conditions, screen_text, status
 from tests.ui.stage import settled
-from tests.ui.test_looks import Compare
 
 BEGAN = NOW_NS - 62 * MINUTE
 """When karptui was started."""
@@ -116,34 +115,6 @@ def opened(app: KarptuiApp, source: FleetSource, *keys: str) -> Callable[[Pilot[
             await settled(pilot)
 
     return run
-
-
-def test_churn(snap_compare: Compare, make_app: MakeApp) -> None:
-    source = a_restless_fleet()
-    app = make_app(source=source)
-    assert snap_compare(app, terminal_size=(120, 40), run_before=opened(app, source, "3", "u"))
-
-
-def test_replacements(snap_compare: Compare, make_app: MakeApp) -> None:
-    source = a_restless_fleet()
-    app = make_app(source=source)
-    assert snap_compare(app, terminal_size=(120, 40), run_before=opened(app, source, "3", "u", "r", "down"))
-
-
-def test_nothing_is_known(snap_compare: Compare, make_app: MakeApp) -> None:
-    fleet = a_fleet()
-    fleet.objects.pop(Kind.EVENT)
-    source = FleetSource(fleet)
-    app = make_app(source=source)
-
-    async def run(pilot: Pilot[None]) -> None:
-        await settled(pilot)
-        assert source.mailbox is not None
-        source.mailbox.report(status(Kind.EVENT, Phase.FORBIDDEN, last_error="events may not be listed"))
-        await pilot.press("colon", *"churn", "enter")
-        await settled(pilot)
-
-    assert snap_compare(app, terminal_size=(120, 40), run_before=run)
 
 
 async def test_keys_lead_on(make_app: MakeApp) -> None:

@@ -19,8 +19,6 @@ from tests.story_e import StorySource, story_evidence
 from tests.ui.fleet import screen_text
 from tests.ui.stage import an_app, settled
 
-Compare = Callable[..., bool]
-
 
 @pytest.fixture
 def app() -> KarptuiApp:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import pytest
-
 from karptui.decode.kinds import Kind
 from karptui.kube.live_usage import LiveUsage, Sample, first_seen
 from karptui.screens.nodes import NodesScreen
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import NOW_NS, SECOND, a_fleet, screen_text
 from tests.ui.stage import front, settled
-from tests.ui.test_looks import Compare, pressing
 
 NODE = "ip-10-0-71-204.eu-west-1.compute.internal"
 GIB = 1 << 30
@@ -51,18 +48,6 @@ def measured() -> LiveUsage:
         for at, key in enumerate(fleet.objects[Kind.POD])
     }
     return LiveUsage(nodes=nodes, pods=pods, read_at_ns=NOW_NS - 18 * SECOND, window_ns=15 * SECOND, is_asked=True)
-
-
-def test_a_node(snap_compare: Compare, make_app: MakeApp) -> None:
-    app = make_app(usage=Meter(measured()))
-    keys = ("slash", *"71-204", "enter", "enter")
-    assert snap_compare(app, terminal_size=(120, 40), run_before=pressing(*keys))
-
-
-@pytest.mark.parametrize("screen", ["nodes", "pods"])
-def test_the_wide_layout(snap_compare: Compare, make_app: MakeApp, screen: str) -> None:
-    app = make_app(usage=Meter(measured()), screen=screen, wide=True)
-    assert snap_compare(app, terminal_size=(240, 40), run_before=pressing("down"))
 
 
 async def test_it_is_asked_for_only_while_it_is_looked_at(make_app: MakeApp) -> None:

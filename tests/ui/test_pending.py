@@ -26,9 +26,8 @@ from karptui.sources.snapshot.source import SnapshotSource
 from karptui.widgets.tab_line import TabLine
 from tests.story_d import hostile_document, story_snapshot
 from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app, column, pressing, settled
+from tests.ui.stage import an_app, column, settled
 
-Compare = Callable[..., bool]
 MakeStory = Callable[..., KarptuiApp]
 
 
@@ -210,16 +209,6 @@ async def test_what_is_not_there_any_more_is_said(make_story: MakeStory) -> None
             found = explanation_of(host_of(app), kind, key)
             assert isinstance(found, str)
             assert found.startswith(said_of_it)
-
-
-def test_pending_looks(snap_compare: Compare, make_story: MakeStory) -> None:
-    assert snap_compare(make_story(), terminal_size=(120, 40), run_before=pressing("down", "up"))
-
-
-@pytest.mark.parametrize("story", ["b", "d"])
-def test_story_looks(snap_compare: Compare, make_story: MakeStory, story: str) -> None:
-    keys = ("enter",) if story == "b" else ("down", "enter")
-    assert snap_compare(make_story(), terminal_size=(120, 40), run_before=pressing(*keys))
 
 
 async def test_the_ledger_of_the_nearest_type_holds_the_pod_against_it(make_story: MakeStory) -> None:

@@ -1,46 +1,72 @@
-"""Every screen and dialog in three sizes and, at one of them, three themes: walks, each with one start of the app."""
+"""Pictures of every screen and dialog, for docs/screens.md and to show unintended changes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import pytest
-from syrupy.assertion import SnapshotAssertion
+from textual.pilot import Pilot
 
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config
+from karptui.decode.kinds import Kind
+from karptui.sources.base import Phase
 from tests.builders import NOW_NS
 from tests.story_e import StorySource, story_evidence
-from tests.ui.pictures import PRESSED_AT, pictured
+from tests.ui.conftest import MakeApp
+from tests.ui.fleet import SECOND, FleetSource, a_fleet, status
+from tests.ui.pictures import (
+    COLOUR_BLIND,
+    DARK,
+    EVERY_SCREEN,
+    MAIN_SCREENS,
+    PRESSED_AT,
+    compare_pictures,
+)
 from tests.ui.stage import an_app, demo_app, settled
 from tests.ui.whatif.bench import prepare
 
 _KEYS: Final = {" ": "space"}
+_DUPLICATE: Final = "s", "down", "down", "enter"
+"""Keys in the what-if that duplicate the shown scenario."""
+MAIN: Final = frozenset(
+    [
+        "nodes",
+        "node",
+        "pools",
+        "pool",
+        "pending",
+        "pending-pod",
+        "blockers",
+        "next",
+        "advice",
+        "verdict",
+        "whatif",
+        "forward",
+    ]
+)
+"""Screens pictured in three sizes and two themes."""
 
 
-_DUPLICATED: Final = "s", "down", "down", "enter"
-"""Keys in the what-if that make one more of the scenario that is shown."""
-
-
-def the_demo() -> KarptuiApp:
-    """Return the app over the demo as it starts for everybody."""
+def demo() -> KarptuiApp:
+    """Return the app over the demo cluster."""
     return demo_app(FrozenClock(NOW_NS), config=Config())
 
 
 def story_e() -> KarptuiApp:
-    """Return the app over a few nodes, for what takes long on many."""
+    """Return the app over a small cluster, for studies that are slow on the demo."""
     return an_app(StorySource(), clock=FrozenClock(NOW_NS), evidence=story_evidence())
 
 
-def said(command: str) -> tuple[str, ...]:
-    """Return the keys of a command, from the first screen, and enter."""
+def run(command: str) -> tuple[str, ...]:
+    """Return the keys that open the first screen and run a command there."""
     return "1", "colon", *(_KEYS.get(letter, letter) for letter in command), "enter"
 
 
 class Walk(NamedTuple):
-    """Screens that are seen one after the other; each name stands before the keys that lead there."""
+    """Screens in the order of the walk, each with the keys that lead to it from the screen before."""
 
     start: Callable[[], KarptuiApp]
     screens: Mapping[str, tuple[str, ...]]
@@ -48,7 +74,7 @@ class Walk(NamedTuple):
 
 WALKS: Final[Mapping[str, Walk]] = {
     "tabs": Walk(
-        the_demo,
+        demo,
         {
             "nodes": (),
             "pools": ("2", "down", "down"),
@@ -65,34 +91,34 @@ WALKS: Final[Mapping[str, Walk]] = {
             "command-line": ("escape", "colon", *"theme"),
         },
     ),
-    "one": Walk(
-        the_demo,
+    "details": Walk(
+        demo,
         {
             "node": ("enter",),
             "pool": ("2", "down", "down", "enter"),
             "types-of-pool": ("8", "enter"),
-            "ledger": ("enter",),
-            "finding": ("0", "enter"),
+            "type-memory": ("enter",),
+            "advice-finding": ("0", "enter"),
             "budget": ("7", "enter"),
-            "pod-that-waits": ("5", "enter"),
-            "nodes-that-refuse": ("n",),
+            "pending-pod": ("5", "enter"),
+            "nodes-without-room": ("n",),
             "yaml": ("2", "y"),
             "description": ("1", "d"),
         },
     ),
-    "beside": Walk(
-        the_demo,
+    "side screens": Walk(
+        demo,
         {
             "verdict": ("v",),
             "capacity": ("1", "z"),
             "packing": ("1", "p"),
             "churn": ("3", "u"),
             "replacements": ("r",),
-            "blockers-unfolded": ("6", "f"),
+            "blockers-pods": ("6", "f"),
             "remedies": ("f", "r"),
             "next": ("6", "n"),
-            "sources": said("sources"),
-            "themes": said("theme"),
+            "sources": run("sources"),
+            "themes": run("theme"),
             "palette": ("escape", "ctrl+p"),
         },
     ),
@@ -100,25 +126,25 @@ WALKS: Final[Mapping[str, Walk]] = {
         story_e,
         {
             "forward": ("F", "down"),
-            "moment": ("enter",),
-            "headroom": ("escape", "escape", *said("headroom")),
-            "drill": said("drill"),
-            "policies": said("policies"),
-            "unreached": said("unreached"),
-            "rehearsal": said("rehearse"),
-            "solve": said("solve pending"),
+            "forward-moment": ("enter",),
+            "headroom": ("escape", "escape", *run("headroom")),
+            "drill": run("drill"),
+            "policies": run("policies"),
+            "unreached": run("unreached"),
+            "migrate": run("rehearse"),
+            "solve": run("solve pending"),
             "plan": ("2", "ctrl+t", "right", "P"),
         },
     ),
     "whatif": Walk(
-        the_demo,
+        demo,
         {
             "whatif": ("2", "down", "down", "ctrl+t", "left"),
             "whatif-mode": ("m",),
             "whatif-from-scratch": ("down", "enter"),
             "whatif-add": ("a",),
             "whatif-scenarios": ("escape", "s"),
-            "whatif-sweep-of": ("escape", "w"),
+            "whatif-sweep-choice": ("escape", "w"),
             "whatif-sweep": ("enter", "enter"),
             "whatif-goals": ("escape", "S"),
             "whatif-name": ("escape", "n"),
@@ -129,10 +155,10 @@ WALKS: Final[Mapping[str, Walk]] = {
             "whatif-leave": ("escape", "q"),
             "whatif-compare-several": (
                 "escape",
-                *_DUPLICATED,
+                *_DUPLICATE,
                 "home",
                 "right",
-                *_DUPLICATED,
+                *_DUPLICATE,
                 "home",
                 "down",
                 "down",
@@ -144,17 +170,61 @@ WALKS: Final[Mapping[str, Walk]] = {
 }
 
 
+class ChangedPictures(Protocol):
+    """Compares or updates the front screen's pictures and returns the paths of those that differ."""
+
+    async def __call__(self, pilot: Pilot[Any], name: str, *looks: tuple[tuple[int, int], str]) -> list[str]:
+        """Take the screen's name, and the sizes and themes of its pictures."""
+
+
+@pytest.fixture
+def changed_pictures(request: pytest.FixtureRequest) -> ChangedPictures:
+    """Return the comparison, or the update if --update-pictures is given."""
+
+    async def changed(pilot: Pilot[Any], name: str, *looks: tuple[tuple[int, int], str]) -> list[str]:
+        return await compare_pictures(pilot, name, looks, is_update=request.config.getoption("--update-pictures"))
+
+    return changed
+
+
 @pytest.mark.parametrize("walk", WALKS)
-async def test_it_looks_as_it_did(snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch, walk: str) -> None:
+async def test_screens_look_as_pictured(
+    changed_pictures: ChangedPictures, monkeypatch: pytest.MonkeyPatch, walk: str
+) -> None:
     prepare(monkeypatch)
-    monkeypatch.setattr("karptui.serving.whatif.MOST_JOBS", 1)  # values of a sweep are tried here, in their order
+    monkeypatch.setattr("karptui.serving.whatif.MOST_JOBS", 1)  # a sweep tries its values in order
     changed = []
-    app = WALKS[walk].start()
-    async with app.run_test(size=PRESSED_AT) as pilot:
+    async with WALKS[walk].start().run_test(size=PRESSED_AT) as pilot:
         await settled(pilot)
         for name, keys in WALKS[walk].screens.items():
             for key in keys:
                 await pilot.press(key)
                 await settled(pilot)
-            changed += await pictured(pilot, app, snapshot, name)
+            changed += await changed_pictures(pilot, name, *(MAIN_SCREENS if name in MAIN else EVERY_SCREEN))
+            if name == "nodes":
+                changed += await changed_pictures(pilot, name, (PRESSED_AT, COLOUR_BLIND))
     assert changed == []
+
+
+@pytest.mark.parametrize("state", ["forbidden", "disconnected", "no-colour"])
+async def test_faults_look_as_pictured(
+    changed_pictures: ChangedPictures, monkeypatch: pytest.MonkeyPatch, make_app: MakeApp, state: str
+) -> None:
+    fleet = a_fleet()
+    if state == "forbidden":
+        del fleet.objects[Kind.POD]
+    if state == "no-colour":
+        monkeypatch.setenv("NO_COLOR", "1")
+    source = FleetSource(fleet)
+    app = make_app(source=source)
+    async with app.run_test(size=PRESSED_AT) as pilot:
+        await settled(pilot)
+        assert source.mailbox is not None
+        if state == "forbidden":
+            error = "pods: forbidden (user eve may not list pods at cluster scope)"
+            source.mailbox.report(status(Kind.POD, Phase.FORBIDDEN, last_error=error))
+        elif state == "disconnected":
+            gone = {"last_error": "the API server refuses connections", "last_contact_ns": NOW_NS - 42 * SECOND}
+            source.mailbox.report(status(Kind.NODE, Phase.DISCONNECTED, retry_at_ns=NOW_NS + 5 * SECOND, **gone))
+        app.poll_now()
+        assert await changed_pictures(pilot, f"nodes-{state}", (PRESSED_AT, DARK)) == []

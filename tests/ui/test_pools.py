@@ -24,7 +24,6 @@ from tests.story_a import StoryASource, evidence
 from tests.ui.fleet import screen_text
 from tests.ui.stage import an_app, settled
 
-Compare = Callable[..., bool]
 MakeApp = Callable[..., KarptuiApp]
 
 
@@ -59,28 +58,6 @@ def pressing(*keys: str, is_framed: bool = False) -> Callable[[Pilot[None]], Awa
         await pilot.pause()
 
     return run
-
-
-def test_story_a(snap_compare: Compare, make_story: MakeApp) -> None:
-    assert snap_compare(make_story(), terminal_size=(120, 40), run_before=pressing("down", "down"))
-
-
-def test_story_a_counted_by_karpenter(snap_compare: Compare, make_story: MakeApp) -> None:
-    app = make_story(known=evidence(has_metrics=True))
-    assert snap_compare(app, terminal_size=(120, 40), run_before=pressing())
-
-
-def test_story_c(snap_compare: Compare, make_story: MakeApp) -> None:
-    assert snap_compare(make_story("c"), terminal_size=(120, 40), run_before=pressing("slash", *"small", "enter"))
-
-
-def test_story_c_in_detail(snap_compare: Compare, make_story: MakeApp) -> None:
-    keys = ("slash", *"small", "enter", "enter")
-    assert snap_compare(make_story("c"), terminal_size=(120, 40), run_before=pressing(*keys))
-
-
-def test_story_a_in_detail(snap_compare: Compare, make_story: MakeApp) -> None:
-    assert snap_compare(make_story(), terminal_size=(120, 40), run_before=pressing("enter"))
 
 
 async def test_pools_stand_in_the_order_in_which_they_are_tried(make_story: MakeApp) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from tests.story_d import a_waiting_pod
 from tests.ui.fleet import screen_text
 from tests.ui.stage import an_app, pressing
 
-Compare = Callable[..., bool]
 FAMILY = "karpenter.k8s.aws/instance-family"
 
 
@@ -87,10 +85,6 @@ def app(tmp_path: Path) -> KarptuiApp:
 def typed(text: str) -> tuple[str, ...]:
     keys = {" ": "space", "/": "slash", "-": "minus", "=": "equals_sign", "*": "asterisk"}
     return tuple(keys.get(character, character) for character in text)
-
-
-def test_the_answer_stands_above_what_was_tried(snap_compare: Compare, app: KarptuiApp) -> None:
-    assert snap_compare(app, terminal_size=(120, 40), run_before=pressing("colon", *typed("solve pending"), "enter"))
 
 
 async def test_a_goal_and_its_numbers_are_asked_for_and_the_answer_opens(app: KarptuiApp) -> None:

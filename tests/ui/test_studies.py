@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,8 +18,6 @@ from tests.ui.fleet import lines_of, screen_text
 from tests.ui.stage import an_app, pressing, settled
 from tests.ui.whatif.bench import make_app
 from tests.ui.whatif.test_stories_page import NAMES, read, steps_of
-
-Compare = Callable[..., bool]
 
 
 @pytest.fixture

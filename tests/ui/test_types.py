@@ -22,7 +22,6 @@ from tests.ui.stage import an_app, settled
 NO_LOGIN = FactStatus(
     phase=FactPhase.UNAVAILABLE, sentence="no AWS credentials were found: the built-in catalogue and prices are used"
 )
-Compare = Callable[..., bool]
 MakeApp = Callable[..., KarptuiApp]
 
 
@@ -57,24 +56,6 @@ def typing(*steps: str) -> Callable[[Pilot[None]], Awaitable[None]]:
 
 
 LEDGER_OF_STORY_D = (":types trino", "G", "up", "up", "enter")
-
-
-def test_pools(snap_compare: Compare, make_stories: MakeApp) -> None:
-    assert snap_compare(make_stories(), terminal_size=(120, 40), run_before=typing())
-
-
-def test_story_c(snap_compare: Compare, make_stories: MakeApp) -> None:
-    assert snap_compare(make_stories(), terminal_size=(120, 40), run_before=typing(":types small", "G"))
-
-
-def test_story_d(snap_compare: Compare, make_stories: MakeApp) -> None:
-    assert snap_compare(make_stories(), terminal_size=(120, 40), run_before=typing(*LEDGER_OF_STORY_D))
-
-
-def test_no_aws(snap_compare: Compare, make_stories: MakeApp) -> None:
-    evidence = Evidence(fact_statuses=dict.fromkeys(FactKind, NO_LOGIN))
-    run_before = typing(":types trino")
-    assert snap_compare(make_stories(evidence=evidence), terminal_size=(120, 40), run_before=run_before)
 
 
 async def test_from_pools_to_the_ledger_and_back(make_stories: MakeApp) -> None:

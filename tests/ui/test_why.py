@@ -23,7 +23,6 @@ from tests.story_e import StorySource, story_evidence
 from tests.ui.fleet import screen_text
 from tests.ui.stage import an_app, column, settled
 
-Compare = Callable[..., bool]
 MakeStory = Callable[..., KarptuiApp]
 
 
@@ -233,24 +232,3 @@ async def test_help_lists_what_the_codes_mean(make_story: MakeStory) -> None:
         texts = "\n".join(str(static.render()) for static in app.screen.query("Static"))
         assert "so many pods say karpenter.sh/do-not-disrupt" in texts
         assert "SPOT 6/15" in texts
-
-
-def test_nodes_look(snap_compare: Compare, make_story: MakeStory) -> None:
-    assert snap_compare(make_story(), terminal_size=(120, 40), run_before=pressing("N"))
-
-
-def test_node_detail_looks(snap_compare: Compare, make_story: MakeStory) -> None:
-    keys = ("slash", *"71-204", "enter", "e")
-    assert snap_compare(make_story(), terminal_size=(120, 40), run_before=pressing(*keys))
-
-
-def test_blockers_look(snap_compare: Compare, make_story: MakeStory) -> None:
-    assert snap_compare(make_story(), terminal_size=(120, 40), run_before=pressing("6"))
-
-
-def test_remedies_look(snap_compare: Compare, make_story: MakeStory) -> None:
-    assert snap_compare(make_story(), terminal_size=(120, 40), run_before=pressing("6", "r"))
-
-
-def test_next_looks(snap_compare: Compare, make_story: MakeStory) -> None:
-    assert snap_compare(make_story(), terminal_size=(120, 40), run_before=pressing("6", "n"))
