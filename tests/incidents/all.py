@@ -17,6 +17,8 @@ from tests.incidents import (
     scheduling,
     second_look,
     second_look_healthy,
+    third_look,
+    third_look_healthy,
     two_faults,
 )
 from tests.incidents.incident import INCIDENTS
@@ -37,6 +39,8 @@ MODULES = (
     healthy_lookalikes,
     second_look,
     second_look_healthy,
+    third_look,
+    third_look_healthy,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tests.incidents.cluster import Cluster, NodePair
 from tests.incidents.node_objects import add_node
 from tests.incidents.objects import Object, digest, uid
 from tests.incidents.pods import add_workload
+from tests.incidents.pools import add_nodeclass, add_pool
 
 CPU, MEMORY = "1150m", "3200Mi"
 """Three such pods fill an m6i.xlarge; not one more fits on it, nor on the nodes of the managed node group."""
@@ -30,6 +31,37 @@ def fleet(
     pairs = [add_node(c, pool, "m6i.xlarge", places[number % len(places)], **node) for number in range(nodes)]
     add_workload(c, "Deployment", namespace, app, on=pairs, count=each * nodes, cpu=CPU, memory=MEMORY)
     return pairs
+
+
+def usual(c: Cluster, nodes: int = 4, **pool: Any) -> list[NodePair]:
+    """Add the EC2NodeClass default and the NodePool general with filled nodes."""
+    add_nodeclass(c)
+    add_pool(c, "general", **pool)
+    return fleet(c, "general", "orders", "storefront", nodes)
+
+
+def waiting(c: Cluster, name: str, count: int, since: str, message: str, **pod: Any) -> list[Object]:
+    """Add a Deployment (namespace/name) whose pods are pending, of the usual size unless told otherwise."""
+    namespace, app = name.split("/")
+    size = {"cpu": CPU, "memory": MEMORY}
+    return add_workload(
+        c, "Deployment", namespace, app, pending=count, pending_since=since, message=message, **{**size, **pod}
+    )
+
+
+def no_node(reasons: Mapping[str, int]) -> str:
+    """Return kube-scheduler's message about a pod that no node takes, with the number of nodes by reason."""
+    total = sum(reasons.values())
+    preempted = sum(count for reason, count in reasons.items() if reason.startswith("Insufficient"))
+    causes = ", ".join(
+        f"{count} {reason}" for reason, count in sorted(reasons.items(), key=lambda pair: f"{pair[1]} {pair[0]}")
+    )
+    helps = {
+        "No preemption victims found for incoming pod": preempted,
+        "Preemption is not helpful for scheduling": total - preempted,
+    }
+    preemption = ", ".join(f"{count} {text}" for text, count in helps.items() if count)
+    return f"0/{total} nodes are available: {causes}. preemption: 0/{total} nodes are available: {preemption}."
 
 
 def gone_claim(c: Cluster, pool: str, number: int) -> Object:

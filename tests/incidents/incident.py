@@ -102,6 +102,22 @@ def incident(
     return register
 
 
+def quiet(
+    *, story: str, cause: str, thread: str, must_not: Sequence[str] = (), **setting: Any
+) -> Callable[[Build], Build]:
+    """Register the function that builds a cluster in which nothing is wrong: no finding may be worse than a note."""
+    return incident(
+        story=story,
+        cause=f"Nothing is wrong: {cause}",
+        thread=thread,
+        must=[[QUIET]],
+        must_not=must_not,
+        first=1,
+        healthy=True,
+        **setting,
+    )
+
+
 def n(number: int) -> str:
     """Return a pattern for a number of things: not part of an instant, a duration, an address or a generated name."""
     return rf"(?<![\w:./-]){number}(?![\w:/-])"

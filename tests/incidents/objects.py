@@ -48,6 +48,7 @@ API: Final = {
     "CSINode": "storage.k8s.io/v1",
     "VolumeAttachment": "storage.k8s.io/v1",
     "PriorityClass": "scheduling.k8s.io/v1",
+    "LimitRange": "v1",
     "Lease": "coordination.k8s.io/v1",
     "NodePool": "karpenter.sh/v1",
     "NodeClaim": "karpenter.sh/v1",

@@ -145,6 +145,7 @@ def add_pool(
     sizes: Sequence[str] = ("xlarge", "2xlarge"),
     capacity: Sequence[str] = ("on-demand",),
     zones: Sequence[str] = (),
+    arch: Sequence[str] = ("amd64",),
     requirements: Sequence[Object] = (),
     template: Mapping[str, Any] | None = None,
     labels: Mapping[str, str] | None = None,
@@ -162,6 +163,7 @@ def add_pool(
         sizes: EC2 instance sizes.
         capacity: capacity types.
         zones: zones, if it is limited to some.
+        arch: processor architectures.
         requirements: further requirements.
         template: further fields of ``spec.template.spec``, such as taints or ``terminationGracePeriod``.
         labels: labels of its nodes.
@@ -173,7 +175,7 @@ def add_pool(
     """
     wanted = [
         ("karpenter.sh/capacity-type", capacity),
-        ("kubernetes.io/arch", ("amd64",)),
+        ("kubernetes.io/arch", arch),
         ("karpenter.k8s.aws/instance-family", families),
         ("karpenter.k8s.aws/instance-size", sizes),
         ("topology.kubernetes.io/zone", zones),
